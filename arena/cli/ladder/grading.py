@@ -76,7 +76,7 @@ def final() -> None:
 @ACTOR_OPTION
 @json_option(views.FinalState)
 def create(folder: Path, name: str, games: int, deadline: str | None, actor: str, as_json: bool) -> None:
-    """Create a final: freeze its versions, publish the SHA-256 of its key, and queue its matches.
+    """Create a final, and queue its matches. Its versions are frozen, and the SHA-256 of its key is published.
 
     The ladder's runner plays them, also while the ladder is frozen.
     """
@@ -116,7 +116,7 @@ def list_all(folder: Path, as_json: bool) -> None:
 @LOGINS_OPTION
 @json_option(views.FinalState)
 def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> None:
-    """Show how many matches were played; once the final is revealed, its standings and key."""
+    """Show how far a final is. Once it is revealed, this shows its standings and key."""
     with open_ladder_or_exit(folder) as ladder:
         _print_final(ladder, name, show_logins, as_json)
 
@@ -127,7 +127,7 @@ def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> Non
 @ACTOR_OPTION
 @json_option(views.FinalState)
 def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
-    """Queue the matches again that were abandoned, with the same deals."""
+    """Queue abandoned matches again, with the same deals."""
     with open_ladder_or_exit(folder) as ladder:
         retry_final(ladder, name, actor)
         _print_final(ladder, name, False, as_json)
@@ -141,7 +141,7 @@ def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
 @ACTOR_OPTION
 @json_option(views.FinalState)
 def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: str, as_json: bool) -> None:
-    """Publish the standings and the key of a final whose matches have ended, and show them."""
+    """Publish the standings and key of a final. All its matches must have ended."""
     with open_ladder_or_exit(folder) as ladder:
         reveal_final_results(ladder, name, actor, incomplete=incomplete)
         _print_final(ladder, name, show_logins, as_json)
@@ -153,7 +153,7 @@ def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: 
 @option("--out", metavar="DIR", type=click.Path(path_type=Path), required=True, help="A new folder.")
 @json_option(ExportedFiles)
 def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
-    """Write the key and the records of a revealed final into a folder that `arena verify` checks."""
+    """Write the key and records of a revealed final. `arena verify` checks the folder."""
     with open_ladder_or_exit(folder) as ladder:
         try:
             records = export_final(ladder, name, out)
@@ -218,7 +218,7 @@ def show(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Print grades as CSV, with the measured values, lateness and reasons."""
+    """Print grades as CSV. Rows have the measured values, lateness and reasons."""
     if sum(each is not None for each in (final, deadline, release)) > 1:
         usage_error("give only one of --final, --deadline and --release")
     with open_ladder_or_exit(folder) as ladder:
@@ -258,9 +258,9 @@ def release(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Release the grades of a --final or a --deadline to their owners, and print them.
+    """Release grades to the users, and print them.
 
-    A release is stored with everything that it was computed from, and never changes.
+    They are the grades of a --final or a --deadline. A release is stored with everything that it was computed from, and never changes.
     """
     with open_ladder_or_exit(folder) as ladder:
         result = release_grades(ladder, name, actor, reason, final, deadline)
@@ -276,7 +276,7 @@ def release(
 @click.argument("since", metavar="[BEFORE]", required=False)
 @json_option(GradeChanges)
 def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
-    """Print what the release NAME changed since the release BEFORE, by default the previous one."""
+    """Print the changes from an earlier release. BEFORE is by default the previous one."""
     with open_ladder_or_exit(folder) as ladder, ladder.database.read() as connection:
         changes = get_published_grades(connection, name, since=since).changes
     if changes is None:

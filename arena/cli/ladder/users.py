@@ -46,7 +46,7 @@ def users() -> None:
 @FOLDER_ARGUMENT
 @json_option(views.UserList)
 def list_users(folder: Path, as_json: bool) -> None:
-    """List all users with their logins and pseudonyms, for staff."""
+    """List all users with their logins and pseudonyms."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
         listing = views.list_users(reader)
     print_view(listing, as_json)
@@ -114,9 +114,9 @@ def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json
 @audited
 @json_option(ActionResult)
 def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bool) -> None:
-    """Merge the user FROM into the user INTO, which owns everything of FROM from now on.
+    """Merge the user FROM into the user INTO.
 
-    The login FROM leads to INTO; links, sessions, tokens and password of FROM are revoked. Results stay. Queued rated
+    INTO then owns everything of FROM. The login FROM leads to INTO; links, sessions, tokens and password of FROM are revoked. Results stay. Queued rated
     matches in which bots of both would meet are cancelled.
     """
     with open_ladder_or_exit(folder) as ladder:
@@ -131,9 +131,9 @@ def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bo
 @audited
 @json_option(ActionResult)
 def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Withdraw a user from the course: as a suspension does, and grades don't list the user.
+    """Withdraw a user from the course.
 
-    Results stay, also in the ratings of others. Importing a roster readmits no user.
+    It does what a suspension does, and grades don't list the user. Results stay, also in the ratings of others. Importing a roster readmits no user.
     """
     with open_ladder_or_exit(folder) as ladder:
         changed = set_withdrawn(ladder, login, not undo, actor, reason)
@@ -158,7 +158,7 @@ def approve_some(folder: Path, logins: tuple[str, ...], actor: str, as_json: boo
 @audited
 @json_option(ActionResult)
 def refuse_some(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
-    """Remove accounts that wait for approval, and free their logins."""
+    """Remove accounts that wait for approval. Their logins are free then."""
     with open_ladder_or_exit(folder) as ladder:
         new = sum(refuse_applicant(ladder, login, actor, reason) for login in logins) > 0
     print_decision(new, f"removed: {', '.join(logins)}", as_json)
@@ -250,7 +250,7 @@ def add_access(
 @audited
 @json_option(ActionResult)
 def revoke_access(folder: Path, id: int, actor: str, reason: str, as_json: bool) -> None:
-    """Revoke a link, session, token or password, and the sessions that began with it."""
+    """Revoke a link, session, token or password. Sessions that began with it end, too."""
     with open_ladder_or_exit(folder) as ladder:
         new = revoke_credential(ladder, id, actor, reason)
     print_decision(new, f"credential {id} is revoked", as_json)
@@ -312,7 +312,7 @@ def join(
 @audited
 @json_option(TeamChanges)
 def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
-    """Remove users from their teams: they no longer see the others' bots, and may meet them."""
+    """Remove users from their teams. They no longer see the others' bots, and may meet them."""
     with open_ladder_or_exit(folder) as ladder:
         done = leave_teams(ladder, logins, actor, reason)
     _print_team(done, as_json)
@@ -326,9 +326,9 @@ def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, a
 @ACTOR_OPTION
 @json_option(TeamChanges)
 def take_in(folder: Path, file: Path, move: bool, since: str | None, actor: str, as_json: bool) -> None:
-    """Add users to the teams of a CSV, whose header names login, email or student_id, and team or group.
+    """Add users to the teams of a CSV.
 
-    All join or none. Canvas' export of a group set is read unchanged.
+    Its header names login, email or student_id, and team or group. All join or none. Canvas' export of a group set is read unchanged.
     """
     with open_ladder_or_exit(folder) as ladder:
         try:
