@@ -5,11 +5,11 @@ its pipes until `close()`; other code never closes, reaps or kills them. Only `c
 `CLOSE_MS`. The type of the exception shows which side caused a failed start:
 
     Exception
-    +- ProgramError   the program's: it can't be started as it was given
-    +- SandboxError   the host's: the machine or the sandbox failed; it implies no fault of the program
+    +- ProgramError   the program can't be started as it was given
+    +- SandboxError   the machine or the sandbox failed; the program isn't at fault
 
-A limit is reported as the cause of an end only if the kernel or the sandbox killed the program for it. A refused fork
-and the loss of a child are only counted, because the program may end much later and for another reason. Must not know
+A limit is reported as the cause of an end only if the kernel or the sandbox killed the program for it. Refused forks
+and killed children are only counted, because the program may end much later and for another reason. Must not know
 how a backend isolates or counts, nor what the bytes mean."""
 
 import signal
@@ -25,9 +25,9 @@ CLOSE_MS = 100  # SIGKILL takes 1 to 3 ms on a busy laptop; a process that needs
 
 
 class CpuUsage(NamedTuple):
-    """What one task (a thread) has spent: time on a core, and time in which it was ready and got none, in ns.
+    """Usage of one task (a thread): time on a core, and time in which it was ready but had no core, in ns.
 
-    `sleeps` counts how often it went to wait for something else; `ready`: it is on a core, or waits for one.
+    `sleeps` counts its voluntary context switches; `ready`: it is on a core, or waits for one.
     """
 
     ran_ns: int
@@ -40,7 +40,7 @@ class _OneLineError(Exception):
     """An error whose message is one printable line, whatever file names it quotes."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(" ".join(text.encode(errors="replace").decode().split()))  # no half surrogates
+        super().__init__(" ".join(text.encode(errors="replace").decode().split()))  # no lone surrogates
 
 
 class ProgramError(_OneLineError):
@@ -53,14 +53,13 @@ class SandboxError(_OneLineError):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Name what to run, as it stands on this machine.
+    """A command with its working folder and files, by their paths on this machine.
 
-    argv[0] is a path, or a name looked up on PATH; a relative path counts from `cwd`. The program runs in `cwd`.
-    `files` is the program's own file or folder, None for `cwd`. An isolating sandbox shows it a copy at /bot and
-    the system's programs, and nothing else; see arena/sandbox/program_files.py. `wrapped_command` is the command
-    that argv is a shell script around, () where argv is the command itself: a sandbox that has other programs for
-    each language goes by it. `bytecode` are files that an isolating sandbox adds to the copy: paths in
-    `__pycache__` folders, and what is there.
+    argv[0] is a path, or a name looked up on PATH; a relative path starts at `cwd`. The program runs in `cwd`.
+    `files` is the program's own file or folder, None for `cwd`. In an isolating sandbox the program sees only a copy
+    of its files, at /bot, and the system's programs; see arena/sandbox/program_files.py. If argv is a shell script
+    around a command, `wrapped_command` is that command, else (): Docker chooses the image by it. `bytecode` is
+    (path, content) of files in `__pycache__` folders that an isolating sandbox adds to the copy.
     """
 
     argv: tuple[str, ...]
@@ -72,10 +71,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """Return how a program ended: by an exit code or by a signal; both None when it can't be known.
+    """How a program ended: by an exit code or by a signal; both are None if it isn't known.
 
-    `limit` is the field of `Limits` that ended it, None if none did. `limit_counts` is what limits did to the program
-    and its descendants at any time, also where the program survived that; see `LimitRule.counted`.
+    `limit` is the field of `Limits` whose limit ended the program, None if none did. `limit_counts` is how often limits
+    took effect on the program and its descendants, even if the program survived; see `LimitRule.counted`.
     """
 
     code: int | None
@@ -84,11 +83,11 @@ class Exit:
     limit_counts: Counted = ()
 
     def describe(self, limits: Limits) -> str:
-        """Return text that follows the program's name: "exited with code 3; forks refused at its limit of 64: 2"."""
+        """Return text to follow a program's name: "exited with code 3; forks refused at its limit of 64: 2"."""
         hits = (LIMITS[field].count_message(limits, count) for field, count in self.limit_counts if field != self.limit)
-        return "; ".join((self._way(), *hits))
+        return "; ".join((self._describe_end(), *hits))
 
-    def _way(self) -> str:
+    def _describe_end(self) -> str:
         if self.code is not None:
             return f"exited with code {self.code}"
         if self.signal is None:
@@ -100,13 +99,13 @@ class Exit:
 
 
 class Box(Protocol):
-    """Hold one running program.
+    """One running program.
 
     `stdin` is the non-blocking end to write to, `stdout` and `stderr` the non-blocking ends to read from; each is -1
     once closed, so that a stale use fails instead of reaching an unrelated file. They belong to the box: close them
-    with its methods only. `pid` is None where the program has none on this machine.
+    with its methods only. `pid` is None if the program has no process id on this machine.
 
-    Any method but `close` may raise SandboxError when the sandbox itself broke (its daemon is gone, another process
+    Any method but `close` may raise SandboxError if the sandbox itself broke (its daemon is gone, another process
     killed the box). No program can cause it.
     """
 
@@ -118,30 +117,30 @@ class Box(Protocol):
     def exit(self) -> Exit | None:
         """Return how the program ended, or None while it runs; never waits.
 
-        Its pipes close a moment earlier, and its last output can still be read. Its descendants may live on, and may
-        hold its pipes open, until `close()`.
+        The program's pipes close a moment earlier, and its last output can still be read. Its descendants may live on,
+        and may hold the pipes open, until `close()`.
         """
 
     def cpu_ns(self) -> int | None:
-        """Return the CPU time that the program and its descendants have used, in ns; None where it isn't accounted.
+        """Return the CPU time that the program and its descendants have used, in ns; None if it isn't measured.
 
         It never falls, and stays readable after the program's end, until `close`.
         """
 
     def peak_bytes(self) -> int | None:
-        """Return the most memory that the program and its descendants have had at a time; None if it isn't known.
+        """Return the peak of memory of the program and its descendants, in bytes; None if it isn't known.
 
-        Files that they read count, as far as the kernel keeps them for the box.
+        Cached pages of files count if the kernel charges them to the box.
         """
 
     def cpu_usage(self) -> dict[int, CpuUsage] | None:
-        """Return what each task of the program and its descendants has spent, by its number; None if it isn't known.
+        """Return the usage of each living task of the program and its descendants, by task id; None if it isn't known.
 
-        A wait for a core counts when it has ended. A task that has ended is left out.
+        A wait for a core counts once it has ended.
         """
 
     def freeze(self) -> None:
-        """Stop the program and its descendants where they are; nothing where the sandbox can't. Idempotent.
+        """Freeze the program and its descendants, if `Sandbox.can_freeze`. Idempotent.
 
         It may take effect shortly after return. A frozen program can be killed.
         """
@@ -150,13 +149,13 @@ class Box(Protocol):
         """Thaw a frozen program. Idempotent."""
 
     def close_stdin(self) -> None:
-        """Close the end that is written to: the program reads end of file. Idempotent."""
+        """Close the program's standard input: the program reads end of file. Idempotent."""
 
     def close(self) -> Exit:
         """Kill the program and its descendants, reap them, close the pipes, remove private folders; idempotent.
 
-        Waits at most `CLOSE_MS` for the dead and never raises for what a program did. Returns how the program ended:
-        its own end if it came first, else SIGKILL; both fields None if the kernel didn't let it die in time.
+        Waits at most `CLOSE_MS` for processes to die. Returns how the program ended: by itself before the kill, else by
+        SIGKILL; code and signal are None if it isn't dead in time. No program can make it raise.
         """
 
 
@@ -165,52 +164,52 @@ class Sandbox(Protocol):
 
     @property
     def name(self) -> str:
-        """The word that selects this sandbox, such as "process"."""
+        """The name that selects this sandbox, such as "process"."""
 
     @property
     def note(self) -> str:
-        """One line: what it is and what it blocks."""
+        """A one-line description of the sandbox and its isolation."""
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether `Box.cpu_ns` and `Box.cpu_usage` of its boxes give numbers, descendants included."""
+        """Whether `Box.cpu_ns` and `Box.cpu_usage` of its boxes return numbers, with descendants included."""
 
     @property
     def can_freeze(self) -> bool:
-        """Whether `Box.freeze` of its boxes does something."""
+        """Whether `Box.freeze` freezes its boxes."""
 
     @property
     def unenforced_limits(self) -> frozenset[str]:
-        """The fields of Limits that it can't enforce here, not even approximately."""
+        """The fields of Limits that it can't enforce on this machine, not even approximately."""
         return frozenset()
 
     def start(self, program: Program, limits: Limits) -> Box:
-        """Start the program; it may not have run a line yet.
+        """Start the program; it may not have executed any code yet.
 
         Raises ProgramError or SandboxError; then nothing is left behind.
         """
 
     def close(self) -> None:
-        """Give back what is held between boxes; its boxes are closed before."""
+        """Release the resources that its boxes share. Close its boxes first."""
 
 
-_BY_SIGNAL = {row.signal: field for field, row in LIMITS.items() if row.signal is not None}
+_FIELD_BY_SIGNAL = {row.signal: field for field, row in LIMITS.items() if row.signal is not None}
 
 
 def with_cause(ended: Exit, counted: Counted = (), killed_for: str | None = None, cpu_used_up: bool = False) -> Exit:
-    """Add to an end the limit that caused it, and what was counted.
+    """Return `ended` with the limit that caused it, if any, and with `counted`.
 
     killed_for: the field of the limit for which the sandbox has sent SIGKILL. cpu_used_up: whether all CPU time is
-    used, so that SIGKILL may be the kernel's for a program that ignores SIGXCPU.
+    used; then the kernel kills a program that ignores SIGXCPU.
     """
-    return replace(ended, limit=_limit(ended, counted, killed_for, cpu_used_up), limit_counts=counted)
+    return replace(ended, limit=_find_cause(ended, counted, killed_for, cpu_used_up), limit_counts=counted)
 
 
-def _limit(ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool) -> str | None:
+def _find_cause(ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool) -> str | None:
     if ended.signal is None:
         return None
     if ended.signal != signal.SIGKILL:
-        return _BY_SIGNAL.get(ended.signal)
+        return _FIELD_BY_SIGNAL.get(ended.signal)
     if killed_for is not None:
         return killed_for
     if "memory_mb" in dict(counted):

@@ -8,48 +8,48 @@ from arena.sandbox.linux import Cgroup, ProcessMonitor, processes
 
 
 class CgroupBox(Box):
-    """Count, stop and thaw what a program has become; see `Box`."""
+    """Measure, freeze and thaw the processes of a program; see `Box`."""
 
     def __init__(self, limits: Limits, group: Cgroup | None, watch: ProcessMonitor | None = None) -> None:
         self._limits = limits
         self._group = group
         self._counter = group or watch
-        self._excess: str | None = None  # the limit that we killed it for
+        self._excess: str | None = None  # the field of the limit that this box killed the program for
         self._closed = False
 
     def cpu_ns(self) -> int | None:
-        """Return the CPU time of the program and all its descendants; without control groups, of those seen."""
+        """Return the CPU time of the program and all its descendants; without control groups, of observed ones."""
         return None if self._closed or self._counter is None else self._counter.cpu_ns()
 
     def peak_bytes(self) -> int | None:
-        """Return the most memory that the control group has had at a time."""
+        """Return the peak of memory of the control group, in bytes; None without a group."""
         return None if self._closed or self._group is None else self._group.peak_bytes()
 
     def cpu_usage(self) -> dict[int, CpuUsage] | None:
-        """Return what each task has spent; see `Box.cpu_usage`."""
+        """Return the usage of each task; see `Box.cpu_usage`."""
         return None if self._closed or self._counter is None else processes.read_cpu_usage(self._counter.tasks())
 
     def freeze(self) -> None:
-        """Stop it, if it has a control group; see `Box.freeze`."""
+        """Freeze the program, if it has a control group; see `Box.freeze`."""
         if self._group is not None and not self._closed:
             self._group.freeze()
 
     def thaw(self) -> None:
-        """Thaw it."""
+        """Thaw a frozen program."""
         if self._group is not None and not self._closed:
             self._group.thaw()
 
     def _end_excess(self) -> None:
-        """Kill a running program whose processes have together used up their CPU time, which only a group counts."""
+        """Kill a program whose processes have together used up the CPU time; needs a control group."""
         if self._group is not None and self._used_up():
             self._excess = "cpu_s"
             self._kill_all()
 
     def _used_up(self, margin_s: float = 0.0) -> bool:
-        """Return whether the CPU time is spent, but for a margin, since SIGXCPU uses another clock."""
+        """Return whether the CPU time is used up except for a margin, since SIGXCPU uses another clock."""
         used = self.cpu_ns()
         return used is not None and used >= (self._limits.cpu_s - margin_s) * 1e9
 
     def _kill_all(self) -> None:
-        """Send SIGKILL to all of it, and don't wait."""
+        """Send SIGKILL to all processes of the box, without waiting."""
         raise NotImplementedError

@@ -25,27 +25,27 @@ from arena.sandbox.cgroup_box import CgroupBox
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, PreexecCall, ProcessMonitor, cgroup
 
-_LATE: list[Callable[[], bool]] = []
+_CLOSED_BOXES: list[Callable[[], bool]] = []
 
 
 def wait_readable(descriptor: int, timeout_s: float = 0.0) -> bool:
-    """Wait; return whether a descriptor has data or is at its end (a pidfd: whether its process is dead)."""
+    """Wait until a descriptor is readable or at end of file (a pidfd: its process is dead); return whether it is."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(max(0.0, timeout_s) * 1000))
 
 
 def reap_later(dying: Callable[[], bool]) -> None:
-    """Let `reap_late` finish a closed box: `dying` reaps what is dead, and returns whether some process isn't."""
-    _LATE.append(dying)
+    """Register a closed box for `reap_late`: `dying` reaps its dead processes and returns whether any is left."""
+    _CLOSED_BOXES.append(dying)
 
 
 def reap_late() -> None:
-    """Reap what has died by now of the boxes that were closed before all in them was dead."""
-    _LATE[:] = [dying for dying in _LATE if dying()]
+    """Reap the dead processes of boxes that were closed before all their processes were dead."""
+    _CLOSED_BOXES[:] = [dying for dying in _CLOSED_BOXES if dying()]
 
 
-# Errors of exec and chdir that are the program's; others (EAGAIN, ENOMEM, EMFILE, ...) are this machine's.
+# Errors of exec and chdir that the program causes; this machine causes others (EAGAIN, ENOMEM, EMFILE, ...).
 PROGRAM_ERRNOS = {
     errno.ENOENT: "no such file",
     errno.ENOTDIR: "a part of the path is not a folder",
@@ -62,35 +62,35 @@ LIMIT_TEXTS = {"memory_mb": "memory", "processes": "processes", "cores": "cores"
 
 
 class ChildSandbox(Sandbox):
-    """Hold the folder and the control groups of boxes; `scratch` is made when missing.
+    """A sandbox whose programs are child processes, with folders below `scratch`, which is created if missing.
 
-    `hierarchy` is what control groups are made in; "found" means those of this host, None: without any.
+    `hierarchy` is where control groups are made; "found" means this host's hierarchy, None: no control groups.
     """
 
     def __init__(self, scratch: Path, hierarchy: cgroup.Hierarchy | Literal["found"] | None = "found") -> None:
-        _fill_standard()
+        _open_closed_standard_descriptors()
         self._scratch = scratch.absolute()  # HOME must not depend on the program's working folder
         self._groups = cgroup.hierarchy() if hierarchy == "found" else hierarchy
 
     @property
     def can_freeze(self) -> bool:
-        """Whether there are groups."""
+        """Whether there are control groups."""
         return self._groups is not None
 
     def close(self) -> None:
-        """Reap what the kernel was slow to end."""
+        """Reap processes that the kernel ended slowly."""
         reap_late()
 
     @property
     def _limits_text(self) -> str:
-        """Describe how limits are enforced, and list those that aren't."""
+        """A description of how limits are enforced, with a list of the unenforced ones."""
         how = "limits by control groups" if self._groups else "approximate limits"
         none = [word for field, word in LIMIT_TEXTS.items() if field in self.unenforced_limits]
         return f"{how}; none of {', '.join(none)}" if none else how
 
 
-def _fill_standard() -> None:
-    """Open /dev/null for a standard descriptor that is closed: else one of ours gets its number, and a child's pipe it.
+def _open_closed_standard_descriptors() -> None:
+    """Open /dev/null for each closed standard descriptor, else a pipe of ours may get its number.
 
     A library user may have closed them, as a shell does by `<&-`.
     """
@@ -98,11 +98,11 @@ def _fill_standard() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
 
 
 class ChildBox(CgroupBox):
-    """Hold a child's pipes; see `CgroupBox`."""
+    """A box whose program is a child process; see `CgroupBox`."""
 
     def __init__(
         self, popen: subprocess.Popen[bytes], limits: Limits, group: Cgroup | None, watch: ProcessMonitor | None
@@ -120,7 +120,7 @@ class ChildBox(CgroupBox):
         self._popen = popen
 
     def close_stdin(self) -> None:
-        """Close the end that is written to."""
+        """Close the program's standard input."""
         if self._popen.stdin is not None and self.stdin >= 0:
             self._popen.stdin.close()
             self.stdin = -1
@@ -131,21 +131,21 @@ class ChildBox(CgroupBox):
                 pipe.close()
         self.stdin = self.stdout = self.stderr = -1
 
-    def _counted(self, well: bool) -> Counted:
-        """Return what the control group has counted.
+    def _counted(self, succeeded: bool) -> Counted:
+        """Return how often limits of the control group took effect.
 
         Raises SandboxError if the machine ran out of memory and its kernel killed a process of the box, unless the
-        program ended `well` all the same.
+        program `succeeded`.
         """
         if self._group is None:
             return ()
-        if not well and self._group.host_oom():
+        if not succeeded and self._group.host_oom():
             raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
         return self._group.counted()
 
 
-FAILED = 255  # the exit code of a process that became no program
-_REPORT = struct.Struct("<ii")  # the place of the call that failed, and errno
+FAILED = 255  # the exit code of a process whose call before exec failed
+_REPORT = struct.Struct("<ii")  # the index of the call that failed, and errno
 
 
 def spawn(
@@ -157,8 +157,8 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start a program, and return when it runs.
 
-    It gets the `passed` descriptors under their numbers; the calls may use all. Raises OSError, whose `filename` is
-    `cwd` if that was it; ValueError for a NUL byte; SandboxError for a call that failed. Then nothing is left behind.
+    It inherits the `passed` descriptors with their numbers; the calls may use all descriptors. Raises OSError, whose
+    `filename` is `cwd` if `cwd` is the cause; ValueError for a NUL byte; SandboxError for a failed call.
     """
     reader, report = os.pipe()
     try:
@@ -173,7 +173,7 @@ def spawn(
                 env=env,
                 pass_fds=passed,
                 start_new_session=True,
-                preexec_fn=_entry(calls, report),
+                preexec_fn=_make_preexec(calls, report),
             )
         finally:
             os.close(report)
@@ -181,33 +181,33 @@ def spawn(
     finally:
         os.close(reader)
     if failed:
-        place, number = _REPORT.unpack(failed)
-        _end(popen)
-        raise SandboxError(f"can't prepare the process of {argv[0]}: {calls[place].description}: {os.strerror(number)}")
+        index, number = _REPORT.unpack(failed)
+        _kill_and_close(popen)
+        raise SandboxError(f"can't prepare the process of {argv[0]}: {calls[index].description}: {os.strerror(number)}")
     return popen
 
 
-def _entry(calls: Sequence[PreexecCall], report: int) -> Callable[[], None]:
-    """Return what makes the calls in the child; it is prepared before the fork, and only makes them."""
+def _make_preexec(calls: Sequence[PreexecCall], report: int) -> Callable[[], None]:
+    """Return a function that makes the calls in the child; everything else is prepared before the fork."""
     libc = ctypes.CDLL(None, use_errno=True)
     made = [
-        (functools.partial(getattr(libc, call.name), *call.arguments), call.expected, place)
-        for place, call in enumerate(calls)
+        (functools.partial(getattr(libc, call.name), *call.arguments), call.expected, index)
+        for index, call in enumerate(calls)
     ]
 
     def enter() -> None:
-        for function, expected, place in made:
+        for function, expected, index in made:
             result = function()
             if expected is None and result < 0:
-                os.write(report, _REPORT.pack(place, ctypes.get_errno()))
+                os.write(report, _REPORT.pack(index, ctypes.get_errno()))
             if (expected is None and result < 0) or (expected is not None and result != expected):
                 os._exit(FAILED)
 
     return enter
 
 
-def _end(popen: subprocess.Popen[bytes]) -> None:
-    """End a process that has no owner any more, and close its pipes."""
+def _kill_and_close(popen: subprocess.Popen[bytes]) -> None:
+    """Kill and reap a process, and close its pipes."""
     popen.kill()
     popen.wait()
     for pipe in (popen.stdin, popen.stdout, popen.stderr):

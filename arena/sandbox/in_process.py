@@ -1,15 +1,15 @@
 """Run functions of this process as programs behind real pipes: human players, and the scripts of tests.
 
 A script is a function that runs in a thread and gets a `ScriptPeer`, the program's side of the pipes. It may answer,
-write garbage, stay silent, close its pipes or die. A return is exit code 0; an exception is its traceback on standard
-error and exit code 1. The sandbox stores scripts by name, and `Program.argv[0]` selects one:
+write garbage, stay silent, close its pipes or die. A return is exit code 0; an exception is exit code 1, with the
+traceback on standard error. The sandbox stores scripts by name, and `Program.argv[0]` selects one:
 
     sandbox = InProcessSandbox({"polite": make_reply_script(lambda line: answer), "silent": ScriptPeer.wait})
     box = sandbox.start(Program(("polite",), Path()), Limits())
 
-On request a box reports CPU time that a script only claims to use (`ScriptPeer.burn`), and freezes: the script then
-stops before it next reads, writes, waits or burns. `close` interrupts the script and joins its thread. Unlike with a
-process, `exit` is already known when end of file is seen. Must not know what the bytes mean."""
+On request a box reports CPU time that a script only claims to use (`ScriptPeer.burn`), and can be frozen: the script
+then stops before it next reads, writes, waits or burns. `close` interrupts the script and joins its thread. Unlike a
+process's, a script's `exit` is already known at end of file. Must not know what the bytes mean."""
 
 import contextlib
 import os
@@ -24,26 +24,26 @@ from arena.sandbox.box import Box, Counted, CpuUsage, Exit, Program, ProgramErro
 from arena.sandbox.child_process import wait_readable
 from arena.sandbox.limits import Limits
 
-JOIN_S = 10.0  # an interrupted script ends in under a millisecond, once it gets a core, or computes for ever
+JOIN_S = 10.0  # an interrupted script ends within a millisecond of getting a core, unless it computes for ever
 READ_BYTES = 65536  # what a pipe holds
 
 
 class _Killed(BaseException):
-    """Unwind a script whose box is closed; no Exception, so that scripts don't catch it."""
+    """Unwind a script whose box is closed; not an Exception, so that scripts don't catch it."""
 
 
 class _Died(BaseException):
-    """Unwind a script that chose to die."""
+    """Unwind a script that called `ScriptPeer.die`."""
 
     def __init__(self, exit: Exit) -> None:
         self.exit = exit
 
 
 class ScriptPeer:
-    """Be the program's side of the pipes: reads and writes block, and end when the box is closed.
+    """The program's side of the pipes. Reads and writes block; closing the box interrupts them.
 
-    `thawed` is clear while the box is frozen; `cpu_ns` is the CPU time that was burnt, `waited_ns` the time without a
-    core; `ready` and `sleeps` are those of `CpuUsage`; `peak_bytes` is the memory that it is said to have had.
+    `thawed` is clear while the box is frozen. A script sets the usage that its box reports: `cpu_ns` and `waited_ns`
+    (by `burn` and `starve`), `ready` and `sleeps` (see `CpuUsage`), and `peak_bytes`.
     """
 
     def __init__(self, stdin: int, stdout: int, stderr: int, killed: int) -> None:
@@ -60,7 +60,7 @@ class ScriptPeer:
             os.set_blocking(end, False)
 
     def read_line(self) -> bytes:
-        r"""Wait for a line and give it with its \n; at end of file give the rest, then b""."""
+        r"""Wait for a line and return it with its \n; at end of file return the rest, then b""."""
         while b"\n" not in self._pending:
             self._await(self._stdin, select.POLLIN)
             data = os.read(self._stdin, READ_BYTES)
@@ -73,7 +73,7 @@ class ScriptPeer:
         return line
 
     def lines(self) -> Iterator[bytes]:
-        """Give lines until end of file."""
+        """Yield lines until end of file."""
         return iter(self.read_line, b"")
 
     def send(self, data: bytes) -> None:
@@ -85,22 +85,22 @@ class ScriptPeer:
         self._write(self._stderr, data)
 
     def burn(self, seconds: float) -> None:
-        """Account this much CPU time, without using any."""
-        self._pass()
+        """Add to the reported CPU time, without using any."""
+        self._wait_until_thawed()
         self.cpu_ns += round(seconds * 1_000_000_000)
 
     def starve(self, seconds: float) -> None:
-        """Account a wait for a core, which has ended."""
-        self._pass()
+        """Add to the reported time of waiting for a core."""
+        self._wait_until_thawed()
         self.waited_ns += round(seconds * 1_000_000_000)
 
     @property
     def spent(self) -> CpuUsage:
-        """What the program has spent, as one task."""
+        """The usage to report, as that of one task."""
         return CpuUsage(self.cpu_ns, self.waited_ns, self.sleeps, self.ready)
 
     def lines_with(self, end: int) -> Iterator[bytes | None]:
-        """Give lines until end of file, and None whenever a descriptor of the script's own can be read."""
+        """Yield lines until end of file, and None whenever `end`, a descriptor of the script, is readable."""
         while True:
             while b"\n" in self._pending:
                 yield self.read_line()
@@ -121,7 +121,7 @@ class ScriptPeer:
     def die(
         self, code: int | None = None, signal: int | None = None, limit: str | None = None, counted: Counted = ()
     ) -> NoReturn:
-        """End here, by an exit code or by a signal; `limit` and `counted` are what `Exit` then says."""
+        """End the script. `Box.exit` then reports this exit code or signal, limit, and limit counts."""
         raise _Died(Exit(code, signal, limit, counted))
 
     def close_stdin(self) -> None:
@@ -129,11 +129,11 @@ class ScriptPeer:
         self._stdin = _close(self._stdin)
 
     def close_stdout(self) -> None:
-        """Stop talking, and live on."""
+        """Close standard output, and continue."""
         self._stdout = _close(self._stdout)
 
     def close_stderr(self) -> None:
-        """Stop logging, and live on."""
+        """Close standard error, and continue."""
         self._stderr = _close(self._stderr)
 
     def _write(self, end: int, data: bytes) -> None:
@@ -144,23 +144,23 @@ class ScriptPeer:
                 view = view[os.write(end, view) :]
 
     def _await(self, end: int, event: int, also: int | None = None) -> set[int]:
-        """Wait until an end is ready, or `also` can be read, and the box isn't frozen; return which are."""
+        """Wait until `end` is ready for `event` or `also` is readable, in a thawed box; return the ready ones."""
         poll = select.poll()
         poll.register(end, event)
         if also is not None:
             poll.register(also, select.POLLIN)
         poll.register(self._killed, select.POLLIN)  # never written to; end of file means that the box is closed
-        self._pass()
+        self._wait_until_thawed()
         while True:
             ready = {which for which, _ in poll.poll()}
             if self._killed in ready:
                 raise _Killed
             if self.thawed.is_set():
                 return ready
-            self._pass()
+            self._wait_until_thawed()
 
-    def _pass(self) -> None:
-        """Wait until the box isn't frozen."""
+    def _wait_until_thawed(self) -> None:
+        """Block while the box is frozen. Raises _Killed once the box is closed."""
         self.thawed.wait()  # closing a box thaws it
         if wait_readable(self._killed):
             raise _Killed
@@ -170,7 +170,7 @@ Script = Callable[[ScriptPeer], object]
 
 
 def make_reply_script(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) -> Script:
-    """Make a script that sends, for each line it reads, what `reply` returns: bytes, several, or None for nothing."""
+    """Return a script that answers each line with the result of `reply`: bytes, several bytes objects, or None."""
 
     def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
@@ -182,7 +182,7 @@ def make_reply_script(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) 
 
 
 class InProcessBox(Box):
-    """Run one script in a thread behind real pipes; see `Box`."""
+    """One script that runs in a thread behind real pipes; see `Box`."""
 
     def __init__(self, name: str, script: Script, reports_wait_time: bool = False, can_freeze: bool = False) -> None:
         pipes: list[int] = []
@@ -209,34 +209,34 @@ class InProcessBox(Box):
         return self._exit
 
     def cpu_ns(self) -> int | None:
-        """Return what the script has burnt, None where it isn't accounted."""
+        """Return the CPU time that the script has burnt, in ns; None if the box doesn't report it."""
         return self._peer.cpu_ns if self._reports_wait_time else None
 
     def peak_bytes(self) -> int | None:
-        """Return what the script says that it has had."""
+        """Return the peak of memory that the script has set."""
         return self._peer.peak_bytes
 
     def cpu_usage(self) -> dict[int, CpuUsage] | None:
-        """Return what the script has burnt and how long it starved, as one task; None if it isn't known."""
+        """Return the usage that the script has set, as that of task 1; None if the box doesn't report it."""
         return {1: self._peer.spent} if self._reports_wait_time else None
 
     def freeze(self) -> None:
-        """Stop the script at its next step; nothing where the box can't."""
+        """Stop the script at its next step, if the box can freeze."""
         if self._can_freeze:
             self._peer.thawed.clear()
 
     def thaw(self) -> None:
-        """Thaw the script."""
+        """Continue a frozen script."""
         self._peer.thawed.set()
 
     def close_stdin(self) -> None:
-        """Close the end that is written to."""
+        """Close the script's standard input."""
         self.stdin = _close(self.stdin)
 
     def close(self) -> Exit:
-        """Interrupt the script, join its thread, close the pipes.
+        """Interrupt the script, join its thread, close the pipes, and return how it ended.
 
-        Raises SandboxError when a script doesn't end (it computes for ever).
+        Raises SandboxError if the script doesn't end within JOIN_S.
         """
         if self._kill >= 0:
             self._kill = _close(self._kill)
@@ -250,17 +250,17 @@ class InProcessBox(Box):
 
     def _run(self, peer: ScriptPeer, script: Script) -> None:
         try:
-            self._exit = _play(peer, script)
-        except _Killed:  # also while the last words were written
+            self._exit = _run_script(peer, script)
+        except _Killed:  # also while it wrote its traceback
             self._exit = Exit(None, signal.SIGKILL)
-        finally:  # the exit comes first: a reader that sees the pipes close finds it
+        finally:  # after the exit is stored: a reader that sees the pipes close finds it
             peer.close_stdin()
             peer.close_stdout()
             peer.close_stderr()
 
 
 class InProcessSandbox(Sandbox):
-    """Start scripts by name; `boxes` lists all that were started, so that a test can see whether they were closed."""
+    """Start scripts by name; `boxes` lists all started boxes, so that a test can check whether they were closed."""
 
     name = "inside"
     note = "inside: functions in threads of this process"
@@ -274,16 +274,16 @@ class InProcessSandbox(Sandbox):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether it was asked to."""
+        """Whether its boxes report CPU usage, as passed to the constructor."""
         return self._reports_wait_time
 
     @property
     def can_freeze(self) -> bool:
-        """Whether it was asked to."""
+        """Whether its boxes can be frozen, as passed to the constructor."""
         return self._can_freeze
 
     def start(self, program: Program, limits: Limits) -> InProcessBox:
-        """Start the script called `program.argv[0]`; ProgramError when there is none. Limits don't apply."""
+        """Start the script named `program.argv[0]`; limits don't apply. Raises ProgramError for an unknown name."""
         name = program.argv[0] if program.argv else ""
         if name not in self._scripts:
             raise ProgramError(f"{name}: no such script")
@@ -292,23 +292,23 @@ class InProcessSandbox(Sandbox):
         return box
 
     def close(self) -> None:
-        """Do nothing: boxes hold all there is."""
+        """Do nothing: all resources belong to the boxes."""
 
 
-def _play(peer: ScriptPeer, script: Script) -> Exit:
+def _run_script(peer: ScriptPeer, script: Script) -> Exit:
     try:
         script(peer)
     except _Died as death:
         return death.exit
     except Exception:
-        with contextlib.suppress(OSError):  # there is no reader any more
+        with contextlib.suppress(OSError):  # the reader is gone
             peer.log(traceback.format_exc().encode())
         return Exit(1, None)
     return Exit(0, None)
 
 
 def _close(end: int) -> int:
-    """Close a descriptor unless it is closed, and give the number that stands for closed."""
+    """Close a descriptor unless it is -1; return -1, which marks it as closed."""
     if end >= 0:
         os.close(end)
     return -1

@@ -1,10 +1,10 @@
 """Run a program as a plain process of this machine: no isolation, for code you trust.
 
-Must not know what the bytes mean. It protects against accidents (a bot that forks, hangs, dumps core, fills a file or
-outlives its match), not against malice: the program has all rights of the user.
+It protects against accidents (a bot that forks, hangs, dumps core, fills a file or outlives its match), not against
+malice: the program has all rights of the user. Must not know what the bytes mean.
 
-Theory of operation. `start` makes a private folder below `scratch`, then a process that gets all of this before it
-becomes the program (spawning.py):
+`start` makes a private folder below `scratch`, then a process with these properties before it becomes the program
+(child_process.py):
 
     own session           its own process group, which one kill ends; no terminal, no Ctrl-C
     clean environment     PATH, a UTF-8 locale, the private folder, two Python switches, the marker, `pass_env`
@@ -12,9 +12,9 @@ becomes the program (spawning.py):
                           the program's ends are closed here, so that its death is seen as end of file
     limits                core 0, open files, file size, CPU time of each process
     death of the parent   Linux: the kernel kills the program when its referee dies
-    control group         where there is one
+    control group         if this host allows control groups
 
-`exit` looks without reaping: a dead program keeps its number until `close`, so `close` can't kill a foreign process
+`exit` doesn't reap: a dead program keeps its number until `close`, so `close` can't kill a foreign process
 group. `close` kills the control group and the process group, then reaps the program, the rest of its group, and strays.
 
 With a control group (Linux, root or systemd's delegation; linux/cgroup.py) the kernel bounds memory, processes and
@@ -31,7 +31,7 @@ never killed nor reaped. Known gaps:
   itself leaves a zombie until this process ends, since the dead show no environment.
 - A program that runs as root can leave its control group.
 - The parent-death signal follows the THREAD that called `start`: a program started from a thread that ends is killed
-  at once. The program's own children don't inherit the signal: a killed referee leaves them to the next `cgroup.sweep`.
+  at once. The program's own children don't inherit the signal: `cgroup.cleanup_stale` ends those of a killed referee.
 - macOS has neither the signal nor the subreaper nor groups: strays survive, memory and processes aren't bounded, and a
   killed referee is seen by bots as end of file.
 """
@@ -59,9 +59,9 @@ from arena.sandbox.program_files import Programs, is_noexec, resolve_shim
 from arena.sandbox.scratch import remove_tree
 
 MARKER = "ARENA_BOX"  # environment variable; its value identifies the descendants of one box
-REAP_POLL_S = 0.001  # the dead arrive within a few ms, so a finer step gains nothing
+REAP_POLL_S = 0.001  # processes die within a few ms
 
-BOXES_AT_ONCE = 16  # of one user: a table of ten and boxes that are ending; one counter holds all their processes
+BOXES_AT_ONCE = 16  # of one user: a table of ten, and closing boxes; the kernel counts all their processes together
 
 
 class ProcessSandbox(ChildSandbox):
@@ -80,12 +80,12 @@ class ProcessSandbox(ChildSandbox):
 
     @property
     def note(self) -> str:
-        """One line: what it is and what it blocks."""
+        """A one-line description of the sandbox and its isolation."""
         return f"process: no isolation: only for code you trust; {self._limits_text}"
 
     @property
     def unenforced_limits(self) -> frozenset[str]:
-        """Its /tmp is shared; without control groups root's processes aren't limited."""
+        """The fields of Limits that it can't enforce: /tmp is shared; root's processes need control groups."""
         if sys.platform != "linux":
             return frozenset({"tmp_mb", "cores", "memory_mb", "processes"})
         if self._groups is not None:
@@ -94,7 +94,7 @@ class ProcessSandbox(ChildSandbox):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether this is Linux, and its kernel reports it."""
+        """Whether this is Linux and its kernel reports the waiting time of tasks."""
         return sys.platform == "linux" and processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
@@ -117,22 +117,22 @@ class ProcessSandbox(ChildSandbox):
         except BaseException:
             if group is not None:
                 group.remove()
-            _remove_empty(private)
+            _remove_if_empty(private)
             raise
         return ProcessBox(popen, private, marker, limits, group)
 
     def _fork_limit(self, limits: Limits) -> int | None:
-        """Return the limit of a fork bomb; None if the kernel bounds it better, or can't.
+        """Return the RLIMIT_NPROC that stops a fork bomb; None if a control group does, or on macOS or for root.
 
         RLIMIT_NPROC counts all threads of the user, and isn't applied to root.
         """
         if sys.platform != "linux" or os.getuid() == 0 or self._groups is not None:
             return None
-        return _threads_of_user(os.getuid()) + BOXES_AT_ONCE * limits.processes
+        return _count_threads(os.getuid()) + BOXES_AT_ONCE * limits.processes
 
 
 class ProcessBox(ChildBox):
-    """One plain process and all that descends from it; see `Box`."""
+    """One plain process and all its descendants; see `Box`."""
 
     def __init__(
         self,
@@ -153,21 +153,21 @@ class ProcessBox(ChildBox):
         self._exit: Exit | None = None
 
     def exit(self) -> Exit | None:
-        """Return how the program ended, or None; the dead stay unreaped until `close` (Linux).
+        """Return how the program ended, or None while it runs; a dead program stays unreaped until `close` (Linux).
 
-        Ends a program that used up its CPU time. Raises SandboxError when the machine ran out of memory and its kernel
+        Kills a program that used up its CPU time. Raises SandboxError if the machine ran out of memory and its kernel
         killed a process of this box.
         """
         if self._exit is None:
-            ended = _look(self._popen)
+            ended = _poll_exit(self._popen)
             if ended is None:
                 self._end_excess()
                 return None
-            self._exit = self._judge(ended)
+            self._exit = self._add_cause(ended)
         return self._exit
 
     def close(self) -> Exit:
-        """Kill, reap, close, remove; see `Box.close`."""
+        """Kill and reap all processes, close the pipes, remove the private folder; see `Box.close`."""
         if not self._closed:
             deadline = time.monotonic() + CLOSE_MS / 1000
             with contextlib.suppress(SandboxError):  # `exit` reports it to its callers; here the box ends anyway
@@ -177,13 +177,13 @@ class ProcessBox(ChildBox):
             self._close_pipes()
             if self._group is not None:
                 self._group.remove(max(0.0, deadline - time.monotonic()))
-            if not _remove_empty(self._private):
+            if not _remove_if_empty(self._private):
                 remove_tree(self._private)
         return self._exit or Exit(None, None)
 
-    def _judge(self, ended: Exit) -> Exit:
-        """Add which limit, if any, ended the program."""
-        return with_cause(ended, self._counted(well=ended.code == 0), self._excess, self._used_up())
+    def _add_cause(self, ended: Exit) -> Exit:
+        """Return `ended` with the limit, if any, that ended the program."""
+        return with_cause(ended, self._counted(succeeded=ended.code == 0), self._excess, self._used_up())
 
     # -- the end
 
@@ -191,7 +191,7 @@ class ProcessBox(ChildBox):
         if self._group is not None:
             with contextlib.suppress(OSError):
                 self._group.kill()
-        if self._popen.returncode is None:  # not reaped, so the number is still the group's
+        if self._popen.returncode is None:  # not reaped, so its number still names its process group
             _kill_group(self._popen.pid)
 
     def _kill(self, deadline: float) -> None:
@@ -207,13 +207,13 @@ class ProcessBox(ChildBox):
             time.sleep(REAP_POLL_S)
 
     def dying(self) -> bool:
-        """Kill the strays and reap what is dead of a killed box; return whether another look is needed."""
+        """Kill the strays and reap the dead processes of a killed box; return whether any process may be left."""
         dying = self._popen.poll() is None or _reap_group(self._popen.pid)
         dying = dying or (self._group is not None and self._group.populated())
         for pid in list_children("self"):
             if pid in self._strays or self._owns(pid):
-                dying = True  # even if reaped now: its own children come to us
-                self._strays.add(pid)  # the dead show no environment
+                dying = True  # even if reaped now: we adopt its children
+                self._strays.add(pid)  # recorded, because dead processes have no environment
                 with contextlib.suppress(PermissionError, ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)  # our unreaped child keeps its number
                 with contextlib.suppress(ChildProcessError):
@@ -222,13 +222,13 @@ class ProcessBox(ChildBox):
         return dying
 
     def _owns(self, pid: int) -> bool:
-        """Return whether one of our children is this box's stray."""
+        """Return whether `pid`, a child of this process, is a stray of this box."""
         if self._group is not None:
             return self._group.has(pid)
         return f"{MARKER}={self._marker}".encode() in _variables_of(pid)
 
     def _roots(self) -> list[int]:
-        """Return the program and its orphans, now our children."""
+        """Return the pids of the program and of its orphans, which this process has adopted."""
         ours = set(list_children("self")) - {self._popen.pid}
         self._orphans = {pid: self._orphans.get(pid) or self._owns(pid) for pid in ours}
         return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
@@ -242,8 +242,8 @@ def _make_private_folder(scratch: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix="box-", dir=scratch))
 
 
-def _remove_empty(private: Path) -> bool:
-    """Remove a folder to which its program added nothing; return whether it is gone. Needs no descriptor."""
+def _remove_if_empty(private: Path) -> bool:
+    """Remove a folder if it is empty; return whether it is removed. Needs no descriptor."""
     with contextlib.suppress(OSError):
         private.rmdir()
         return True
@@ -268,10 +268,10 @@ def _spawn(
     except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
         raise ProgramError(f"{program.argv[0]!r}: {error}") from error
     except OSError as error:
-        raise _blame(error, program, env["PATH"]) from error
+        raise _start_error(error, program, env["PATH"]) from error
 
 
-def _threads_of_user(uid: int) -> int:
+def _count_threads(uid: int) -> int:
     """Return how many threads a user has on this machine."""
     count = 0
     for name in os.listdir("/proc"):
@@ -281,8 +281,8 @@ def _threads_of_user(uid: int) -> int:
     return count
 
 
-def _blame(error: OSError, program: Program, path: str) -> ProgramError | SandboxError:
-    """Return an error that blames the program, or the machine, for a start that failed."""
+def _start_error(error: OSError, program: Program, path: str) -> ProgramError | SandboxError:
+    """Return the error of a failed start: ProgramError if the program caused it, else SandboxError."""
     name = program.argv[0]
     if error.errno == errno.EACCES and is_noexec(name):
         return SandboxError(f"{name} lies on a file system that is mounted noexec: use another folder, or set TMPDIR")
@@ -299,15 +299,15 @@ def _blame(error: OSError, program: Program, path: str) -> ProgramError | Sandbo
 # --- leaving the box --------------------------------------------------------------------------------------------------
 
 
-def _look(popen: subprocess.Popen[bytes]) -> Exit | None:
-    if sys.platform == "darwin":  # Python's waitid came to macOS in 3.13: reap, and kill the group while it is fresh
+def _poll_exit(popen: subprocess.Popen[bytes]) -> Exit | None:
+    if sys.platform == "darwin":  # os.waitid needs Python 3.13 there: reap, and kill the group while its number is ours
         code = popen.poll()
         if code is not None:
             _kill_group(popen.pid)
         return None if code is None else _exit_of(code)
     try:
         found = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:  # reaped by a library user's os.wait(), say
+    except ChildProcessError:  # reaped, for example by a library user's os.wait()
         popen.poll()
         return Exit(None, None)
     if found is None:
@@ -325,9 +325,9 @@ def _kill_group(group: int) -> None:
 
 
 def _reap_group(group: int) -> bool:
-    """Reap the dead of a killed group whose leader is reaped; return whether some aren't dead yet.
+    """Reap the dead processes of a killed group whose leader is reaped; return whether some aren't dead yet.
 
-    Orphans come to us, so they are our children. The kernel doesn't reuse the group's number while it has a member.
+    This process adopts orphans, so it is their parent. The kernel doesn't reuse a group's number while it has members.
     """
     try:
         while os.waitpid(-group, os.WNOHANG)[0]:
@@ -340,7 +340,7 @@ def _reap_group(group: int) -> bool:
 def _variables_of(pid: int) -> list[bytes]:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:  # gone, or another user's
+    except OSError:  # ended, or another user's
         return []
 
 

@@ -186,7 +186,7 @@ class BubblewrapBox(ChildBox):
 
     def _judge(self, code: int | None, keeper_exited: bool) -> Exit:
         """Return how it ended, by the exit code that bwrap reported, if any, and which limit did it."""
-        counted = self._counted(well=code == 0 or self._excess is not None)
+        counted = self._counted(succeeded=code == 0 or self._excess is not None)
         if code is None:  # process 1 was killed, and with it all others
             if self._excess is None and "memory_mb" not in dict(counted) and not keeper_exited:
                 raise SandboxError("bwrap was killed by another process on this machine")

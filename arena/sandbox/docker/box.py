@@ -2,14 +2,13 @@
 
 container.py starts one container; engine.py calls the daemon and watches its events. Must not know the protocol.
 
-A container's processes are moved into a control group of this process. The group provides CPU time, freezing and the
-cause of a limit, as in a bubblewrap box. So the engine must run on this machine with its processes visible, and this
-process must be able to make groups; otherwise Docker boxes are unavailable.
+A container's processes are moved into a control group of this process. The group measures CPU time, freezes, and shows
+which limit ended the program, as in a bubblewrap box. So the engine must run on this machine with its processes
+visible, and this process must be able to make groups; otherwise Docker boxes are unavailable.
 
-The shell that is process 1 reports the program's exit code: the program's own end. If process 1 ends without a
-report, the engine is asked. It is a SandboxError if the engine doesn't answer, was lost meanwhile, no longer knows
-the container or ended it for another client; a program can't cause any of these. Otherwise it is the program's own
-end."""
+The shell that is process 1 reports the program's exit code. If process 1 ends without a report, the box asks the
+engine. It raises SandboxError if the engine doesn't answer, was lost meanwhile, no longer knows the container or ended
+it for another client; a program can't cause any of these. In all other cases the program ended by itself."""
 
 import contextlib
 import functools
@@ -23,8 +22,8 @@ from arena.sandbox.backends import Backend
 from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError, with_cause
 from arena.sandbox.cgroup_box import CgroupBox
 from arena.sandbox.docker.container import (
+    FORGED,
     LANGUAGES,
-    LIE,
     Container,
     ContainerConfig,
     command_inside,
@@ -38,22 +37,22 @@ from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, cgroup, processes
 from arena.sandbox.program_files import Programs
 
-VERDICT_S = 2.0  # for the engine's events of a container that died: they come within 0.1 s
-DYING_S = 0.5  # for process 1 to be dead after it closed `status`: it waits for all others, perhaps of ten bots at once
+EVENT_S = 2.0  # for the engine's events of a container that died: they come within 0.1 s
+DYING_S = 0.5  # for process 1 to die after it closed `status`: it waits for all other processes, perhaps of ten bots
 SETTLE_S = 0.1  # a container's "kill" may come after its "die"
 
 
 class DockerSandbox(Sandbox):
-    """Start programs in containers, with folders below `scratch`, which is made when missing."""
+    """Start programs in containers, with folders below `scratch`, which is created if missing."""
 
     name = "docker"
     can_freeze = True
 
     def __init__(self, scratch: Path, runtime: str | None = None, image: str | None = None) -> None:
-        """Connect.
+        """Connect to the engine and watch its events.
 
-        runtime: such as runsc, None for the engine's default. image: for all programs, None for the one that fits each.
-        Raises HostProblemError, in one line with the command that fixes it, if no box can start.
+        runtime: such as runsc, None for the engine's default. image: for all programs, None for the image of each
+        program's language. Raises HostProblemError, with the command that fixes it, if no box can start.
         """
         groups = cgroup.hierarchy()
         if groups is None:
@@ -78,7 +77,7 @@ class DockerSandbox(Sandbox):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether the kernel reports it."""
+        """Whether the kernel reports the waiting time of tasks."""
         return processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> Box:
@@ -97,7 +96,7 @@ class DockerSandbox(Sandbox):
         return DockerBox(container, group)
 
     def close(self) -> None:
-        """End the watch; removals continue, and the end of this process waits for them."""
+        """Stop watching events. Removals of containers continue; the end of this process waits for them."""
         if not self._closed:
             self._closed = True
             self._engine.events.unwatch()
@@ -106,7 +105,7 @@ class DockerSandbox(Sandbox):
 class DockerBox(CgroupBox):
     """One program in a container, over named pipes; see `Box`."""
 
-    _group: Cgroup  # it always has one
+    _group: Cgroup  # never None
 
     def __init__(self, container: Container, group: Cgroup) -> None:
         super().__init__(container.config.limits, group)
@@ -121,38 +120,38 @@ class DockerBox(CgroupBox):
     def exit(self) -> Exit | None:
         """Return how the program ended, or None; asks the engine, for up to 2 s, only if the container was killed."""
         if self._exit is None and not self._closed:
-            self._check()
+            self._check_engine()
             ended, code = self._container.ended()
             if ended:
-                self._exit = self._ended(code)
+                self._exit = self._judge_end(code)
             else:
                 self._end_excess()
         return self._exit
 
-    def _ended(self, code: int | None) -> Exit:
+    def _judge_end(self, code: int | None) -> Exit:
         if self._group.host_oom():
             raise SandboxError("the machine ran out of memory, and its kernel ended a bot")
-        if code == LIE:
+        if code == FORGED:
             return Exit(None, None)
         if code is None:
-            # This box killed a program that used up its CPU time, and process 1 with it: no question is needed.
-            return self._asked() if self._excess is None else Exit(None, signal.SIGKILL, self._excess)
+            # If this box killed a program that used up its CPU time, process 1 died with it: the engine isn't asked.
+            return self._ask_engine() if self._excess is None else Exit(None, signal.SIGKILL, self._excess)
         return with_cause(parse_exit(code), self._group.counted(), self._excess)
 
-    def _asked(self) -> Exit:
-        """Find out how a container came to its end without a word. Raises SandboxError if it wasn't the program."""
+    def _ask_engine(self) -> Exit:
+        """Ask the engine how a container ended without a report. Raises SandboxError if the program didn't cause it."""
         if not self._container.dead(DYING_S):
             return Exit(None, None)  # the program has closed `status` in process 1, or filled it
-        end = time.monotonic() + VERDICT_S
+        end = time.monotonic() + EVENT_S
         while self._container.id not in self._engine.events.died and time.monotonic() < end:
-            self._check()
+            self._check_engine()
             time.sleep(SETTLE_S / 10)
         time.sleep(SETTLE_S)
-        self._check()
+        self._check_engine()
         state = self._engine.call(self._engine.api.inspect_container, self._container.id)["State"]
         return with_cause(parse_exit(int(state["ExitCode"])), self._group.counted())
 
-    def _check(self) -> None:
+    def _check_engine(self) -> None:
         """Raise SandboxError if the engine was lost, or has ended the container for another client."""
         if self._engine.events.outages != self._container.outages:
             raise SandboxError("the Docker engine was lost during a match")
@@ -160,19 +159,19 @@ class DockerBox(CgroupBox):
             raise SandboxError("another client of the Docker engine ended a container")
 
     def close_stdin(self) -> None:
-        """Close the end that is written to."""
+        """Close the program's standard input."""
         self._container.close_stdin()
         self.stdin = -1
 
     def close(self) -> Exit:
-        """Kill, close, have the rest removed; see `Box.close`."""
+        """Kill the container, close the pipes, and queue the removal; see `Box.close`."""
         if not self._closed:
             deadline = time.monotonic() + CLOSE_MS / 1000
             if self._exit is None:
                 ended, code = self._container.ended()
                 if ended and code is not None:
                     with contextlib.suppress(SandboxError):
-                        self._exit = self._ended(code)
+                        self._exit = self._judge_end(code)
             self._closed = True
             self._kill_all()
             if self._container.dead(deadline - time.monotonic()):
@@ -189,19 +188,19 @@ class DockerBox(CgroupBox):
 
 @functools.cache
 def unavailable_reason(runtime: str | None = None, image: str | None = None) -> HostProblem | None:
-    """Return None because a test box ran, else why not, and the command that fixes it."""
+    """Return why Docker boxes can't run, with the command that fixes it, or None: a test box ran."""
     if sys.platform != "linux":
         return HostProblem("Docker's boxes need an engine that runs on the same Linux", Remedy.A_LINUX)
     try:
-        tried = image or _some_image()
+        tried = image or _find_any_image()
         run_self_test(lambda scratch: DockerSandbox(scratch, runtime, tried))
     except (SandboxError, ProgramError, OSError) as problem:
         return host_problem_of(problem, Remedy.ASK_DOCKER)
     return None
 
 
-def _some_image() -> str:
-    """Return one of our images that the engine has, any."""
+def _find_any_image() -> str:
+    """Return any of our images that the engine has. Raises HostProblemError if it has none."""
     here = get_engine()
     tags = {tag for image in here.call(here.api.images) for tag in image.get("RepoTags") or ()}
     for name in LANGUAGES:
@@ -211,11 +210,11 @@ def _some_image() -> str:
 
 
 def cleanup_stale() -> int:
-    """Remove what dead processes of this host left with the engine; return how many containers. Never raises."""
+    """Remove the containers of dead processes of this host; return how many. Never raises."""
     swept = 0
     with contextlib.suppress(SandboxError):
         swept = get_engine().sweep()
-    cgroup.cleanup_stale()  # a container's processes are in groups of ours, too
+    cgroup.cleanup_stale()  # their processes were in control groups of the dead processes
     return swept
 
 

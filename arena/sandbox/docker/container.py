@@ -40,8 +40,8 @@ from arena.sandbox.linux import Cgroup, docker_profile, global_identity, launch,
 from arena.sandbox.program_files import BOX_FOLDER, argv_inside, copy_files, cwd_inside, own_files
 from arena.sandbox.scratch import remove_tree
 
-# Files of /proc that change with what others on the machine do: covert channels between containers. Those that python,
-# node or java can't do without (cpuinfo, version, filesystems, the process's own) stay.
+# Files of /proc that change with the activity of other processes: covert channels between containers. Files that
+# python, node or java need (cpuinfo, version, filesystems, the process's own) stay visible.
 COVERT = (
     *("buddyinfo", "cgroups", "cmdline", "config.gz", "consoles", "crypto", "diskstats", "interrupts", "kallsyms"),
     *("key-users", "loadavg", "locks", "mdstat"),
@@ -49,22 +49,22 @@ COVERT = (
     *("swaps", "sys/fs", "sys/kernel/pty", "sys/kernel/random", "timer_list", "uptime", "vmallocinfo", "vmstat"),
     *("zoneinfo", "fs", "irq", "bus", "driver"),
 )
-# A list given to the engine replaces its own (moby/oci/defaults.go), so the first two lines repeat that one. /sys is
-# added, in which disks and memory are counted. A JVM looks for its memory limit there, hence JAVA_OPTIONS in script.py.
+# A list given to the engine replaces its default (moby/oci/defaults.go), so the first two lines repeat the default.
+# /sys is added because it counts disks and memory; JVMs find a limit there, so `start_script` passes JAVA_OPTIONS.
 MASKED = (
     *("/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_stats"),
     *("/proc/sched_debug", "/proc/scsi", "/sys"),
     *(f"/proc/{name}" for name in COVERT),
 )
-READ_ONLY = ("/proc/sys", "/proc/sysrq-trigger")  # of the engine's own list; its other entries are masked above
+READ_ONLY = ("/proc/sys", "/proc/sysrq-trigger")  # from the engine's default list; its other entries are masked above
 
 INODE_KB = 16  # of /tmp for each file in it: 1,024 for the default, far more than a bot needs
-SHM_MB = 1  # for /dev/shm, where Python's semaphores are; what is large belongs in /tmp
+SHM_MB = 1  # for /dev/shm, where Python's semaphores are; large files belong in /tmp
 MEMLOCK_KB = 64  # what Linux allowed a user for decades; locked memory can't be reclaimed
 MESSAGES_KB = 64  # POSIX message queues: kernel memory
-FIRST_UID = 1_900_000_000  # systemd's table of ids leaves this range unused, so no user of the machine is met
+FIRST_UID = 1_900_000_000  # systemd's table of ids leaves this range unused, so no user of the machine has such an id
 UIDS = 100_000_000  # chosen at random, so that two containers share no limit that the kernel counts per user
-NOBODY = 65534  # the user where the engine shifts ids: higher ones don't exist there
+NOBODY = 65534  # the user if the engine shifts ids: higher ids don't exist then
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 HOME = "/tmp"
@@ -72,7 +72,7 @@ HOME = "/tmp"
 
 @dataclass(frozen=True, slots=True)
 class ContainerConfig:
-    """What a container is made from; containers of equal recipes are interchangeable."""
+    """The image, limits and runtime of a container; containers with equal configs are interchangeable."""
 
     image: str
     limits: Limits
@@ -101,7 +101,7 @@ def container_body(
             "LogConfig": {"Type": "none"},
             "Mounts": mounts,
             "Init": False,
-            "AutoRemove": False,  # the box asks first how it ended
+            "AutoRemove": False,  # the box first asks the engine how the container ended
         },
     }
 
@@ -127,8 +127,8 @@ def _limits(limits: Limits, cores: int) -> dict[str, Any]:
         "Memory": memory,
         "MemorySwap": memory,
         "NanoCpus": 0 if limits.cores >= cores else int(limits.cores * 1e9),
-        "CpusetCpus": _our_cores(cores),
-        "OomScoreAdj": 500,  # a machine without memory takes a bot, not the referee
+        "CpusetCpus": _bound_cores(cores),
+        "OomScoreAdj": 500,  # when memory runs out, the kernel kills a bot, not the referee
         "Tmpfs": {
             "/tmp": tmp,
             "/dev/shm": f"rw,nosuid,nodev,noexec,mode=1777,size={SHM_MB}m,nr_inodes=64",
@@ -143,17 +143,17 @@ def _ulimits(limits: Limits) -> dict[str, tuple[int, int]]:
     return {**launch.rlimits(limits), "memlock": (memlock, memlock), "msgqueue": (messages, messages)}
 
 
-def _our_cores(cores: int) -> str:
-    """Return the cores that this process is bound to, which a child would inherit; "" where it is bound to none.
+def _bound_cores(cores: int) -> str:
+    """Return the cores that this process is bound to, as "0,2"; "" if it may use all cores.
 
-    A run binds its workers: a round trip to a bot on another core costs 70 us instead of 10 (measured).
+    A run binds its workers, because a round trip to a bot on another core takes 70 us instead of 10 (measured).
     """
     ours = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
     return ",".join(map(str, ours)) if ours and len(ours) < cores and ours[-1] < cores else ""
 
 
 def create(engine: Engine, body: dict[str, Any]) -> str:
-    """Create a container and return its id. Raises SandboxError, which says how to get an image that isn't there."""
+    """Create a container and return its id. Raises SandboxError, for a missing image with the command that fixes it."""
     try:
         return str(engine.call(engine.api.create_container_from_config, body)["Id"])
     except SandboxError as problem:
@@ -163,22 +163,22 @@ def create(engine: Engine, body: dict[str, Any]) -> str:
 
 
 def missing_image_problem(image: str) -> HostProblem:
-    """Describe a missing image, and how to get it."""
+    """Return the problem of a missing image, with the command that pulls or builds it."""
     language = image.removeprefix("coup-arena/")
     remedy = Remedy.PULL_IMAGE if language == image else Remedy.BUILD_IMAGE
     return HostProblem(f"there is no image {image}", remedy, (language,))
 
 
-SCRIPT_BYTES = 100_000  # Linux itself takes no word of more than 131,072
+SCRIPT_BYTES = 100_000  # Linux accepts no argument of more than 131,072
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"  # read by the java launcher since JDK 9
 SIGNALLED = 128  # a shell adds this to the number of the signal that ended a program
 LAST_SIGNAL = 64  # SIGRTMAX
 
 
 def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
-    """Return the shell script that becomes the program; `words` is its command as it is in the container.
+    """Return the shell script that becomes the program; `words` is its command in the container.
 
-    Raises ProgramError for what a shell can't receive.
+    Raises ProgramError for a command or folder that a script can't contain: NUL, lone surrogates, too many bytes.
     """
     lines = [f"cd {shlex.quote(cwd_inside(program))} 2>/dev/null || {{ echo cwd >&3; exit 127; }}"]
     lines.append("unset HOSTNAME PWD OLDPWD")  # the engine's and the shell's
@@ -201,7 +201,7 @@ def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
 
 
 def find_start_problem(word: str, program: Program, words: Sequence[str], image: str) -> ProgramError | None:
-    """Return what a start script's word before its end says of the program, None if it says nothing."""
+    """Return the program's error that `word`, a report of the start script, stands for; None for another report."""
     if word == "missing":
         return ProgramError(f"{words[0]}: no such program in the image {image}")
     if word == "cwd":
@@ -210,19 +210,19 @@ def find_start_problem(word: str, program: Program, words: Sequence[str], image:
 
 
 def parse_exit(code: int) -> Exit:
-    """Return how a program ended from its shell's code."""
+    """Return how a program ended, from the exit code of its shell."""
     number = code - SIGNALLED
     return Exit(None, number) if 0 < number <= LAST_SIGNAL else Exit(code, None)
 
 
 IO = "/io"  # where the pipes are in a container
-START_S = 20.0  # for a started container's first word, and for the program's: 0.1 s, on a loaded machine 1 s
+START_S = 20.0  # for each report of a new container: it takes 0.1 s, on a loaded machine 1 s
 POLL_S = 0.0002  # between two tries to open a pipe whose reader is about to come
-STATUS_BYTES = 4096  # of the shells' output; more is the program's own
-LIE = -1  # no exit code: the program wrote to `status` itself
+STATUS_BYTES = 4096  # of the shells' output; only a program writes more
+FORGED = -1  # in place of an exit code: the program wrote to `status` itself
 
-# The program is not process 1, whose default signals the kernel ignores. Process 1 ignores the signals that a shell
-# would catch; they are put back for the program. Process 1 keeps no way to the daemon, which a program could flood.
+# The program is not process 1, because the kernel ignores default signals for process 1. Process 1 ignores the signals
+# that a shell would catch; the second shell resets them. Process 1 has no output to the daemon, for a program to flood.
 SHIM = f"""
 trap '' HUP INT QUIT TERM
 exec 3>{IO}/status >/dev/null 2>&1
@@ -236,7 +236,7 @@ echo $? >&3
 
 
 class Container:
-    """One container with pipes, which belong to it; `remove` ends everything."""
+    """A running container and the referee's ends of its pipes; `remove` kills the container and closes the pipes."""
 
     def __init__(
         self,
@@ -247,35 +247,35 @@ class Container:
         scratch: Path,
         group: Cgroup,
     ) -> None:
-        """Create and start it, and let it become the program, in a control group.
+        """Create and start the container, move it into the control group, and start the program.
 
-        words: the program's command as it is in the container. Raises ProgramError or SandboxError; then nothing is
-        left but the group.
+        words: the program's command in the container. Raises ProgramError or SandboxError; then only the group
+        remains.
         """
         self.engine = engine
         self.config = config
         self.id = ""
-        self.root_pid = -1  # process 1, as the host numbers it
-        self.pid = -1  # the process that becomes the program
+        self.root_pid = -1  # host's number of the container's process 1
+        self.pid = -1  # host's number of the process that becomes the program
         self.stdin = self.stdout = self.stderr = self.status = self.pidfd = -1
         self.outages = engine.events.outages
         self._program = program
         self._words = words
-        self._heard = b""  # output of the shells that wasn't read yet
+        self._unread_status = b""  # output of the shells that `_next_word` hasn't returned yet
         self._removed = False
         script = start_script(program, words, config.limits)
         self.folder = _new_folder(scratch)
         try:
-            self._furnish(script)
-            self._start()
-            self._join(group)
-            self._release()
+            self._prepare_folder(script)
+            self._start_container()
+            self._join_group(group)
+            self._start_program()
         except BaseException:
             self.remove()
             raise
 
-    def _furnish(self, script: str) -> None:
-        """Make the pipes, and copy what the program needs."""
+    def _prepare_folder(self, script: str) -> None:
+        """Create the pipes and the start script, open the reading ends, and copy the program's files."""
         io, bot = self.folder / "io", self.folder / "bot"
         try:
             bot.mkdir()
@@ -292,15 +292,15 @@ class Container:
             raise SandboxError(f"can't make a container's pipes in {self.folder}: {problem.strerror}") from problem
         copy_files(self._program, bot, self.config.limits.memory_mb)
 
-    def _start(self) -> None:
-        """Start it, up to "ready"."""
+    def _start_container(self) -> None:
+        """Start the container, and wait until its second shell reports "ready"."""
         mounts = [_bind(self.folder / "io", IO), _bind(self.folder / "bot", BOX_FOLDER)]
         body = container_body(self.engine, self.config, ["/bin/sh", "-c", SHIM], mounts)
         body["Labels"][FOLDER_LABEL] = str(self.folder)
         self.id = create(self.engine, body)
         self.engine.call(self.engine.api.start, self.id)
         self.root_pid = int(self.engine.call(self.engine.api.inspect_container, self.id)["State"]["Pid"])
-        self.pidfd = self._seen(self.root_pid)
+        self.pidfd = self._open_pidfd(self.root_pid)
         word = self._next_word()
         if word != "ready":
             raise SandboxError(f"a container of {self.config.image} didn't come up: it wrote {word!r}")
@@ -309,8 +309,8 @@ class Container:
             raise SandboxError(f"a container of {self.config.image} ended as it came up")
         self.pid = found[0]
 
-    def _seen(self, pid: int) -> int:
-        """Return a handle of its process 1. Raises HostProblemError where that isn't a process seen from here."""
+    def _open_pidfd(self, pid: int) -> int:
+        """Return a pidfd for the container's process 1. Raises HostProblemError if it isn't visible on this host."""
         with contextlib.suppress(OSError):
             handle = os.pidfd_open(pid)
             if self.id in Path(f"/proc/{pid}/cgroup").read_text():
@@ -319,8 +319,8 @@ class Container:
         text = "the processes of this Docker engine's containers aren't seen from here (Docker Desktop, another host)"
         raise HostProblemError(HostProblem(text, Remedy.ENGINE_HERE))
 
-    def _join(self, group: Cgroup) -> None:
-        """Move its processes into the group: both, since a program may bring process 1 to run code of its own."""
+    def _join_group(self, group: Cgroup) -> None:
+        """Move both shells into the group: process 1 too, because a program may make it run the program's code."""
         try:
             group.add(self.root_pid)
             group.add(self.pid)
@@ -328,12 +328,12 @@ class Container:
             raise SandboxError(f"a container's process can't be put into a cgroup: {problem}") from problem
         group.seal()
 
-    def _release(self) -> None:
-        """Let it become the program."""
+    def _start_program(self) -> None:
+        """Open the program's standard input, and wait until the second shell becomes the program."""
         self.stdin = self._open_in()
         word = self._next_word()
-        if theirs := find_start_problem(word, self._program, self._words, self.config.image):
-            raise theirs
+        if problem := find_start_problem(word, self._program, self._words, self.config.image):
+            raise problem
         if word != "go":
             raise SandboxError(f"a container of {self.config.image} can't start a program: it wrote {word!r}")
 
@@ -348,48 +348,48 @@ class Container:
                 time.sleep(POLL_S)
 
     def _next_word(self) -> str:
-        """Wait for the next line of the shells; "" at their end."""
+        """Wait for the next line of the status pipe and return it; "" at end of file. Raises SandboxError."""
         end = time.monotonic() + START_S
-        while b"\n" not in self._heard:
+        while b"\n" not in self._unread_status:
             left = end - time.monotonic()
             if left <= 0 or not wait_readable(self.status, left):
                 raise SandboxError(f"a container of {self.config.image} said nothing for {START_S:g} s")
             if not self._read_status():
                 return ""
-        word, _, self._heard = self._heard.partition(b"\n")
+        word, _, self._unread_status = self._unread_status.partition(b"\n")
         return word.decode("ascii", "replace")
 
     def _read_status(self) -> bool:
-        """Read the shells' output since then; return False at their end."""
+        """Append available output of the status pipe to `_unread_status`; return False at end of file."""
         try:
             data = os.read(self.status, STATUS_BYTES)
         except BlockingIOError:
             return True
-        self._heard = (self._heard + data)[:STATUS_BYTES]
+        self._unread_status = (self._unread_status + data)[:STATUS_BYTES]
         return bool(data)
 
     def ended(self) -> tuple[bool, int | None]:
-        """Return whether its program has ended, and the shell's exit code: None for none, LIE for another word."""
+        """Return whether the program has ended, and its exit code: None without a report, FORGED for other text."""
         if self.status < 0:
             return True, None
         more = self._read_status()
-        word, newline, _ = self._heard.partition(b"\n")
+        word, newline, _ = self._unread_status.partition(b"\n")
         if newline:
-            return True, int(word) if word.isdigit() and int(word) < 256 else LIE
-        return not more or len(self._heard) == STATUS_BYTES, None
+            return True, int(word) if word.isdigit() and int(word) < 256 else FORGED
+        return not more or len(self._unread_status) == STATUS_BYTES, None
 
     def dead(self, timeout_s: float = 0.0) -> bool:
-        """Wait up to this time for process 1 to be dead; return whether it is."""
+        """Wait until process 1 is dead, for at most `timeout_s`; return whether it is dead."""
         return wait_readable(self.pidfd, timeout_s)
 
     def close_stdin(self) -> None:
-        """Close the end that is written to. Idempotent."""
+        """Close the program's standard input. Idempotent."""
         if self.stdin >= 0:
             os.close(self.stdin)
             self.stdin = -1
 
     def remove(self) -> None:
-        """Kill it, have it removed soon, and close all descriptors. Idempotent."""
+        """Kill the container, queue its removal, and close all descriptors. Idempotent."""
         if self.pidfd >= 0:
             with contextlib.suppress(OSError):  # it is dead
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
@@ -424,8 +424,8 @@ def _bind(source: Path, target: str) -> dict[str, Any]:
     }
 
 
-# Language -> the programs whose commands its image runs; all others get `native`. Each is built from
-# arena/sandbox/docker/images/LANGUAGE.Dockerfile. What rustc and go make runs in `native`.
+# Language -> the commands that run in its image; all other commands run in `native`, compiled programs too. Each image
+# is built from arena/sandbox/docker/images/LANGUAGE.Dockerfile.
 _PROGRAMS: dict[str, tuple[str, ...]] = {
     "python": ("python", "pypy"),
     "node": ("node", "nodejs"),
@@ -435,17 +435,17 @@ _PROGRAMS: dict[str, tuple[str, ...]] = {
     "native": (),
 }
 LANGUAGES = tuple(_PROGRAMS)
-SHEBANG_BYTES = 256  # what Linux reads of a first line
+SHEBANG_BYTES = 256  # of a first line, that Linux reads
 
 
 def command_inside(program: Program) -> tuple[str, ...]:
-    """Return the command as it is written in a container, where programs of this machine are looked up by their names.
+    """Return the command for a container: without the folders of this machine's interpreters, found on PATH instead.
 
-    The #! line of the program's own file is spelled out, since it names the interpreter as this machine has it.
+    The interpreter of a #! line is written out in front, because the line contains this machine's path of it.
     """
     words = list(argv_inside(program))
     own = _own_file(program, words[0])
-    line = None if own is None or _leads_out(own, program) else _first_line(own)
+    line = None if own is None or _leaves_own_files(own, program) else _read_shebang(own)
     if line is not None:
         words = [*os.fsdecode(line).split(None, 1), *words]
     if os.path.isabs(words[0]) and not words[0].startswith(f"{BOX_FOLDER}/"):
@@ -458,7 +458,7 @@ def command_inside(program: Program) -> tuple[str, ...]:
 
 
 def language(words: Sequence[str]) -> str:
-    """Return which of LANGUAGES runs a command: by its interpreter or compiler, also behind env."""
+    """Return the one of LANGUAGES that runs a command, by its interpreter or compiler. Skips `env` and options."""
     for word in words:
         for part in word.split():
             name = os.path.basename(part)
@@ -470,23 +470,23 @@ def language(words: Sequence[str]) -> str:
 
 
 def _own_file(program: Program, word: str) -> Path | None:
-    """Return the file of the program's own that a command begins with, as it is on this machine; None for another."""
+    """Return the path, on this machine, of the program's own file that `word` names; None for any other file."""
     files = own_files(program)
     if word.startswith(f"{BOX_FOLDER}/"):
         return files / word.removeprefix(f"{BOX_FOLDER}/") if files.is_dir() else files
     return program.cwd / word if "/" in word and not os.path.isabs(word) else None
 
 
-def _leads_out(path: Path, program: Program) -> bool:
-    """Return whether links or .. lead from a program's own files to others of this machine."""
+def _leaves_own_files(path: Path, program: Program) -> bool:
+    """Return whether a path leaves the program's own files by links or .. parts."""
     try:
         return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own_files(program)))
     except ValueError:  # a name that no file can have
         return True
 
 
-def _first_line(path: Path) -> bytes | None:
-    """Return what stands behind #! in a file, None if nothing does."""
+def _read_shebang(path: Path) -> bytes | None:
+    """Return the text after #! in a file's first line, None without one."""
     try:
         # A privileged user may be running this, so neither a pipe nor a link in a program's folder is followed.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -1,14 +1,13 @@
 """Call the Docker engine, watch its events, and remove the containers of dead processes.
 
 `get_engine` returns one connection per process. Every call has a time-out and raises SandboxError with one line. If
-no engine answers, the error contains the reason and the fix for this machine, chosen by a pure function. All objects
-carry a label with their owner (arena/sandbox/linux/processes.py), and those of dead processes of this host are
-removed. A thread removes a closed box's container, because a box must close faster than an engine removes a
-container.
+no engine answers, the error contains the reason and the fix for this machine, chosen by a pure function. Each container
+has a label with its owner (arena/sandbox/linux/processes.py); `sweep` removes containers of dead processes. A thread
+removes a closed box's container, because a box must close faster than an engine removes a container.
 
-A thread reads the engine's events while a box is watched. Its reports are a kill from outside, a container's death
-and the loss of the engine. No program in a container can cause these, so a box takes from them only that it was
-broken from outside. A match continues without an engine that hangs. Must not know what a container is for."""
+While a sandbox is open, a thread reads the engine's events: a kill by another client, a container's death, and the
+loss of the engine. No program can cause the first or the last. If the engine hangs, matches continue.
+Must not know what a container is for."""
 
 import atexit
 import contextlib
@@ -28,28 +27,28 @@ from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
 from arena.sandbox.linux import is_alive
 from arena.sandbox.scratch import remove_tree
 
-HELLO_S = 5.0  # for an engine to say its version, which takes 1 ms
+HELLO_S = 5.0  # for an engine to report its version, which takes 1 ms
 SOCKET = "/var/run/docker.sock"  # where docker-py looks for an engine if DOCKER_HOST is unset
-MAX_ERROR_CHARACTERS = 300  # characters of an error that are shown
+MAX_ERROR_CHARACTERS = 300  # of an error message
 
 
 def connect(timeout_s: float) -> Any:
-    """Return a client of the engine that DOCKER_HOST and the like name; its calls end after `timeout_s`.
+    """Return a client of the engine that DOCKER_HOST and related variables name; its calls time out after `timeout_s`.
 
     Raises HostProblemError, with the command that fixes it, if no engine answers.
     """
-    import docker  # takes 0.2 s, which only runs in Docker have to pay
+    import docker  # takes 0.2 s, so it is imported only for runs in Docker
 
     try:
         settings = docker.utils.kwargs_from_env()
         address = docker.utils.parse_host(settings.get("base_url"))
-    except Exception as problem:  # docker's own, a ValueError for a port, files of TLS that aren't there
+    except Exception as problem:  # docker's errors, a ValueError for a port, missing TLS files
         raise HostProblemError(no_address_problem(problem, os.environ.get("DOCKER_HOST", ""))) from problem
     try:
         if address.startswith("http+unix://"):
-            os.stat(address.removeprefix("http+unix://"))  # the client would leave a socket open, and Python warn of it
+            os.stat(address.removeprefix("http+unix://"))  # else the client leaves a socket open, and Python warns
         client = docker.APIClient(version="auto", timeout=min(HELLO_S, timeout_s), **settings)
-    except Exception as problem:  # docker wraps what it meets into DockerException, but not all of it
+    except Exception as problem:  # docker wraps only some errors into DockerException
         raise HostProblemError(unreachable_problem(problem, find_situation())) from problem
     client.timeout = timeout_s
     return client
@@ -57,20 +56,20 @@ def connect(timeout_s: float) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DockerSituation:
-    """Hold DOCKER_HOST, "" where it is unset, and whether this machine has an engine's program."""
+    """DOCKER_HOST, "" if it is unset, and whether `dockerd` is installed on this machine."""
 
     host: str = ""
     installed: bool = False
 
 
 def find_situation() -> DockerSituation:
-    """Look at the environment and at this machine."""
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # dockerd is where an ordinary user's PATH doesn't lead
+    """Read the environment and look for `dockerd`."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # an ordinary user's PATH lacks dockerd's folder
     return DockerSituation(os.environ.get("DOCKER_HOST", ""), shutil.which("dockerd", path=path) is not None)
 
 
 def one_line_text(problem: BaseException) -> str:
-    """Return what an error of docker-py says, in one line of at most MAX_ERROR_CHARACTERS characters."""
+    """Return the message of an error of docker-py in one line, at most MAX_ERROR_CHARACTERS long."""
     text = str(getattr(problem, "explanation", None) or problem) or type(problem).__name__
     if "timed out" in text:
         text = "it doesn't answer (time-out)"
@@ -78,7 +77,7 @@ def one_line_text(problem: BaseException) -> str:
 
 
 def no_address_problem(problem: BaseException, host: str) -> HostProblem:
-    """Describe settings that name no engine."""
+    """Return the problem of Docker settings in the environment that name no engine."""
     why = one_line_text(problem)
     if not host:
         return HostProblem(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {why}", Remedy.UNSET_TLS)
@@ -86,7 +85,7 @@ def no_address_problem(problem: BaseException, host: str) -> HostProblem:
 
 
 def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostProblem:
-    """Return why the engine doesn't answer, and the most likely fix."""
+    """Return the problem of an engine that doesn't answer, with the most likely fix."""
     text = str(problem)
     denied = "Permission denied" in text
     absent = "No such file" in text or "Connection refused" in text
@@ -106,14 +105,14 @@ def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostPr
 
 ANSWER_S = 8.0  # for the engine to open the stream
 AGAIN_S = 1.0  # before a lost event stream is opened again
-BY_OTHERS = ("kill", "stop", "pause", "destroy")  # events of a container that another client ends
+FOREIGN_KILL_ACTIONS = ("kill", "stop", "pause", "destroy")  # events of a container that another client ends
 
 
 class ContainerEvents:
-    """Follow the containers with one label; safe to use from several threads.
+    """Watch the events of containers with one label; safe to use from several threads.
 
-    outages: how often the engine was lost, by the end of its event stream. killed: containers that another client ended
-    through the engine, other than those passed to `leaves`. died: containers whose process 1 has ended.
+    outages: how often the event stream ended, so that the engine was lost. killed: ids of containers that another
+    client ended through the engine. died: ids of containers whose process 1 has ended.
     """
 
     def __init__(self, label: str) -> None:
@@ -128,16 +127,18 @@ class ContainerEvents:
         self._stream: _Stream | None = None
 
     def watch(self) -> None:
-        """Begin to watch; return when the event stream is open. Raises SandboxError."""
+        """Open the event stream unless it is open, and read it in a thread. Raises SandboxError."""
         with self._lock:
             if self._watchers == 0:
                 self._stream = _Stream(self._label)
                 self._stop = threading.Event()
-                threading.Thread(target=self._follow, args=(self._stop,), name="docker events", daemon=True).start()
+                threading.Thread(
+                    target=self._read_events, args=(self._stop,), name="docker events", daemon=True
+                ).start()
             self._watchers += 1
 
     def unwatch(self) -> None:
-        """End one `watch`; the last one ends the threads."""
+        """End one `watch`; the end of the last `watch` ends the thread."""
         with self._lock:
             self._watchers -= 1
             if self._watchers == 0:
@@ -146,21 +147,21 @@ class ContainerEvents:
                     self._stream.close()
 
     def leaves(self, container: str) -> None:
-        """Note that this process ends a container: what happens to it from now on is its doing."""
+        """Note that this process is removing a container: its further events aren't another client's."""
         if self._watchers:
             self._leaving.add(container)
 
     def forget(self, container: str) -> None:
-        """Drop what is known of a container that is gone."""
+        """Drop the events of a removed container."""
         self.killed.discard(container)
         self.died.discard(container)
 
-    def _follow(self, stop: threading.Event) -> None:
+    def _read_events(self, stop: threading.Event) -> None:
         while not stop.is_set():
             stream = self._stream
             if stream is not None:
                 for event in stream:
-                    self._take(event)
+                    self._store_event(event)
                 stream.close()
             if stop.is_set():
                 return
@@ -172,108 +173,108 @@ class ContainerEvents:
                     with contextlib.suppress(SandboxError):
                         self._stream = _Stream(self._label)
 
-    def _take(self, event: dict[str, Any]) -> None:
+    def _store_event(self, event: dict[str, Any]) -> None:
         action, container = event.get("Action", ""), event.get("Actor", {}).get("ID", "")
         if container in self._leaving:
             if action == "destroy":
                 self._leaving.discard(container)
-        elif action in BY_OTHERS:
+        elif action in FOREIGN_KILL_ACTIONS:
             self.killed.add(container)
         elif action == "die":
             self.died.add(container)
 
 
 class _Stream:
-    """The events of containers with a label, over a connection of its own, until the engine ends it or `close`."""
+    """An event stream of the containers with a label, over its own connection."""
 
     def __init__(self, label: str) -> None:
-        """Open it. Raises SandboxError, also if the engine doesn't answer in time.
+        """Open the stream. Raises SandboxError, also if the engine doesn't answer in time.
 
-        docker-py asks for events without a time-out, so a thread asks. It stays while the engine hangs.
+        docker-py requests events without a time-out, so a thread requests them, and lives while the engine hangs.
         """
         self._client = connect(ANSWER_S)
-        asked: Future[Any] = Future()
-        threading.Thread(target=self._open, args=(label, asked), name="docker events opened", daemon=True).start()
+        opened: Future[Any] = Future()
+        threading.Thread(target=self._open, args=(label, opened), name="docker events opened", daemon=True).start()
         try:
-            self._events = asked.result(ANSWER_S)
-        except Exception as problem:  # as above
-            asked.add_done_callback(_close_late)
+            self._events = opened.result(ANSWER_S)
+        except Exception as problem:  # docker-py's errors have no common root
+            opened.add_done_callback(_close_late)
             self._client.close()
             why = "it doesn't answer (time-out)" if isinstance(problem, TimeoutError) else one_line_text(problem)
             raise SandboxError(f"the Docker engine: {why}") from problem
 
-    def _open(self, label: str, asked: Future[Any]) -> None:
+    def _open(self, label: str, opened: Future[Any]) -> None:
         try:
-            asked.set_result(self._client.events(decode=True, filters={"type": ["container"], "label": [label]}))
+            opened.set_result(self._client.events(decode=True, filters={"type": ["container"], "label": [label]}))
         except Exception as problem:
-            asked.set_exception(problem)
+            opened.set_exception(problem)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield events until the stream ends, for whatever reason."""
-        with contextlib.suppress(Exception):  # docker-py passes on some of what a connection's end raises
+        """Yield events until the stream ends, for any reason."""
+        with contextlib.suppress(Exception):  # docker-py passes on some errors of a connection's end
             yield from self._events
 
     def close(self) -> None:
-        """End it from any thread: its reader gets no more. Idempotent."""
+        """End the stream, from any thread. Idempotent."""
         with contextlib.suppress(Exception):  # over ssh docker-py ends no single stream, but closes the connection
             self._events.close()
         self._client.close()
 
 
-def _close_late(asked: Future[Any]) -> None:
-    """Close a stream that was opened after its time."""
-    if asked.exception() is None:
+def _close_late(opened: Future[Any]) -> None:
+    """Close a stream that opened after the time-out."""
+    if opened.exception() is None:
         with contextlib.suppress(Exception):  # as in `close`
-            asked.result().close()
+            opened.result().close()
 
 
-OWNER_LABEL = "coup-arena.owner"  # label of all that is ours
+OWNER_LABEL = "coup-arena.owner"  # label of all our containers
 FOLDER_LABEL = "coup-arena.folder"  # label: the container's folder on its owner's host
 FOLDER_PREFIX = "docker-"  # of such a folder's name
 
-API_S = 20.0  # a call's time-out: the slowest, a start at a load of 10, takes 3 s; a match is to be void within 30
+API_S = 20.0  # a call's time-out: the slowest, a start at a load of 10, takes 3 s; a match must fail within 30 s
 REMOVED_S = 15.0  # how long `drain` waits: removing takes 0.1 s, on a loaded machine 1 s
-GONE = (404, 409)  # the engine's answers for what is gone, and for what another client is removing
+GONE = (404, 409)  # HTTP status: the container is gone; another client is removing it
 
 
 class Engine:
     """One connection to a Docker engine of version 20.10 or newer; safe to use from several threads."""
 
     def __init__(self) -> None:
-        """Connect as DOCKER_HOST and the like say. Raises HostProblemError with the command that fixes it."""
+        """Connect by DOCKER_HOST and related variables. Raises HostProblemError with the command that fixes it."""
         self.api = connect(API_S)
         self.info: dict[str, Any] = self.call(self.api.info)
         self.events = ContainerEvents(OWNER_LABEL)
         self._to_remove: queue.Queue[tuple[str, Path]] = queue.Queue()
-        threading.Thread(target=self._remove_all, name="docker remove", daemon=True).start()
+        threading.Thread(target=self._remove_queued, name="docker remove", daemon=True).start()
 
     def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Call the client, and raise what goes wrong as SandboxError in one line."""
+        """Call a method of the client. Raises SandboxError, with one line, for any error."""
         try:
             return function(*arguments, **named)
-        except Exception as problem:  # requests', urllib3's and docker's errors have no common root but this
+        except Exception as problem:  # errors of requests, urllib3 and docker have no other common base
             raise SandboxError(f"the Docker engine: {one_line_text(problem)}") from problem
 
     @property
     def shifts_ids(self) -> bool:
-        """Whether user ids of its containers are others outside (rootless, userns-remap); only 65,536 exist then."""
+        """Whether the engine maps its containers' user ids (rootless, userns-remap); then only 65,536 exist."""
         return any("rootless" in option or "userns" in option for option in self.info.get("SecurityOptions") or ())
 
     def check_runtime(self, runtime: str | None) -> None:
         """Raise HostProblemError if the engine doesn't know a runtime."""
         known = self.info.get("Runtimes") or {}
         if runtime is not None and runtime not in known:
-            names = ", ".join(sorted(name for name in known if "." not in name))  # those with a dot are its own shims
+            names = ", ".join(sorted(name for name in known if "." not in name))  # names with a dot are shims
             raise HostProblemError(
                 HostProblem(f"the Docker engine knows no runtime {runtime} (it has {names})", Remedy.NAME_RUNTIME)
             )
 
     def remove(self, container: str, folder: Path) -> None:
-        """Kill and remove a container and its folder, soon."""
+        """Queue the removal of a container and its folder; a thread kills and removes them."""
         self._to_remove.put((container, folder))
 
     def drain(self, timeout_s: float = REMOVED_S) -> bool:
-        """Wait until all that `remove` was given is gone; return whether it is."""
+        """Wait until the queue of `remove` is empty, for at most `timeout_s`; return whether it is."""
         end = time.monotonic() + timeout_s
         with self._to_remove.all_tasks_done:
             while self._to_remove.unfinished_tasks:
@@ -283,11 +284,11 @@ class Engine:
                 self._to_remove.all_tasks_done.wait(left)
         return True
 
-    def _remove_all(self) -> None:
+    def _remove_queued(self) -> None:
         while True:
             container, folder = self._to_remove.get()
             try:
-                with contextlib.suppress(SandboxError):  # what stays is labelled, and found by the next sweep
+                with contextlib.suppress(SandboxError):  # the next sweep finds a remaining container by its label
                     self.remove_now(container)
                 remove_tree(folder)
             finally:
@@ -304,9 +305,9 @@ class Engine:
         self.events.forget(container)
 
     def sweep(self) -> int:
-        """Remove the containers and folders of dead processes of this host; return how many containers."""
+        """Remove the containers and folders of dead processes of this host; return the number of containers."""
         ours = {"label": [OWNER_LABEL]}
-        containers = [one for one in self.call(self.api.containers, all=True, filters=ours) if _is_left(one)]
+        containers = [one for one in self.call(self.api.containers, all=True, filters=ours) if _is_orphaned(one)]
         for container in containers:
             self.remove_now(container["Id"])
             folder = Path(container["Labels"].get(FOLDER_LABEL, ""))
@@ -315,7 +316,7 @@ class Engine:
         return len(containers)
 
 
-def _is_left(container: dict[str, Any]) -> bool:
+def _is_orphaned(container: dict[str, Any]) -> bool:
     """Return whether the owner of a container is dead."""
     return not is_alive((container.get("Labels") or {}).get(OWNER_LABEL, ""))
 

@@ -1,7 +1,7 @@
-"""Build and find the images of bots' containers: one for each language, from images/LANGUAGE.Dockerfile.
+"""Build and list the images of bots' containers: one for each language, from images/LANGUAGE.Dockerfile.
 
-Must not know bots. A Dockerfile takes a base image (--build-arg BASE) and installs what it lacks, so on a base that has
-the interpreter it builds without a network. Nothing of a bot is ever in an image, and no bot brings a Dockerfile.
+A Dockerfile takes a base image (--build-arg BASE) and installs an interpreter only if the base lacks one, so some
+builds need no network. Images never contain files of a bot, and bots have no Dockerfile. Must not know bots.
 """
 
 import io
@@ -16,12 +16,12 @@ from arena.sandbox.docker.engine import get_engine, one_line_text
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
 
 FOLDER = Path(__file__).parent / "images"
-BUILD_S = 900.0  # without a word from the engine; a package mirror can be slow
+BUILD_S = 900.0  # without output from the engine; a package mirror can be slow
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One language's image; `id`, `size_bytes` and `built_at` (seconds since 1970) are None where it isn't built."""
+    """A language's image; `id`, `size_bytes` and `built_at` (seconds since 1970) are None if it isn't built."""
 
     language: str
     tag: str
@@ -43,7 +43,7 @@ def image_tag(language: str) -> str:
 
 
 def list_images() -> list[Image]:
-    """Return the images, in the order of LANGUAGES, built or not. Raises SandboxError."""
+    """Return the image of each language, built or not, in the order of LANGUAGES. Raises SandboxError."""
     here = get_engine()
     found = {name: image for image in here.call(here.api.images) for name in image.get("RepoTags") or ()}
     images = []
@@ -61,8 +61,9 @@ def build_image(
 ) -> str:
     """Build a language's image and return its id.
 
-    base: the image to start from, None for the Dockerfile's own. network: None for the engine's default, or none where
-    it has no bridge. say: is handed the build's log, line by line. Raises SandboxError with the last lines.
+    base: the image to start from, None for the Dockerfile's default. network: None for the engine's default, or "none"
+    if the engine has no bridge. say: is called with each line of the build's log. Raises SandboxError with the last
+    lines.
     """
     here = get_engine()
     if network is None and "bridge" not in {found["Name"] for found in here.call(here.api.networks)}:
@@ -78,28 +79,28 @@ def build_image(
         decode=True,
         timeout=BUILD_S,
     )
-    _follow(answer, language, base, say)
+    _read_build_log(answer, language, base, say)
     return str(here.call(here.api.inspect_image, image_tag(language))["Id"])
 
 
-def _follow(answer: Any, language: str, base: str | None, say: Callable[[str], None]) -> None:
-    """Read a build's log to its end. Raises SandboxError for a build that failed."""
+def _read_build_log(answer: Any, language: str, base: str | None, say: Callable[[str], None]) -> None:
+    """Read a build's log to its end. Raises SandboxError if the build failed."""
     lines: list[str] = []
     try:
         for part in answer:
             if "error" in part:
-                raise _failure(language, base, str(part["error"]), lines)
+                raise _build_error(language, base, str(part["error"]), lines)
             for line in str(part.get("stream", "")).splitlines():
                 if line.strip():
                     lines = [*lines[-4:], line]
                     say(line)
     except SandboxError:
         raise
-    except Exception as problem:  # requests' and docker's errors have no common root but this
+    except Exception as problem:  # errors of requests and docker have no other common base
         raise SandboxError(f"building {image_tag(language)}: {one_line_text(problem)}") from problem
 
 
-def _failure(language: str, base: str | None, error: str, lines: Sequence[str]) -> SandboxError:
+def _build_error(language: str, base: str | None, error: str, lines: Sequence[str]) -> SandboxError:
     error = " ".join(error.split())
     if any(word in error for word in ("pull access denied", "lookup", "no such host", "manifest", "i/o timeout")):
         text = f"building {image_tag(language)}: its base {base or 'image'} isn't here and can't be fetched ({error})"
