@@ -1,5 +1,5 @@
-"""The ladder: schedules matches, rates bots from their results, and does all that a class or a club needs around it.
+"""The ladder: schedule matches, rate bots from their results, and manage users, submissions, finals and grades.
 
-`results`, `schedule`, `rating` and `board` are pure: no clock, no I/O, no randomness of their own. `store` is the only
-SQL, `pool` the workers; both import nothing of `arena`. `service` is what the commands `arena ladder ...` do.
+`results`, `schedule`, `rating` and `run_standings` are pure: no clock, no I/O, no randomness of their own. `store`
+contains all SQL and `pool` runs workers; both import nothing from `arena`. `service` implements `arena ladder`.
 """

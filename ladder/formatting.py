@@ -12,7 +12,7 @@ NO_INTERVALS = "There are too few matches for intervals."
 
 
 class ComparedStyleNumber(Protocol):
-    """A count out of some cases, and the mean of all bots' rates."""
+    """A number of a play style: a count out of `total` cases, and the mean rate of all bots, None if unknown."""
 
     @property
     def name(self) -> str: ...
@@ -25,7 +25,7 @@ class ComparedStyleNumber(Protocol):
 
 
 def format_range(numbers: Sequence[int]) -> str:
-    """Return the least and the most of some numbers: "8-9"; "-" for none."""
+    """Return the smallest and the largest number, such as "8-9" or "8"; "-" if there are none."""
     if not numbers:
         return NO_VALUE
     least, most = min(numbers), max(numbers)
@@ -33,32 +33,32 @@ def format_range(numbers: Sequence[int]) -> str:
 
 
 def format_percent(share: float | None, digits: int = 1) -> str:
-    """Return a share of 1 in percent: "35.2%"."""
+    """Return a share, 0 to 1, in percent, such as "35.2%"; "-" for None."""
     return NO_VALUE if share is None else f"{share:.{digits}%}"
 
 
 def format_interval(low: float | None, high: float | None, digits: int = 1) -> str:
-    """Return the ends of a share's interval in percent, without the sign: "30.1-40.2"."""
+    """Return a share's interval in percent, without the sign, such as "30.1-40.2"; "-" if an end is None."""
     return NO_VALUE if low is None or high is None else f"{100 * low:.{digits}f}-{100 * high:.{digits}f}"
 
 
 def format_estimate_interval(share: "Estimate | None", digits: int = 1) -> str:
-    """Return the ends of an estimated share's interval."""
+    """Return an estimated share's interval in percent, as `format_interval` does."""
     return NO_VALUE if share is None else format_interval(share.low, share.high, digits)
 
 
 def have_no_intervals(shares: Iterable["Estimate | None"]) -> bool:
-    """Return whether none of these shares has an interval, which takes some matches."""
+    """Return whether all of these estimates lack an interval."""
     return all(share is None or share.low is None for share in shares)
 
 
 def format_rating(rating: "Estimate") -> str:
-    """Return a rating with half its interval: "24.1 ± 1.2"."""
+    """Return a rating with half its interval's width, such as "24.1 ± 1.2"; without an interval, "24.1"."""
     return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
 
 
-# Numbers of a bot's style, in the order in which they are shown, in the words of `arena stats`.
-_STYLE = {
+# Names of style numbers and their texts, in the order of display, as `arena stats` prints them.
+_STYLE_TEXTS = {
     "turns": "turns in a game",
     "visible_at_table challenged": "challenges, of the claims that it could challenge",
     "visible_at_table right": "right ones, of these challenges",
@@ -73,20 +73,20 @@ _STYLE = {
 
 
 def make_style_rows(numbers: Iterable[ComparedStyleNumber]) -> list[tuple[str, str, str, ComparedStyleNumber]]:
-    """Return (what it is, the bot's, the field's, the number) of numbers of a bot's style, in their order."""
-    of = {number.name: number for number in numbers}
-    names = [*(name for name in _STYLE if name in of), *(name for name in of if name not in _STYLE)]
+    """Return (description, the bot's value, all bots' mean, number) for each style number, in order of display."""
+    known = {number.name: number for number in numbers}
+    names = [*(name for name in _STYLE_TEXTS if name in known), *(name for name in known if name not in _STYLE_TEXTS)]
     return [
         (
-            _STYLE.get(name) or f"{name.partition(' ')[2].replace('_', ' ')}, of its turns",
-            format_style_number(name, of[name].count / of[name].total),
-            format_style_number(name, of[name].field_mean),
-            of[name],
+            _STYLE_TEXTS.get(name) or f"{name.partition(' ')[2].replace('_', ' ')}, of its turns",
+            format_style_number(name, known[name].count / known[name].total),
+            format_style_number(name, known[name].field_mean),
+            known[name],
         )
         for name in names
     ]
 
 
 def format_style_number(name: str, value: float | None) -> str:
-    """Return a number of a style: a share in percent, turns as they are."""
+    """Return a style number as text: a share in percent; turns with one decimal."""
     return format_percent(value, 0) if name != "turns" or value is None else f"{value:.1f}"

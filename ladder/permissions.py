@@ -1,7 +1,7 @@
-"""Define the permissions of viewers: which fields of a ladder's views they see, and what they may do. Pure.
+"""Define the permissions of viewers: which fields of a ladder's views they see, and which actions they may take. Pure.
 
-Code that makes a value checks here, so that code that prints it needn't: a field that a viewer may not see is empty
-in the value that they get."""
+Code that creates a view hides fields through this module, so code that shows the view needs no checks: a field that the
+viewer may not see is None."""
 
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -12,28 +12,28 @@ T = TypeVar("T")
 
 
 class AccessLevel(IntEnum):
-    """What a viewer has to be, at least."""
+    """A viewer's relation to a value, in ascending order of access."""
 
     ANYBODY = 0
     PERSON = 1  # a user with a login
-    MATE = 2  # in the owner's team now
-    OWNER = 3  # of what the value is about
+    MATE = 2  # a current member of the owner's team
+    OWNER = 3  # the user that the value belongs to
     STAFF = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The one that reads a ladder, or acts in it. login: None for the public, and for an operator with the folder."""
+    """A user or program that reads or changes a ladder. login: None for the public, and for the `arena` command."""
 
     login: str | None = None
     staff: bool = False
-    can_write: bool = True  # False with a token that is for reading alone
-    token: bool = False  # the viewer is a program
-    mates: frozenset[str] = frozenset()  # the logins of the others in the viewer's team
-    session: int | None = field(default=None, compare=False)  # the number of the one that the viewer came with
+    can_write: bool = True  # False for a read-only token
+    token: bool = False  # whether the viewer is a program with a token
+    mates: frozenset[str] = frozenset()  # the logins of the other members of the viewer's team
+    session: int | None = field(default=None, compare=False)  # the number of the viewer's own session
 
     def role_for(self, owner: str | None) -> AccessLevel:
-        """Return what the viewer is to a thing of an owner's, by login; None: it has no owner."""
+        """Return the viewer's access level for a value; `owner` is its owner's login, None if it has none."""
         if self.staff:
             return AccessLevel.STAFF
         if self.login is None:
@@ -47,16 +47,16 @@ class Viewer:
         )
 
     def can_view(self, value: type, field: str, owner: str | None = None) -> bool:
-        """Return whether the viewer may see a field of a value of this type."""
+        """Return whether the viewer may see a field of a value of this type; `owner` is its owner's login."""
         return self.role_for(owner) >= FIELD_LEVELS[value.__name__][field]
 
     def can(self, permission: str, owner: str | None = None) -> bool:
-        """Return whether the viewer may do one of PERMISSIONS to a thing of an owner's."""
+        """Return whether the viewer has one of PERMISSIONS for a value; `owner` is its owner's login."""
         able = (self.can_write or permission in _READS) and not (self.token and permission in _IN_PERSON)
         return able and self.role_for(owner) >= PERMISSIONS[permission]
 
     def in_scope(self, scope: str | None) -> bool:
-        """Return whether a route of this scope is for the viewer: any session, or a token of the scope."""
+        """Return whether the viewer may use a route of this scope: by a session, or by a token with the scope."""
         return not self.token or scope == READ_SCOPE or (scope == SUBMIT_SCOPE and self.can_write)
 
 
@@ -67,20 +67,20 @@ _ANYBODY, _MATE, _OWNER, _STAFF = AccessLevel.ANYBODY, AccessLevel.MATE, AccessL
 
 PERMISSIONS = {
     "site:view": AccessLevel.ANYBODY,
-    "ladder:read": AccessLevel.PERSON,  # anybody's, where ladder.toml says so
+    "ladder:read": AccessLevel.PERSON,  # everyone's if ladder.toml makes the ladder public
     "account:read": AccessLevel.PERSON,
     "account:write": AccessLevel.PERSON,
     "ladder:manage": AccessLevel.STAFF,
-    "bot:upload": AccessLevel.PERSON,  # to submit it, as its owner
+    "bot:upload": AccessLevel.PERSON,  # required by the routes that check "bot:submit" afterwards
     "bot:submit": AccessLevel.MATE,
-    "bot:manage": AccessLevel.PERSON,  # as its owner: to do with it what follows
+    "bot:manage": AccessLevel.PERSON,  # required by the routes that check one of the next two afterwards
     "bot:challenge": AccessLevel.MATE,
     "bot:choose_version": AccessLevel.MATE,
     "files:read": AccessLevel.MATE,
     "final:preview": AccessLevel.STAFF,
     "grades:read": AccessLevel.OWNER,
     "cards:view": AccessLevel.MATE,
-    "player_cards:view": AccessLevel.OWNER,  # and those of the user's program, at a table with people
+    "player_cards:view": AccessLevel.OWNER,  # at a table with people, of the user and the user's program
     "record:read": AccessLevel.STAFF,
     "log:read": AccessLevel.MATE,
     "build_log:read": AccessLevel.MATE,
@@ -90,24 +90,24 @@ PERMISSIONS = {
     "match:void": AccessLevel.STAFF,
     "final:create": AccessLevel.STAFF,
     "table:open": AccessLevel.PERSON,
-    "table:manage": AccessLevel.PERSON,  # as its opener: to replace links, to close it
+    "table:manage": AccessLevel.PERSON,  # to replace links and close the table; only for the user that opened it
     "table:close": AccessLevel.OWNER,
-    "table:view": AccessLevel.ANYBODY,  # a player there, or a spectator
-    "table:join": AccessLevel.ANYBODY,  # by the link or the token of a place
+    "table:view": AccessLevel.ANYBODY,  # further limited to players and spectators
+    "table:join": AccessLevel.ANYBODY,  # with the link or the token of a slot
     "user:suspend": AccessLevel.STAFF,
     "credentials:issue": AccessLevel.STAFF,
     "users:read": AccessLevel.STAFF,
     "user_decisions:read": AccessLevel.OWNER,
 }
 _READS = {name for name in PERMISSIONS if name.endswith((":view", ":read", ":preview"))}
-# A token that got lost makes no other, sets no password, and decides nothing.
+# Permissions that no token has: a stolen one can't create tokens, set a password, or act as staff.
 _IN_PERSON = {
     "account:write",
     *(name for name, least in PERMISSIONS.items() if least is AccessLevel.STAFF and name not in _READS),
 }
 
-# The permission that a route requires, and the least scope of a program's token; None: a session alone may use it.
-# A page and its JSON under /api share a row. A route that isn't here doesn't exist.
+# The permission that a route requires, and the smallest sufficient scope of a token; None: sessions only.
+# A page and its JSON under /api share an entry. Every route must have an entry.
 READ_SCOPE, SUBMIT_SCOPE = "read", "submit"
 ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /static/{tag}/{name}": ("site:view", READ_SCOPE),
@@ -197,7 +197,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "POST /submissions": ("bot:upload", SUBMIT_SCOPE),
 }
 
-# Type of a value -> the viewers of each field. A type that isn't here is never shown.
+# The access level that each field of each view type requires. A type without an entry is never shown.
 _ROWS: dict[str, dict[AccessLevel, str]] = {
     "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision"},
     "OwnBotSummary": {_MATE: "bot owner active_version newest_version status reason disabled_reason"},
@@ -223,7 +223,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "HeadToHeadMatrix": {_ANYBODY: "version_refs rows first next_cursor revision"},
     "BotStyle": {_ANYBODY: "matches public", _MATE: "hidden"},
     "StyleNumber": {_ANYBODY: "name count total field_mean"},
-    # Even the mean would reveal others' hidden numbers: an owner could subtract their own bot's.
+    # The mean is only for staff: owners could subtract their own bot's number to learn about others.
     "HiddenNumber": {_MATE: "name count total", _STAFF: "field_mean"},
     "FieldStyle": {_ANYBODY: "games bots public", _STAFF: "hidden"},
     "SeatWinRate": {_ANYBODY: "seat games wins"},
@@ -294,7 +294,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "GameResult": {_ANYBODY: "match game seats winner reason survivors eliminated turns forfeits faults"},
     "BotLogs": {_ANYBODY: "items"},
     "ProcessLog": {_MATE: "version process text"},
-    "MatchPage": {  # it may be what a host said
+    "MatchPage": {  # `reason` may be a message of a host
         _ANYBODY: "id kind status outcome is_rated queued_at ended_at requested_by final plan_index attempts players"
         " results failed_attempts audit_log has_record logs cards revision",
         _STAFF: "reason",
@@ -329,14 +329,14 @@ FIELD_LEVELS = {
 
 
 @cache
-def _hidden(name: str, who: AccessLevel) -> dict[str, Any]:
-    return {field: None for field, least in FIELD_LEVELS[name].items() if who < least}
+def _hidden_fields(type_name: str, level: AccessLevel) -> dict[str, Any]:
+    return {field: None for field, required in FIELD_LEVELS[type_name].items() if level < required}
 
 
 def hide_fields(value: T, viewer: Viewer, owner: str | None = None) -> T:
-    """Return a value, a dataclass, with None for what the viewer may not see; `owner` is its owner's login.
+    """Return a dataclass instance with None for all fields that the viewer may not see; `owner` is its owner's login.
 
-    Values within it are the caller's to ask for.
+    Nested values aren't changed: the caller hides their fields.
     """
-    hidden = _hidden(type(value).__name__, viewer.role_for(owner))
+    hidden = _hidden_fields(type(value).__name__, viewer.role_for(owner))
     return replace(value, **hidden) if hidden else value  # type: ignore[type-var]  # a dataclass

@@ -1,7 +1,7 @@
-"""Define the result of a game. A result is a fact: it is made once, where its match ends, and never changed.
+"""Define the result of a game, which is created when its match ends and never changes.
 
-results.jsonl holds one result a line. Imports nothing of ours: all code that plays, stores, counts or shows games takes
-the type from here.
+results.jsonl contains one result per line. This module imports nothing from the project: all code that plays, stores,
+counts or shows games imports the type from here.
 """
 
 import json
@@ -9,20 +9,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-CONSEQUENTIAL_FAULTS = ("out_of_lives", "retired")  # faults that follow from others before them
+CONSEQUENTIAL_FAULTS = ("out_of_lives", "retired")  # faults that follow from earlier ones
 
 
 def count_committed(faults: Iterable[tuple[str, int]]) -> int:
-    """Return how many faults (code, count) a bot committed: those that follow from others aren't counted."""
+    """Return the sum of counts of faults (code, count), without CONSEQUENTIAL_FAULTS."""
     return sum(count for code, count in faults if code not in CONSEQUENTIAL_FAULTS)
 
 
 @dataclass(frozen=True, slots=True)
 class GameResult:
-    """Hold one game of a match, both counted from 0. Seats are counted from 0 in the order of play.
+    """The result of one game of a match. Matches, games and seats count from 0; seats are in the order of play.
 
     seats: the name of each seat's bot. winner: a seat, None for a draw. survivors: the seats alive at the end.
-    eliminated: (seat, turn), in order of time. forfeits: the seats that forfeited. faults: (seat, code, count).
+    eliminated: (seat, turn), in order of elimination. forfeits: seats that forfeited. faults: (seat, code, count).
     """
 
     match: int
@@ -37,27 +37,27 @@ class GameResult:
     faults: tuple[tuple[int, str, int], ...]
 
     def worth(self, seat: int) -> float:
-        """Return what the game was worth to a seat: a win is 1, a draw among k survivors 1/k to each of them."""
+        """Return the wins that the game counts for a seat: a win is 1; a draw among k survivors is 1/k for each."""
         return 1 / len(self.survivors) if seat in self.survivors else 0.0
 
     def faults_of(self, seat: int) -> int:
-        """Return how many faults a seat committed."""
+        """Return the number of faults that a seat committed, without CONSEQUENTIAL_FAULTS."""
         return count_committed((code, count) for at, code, count in self.faults if at == seat)
 
     def to_line(self) -> str:
-        """Return the game's line of results.jsonl, with its end."""
+        """Return the game's line of results.jsonl, with a newline."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return json.dumps(fields, separators=(",", ":")) + "\n"
 
     @classmethod
     def from_line(cls, line: str) -> "GameResult":
-        """Return the result that `to_line` wrote. Raises ValueError for any other line."""
+        """Parse a line that `to_line` returned. Raises ValueError for any other line."""
         try:
             fields = json.loads(line)
-            return cls(**{name: _frozen(fields.pop(name)) for name in cls.__dataclass_fields__}, **fields)
+            return cls(**{name: _lists_to_tuples(fields.pop(name)) for name in cls.__dataclass_fields__}, **fields)
         except (AttributeError, KeyError, TypeError, RecursionError) as problem:
             raise ValueError(f"no line of results.jsonl: {problem!r}") from None
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def _lists_to_tuples(value: Any) -> Any:
+    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value

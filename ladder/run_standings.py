@@ -1,6 +1,4 @@
-"""Compute the standings of a run from its results: ranks, faults, head-to-head results and wins by seat.
-
-A read model: results never change, and the standings are an aggregation of them."""
+"""Compute the standings of a run from its results: ranks, faults, head-to-head results and wins by seat."""
 
 from array import array
 from collections import Counter
@@ -10,16 +8,16 @@ from dataclasses import dataclass, fields
 from ladder.rating import Strength, fit_rows
 from ladder.results import GameResult, count_committed
 
-WIN_PARTS = 2520  # parts of a win: a draw among any number up to 10 gives each a whole number of them
-MIN_MATCHES = 10  # of a pair: with fewer, a win rate says more of its few tables than of the bots
+WIN_PARTS = 2520  # units of a win, divisible by all numbers up to 10: a draw's shares are whole numbers
+MIN_MATCHES = 10  # for a pair's win rate: with fewer, it depends more on the other bots at their tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing(Strength):
-    """One bot's row, in the table of a run and in that of a ladder. `position` counts the rows; `ranks` are what is
-    known.
+    """One bot's row in the standings of a run or a ladder.
 
-    faults: how many are the bot's, without those that follow from others.
+    `position` counts the rows from 1; `rank_range` is the range of plausible ranks. `faults` excludes
+    CONSEQUENTIAL_FAULTS.
     """
 
     position: int
@@ -30,7 +28,7 @@ class Standing(Strength):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStanding(Standing):
-    """One bot's row in the table of a run. `wins` counts a draw as the bot's share of it; codes: all faults by code."""
+    """One bot's row in the standings of a run. A draw counts as a fraction of `wins`. faults_by_code: all faults."""
 
     wins: float
     faults_by_code: Mapping[str, int]
@@ -38,7 +36,7 @@ class RunStanding(Standing):
 
 @dataclass(frozen=True, slots=True)
 class HeadToHead:
-    """How often one bot won a game, and how often another, where both sat at the table."""
+    """The results of one bot against another, in the games that both played."""
 
     wins: float
     losses: float
@@ -47,14 +45,14 @@ class HeadToHead:
 
     @property
     def win_rate(self) -> float | None:
-        """Return the share of the games that either won; None where their matches are too few to mean anything."""
+        """Return wins / (wins + losses); None if both are 0 or there are fewer than MIN_MATCHES matches."""
         either = self.wins + self.losses
         return self.wins / either if either and self.matches >= MIN_MATCHES else None
 
 
 @dataclass(frozen=True, slots=True)
 class RunStandings:
-    """The standings, best first; `head_to_head[a][b]`: results of a against b; seats: the wins of each."""
+    """The standings, best first. `head_to_head[a][b]`: results of a against b. `seats`: the wins of each seat."""
 
     standings: tuple[RunStanding, ...]
     head_to_head: Mapping[str, Mapping[str, HeadToHead]]
@@ -65,24 +63,24 @@ class RunStandings:
 
 
 class StandingsCounter:
-    """Counts matches as they come, in any order, and forgets their games. The caller counts each match once."""
+    """Counts results match by match, in any order, without keeping the games. Add each match only once."""
 
     def __init__(self, bots: Sequence[str]) -> None:
         self._bots = list(bots)
         self._index = {bot: number for number, bot in enumerate(bots)}
         self._games = [0] * len(bots)
-        self._wins = [0] * len(bots)  # in parts of a win, as all wins here
+        self._wins = [0] * len(bots)  # in units of 1/WIN_PARTS, like all wins here
         self._faults: list[Counter[str]] = [Counter() for _ in bots]
         self._forfeits = [0] * len(bots)
         self._wins_over: Counter[tuple[int, int]] = Counter()
-        self._met: Counter[tuple[int, int]] = Counter()
-        self._met_in: Counter[tuple[int, int]] = Counter()  # matches
+        self._shared_games: Counter[tuple[int, int]] = Counter()
+        self._shared_matches: Counter[tuple[int, int]] = Counter()
         self._seats: list[int] = []
         self._matches = self._played = self._draws = 0
-        self._rows = array("q")  # match, bot, wins, games: of each bot of each match
+        self._rows = array("q")  # match, bot, wins, games: for each bot of each match
 
     def add(self, games: Sequence[GameResult]) -> None:
-        """Count a match: its games, at least one."""
+        """Add the games of a match, at least one."""
         table = sorted(self._index[bot] for bot in games[0].seats)
         wins = dict.fromkeys(table, 0)
         for game in games:
@@ -94,8 +92,8 @@ class StandingsCounter:
             for other in table:
                 if other != bot:
                     self._wins_over[bot, other] += wins[bot]
-                    self._met[bot, other] += len(games)
-                    self._met_in[bot, other] += 1
+                    self._shared_games[bot, other] += len(games)
+                    self._shared_matches[bot, other] += 1
         self._matches += 1
         self._played += len(games)
 
@@ -121,10 +119,7 @@ class StandingsCounter:
         return sorted(rows, key=lambda row: (-row[2], row[0]))
 
     def board(self) -> RunStandings:
-        """Return the board of what was counted.
-
-        The standings are in order of rating, and in order of name where ratings are the same.
-        """
+        """Return the standings of all added matches, in descending order of rating, then by name."""
         bots = self._bots
         strengths = fit_rows(self._rows, WIN_PARTS, len(bots))
         order = sorted(range(len(bots)), key=lambda bot: (-strengths[bot].rating.value, bots[bot]))
@@ -154,20 +149,20 @@ class StandingsCounter:
             name: HeadToHead(
                 self._wins_over[bot, other] / WIN_PARTS,
                 self._wins_over[other, bot] / WIN_PARTS,
-                self._met[bot, other],
-                self._met_in[bot, other],
+                self._shared_games[bot, other],
+                self._shared_matches[bot, other],
             )
             for other, name in enumerate(self._bots)
-            if self._met[bot, other]
+            if self._shared_games[bot, other]
         }
 
 
 def compute_run_standings(bots: Sequence[str], results: Iterable[GameResult]) -> RunStandings:
-    """Return the board of all results, whatever their order. Of a game that comes twice the first counts."""
+    """Return the standings of results in any order. If a game occurs twice, its first result counts."""
     matches: dict[int, dict[int, GameResult]] = {}
     for result in results:
         matches.setdefault(result.match, {}).setdefault(result.game, result)
-    tally = StandingsCounter(bots)
+    counter = StandingsCounter(bots)
     for games in matches.values():
-        tally.add(list(games.values()))
-    return tally.board()
+        counter.add(list(games.values()))
+    return counter.board()

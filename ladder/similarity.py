@@ -1,7 +1,7 @@
 """Measure how much of each program's source text is in another program, by winnowing, as MOSS does.
 
-copydetect reduces a text: names and strings become a letter, comments and blanks go. `main` is a process with limits,
-since the texts are untrusted. With PYTHONHASHSEED set, the answer is the same each time.
+copydetect reduces a text: it replaces names and strings with a letter, and removes comments and blanks. Since the texts
+are untrusted, `main` runs in a process with limits. The result is reproducible if PYTHONHASHSEED is set.
 """
 
 import json
@@ -13,23 +13,26 @@ from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
-GRAM_CHARS = 25  # characters of reduced text that a fingerprint is of: shorter matches are chance
-WINNOWING_WINDOW = 6  # a match of K + WINDOW - 1 characters is surely found
-MIN_COMMON_CHARS = 200  # characters of reduced text, some 10 lines: less in common is no pair
-MAX_PROGRAM_CPU_S = 4.0  # of CPU, to read one program: 128 KB of code take 1
+GRAM_CHARS = 25  # characters of reduced text for each fingerprint: shorter matches are coincidences
+WINNOWING_WINDOW = 6  # matches of GRAM_CHARS + WINNOWING_WINDOW - 1 characters are always found
+MIN_COMMON_CHARS = 200  # of reduced text, about 10 lines: pairs with less in common are left out
+MAX_PROGRAM_CPU_S = 4.0  # to read one program: 128 KB of code take 1 s
 
 
 def hash_grams(kind: str, text: str) -> Any:
-    """Return the hashes of all parts of K characters of a reduced text; kind: a name with the language's ending."""
+    """Return an array of the hashes of all GRAM_CHARS-grams of the reduced text.
+
+    kind: a file name whose extension determines the language.
+    """
     import numpy as np
     from copydetect.utils import filter_code, hashed_kgrams
 
     short, _ = filter_code(text.replace("\r\n", "\n").replace("\r", "\n"), kind)
-    return np.asarray(hashed_kgrams(short, GRAM_CHARS), dtype=np.int64)  # copydetect gives floats without any
+    return np.asarray(hashed_kgrams(short, GRAM_CHARS), dtype=np.int64)  # without grams copydetect returns floats
 
 
 def count_covered_chars(places: Any) -> int:
-    """Return how many characters of reduced text fingerprints cover."""
+    """Return how many characters of reduced text the grams at these offsets cover."""
     from copydetect.utils import get_copied_slices
 
     starts, ends = get_copied_slices(places, GRAM_CHARS)
@@ -37,18 +40,19 @@ def count_covered_chars(places: Any) -> int:
 
 
 def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Compare programs of different parties: each is a party, a kind and a text. What is `common` doesn't count.
+    """Compare programs, (owner, kind, text), of different owners, ignoring text in `common`, (kind, text).
 
-    Returns `pairs`: two numbers of programs and how many percent of each are in the other; and `skipped` numbers.
+    Return `pairs`, (index, other index, percent of the first in the other, percent of the other in the first), and
+    `skipped`, the indices of programs that took too long or could not be parsed.
     """
     import numpy as np
     from copydetect.utils import winnow
 
     given = np.unique(np.concatenate([hash_grams("a.py", ""), *(hash_grams(*each) for each in common)]))
-    prints: dict[int, tuple[Any, Any]] = {}  # each program's hashes, and their places in the reduced text
+    prints: dict[int, tuple[Any, Any]] = {}  # each program's hashes, and their offsets in the reduced text
     for number, (_, kind, text) in enumerate(programs):
         signal.setitimer(signal.ITIMER_PROF, MAX_PROGRAM_CPU_S)
-        with suppress(Exception):  # a time-out, or of a lexer on untrusted text
+        with suppress(Exception):  # a timeout, or a lexer's error on untrusted text
             hashes, places = winnow(hash_grams(kind, text), WINNOWING_WINDOW, remove_duplicates=False)
             own = ~np.isin(hashes, given)
             prints[number] = hashes[own], places[own]
@@ -62,14 +66,14 @@ def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[
     return {"pairs": pairs, "skipped": [number for number in range(len(programs)) if number not in prints]}
 
 
-def _too_long(*_: object) -> None:
+def _raise_timeout(*_: object) -> None:
     raise TimeoutError
 
 
 def main() -> None:
-    """Be the process, CPU_S MEMORY: read what `compare` takes as JSON, write what it returns."""
-    for kind, most in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), map(int, sys.argv[1:]), strict=True):
-        with suppress(ValueError, OSError):  # such as macOS, for address space
-            resource.setrlimit(kind, (most, most))
-    signal.signal(signal.SIGPROF, _too_long)
+    """Read the arguments of `compare_programs` as JSON and write its result. Command line: CPU_S MEMORY_BYTES."""
+    for kind, limit in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), map(int, sys.argv[1:]), strict=True):
+        with suppress(ValueError, OSError):  # macOS, for example, can't limit the address space
+            resource.setrlimit(kind, (limit, limit))
+    signal.signal(signal.SIGPROF, _raise_timeout)
     json.dump(compare_programs(**json.load(sys.stdin)), sys.stdout)

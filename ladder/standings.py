@@ -1,7 +1,7 @@
-"""Accumulate a ladder's standings over all rated matches, as a read model that is stored as JSON.
+"""Compute a ladder's standings from all rated matches, as a read model that is stored as JSON.
 
-Ratings are of versions. A row is a version that plays; those that don't play any more stay in the fit, since others met
-them. Nothing here depends on the order of the matches.
+Each version has a rating of its own. Each active version has a row; inactive versions stay in the fit, since active
+ones have met them. The order of the matches doesn't matter.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ladder.rating import Fit, WarmStart
     from ladder.rating.matches import Matches
 
-_DIGITS = 6  # of a rating that make an order: where an earlier fit began shows in the ninth
+_DIGITS = 6  # decimals of a rating that determine the order; the fit's warm start changes the ninth
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class StandingsEntrant:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """The change of a bot's adjusted win rate since yesterday's standings, and in 7 days; None where it had none."""
+    """The change of a bot's adjusted win rate in 1 day and in 7 days; None if the bot had none at that time."""
 
     change_1d: float | None = None
     change_7d: float | None = None
@@ -48,9 +48,9 @@ class Trend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingsRow(Standing):
-    """One version's row: its bot's standing, and whose it is.
+    """One version's row: its standing, its bot and the bot's owner.
 
-    submitted_at: when it was submitted, in seconds since 1970. owner: the login. trend: not in a table that is kept.
+    submitted_at: Unix time. owner: the login. trend: set when standings are shown, not when they are stored.
     """
 
     version: int
@@ -64,15 +64,15 @@ class StandingsRow(Standing):
 
     @property
     def version_ref(self) -> str:
-        """The version's name in results."""
+        """The version's name in results, such as "honest@3"."""
         return f"{self.bot}@{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderVerdict:
-    """The leader, and whether it is, with 98 %, within 2 points of the best. leader: a label, None if unknown.
+    """Whether the leader's win rate is, with 98 % probability or more, within 2 points of the best one.
 
-    probability: that it is, at least.
+    leader: a version ref, None if unknown. probability: a lower bound.
     """
 
     leader: str | None
@@ -82,10 +82,10 @@ class LeaderVerdict:
 
 @dataclass(frozen=True, slots=True)
 class CollusionSuspects:
-    """What two users' bots won where both played, and what all games make one expect. For the teacher alone.
+    """Observed and expected wins of two users' bots, in the games that both played. Only staff may see it.
 
-    owners: logins; the first gives to the second, or, where not `one_way`, both gain. p: at most so likely is it that a
-    field without favours shows a pair as clear as this.
+    owners: logins; the first gives wins to the second if `one_way`, else both gain. p: the probability, at most, that a
+    field without collusion has a finding as clear as this.
     """
 
     owners: tuple[str, str]
@@ -99,7 +99,7 @@ class CollusionSuspects:
 
 @dataclass(frozen=True, slots=True)
 class CollusionReport:
-    """Suspected collusion in the first `games` games; searched whenever they have grown by a twentieth."""
+    """Suspected collusion in the first `games` games; recomputed whenever they have grown by a twentieth."""
 
     games: int
     suspects: tuple[CollusionSuspects, ...] | None
@@ -107,7 +107,7 @@ class CollusionReport:
 
 @dataclass(frozen=True, slots=True)
 class FieldStyle:
-    """What bots that play do, on average: rates by name, as each bot's page has them."""
+    """The mean play style of active bots: rates by name, with the same names as on each bot's page."""
 
     games: int
     bots: int
@@ -117,10 +117,10 @@ class FieldStyle:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The standings, best first. `fair_win_rate`: that of each if all were equal.
+    """The standings, best first. fair_win_rate: each bot's win rate if all were equally strong.
 
-    `games` and `matches` are all that rate. `created_at`: when it was computed, in seconds since 1970. isolated:
-    whether bots are kept apart from the machine and from one another. revision: the number of the ladder's last change.
+    games, matches: all that are rated. created_at: Unix time of the computation. isolated: whether the sandbox isolates
+    bots from the machine and from each other. revision: the ladder's newest event.
     """
 
     items: tuple[StandingsRow, ...]
@@ -140,18 +140,17 @@ class Standings:
 
     @property
     def win_rates(self) -> dict[str, float]:
-        """Return the adjusted win rate of each bot that has one."""
+        """Return the adjusted win rates by bot, of the bots that have one."""
         return {row.bot: row.win_rate_adjusted.value for row in self.items if row.win_rate_adjusted is not None}
 
     @classmethod
     def from_json(cls, text: str) -> "Standings":
-        """Return the standings that `to_json` wrote."""
-        return _read(text)
+        """Parse standings that `to_json` returned. The same text may return the same object."""
+        return _parse(text)
 
 
 @lru_cache(maxsize=4)
-def _read(text: str) -> Standings:
-    """Return a table that was kept: one for all pages that show it, until the next is there."""
+def _parse(text: str) -> Standings:
     return _adapter().validate_json(text)
 
 
@@ -169,9 +168,9 @@ def compute_standings(
     at: float,
     start: "WarmStart | None" = None,
 ) -> "tuple[Standings, Fit]":
-    """Return the standings, and the fit that they come from. The bots of `matches` are places among the contestants.
+    """Return the standings, and the fit that they come from. The bots of `matches` are indices into `contestants`.
 
-    forfeits, faults: by version, of those that have a match.
+    forfeits, faults: counts by version. at: Unix time of the computation. start: the warm start of an earlier fit.
     """
     place = {each.version: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.is_active]
@@ -217,7 +216,7 @@ def compute_standings(
 
 
 def find_collusion_suspects(contestants: Sequence[StandingsEntrant], fit: "Fit") -> CollusionReport:
-    """Return whose bots favour whose. `fit` is of these contestants."""
+    """Return the pairs of owners whose bots favour each other. `fit` must be of these contestants."""
     owners = sorted({each.owner for each in contestants})
     number = {owner: place for place, owner in enumerate(owners)}
     author = {place: number[each.owner] for place, each in enumerate(contestants)}

@@ -1,8 +1,8 @@
 """Rate bots from the results of matches: all games at once, in any order.
 
-Must not know where results are stored, what a table of standings looks like, or the rules of the game. numpy and scipy
-take longer to import than `arena --help` may take to answer: so numpy is imported when something is rated, and scipy
-when there are matches enough for intervals.
+Must not depend on storage, on the layout of standings, or on the rules of the game. Importing numpy and scipy takes
+longer than `arena --help` may: numpy is imported by the first rating, and scipy once there are enough matches for
+intervals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Import what holds arrays, and so numpy, when it is asked for."""
+    """Import `Fit` or `WarmStart`, and with it numpy, at first use."""
     if name in ("Fit", "WarmStart"):
         from ladder.rating import strengths
 
@@ -34,11 +34,11 @@ def __getattr__(name: str) -> object:
 
 
 def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
-    """Return how strong each of the bots 0 to `bots` - 1 is, from match, bot, wins and games of each bot of each match.
+    """Return the strengths of the bots 0 to `bots` - 1, in this order.
 
-    The rows are flat, and `win` is what a whole win counts. Pure: the same rows, in any order, give the same numbers. A
-    bot without a game has a newcomer's rating and no interval. Raises ValueError as
-    `ladder.rating.matches.gather_matches` does.
+    `rows` is flat: match, bot, wins, games, for each bot of each match; wins are in units of 1/`win` of a win. The
+    order of rows doesn't change the result. A bot without games has the initial rating and no interval. Raises
+    ValueError for the reasons of `ladder.rating.matches.gather_matches`.
     """
     from ladder.rating.strengths import fit_counted_rows
 
@@ -46,10 +46,10 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
 
 
 def rate(matches: "Matches", field: RatedField, start: "WarmStart | None" = None) -> "Fit":
-    """Return how strong each version of a ladder's field is. `fit_rows` does it for a run.
+    """Return the fit of all versions of a ladder's field. `fit_rows` is the same for a run.
 
-    Pure: the same matches, in any order, give the same numbers, and so does any `start`: that of an earlier fit, in
-    which matches and versions may have been fewer, saves time. A version without a game has its predecessor's rating.
+    The order of matches doesn't change the result, and neither does `start`: the warm start of an earlier fit, of fewer
+    matches or versions, only saves time. A version without games has its predecessor's rating.
     """
     from ladder.rating.strengths import rate
 
@@ -57,9 +57,9 @@ def rate(matches: "Matches", field: RatedField, start: "WarmStart | None" = None
 
 
 def assess_leader(fit: "Fit", within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
-    """Return whether the leader's share is within `within` of the best's in a chance of `level` or more.
+    """Return whether, with probability `level` or more, the leader's win rate is within `within` of the best one.
 
-    Not while nothing is known of one of the active bots, or the matches are too few for intervals.
+    Undecided while an active bot has no win rate, or while there are too few matches for intervals.
     """
     from ladder.rating.leader_verdict import assess_leader
 
@@ -67,7 +67,7 @@ def assess_leader(fit: "Fit", within: float = 0.02, level: float = 0.98) -> Lead
 
 
 def estimate_lead(fit: "Fit", bot: int, other: int) -> Estimate | None:
-    """Return by how much a bot's adjusted share is above another's, with its interval; None if either has none."""
+    """Return a bot's adjusted win rate minus another's, with its interval; None if either bot has none."""
     from ladder.rating.leader_verdict import estimate_lead
 
     return estimate_lead(fit, bot, other)
@@ -76,10 +76,10 @@ def estimate_lead(fit: "Fit", bot: int, other: int) -> Estimate | None:
 def find_collusion(
     fit: "Fit", author: Mapping[int, int] | None = None, level: float = 0.05
 ) -> tuple[CollusionFinding, ...]:
-    """Return who favours whom beyond chance, the clearest first; a fair field has any in a chance of `level` or less.
+    """Return the pairs of bots that favour each other beyond chance, in ascending order of p.
 
-    With `author`, which says of each bot whose version it is, the numbers are of authors, and those of their versions
-    are added up.
+    A field without collusion has a finding with probability `level` at most. `author` maps each bot to its author:
+    with it, findings are about pairs of authors, whose bots' results are added up.
     """
     from ladder.rating.collusion import find_collusion
 

@@ -1,22 +1,22 @@
-"""Estimate how much more matches differ than independent games would: a factor of each squared error.
+"""Estimate each bot's dispersion: the variance of its match results relative to independent games.
 
-The games of a match share their table. Against some opponents a bot does better than its strength says, and it does so
-in all games of the match. What that adds to an error depends on who was met: where a bot met all others equally often,
-the opponents that it likes and those that it doesn't cancel out; where chance drew the tables, they don't.
+The games of a match share their table. Against some opponents a bot does better than its strength says, in all games of
+the match. The effect on a bot's error depends on its opponents: if it met all others equally met_squares, good and bad
+opponents cancel out; at randomly drawn tables they don't.
 
-Of a bot and a match, r is how far its wins are from what the fit expects, in standard deviations of independent games.
-The model: r = the sum of b_j over its opponents j, and e; b_j has variance v and mean 0, e has variance w. On average
+For a bot and a match, the residual r is its wins minus the expected ones, in standard deviations of independent games.
+The model: r = e + the sum of b_j over its opponents j; b_j has mean 0 and variance v, e has variance w. On average
 
     sum of r^2 = w m + v tr C          sum over j of (sum of r where it met j)^2 = w tr C + v tr C^2
 
-m: the bot's matches; C (n, n): in how many it met both j and l, less what is expected of independent meetings. The two
-equations are solved for w and v, with each bot's own sums, and the mean bot's as of PRIOR_MATCHES matches. Where
-pairs meet about once, the tables can't separate v from w: v is drawn towards 0, the more the less they do, and w is
-what the first equation then leaves. Else, by chance, v would take from w what balanced tables cancel. Then
+m: the bot's matches; C (n, n): in how many it met both j and l, minus the number expected of independent meetings. The
+two equations are solved for w and v, with each bot's own sums plus PRIOR_MATCHES matches of the average bot. If pairs
+meet about once, the tables hardly separate v from w: then v is shrunk towards 0, and w solves the first equation.
+Otherwise v could by chance absorb part of w, which balanced tables would then cancel. Then
 
     dispersion = w + v * sum over j of (n_j - their mean)^2 / m          n_j: in how many matches it met j
 
-is the variance of the sum of r, over m. It is 1 where games are independent.
+is the variance of the sum of r, divided by m. It is 1 if games are independent. A squared error grows by this factor.
 
 Source: the method of moments for variance components; Searle, Casella, McCulloch, Variance Components (1992).
 """
@@ -30,29 +30,29 @@ from ladder.rating.estimate import count_independent_results
 from ladder.rating.matches import Floats, Matches, iterate_slices
 from ladder.rating.posterior import Posterior
 
-PRIOR_MATCHES = 20.0  # matches: simulated, the intervals of bots with 4 matches then cover as well as of those with 200
-MIN_GAMES_SHARE = 0.3  # of w: balanced seats make the games of a match less unlike, but never by this much
-OWED = 0.15  # of v's part of a result's variance, its standard deviation before the games; w is near 1
-MIN_INFORMATION_LEFT = (
-    0.05  # of a match's information: a match that alone says something of a bot fits itself, and says nothing
-)
-BLOCK_BOTS = 500  # bots: what each of them owes to all others is looked at together
+PRIOR_MATCHES = 20.0  # simulated: intervals of bots with 4 matches then cover as well as those of bots with 200
+MIN_GAMES_SHARE = 0.3  # the least w: balanced seats make the games of a match more alike, but never by this much
+OWED = 0.15  # prior standard deviation of v; w is near 1
+# The least part of a match's information that is left after the fit: a bot's only match determines the bot's strength.
+MIN_INFORMATION_LEFT = 0.05
+BLOCK_BOTS = 500  # bots that are processed at once, each with all its opponents
 
 
 @dataclass(frozen=True, slots=True)
 class Dispersion:
-    """Each bot's dispersion, and on how much that rests."""
+    """Each bot's dispersion, and how certain it is."""
 
     values: Floats
+    """(n,)"""
     freedom: Floats
-    """Of Student's t: on how many independent results each value rests."""
+    """(n,): degrees of freedom for Student's t."""
 
 
 def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:
-    """Estimate each bot's dispersion. `found` is of Plackett-Luce: its curvatures are the variances of wins."""
+    """Return each bot's dispersion. `posterior` is of Plackett-Luce: its curvatures are the variances of wins."""
     played = np.bincount(matches.tables.ravel(), minlength=bots)
     sums, unequal = _moments(_residuals(posterior, matches), matches, bots)
-    # A win that is expected once in many matches makes a sum of squares that says little of the matches' variance.
+    # If wins are expected only once in many matches, the squares say little about the variance between matches.
     variance = matches.per_bot(np.diagonal(posterior.curvatures, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
     left = max(1, count_independent_results(len(matches.tables), bots, matches.tables.shape[1]))
@@ -63,7 +63,7 @@ def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Di
     known = apart > 1e-9
     opponents = np.where(known, (met * count - squares * meets) / np.where(known, both, 1.0), 0.0)
     most = (squares - MIN_GAMES_SHARE * count).clip(min=0.0) / np.maximum(meets, 1e-9)
-    # The variance of a weighted mean of a bot's own squares and everyone's (Satterthwaite).
+    # The degrees of freedom of a weighted mean of a bot's own squares and those of all bots (Satterthwaite).
     freedom = (played + prior) ** 2 / (played + prior**2 / left)
     precision = OWED**2 * apart * freedom / 2
     opponents = opponents.clip(0.0, most) * precision / (precision + 1)
@@ -72,7 +72,7 @@ def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Di
 
 
 def _residuals(posterior: Posterior, matches: Matches) -> Floats:
-    """Return (M, k): r of each match and bot, made larger for what the match has pulled the fit to itself."""
+    """Return (M, k): the residual r of each match and bot, enlarged to correct for the match's pull on the fit."""
     curvatures = posterior.curvatures
     variance = np.diagonal(curvatures, axis1=1, axis2=2)
     pulled = np.empty(matches.tables.shape)
@@ -84,17 +84,17 @@ def _residuals(posterior: Posterior, matches: Matches) -> Floats:
 
 
 def _moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Floats]:
-    """Return (n, 5), m, tr C, tr C^2 and the two sums of squares of each bot, and how unequally it met the others.
+    """Return, for each bot, m, tr C, tr C^2 and the two sums of squares, (n, 5), and the sum of (n_j - their mean)^2.
 
-    O is 1 where it met j in a match; C = O'O - n n' / m. So the sums here are those of O'O, less what is expected.
+    With O (m, n), 1 where the bot met j in a match, C = O'O - n n' / m. So each sum is of O'O, minus its expectation.
     """
     tables, seats = matches.tables, matches.tables.shape[1]
     played = np.bincount(tables.ravel(), minlength=bots).astype(np.float64)
     least = np.maximum(played, 1)
     of_all = matches.per_bot(residuals, bots)
-    often, owing = np.zeros(bots), np.zeros(bots)
+    met_squares, owed_squares = np.zeros(bots), np.zeros(bots)
     at_table = np.zeros(tables.shape)  # n_j, summed over the opponents of a match
-    for first in range(0, bots, BLOCK_BOTS):  # of bots: what they met and owed, to all others
+    for first in range(0, bots, BLOCK_BOTS):  # each block of bots, with all their opponents
         size = min(BLOCK_BOTS, bots - first)
         match, seat = np.nonzero((tables >= first) & (tables < first + size))
         own = (tables[match, seat] - first) * bots
@@ -104,23 +104,23 @@ def _moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Fl
         owed = np.bincount(places.ravel(), shares.ravel(), size * bots).reshape(size, bots)  # the sum of r where met
         itself = np.arange(size)
         met[itself, first + itself] = owed[itself, first + itself] = 0.0
-        often[first : first + size] = (met**2).sum(1)
+        met_squares[first : first + size] = (met**2).sum(1)
         at_table[match, seat] = met[own // bots, tables[match].T].sum(0)
         of_bot = slice(first, first + size)
-        owing[of_bot] = ((owed - met * (of_all[of_bot] / least[of_bot])[:, None]) ** 2).sum(1)
+        owed_squares[of_bot] = ((owed - met * (of_all[of_bot] / least[of_bot])[:, None]) ** 2).sum(1)
     trios = [tables[:, list(trio)] @ [bots**2, bots, 1] for trio in combinations(range(seats), 3)]
     known, count = np.unique(np.concatenate([tables[:0, 0], *trios]), return_counts=True)
-    together = often.copy()
+    together = met_squares.copy()
     for column in (known // bots**2, known // bots % bots, known % bots):
         together += 2 * np.bincount(column, count.astype(np.float64) ** 2, bots)
     sums = np.stack(
         [
             played,
-            (seats - 1) * played - often / least,
-            together - 2 * matches.per_bot(at_table**2, bots) / least + (often / least) ** 2,
+            (seats - 1) * played - met_squares / least,
+            together - 2 * matches.per_bot(at_table**2, bots) / least + (met_squares / least) ** 2,
             matches.per_bot(residuals**2, bots),
-            owing,
+            owed_squares,
         ],
         axis=1,
     )
-    return sums, often - ((seats - 1) * played) ** 2 / max(1, bots - 1)
+    return sums, met_squares - ((seats - 1) * played) ** 2 / max(1, bots - 1)

@@ -1,4 +1,4 @@
-"""Gather matches into arrays, the input of all estimates. The order of the games leaves no trace in them."""
+"""Gather the results of matches into arrays, the input of all estimates. They don't depend on the order of games."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,32 +12,31 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Hold M matches at k seats. A match is one table: the same bots in each of its games, in seats that change."""
+    """M matches at k seats. The same bots play all games of a match, in changing seats."""
 
     tables: Ints
     """(M, k): the bots of each match, ascending."""
     wins: Floats
-    """(M, k): how many games each of them won. A draw among j survivors is 1/j of a win for each."""
+    """(M, k): how many games each of these bots won. A draw among j survivors is 1/j of a win for each."""
     games: Floats
-    """(M,): how many games were played. More than the wins where all bots of a game forfeited."""
+    """(M,): how many games were played. A game that all bots forfeited counts here and as no bot's win."""
 
     def per_bot(self, values: Floats, bots: int) -> Floats:
-        """Sum (M, k) values of the seats for each of the bots."""
+        """Return (bots,): the sums of values (M, k), which are in the order of `tables`, over each bot's matches."""
         return np.bincount(self.tables.ravel(), values.ravel(), bots).astype(np.float64)
 
 
 def iterate_slices(count: int, size: int = 1 << 15) -> Iterator[slice]:
-    """Yield slices of `size` matches, or of rows: what is made of a slice takes no memory for all."""
+    """Yield slices of `size` indices that cover 0 to `count` - 1, to bound the memory of intermediate arrays."""
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 def gather_matches(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: int) -> Matches:
     """Gather flat rows into matches, in order of match: one row for each match and bot, in any order.
 
-    `match` is any number of the match, `wins` how many of its `games` games the bot won, a draw among j being 1/j.
-    Raises ValueError where tables have different numbers of seats or fewer than 2, a bot stands in a match twice, the
-    rows of a match have different numbers of games, there are more wins than games, or a bot isn't in 0 to
-    `bots` - 1.
+    `match` identifies the match; the bot won `wins` of its `games` games, where a draw among j counts 1/j. Raises
+    ValueError if tables have different numbers of seats or fewer than 2, a match has a bot twice, the rows of a match
+    have different numbers of games, wins are negative or exceed games, or a bot isn't in 0 to `bots` - 1.
     """
     order = np.lexsort((bot, match))
     match, tables = np.asarray(match)[order], np.asarray(bot, dtype=np.int64)[order]

@@ -1,17 +1,18 @@
-"""Find the strengths that explain all games best: the peak of the posterior, by Newton's method.
+"""Find the strengths that explain all games best, as the maximum of the posterior, by Newton's method.
 
-A log-concave model, such as the two here, has one peak. So has the posterior, since the prior is normal.
+A log-concave model, such as Plackett-Luce and `winner_model`, has one maximum. So has the posterior, since the prior is
+normal.
 
-How far strengths may be from the truth together is the inverse of the second derivatives H. Up to EXACT bots it is
-written down. That takes the cube of their number; so the errors of more bots are drawn: with D the diagonal of H and
-A = D - H, which has no negative number,
+The covariance of the strengths' errors is the inverse of H, minus the second derivatives of the log-posterior. Up to
+EXACT bots it is computed, in cubic time. For more bots it is estimated by random draws: with D the diagonal of H and
+A = D - H, whose entries aren't negative,
 
     inverse of H = 1/D + A / (D D) + the covariance of A x / D,   x drawn with the covariance of the inverse
 
-1/D is exact: what a bot's own results say if the others' strengths are known. Only what comes from the others' errors
-is drawn; the middle term, for two bots that have met, is left out, which makes a difference of the two no surer than
-it is. The draws are the same each time. Compared with the exact ones: standard errors of ratings, of shares, and of
-pairs' differences; all three are as near.
+1/D is exact: the error from a bot's own results if the others' strengths are known. Only the part from the others'
+errors is drawn. The middle term, for two bots that have met, is left out; this never makes the error of their
+difference smaller. The seed is fixed. Drawn standard errors compared with the exact ones (the same for ratings, win
+rates and differences of pairs):
 
     bots, matches of each         draws   mean ratio    its deviation
     60, 40                            8        1.008             .008
@@ -21,8 +22,8 @@ pairs' differences; all three are as near.
     1,000, 2                         32        1.002             .038
     300 in two fields that never met 32         1.07             .008
 
-Where fields never met, the draws' own error is that of all bots alike: 9 %. Simulated with 1,040 bots of 3, 12 and 40
-matches: intervals hold the true share in 97, 95 and 95 % of cases, as exact ones do.
+If fields never met, the error of the draws is common to all bots: 9 %. Simulated with 1,040 bots of 3, 12 and 40
+matches: intervals contain the true win rate in 97, 95 and 95 % of cases, as exact ones do.
 """
 
 from collections.abc import Callable
@@ -36,38 +37,38 @@ from ladder.rating.matches import Floats, Ints, Matches, iterate_slices
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
 
-ALWAYS_ACCEPTED_STEP = 2e-4  # steps from here on only get smaller, by less than the likelihood's rounding
-STEP_TOLERANCE = 1e-6  # a step of Newton's method squares what is left, so 1e-12 is left after one of this size
+ALWAYS_ACCEPTED_STEP = 2e-4  # a step this small changes the likelihood by less than its rounding error
+STEP_TOLERANCE = 1e-6  # Newton's method converges quadratically: after a step of this size the error is 1e-12
 MAX_STEPS = 100  # 4 to 8 are usual
 MAX_HALVINGS = 30  # of a step that overshoots
 EXACT = 1000  # bots
-DRAWS = 32  # of the errors that results leave, and as many of those that the prior does
-FEW_DRAWS = 8  # do where little is drawn: off by a quarter of that part, by 1 % of a width at most
-LITTLE = 0.05  # of a bot's variance, in the mean
-SOLVE_TOLERANCE = 1e-12  # of a column that conjugate gradients solve
-ROWS = 256  # of a matrix that are looked at together
+DRAWS = 32  # for the errors from results, and as many for those from the prior
+FEW_DRAWS = 8  # used while the drawn part is LITTLE: off by a quarter of this part, 1 % of an interval's width
+LITTLE = 0.05  # part of a bot's variance, on average
+SOLVE_TOLERANCE = 1e-12  # relative residual of conjugate gradients
+ROWS = 256  # of a matrix that are processed at once
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What is held for likely before the games: strengths are normal, with these standard deviations."""
+    """The prior distribution of strengths: normal."""
 
     sigma: float
-    """Around 0, of a bot that follows no other."""
+    """Standard deviation around 0, for a bot without a predecessor."""
     link: float
-    """Around its predecessor's strength, of a bot that follows one."""
+    """Standard deviation around the predecessor's strength."""
     before: Ints
     """(n,): each bot's predecessor, or -1."""
 
     def pull(self, strengths: Floats) -> Floats:
-        """Return minus the gradient of the log-prior: its precision times strengths, (n,) or (n, columns)."""
+        """Return minus the gradient of the log-prior: its precision matrix times strengths, (n,) or (n, columns)."""
         new = self.before >= 0
         apart = strengths / self.sigma
         apart[new] = (strengths[new] - strengths[self.before[new]]) / self.link
         return self.across(apart)
 
     def across(self, apart: Floats) -> Floats:
-        """Return the columns that have the prior's precision as covariance, of columns of independent values."""
+        """Transform standardized values, (n,) or (n, columns), to ones whose covariance is the prior's precision."""
         new = np.flatnonzero(self.before >= 0)
         scaled: Floats = apart / self.sigma
         scaled[new] = apart[new] / self.link
@@ -75,14 +76,14 @@ class Prior:
         return scaled
 
     def diagonal(self) -> Floats:
-        """Return (n,) the diagonal of the prior's precision."""
+        """Return (n,): the diagonal of the prior's precision."""
         new = self.before >= 0
         diagonal = np.where(new, self.link**-2, self.sigma**-2)
         np.add.at(diagonal, self.before[new], self.link**-2)
         return diagonal
 
     def add_to(self, matrix: Floats) -> None:
-        """Add the prior's precision."""
+        """Add the prior's precision to a matrix (n, n), in place."""
         new = np.flatnonzero(self.before >= 0)
         np.einsum("ii->i", matrix)[:] += self.diagonal()
         matrix[new, self.before[new]] -= self.link**-2
@@ -91,10 +92,10 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class PosteriorErrors:
-    """How far strengths may be from the truth together: their covariance is diag(own) + shared @ shared.T."""
+    """The covariance of the strengths' errors, in factored form: diag(own) + shared @ shared.T."""
 
     variances: Floats
-    """(n,): of each, compared with a weighted mean."""
+    """(n,): of each strength minus the weighted mean of all."""
     own: Floats
     """(n,)"""
     shared: Floats
@@ -103,34 +104,33 @@ class PosteriorErrors:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The peak of the posterior, and how sharp it is."""
+    """The maximum of the posterior, and the derivatives there."""
 
     strengths: Floats
-    """(n,): the peak."""
+    """(n,): the maximum."""
     prior: Prior
     scores: Floats
-    """(M, k): each match's gradient at the peak."""
+    """(M, k): each match's gradient."""
     curvatures: Floats
-    """(M, k, k): minus each match's second derivatives at the peak."""
+    """(M, k, k): minus each match's second derivatives."""
     precision: Floats
     """(n, n): minus the second derivatives of the log-posterior."""
 
     @cached_property
     def inverse(self) -> Floats | None:
-        """Its inverse; None of more than EXACT bots."""
+        """The inverse of `precision`; None for more than EXACT bots."""
         return np.linalg.inv(self.precision).astype(np.float64) if len(self.precision) <= EXACT else None
 
     @cached_property
-    def _near(self) -> Floats:
-        """(n,): each bot's variance, as its own results and the own ones of whom it met make it."""
+    def _local_variances(self) -> Floats:
+        """(n,): approximate variances, from each bot's own results and those of its opponents."""
         own = self.precision.diagonal()
         return np.asarray(np.einsum("ij,ij,j->i", self.precision, self.precision, 1 / own) / own**2)
 
     def errors(self, dispersions: Floats, weights: Floats) -> PosteriorErrors:
-        """Return the errors of strengths, each bot's results having a dispersion.
+        """Return the errors of strengths, whose parts from results are scaled by each bot's dispersion (n,).
 
-        `weights` (n,), whose sum is 1: strengths are compared with the mean of these. The prior's part is what it may
-        pull the strengths by: that doesn't grow with the dispersion.
+        Strengths are relative to their mean with `weights` (n,), which sum to 1. The part from the prior isn't scaled.
         """
         if self.inverse is None:
             drawn = draw_errors(self.precision, self.prior, dispersions, weights, FEW_DRAWS)
@@ -140,9 +140,9 @@ class Posterior:
         return exact_errors(self.inverse, self.prior, dispersions, weights)
 
     def at_tables(self, tables: Ints) -> Floats:
-        """Return (M, k, k), the covariances of each table's bots but for what all of them share.
+        """Return (M, k, k): the covariances of each table's bots, without the part that all bots of the table share.
 
-        Of more than EXACT bots that is what they owe to one another's errors and to those of whom they met.
+        For more than EXACT bots they are approximated from the bots' own results and those of their opponents.
         """
         one, other = tables[:, :, None], tables[:, None, :]
         if self.inverse is not None:
@@ -150,12 +150,12 @@ class Posterior:
         own = self.precision.diagonal()
         correlation: Floats = -self.precision[one, other] / own[one] / own[other]
         seats = np.arange(tables.shape[1])
-        correlation[:, seats, seats] = self._near[tables]
+        correlation[:, seats, seats] = self._local_variances[tables]
         return correlation
 
 
 def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Floats) -> PosteriorErrors:
-    """Return the errors, by the whole covariance."""
+    """Return the errors from the full covariance matrix `inverse` (n, n)."""
     columns = inverse - (inverse @ weights)[:, None]
     pulled = columns.T @ prior.pull(columns)
     scale = np.sqrt(dispersions)
@@ -166,10 +166,10 @@ def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Fl
 
 
 def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int) -> PosteriorErrors:
-    """Return the errors, of which those that come from other bots' are drawn.
+    """Return the errors, of which the part from other bots' errors is estimated by random draws.
 
-    Columns whose covariance is the precision's part of the results: these are the differences of all pairs, each with
-    a sign of its own; z_i y_j is one, since no two pairs' go together.
+    The drawn columns' covariance is the results' part of the precision: each is a sum of all pairs' differences with
+    random signs. The product z_i y_j serves as the sign of a pair, since the products of two pairs are uncorrelated.
     """
     bots = len(precision)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (bots, 3, draws))
@@ -179,7 +179,7 @@ def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: F
         roots = np.triu(np.sqrt((-precision[rows]).clip(min=0.0)), rows.start + 1)
         columns[rows] += first[rows] * (roots @ second)
         columns -= second * (roots.T @ first[rows])
-    new = np.flatnonzero(prior.before >= 0)  # what links them is the prior's, and no result's
+    new = np.flatnonzero(prior.before >= 0)  # subtract the links to predecessors: they belong to the prior
     low, high = np.sort([new, prior.before[new]], axis=0)
     tied = -precision[low, high]
     less = np.sqrt(tied.clip(min=0.0)) - np.sqrt((tied - prior.link**-2).clip(min=0.0))
@@ -199,12 +199,12 @@ def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: F
 
 
 def solve(matrix: Floats, columns: Floats) -> Floats:
-    """Solve for one column or several, by conjugate gradients; the matrix is positive definite.
+    """Solve matrix @ x = columns, (n,) or (n, columns), by conjugate gradients; the matrix is positive definite.
 
     Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner.
     """
     scale = 1 / np.sqrt(matrix.diagonal() if columns.ndim == 1 else matrix.diagonal()[:, None])
-    left = scale * columns  # of the equations whose diagonal is 1
+    left = scale * columns  # the residual of the system scaled to diagonal 1
     solution, way = np.zeros_like(left), left.copy()
     size = (left**2).sum(0)
     enough = SOLVE_TOLERANCE**2 * size
@@ -221,14 +221,14 @@ def solve(matrix: Floats, columns: Floats) -> Floats:
 
 
 def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None = None) -> Posterior:
-    """Find the peak. `start` is where to look first; it changes how long the search takes, and nothing else."""
+    """Find the maximum of the posterior. `start` (n,), the first strengths to try, only changes the time this takes."""
     bots = len(prior.before)
     strengths = np.zeros(bots) if start is None else start
     likelihood, scores, curvatures = model(strengths, matches)
     for _ in range(MAX_STEPS):
         value = likelihood - float(strengths @ prior.pull(strengths)) / 2
         gradient = matches.per_bot(scores, bots) - prior.pull(strengths)
-        precision = _sum(curvatures, matches, prior)
+        precision = _posterior_precision(curvatures, matches, prior)
         step = np.linalg.solve(precision, gradient) if bots <= EXACT else solve(precision, gradient)
         del precision, scores, curvatures
         size = abs(step).max()
@@ -240,12 +240,12 @@ def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats |
         strengths = tried
         if size < STEP_TOLERANCE:
             break
-    precision = _sum(curvatures, matches, prior)
+    precision = _posterior_precision(curvatures, matches, prior)
     return Posterior(strengths, prior, scores, curvatures, precision)
 
 
-def _sum(curvatures: Floats, matches: Matches, prior: Prior) -> Floats:
-    """Return minus the second derivatives of the log-posterior, from those of the matches."""
+def _posterior_precision(curvatures: Floats, matches: Matches, prior: Prior) -> Floats:
+    """Return (n, n): minus the second derivatives of the log-posterior."""
     bots = len(prior.before)
     total = np.zeros(bots * bots)
     for some in iterate_slices(len(matches.tables)):

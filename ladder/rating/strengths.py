@@ -1,22 +1,22 @@
 """Estimate each bot's rating, ranks and win rate, with intervals that contain the truth in 95 % of runs.
 
-The rating is TrueSkill's, from all games at once (`star`). The share is what the Plackett-Luce fit expects of the bot
-at all possible tables. But for a weak prior, that fit gives each bot as many wins as it had, at its tables; so it
-changes a share by who was met, and, with few games, by the prior's pull towards the fair share: two wins of two are
-0.93. A game that all forfeited counts in the plain share and not in this one. The errors of both are those of
-independent games, times the root of how much more the matches differ (`dispersion`).
+The rating is TrueSkill's, from all games at once (`winner_model`). The adjusted win rate is the Plackett-Luce fit's
+expectation over all possible tables. This fit reproduces each bot's wins at its own tables, apart from a weak prior. So
+the adjustment is for the bot's opponents and, with few games, for the prior: two wins of two become 0.93. A game that
+all bots forfeited counts only in the plain win rate. The errors are those of independent games times the square root of
+the `dispersion`.
 
-A bot may have all ranks but those of the bots that are surely better or worse: where the difference of two ratings is
-beyond its own 95 % interval. Nothing is added for the number of pairs, since a rank is missed only where more bots are
-held for better than are better. Simulated: the true rank is among them in 97 % of runs or more, with 8 and 40 bots, in
-normal fields, among near twins, and among equals.
+A bot's rank range excludes the bots that are significantly better or worse: the 95 % interval of the difference of two
+ratings excludes 0. It isn't corrected for the number of pairs, since it misses the true rank only if more bots are
+found better than are better. Simulated: it contains the true rank in 97 % of runs or more, with 8 and 40 bots, in
+normal fields, among near-identical bots, and among equals.
 
-A new version is linked to its predecessor: its strength is normal around the other's, with standard deviation LINK.
-Where a version is much better or worse than that, the link pulls its rating back for a while; so it is wide. Simulated
-among opponents whose strength is known: how often an interval holds the truth after 100 games of the new version, and
-the error of one that is no better, in log-strength.
+The prior of a new version's strength is normal around its predecessor's, with deviation PREDECESSOR_DEVIATION. It pulls
+a much better or worse version towards its predecessor for a while, so it is wide. Simulated with opponents of known
+strength, by the version's change in log-strength: how often the interval contains the truth after 100 games of the new
+version, and the error of an unchanged version.
 
-    link     jump of 0    .4    .8    error
+    link   change of 0    .4    .8    error
     .3            .98    .93    .74    .16
     .6            .98    .95    .92    .22
     .8            .97    .96    .95    .23
@@ -36,42 +36,40 @@ from ladder.rating.plackett_luce import DerivativeMatrix, field_win_probabilitie
 from ladder.rating.posterior import ROWS, Posterior, Prior, find_posterior
 from ladder.rating.winner_model import MODEL, NOISE, winner_model
 
-PRIOR_DEVIATION = (
-    3.0  # the prior of log-strengths: wider than any field, so that it pulls a share only where games are few
-)
+PRIOR_DEVIATION = 3.0  # of log-strengths: wider than any field, so that the prior matters only with few games
 PREDECESSOR_DEVIATION = 0.8  # of log-strengths: between a version and its predecessor
-NORMAL = 0.65  # units of a normal performance in one of log-strength
+NORMAL = 0.65  # units of NOISE for each unit of log-strength
 UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
 
 
 @dataclass(frozen=True, slots=True)
 class WarmStart:
-    """Where the peaks were: a fit of a few more matches starts there. NaN of a bot of which nothing was known."""
+    """The strengths of an earlier fit, from which a fit of more matches starts. NaN for a bot that wasn't in it."""
 
     shares: Floats
-    """(n,), of Plackett-Luce."""
+    """(n,), of `plackett_luce`."""
     ratings: Floats
-    """(n,), of `star`."""
+    """(n,), of `winner_model`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedWinRates:
-    """The shares of the active bots of which something is known, as Plackett-Luce expects them, and their errors."""
+    """The adjusted win rates, with errors, of the active bots that have played or are linked to one that has."""
 
     bots: Ints
-    """(a,): which bots they are."""
+    """(a,): their indices, ascending."""
     values: Floats
     """(a,)"""
     variances: Floats
     """(a,)"""
     freedom: Floats
-    """(a,), of Student's t."""
+    """(a,): degrees of freedom for Student's t."""
     known: bool
-    """Whether the matches are enough for intervals."""
+    """Whether there are enough matches for intervals."""
     slopes: DerivativeMatrix | None = None
-    """Of the shares, by the bots' strengths; None where the matches are too few, as the next two."""
+    """The Jacobian of the win rates by the strengths; None, like the next two, without intervals."""
     own: Floats | None = None
-    """(a,): the variance of each strength that is its own."""
+    """(a,): the independent part of each strength's variance."""
     shared: Floats | None = None
     """(a, columns): the rest of the shares' covariance is this times its transpose."""
 
@@ -87,55 +85,55 @@ class ExpectedWinRates:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What all matches say: of each bot, and what else is asked of them."""
+    """The result of a rating: each bot's strength, and the models fitted to all matches."""
 
     strengths: tuple[Strength, ...]
     field: RatedField
     start: WarmStart
     present: Ints
-    """(p,): the bots that have played, and those that are linked to one that has."""
+    """(p,): the bots that have played or are linked to one that has, ascending."""
     matches: Matches
-    """The bots in it are places in `present`."""
+    """Its bots are indices into `present`."""
     posterior: Posterior | None
-    """Of Plackett-Luce, of `present`; None without a match."""
+    """Of `plackett_luce`, for the bots in `present`; None without matches."""
     shares: ExpectedWinRates
 
 
 def fit_counted_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
-    """Return how strong each bot is, from flat rows: match, bot, wins in parts of which `win` are one, games."""
+    """Return each bot's strength, from flat rows: match, bot, wins in units of 1/`win` of a win, games."""
     match, bot, wins, games = np.asarray(rows, dtype=np.int64).reshape(-1, 4).T
     counted = gather_matches(match, bot, wins / win, games.astype(np.float64), bots)
     return rate(counted, RatedField(bots)).strengths
 
 
 def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) -> Fit:
-    """Return how strong each bot of the field is; the matches may come in any order.
+    """Return the fit of the field's bots to the matches, in any order.
 
-    `start` is that of an earlier fit, in which bots may have been fewer: it saves time, and changes nothing.
-    A version without a game has its predecessor's rating; a bot without either has a newcomer's, and no interval.
+    `start`, from an earlier fit of fewer bots or matches, saves time and doesn't change the result. A version without
+    games has its predecessor's rating; a bot without games or predecessor has the initial one, and no interval.
     """
     bots = field.bots
     active = np.zeros(bots, dtype=bool)
     active[field.playing()] = True
     among = int(active.sum())
     strengths = [Strength(Estimate(MODEL.mu), (1, among + (not each)), None, None, 0, 0) for each in active]
-    present, before = _present(matches, field)
+    present, before = _find_present(matches, field)
     nowhere = np.full(bots, np.nan)
     if not len(present):
         none = ExpectedWinRates(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
         return Fit(tuple(strengths), field, WarmStart(nowhere, nowhere), present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
     begin = WarmStart(nowhere, nowhere) if start is None else start
-    were, rated = _begin(begin.shares, present), _begin(begin.ratings, present)
-    shares = _peak_of_shares(matches, before, were)
+    were, rated = _select_start(begin.shares, present), _select_start(begin.ratings, present)
+    shares = _fit_plackett_luce(matches, before, were)
     spread = estimate_dispersion(shares, matches, len(present))
     seats = matches.tables.shape[1]
     known = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
-    weights = _scale(present, played > 0, active[present], field)
-    ratings = _peak_of_ratings(matches, before, rated + NORMAL * (shares.strengths - were), shares.strengths)
-    rating, ranks = _ratings(ratings, spread, weights, known, active[present], among)
-    table = _shares(shares, spread, weights, known, np.flatnonzero(active[present]), seats)
+    weights = _anchor_weights(present, played > 0, active[present], field)
+    ratings = _fit_winner_model(matches, before, rated + NORMAL * (shares.strengths - were), shares.strengths)
+    rating, ranks = _ratings_and_ranks(ratings, spread, weights, known, active[present], among)
+    table = _expected_win_rates(shares, spread, weights, known, np.flatnonzero(active[present]), seats)
     adjusted = dict(zip(table.bots.tolist(), _intervals(table), strict=True))
     met = np.bincount(matches.tables.ravel(), minlength=len(present))
     wins = matches.per_bot(matches.wins, len(present))
@@ -147,7 +145,7 @@ def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) ->
     return Fit(
         tuple(strengths),
         field,
-        WarmStart(_spread(shares.strengths, present, bots), _spread(ratings.strengths, present, bots)),
+        WarmStart(_expand(shares.strengths, present, bots), _expand(ratings.strengths, present, bots)),
         present,
         matches,
         shares,
@@ -155,14 +153,14 @@ def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) ->
     )
 
 
-def _present(matches: Matches, field: RatedField) -> tuple[Ints, Ints]:
-    """Return the bots that have played or are linked to one that has, and the place of each one's predecessor, or -1.
+def _find_present(matches: Matches, field: RatedField) -> tuple[Ints, Ints]:
+    """Return (p,) the bots that have played or are linked to one that has, and (p,) their predecessors' indices or -1.
 
-    Raises ValueError where versions precede one another in a circle.
+    The indices are into the first array. Raises ValueError if predecessors form a cycle.
     """
     before = np.full(field.bots, -1)
     before[list(field.predecessors)] = list(field.predecessors.values())
-    first = np.arange(field.bots)  # the version that each began with
+    first = np.arange(field.bots)  # each version's earliest predecessor
     for _ in range(field.bots + 1):
         further = np.where(before[first] >= 0, before[first], first)
         if (further == first).all():
@@ -176,28 +174,29 @@ def _present(matches: Matches, field: RatedField) -> tuple[Ints, Ints]:
     return present, place[before[present]]
 
 
-def _scale(present: Ints, played: NDArray[np.bool_], active: NDArray[np.bool_], field: RatedField) -> Floats:
-    """Return the weights of the bots whose mean rating is 25; those that have not played would make it uncertain."""
+def _anchor_weights(present: Ints, played: NDArray[np.bool_], active: NDArray[np.bool_], field: RatedField) -> Floats:
+    """Return (p,) the weights of the bots whose mean rating is 25: anchors that have played, else other such bots."""
     anchors = np.isin(present, list(field.anchors))
     held = next(each for each in (played & anchors, played & active, played) if each.any())
     return np.asarray(held / held.sum())
 
 
-def _begin(start: Floats, present: Ints) -> Floats:
-    """Return where the present bots were; NaN of those that are new."""
+def _select_start(start: Floats, present: Ints) -> Floats:
+    """Return (p,) the earlier strengths of the present bots; NaN for new bots."""
     longer = np.full(max(len(start), int(present.max()) + 1), np.nan)
     longer[: len(start)] = start
     return longer[present]
 
 
-def _spread(values: Floats, present: Ints, bots: int) -> Floats:
-    spread = np.full(bots, np.nan)
-    spread[present] = values
-    return spread
+def _expand(values: Floats, present: Ints, bots: int) -> Floats:
+    """Return (bots,) the present bots' values (p,); NaN for all others."""
+    expanded = np.full(bots, np.nan)
+    expanded[present] = values
+    return expanded
 
 
-def _peak_of_shares(matches: Matches, before: Ints, were: Floats) -> Posterior:
-    """Return the posterior of Plackett-Luce. The search starts where bots were, a new one where its predecessor was."""
+def _fit_plackett_luce(matches: Matches, before: Ints, were: Floats) -> Posterior:
+    """Return the posterior of `plackett_luce`. Bots start from earlier strengths, new ones from a predecessor's."""
     begin = were.copy()
     for place in np.flatnonzero(np.isnan(begin)):
         old = before[place]
@@ -207,18 +206,18 @@ def _peak_of_shares(matches: Matches, before: Ints, were: Floats) -> Posterior:
     return find_posterior(plackett_luce, matches, Prior(PRIOR_DEVIATION, PREDECESSOR_DEVIATION, before), begin)
 
 
-def _peak_of_ratings(matches: Matches, before: Ints, moved: Floats, shares: Floats) -> Posterior:
-    """Return the posterior of `star`. The search starts where Plackett-Luce has moved the bots that were rated."""
+def _fit_winner_model(matches: Matches, before: Ints, moved: Floats, shares: Floats) -> Posterior:
+    """Return the posterior of `winner_model`. The search starts at `moved`, or, where it is NaN, at scaled `shares`."""
     guess = np.where(np.isnan(moved), NORMAL * shares, moved)
     return find_posterior(
         winner_model, matches, Prior(MODEL.sigma / NOISE, NORMAL * PREDECESSOR_DEVIATION, before), guess
     )
 
 
-def _ratings(
+def _ratings_and_ranks(
     posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: NDArray[np.bool_], among: int
 ) -> tuple[list[Estimate], list[tuple[int, int]]]:
-    """Return each bot's rating, and its ranks among `active` bots, of which some may not be rated."""
+    """Return each bot's rating, and its rank range among all `among` active bots, rated or not."""
     mu = MODEL.mu + NOISE * (posterior.strengths - weights @ posterior.strengths)
     last = np.where(active, among, among + 1)
     if not known:
@@ -244,15 +243,15 @@ def _ratings(
 
 def _quantile(freedom: Floats) -> Floats:
     """Return Student's quantile at UPPER_QUANTILE."""
-    from scipy.special import stdtrit  # takes half a second, which a run that is too short for intervals saves
+    from scipy.special import stdtrit  # takes half a second to import: not for runs too short for intervals
 
     return np.asarray(stdtrit(freedom, UPPER_QUANTILE))
 
 
-def _shares(
+def _expected_win_rates(
     posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int
 ) -> ExpectedWinRates:
-    """Return the shares of the active bots, with their errors where they are known. No bot's without a full table."""
+    """Return the active bots' win rates, with errors if `known`; empty if the active bots don't fill a table."""
     freedom = spread.freedom[active]
     if len(active) < seats:
         return ExpectedWinRates(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), known)
@@ -266,7 +265,7 @@ def _shares(
 
 
 def _intervals(shares: ExpectedWinRates) -> list[Estimate]:
-    """Return each bot's share, in Wilson's interval, which stays in [0, 1], for as many games as the variance is of."""
+    """Return each bot's win rate with Wilson's interval, which stays in [0, 1], for the number of games by variance."""
     value = shares.values
     if not shares.known:
         return [Estimate(float(each)) for each in value]

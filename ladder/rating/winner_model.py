@@ -4,13 +4,13 @@
 
     P(i wins) = integral of phi(x - s_i) * prod_{j != i} Phi(x - s_j) dx        s = skill / sqrt(beta^2 + tau^2)
 
-TrueSkill passes normal messages over this graph once, game after game, so its numbers depend on the order of games.
-This module computes the integral for all games at once: no approximation, no order. A skill that wanders by tau per
-game is, without an order of games, one that is off by tau in each game. TrueSkill's chain of neighbours in the
-ranking would treat the losers as equal. At two seats chain and star agree, and tests compare them with the trueskill
-package.
+TrueSkill passes normal messages over a factor graph, one game after another, so its ratings depend on the order of
+games. This module integrates numerically over all games at once, independently of their order. A skill that changes by
+tau per game then becomes a skill with an error of tau in each game. TrueSkill's factors compare neighbours in the
+ranking, so they would treat the losers as drawn; here the winner is compared with each loser. At two seats the models
+agree, and tests compare them with the trueskill package.
 
-Source: Herbrich, Minka, Graepel, TrueSkill (2007), with the factors of a star in place of the chain."""
+Source: Herbrich, Minka, Graepel, TrueSkill (2007)."""
 
 import math
 
@@ -21,20 +21,20 @@ from ladder.rating.matches import Floats, Ints, Matches, iterate_slices
 
 MODEL = trueskill.TrueSkill(
     mu=25.0,
-    sigma=25 / 2,  # usual: mu / 3, which pulls the best of a wide field down: its intervals hold in 92 % of runs
-    beta=25 / 3,  # twice the usual: Coup is mostly luck
-    tau=0.01,  # usual: mu / 300; with a skill that varies this much, more games wouldn't show more
+    sigma=25 / 2,  # default: mu / 3, which pulls down the best bot of a wide field: its intervals cover 92 %
+    beta=25 / 3,  # twice the default: Coup is mostly luck
+    tau=0.01,  # default: mu / 300; with so much variation, more games would not make a rating more precise
     draw_probability=0.0,
 )
 NOISE = math.hypot(MODEL.beta, MODEL.tau)
 """The standard deviation of a performance, in TrueSkill's units."""
 
-STEP = 1 / 3  # of the integral; a product of 6 seats is exact to 1e-12 with it, one of 10 to 1e-9
-FEW, WIDER = 4, 0.4  # this few seats are as exact with wider steps
-BELOW, ABOVE = 6.0, 8.0  # the weakest and the strongest: beyond it there is nothing of a product, nor of a density
-ROWS = 256  # matches that are computed at once: they stay in the processor's cache
-MIN_WIN_PROBABILITY = 1e-280  # a chance to win that is less is no float soon; the prior keeps all chances much larger
-MAX_NORMAL_DEVIATION = 37.0  # beyond it the normal tail is no float; the prior keeps skills much closer
+STEP = 1 / 3  # of the integration grid; the error is 1e-12 at 6 seats, 1e-9 at 10
+FEW, WIDER = 4, 0.4  # up to this number of seats, wider steps are as exact
+BELOW, ABOVE = 6.0, 8.0  # ends of the grid below the weakest and above the strongest; the integrand is 0 beyond
+ROWS = 256  # matches computed at once, so that their arrays fit in the processor's cache
+MIN_WIN_PROBABILITY = 1e-280  # prevents underflow; the prior keeps all probabilities much larger
+MAX_NORMAL_DEVIATION = 37.0  # the normal tail underflows beyond; the prior keeps skills much closer
 
 _erfc = np.vectorize(math.erfc, otypes=[float])
 
@@ -42,42 +42,43 @@ _erfc = np.vectorize(math.erfc, otypes=[float])
 def winner_model(strengths: Floats, matches: Matches) -> tuple[float, Floats, Floats]:
     """Return the log-likelihood of the wins, its gradient (M, k), and minus its second derivatives (M, k, k).
 
-    `strengths` are skills in units of NOISE, one a bot. The derivatives are by the strengths of each match's bots.
+    `strengths` (n,) are skills in units of NOISE. The derivatives are by the strengths of each match's bots.
     """
     seats = matches.tables.shape[1]
     step = WIDER if seats <= FEW else STEP
     grid = np.arange(strengths.min() - BELOW, strengths.max() + ABOVE, step)
     away = grid - strengths[:, None]
-    below = _normal(away)
+    below = _normal_cdf(away)
     hazard = np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi) / below  # minus the slope of a loser's log-chance
     slope = hazard * (hazard + away)
     likelihoods, scores, curvatures = [], np.empty(matches.tables.shape), np.empty((*matches.tables.shape, seats))
     for some in iterate_slices(len(matches.tables), ROWS):
-        likelihood, scores[some], curvatures[some] = _star(
+        likelihood, scores[some], curvatures[some] = _compute_slice(
             below, hazard, slope, step, matches.tables[some], matches.wins[some]
         )
         likelihoods.append(likelihood)
     return math.fsum(likelihoods), scores, curvatures
 
 
-def _normal(x: Floats) -> Floats:
-    """Return Phi(x). To import scipy's function takes longer than all else that rates a small run."""
+def _normal_cdf(x: Floats) -> Floats:
+    """Return Phi(x). Importing scipy's function takes longer than rating a small run."""
     tail = _erfc(np.minimum(np.abs(x), MAX_NORMAL_DEVIATION) / math.sqrt(2)) / 2
     return np.asarray(np.where(x > 0, 1 - tail, tail))
 
 
-def _star(
+def _compute_slice(
     below: Floats, hazard: Floats, slope: Floats, step: float, tables: Ints, wins: Floats
 ) -> tuple[float, Floats, Floats]:
-    """Do `star` for some matches; `below`, `hazard` and `slope` are (bots, grid): Phi, h = phi / Phi, h (h + x - s).
+    """Return what `winner_model` does, for some matches.
 
-    W_i, the chance of seat i to win, is the integral of P h_i, where P is the product of all Phi; and for i != j
+    `below`, `hazard` and `slope` are (bots, grid): Phi, h = phi / Phi, and h (h + x - s). W_i, the probability that
+    seat i wins, is the integral of P h_i, where P is the product of all Phi; and for i != j
 
         d W_i / d s_j = - integral of P h_i h_j
         d2 W_i / d s_i d s_j = - integral of P h_i h_j (x - s_i)
         d2 W_i / d s_j d s_l = integral of P h_i h_j h_l
 
-    All else follows, since the chances are 1 together and depend on differences of strengths.
+    The other derivatives follow, since probabilities sum to 1 and depend only on differences of strengths.
     """
     hazards, slopes = hazard.take(tables, axis=0), slope.take(tables, axis=0)
     under = step * below.take(tables[:, 0], axis=0)

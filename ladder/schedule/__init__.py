@@ -1,10 +1,10 @@
 """Choose which bots meet, and in which seats. Pure: bots are numbers, and randomness is a shuffle passed in.
 
-A run plays a plan: all its tables are known before the first game. A ladder, whose field changes, asks for one round
-after another. Both deal bots to tables at random and then balance how often pairs meet (`ladder.schedule.rounds`).
+A run plays a plan: all its tables are known before the first game. A ladder, whose field changes, plans one round after
+another. Both assign bots to tables at random and then balance how often pairs meet (`ladder.schedule.rounds`).
 
-A match's opponents do not depend on ratings: tables that follow the ratings converge to a wrong order where strength is
-not transitive (simulated: Kendall tau .70 to .78 against .955 after 24,000 games).
+Opponents don't depend on ratings: if they did, the ratings would converge to a wrong order where strength is not
+transitive (simulated: Kendall tau .70 to .78, compared with .955, after 24,000 games).
 """
 
 from ladder.schedule.plan import (

@@ -1,12 +1,12 @@
 """Plan all tables and seat orders of a run before its first game. Bots are indices 0..n-1.
 
 The plan is cut from concatenated permutations of all bots. A round is the smallest number of permutations that
-divides evenly into tables. After every round all bots have played equally many matches, and at no time does one have
-two more than another.
+divides evenly into tables. After every round all bots have played equally many matches; at any time the numbers differ
+by one at most.
 
 - Tables of more than two: each permutation starts at random, then bots swap tables for balance.
 - Tables of two: a round robin by the circle method: all pairs meet once before any meets again. If bots of one owner
-  must not meet, these tables are dealt like larger ones.
+  must not meet, tables of two are filled like larger ones.
 
 Every draw has its own label, and no permutation depends on a later one. A longer plan therefore begins with the
 tables of a shorter one, and a run can be continued."""
@@ -21,32 +21,32 @@ from ladder.schedule.rounds import Shuffle, assign_tables, forbid_same_owner, sw
 
 
 def rotate_circle(order: Sequence[int], turn: int) -> tuple[int, ...]:
-    """Line up all bots: the last of `order`, then the others, which stand in a ring, in a zigzag across it.
+    """Return all bots in one line: the last of `order`, then the others, in a zigzag across a ring of them.
 
-    The ring is turned by `turn` places. Closed to a circle, with an odd number of bots the first half of the turns has
-    each pair as neighbours once. With an even number each turn has two of the ways in which all bots can be paired, of
-    as many as there are turns: the first turn the ways 0 and 1, the next one 2 and 3, and so on around.
+    The ring is rotated by `turn` positions. Consider the line closed to a circle. With an odd number of bots, the first
+    half of the turns has each pair as neighbours once. With an even number, each turn contains two complete pairings of
+    the bots, out of as many as there are turns: turn 0 the pairings 0 and 1, turn 1 the pairings 2 and 3, and so on.
     """
     ring = len(order) - 1
     across = [turn + step * side for step in range(1, len(order) // 2 + 1) for side in (1, -1)]
     return (order[-1], *(order[place % ring] for place in [turn, *across][:ring]))
 
 
-MAX_MATCH_GAMES = 10_000  # all seats of a match are drawn before its first game
+MAX_MATCH_GAMES = 10_000  # limits memory: all seat orders of a match are drawn before its first game
 
 
 def seat_orders(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ...], ...]:
-    """Seat a table for each game of a match: entry s of a game is the index, into the table's bots, of seat s's bot.
+    """Return the seat order of each game of a match: entry s is the index, into the table's bots, of the bot in seat s.
 
-    Every `seats` games are a block: they take a cyclic order and play each of its rotations once. So each bot sits in
-    each seat equally often. The rotations come in random order: in steps of one, a bot's seat would be bound to the
-    time in the match, and seat and learning could not be separated.
+    Every `seats` games are a block: a cyclic order, each of whose rotations is played once. So each bot sits in each
+    seat equally often. The rotations are in random order; in a fixed order a bot's seat would depend on the time in the
+    match, and effects of seat and learning could not be separated.
 
-    The orders balance who sits next to whom. Each turn of a zigzag around a randomly seated ring is played clockwise,
-    then counter-clockwise. In all blocks of a cycle each bot has each other one on its left equally often, and after
-    any even number of blocks no two differ by more than one block; after an odd number in the middle of a cycle, with
-    an even number of seats, two may differ by two.
-    Raises ValueError when `games` is no positive multiple of `seats`.
+    The orders balance which bots sit next to each other. Each turn of a zigzag around a randomly seated ring is played
+    clockwise, then counter-clockwise. Over all blocks of a cycle each bot has each other bot on its left equally often.
+    After any even number of blocks these counts differ by one block at most; after an odd number in the middle of a
+    cycle, with an even number of seats, by two.
+    Raises ValueError if `games` isn't a positive multiple of `seats` or is more than MAX_MATCH_GAMES.
     """
     require_even_match_games(seats, games)
     table = range(seats)
@@ -62,7 +62,7 @@ def seat_orders(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ..
 
 
 def require_even_match_games(seats: int, match_games: int) -> None:
-    """Raise ValueError for a number of games in which not every bot can sit in every seat equally often."""
+    """Raise ValueError unless every bot can sit in every seat equally often, in MAX_MATCH_GAMES games at most."""
     if match_games < 1 or match_games % seats:
         raise ValueError(
             f"{match_games} games a match at {seats} seats: a positive multiple of {seats} is needed, "
@@ -72,19 +72,19 @@ def require_even_match_games(seats: int, match_games: int) -> None:
         raise ValueError(f"{match_games} games a match: at most {MAX_MATCH_GAMES} are allowed")
 
 
-MIN_SEATS = 2  # the smallest table that the rule documents know
-MAX_SEATS = 10  # the largest table that the rule documents know
-MAX_GAMES = 1_000_000  # of a plan: it takes some 15 s of CPU and 100 MB, also where a run's file comes from elsewhere
+MIN_SEATS = 2  # the smallest table in the rule documents
+MAX_SEATS = 10  # the largest table in the rule documents
+MAX_GAMES = 1_000_000  # of a plan: it takes about 15 s of CPU and 100 MB, even for an untrusted run file
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedMatch:
-    """The bots of one match, in no meaningful order; `seatings` says who sits where in each of its games."""
+    """The bots of one match, in arbitrary order; `seat_orders` gives the seats in each of its games."""
 
     match: int
-    """Counts from 0 over the whole plan."""
+    """The position in the plan, from 0."""
     bots: tuple[int, ...]
-    """Distinct bot indices, as many as there are seats."""
+    """Distinct bot indices, one for each seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,32 +110,32 @@ class MatchPlan:
 def plan_matches(
     bots: int, seats: int, games: int, match_games: int, shuffle: Shuffle, owners: Sequence[int] | None = None
 ) -> MatchPlan:
-    """Deal the bots to tables so that every bot plays equally many matches.
+    """Plan matches so that every bot plays equally many.
 
-    `games` is the least number of games in total; it is rounded up to whole rounds, in each of which every bot plays
-    seats / gcd(bots, seats) matches of `match_games` games. `owners`: a number for each bot; bots with the same one
-    never sit at one table. None: every bot may meet every other.
-    Raises ValueError, with what is allowed, for counts that make no plan.
+    `games` is the minimum in total; it is rounded up to whole rounds, in each of which every bot plays
+    seats / gcd(bots, seats) matches of `match_games` games. `owners`: a number for each bot; bots with the same owner
+    never meet. None: every bot may meet every other.
+    Raises ValueError, whose message names the allowed values, if these counts make no plan possible.
     """
-    _check(bots, seats, games, match_games)
+    _require_valid_counts(bots, seats, games, match_games)
     if owners is not None:
-        _check_owners(bots, seats, owners)
+        _require_separable_owners(bots, seats, owners)
     matches_per_round = bots // gcd(bots, seats)
     rounds = -(-games // (matches_per_round * match_games))
     if seats == MIN_SEATS and owners is None:
-        dealt = _round_robin(bots, shuffle)
+        dealt = _generate_round_robin(bots, shuffle)
     else:
-        dealt = _balanced_tables(bots, seats, range(bots) if owners is None else owners, shuffle)
+        dealt = _generate_balanced(bots, seats, range(bots) if owners is None else owners, shuffle)
     tables = (PlannedMatch(match, table) for match, table in enumerate(islice(dealt, rounds * matches_per_round)))
     return MatchPlan(rounds, matches_per_round, match_games, tuple(tables))
 
 
-def _round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
+def _generate_round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
     """Yield tables of two without end, each pair once before any pair again.
 
-    Each turn of a ring lines all bots up with neighbours that are new. If the bots are even in number, every other pair
-    of neighbours is a table. If they are odd, all are, and so are the ends: every other pair as the line is walked
-    once, the rest as it is walked again.
+    Each turn of a ring lines up all bots with new neighbours. With an even number of bots, every other pair of
+    neighbours is a table. With an odd number, all pairs of neighbours and the two ends are tables: every second pair
+    of the line, written twice in a row.
     """
     ring, odd = bots - 1, bots % 2
     for cycle in count():
@@ -145,11 +145,11 @@ def _round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
             yield from zip(walked[::2], walked[1::2], strict=True)
 
 
-def _balanced_tables(bots: int, seats: int, owners: Sequence[int], shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
-    """Yield tables without end, at which all pairs of bots meet about equally often, but those of one owner never."""
+def _generate_balanced(bots: int, seats: int, owners: Sequence[int], shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
+    """Yield tables without end. All pairs of bots meet about equally often, except that bots of one owner never do."""
     met = [[0] * bots for _ in range(bots)]
     forbid_same_owner(met, owners)
-    begun: list[int] = []  # the table that the last permutation left unfilled
+    begun: list[int] = []  # the unfilled last table of the previous permutation
     for number in count():
         tables = assign_tables(shuffle(range(bots), f"permutation/{number}"), owners, seats, begun)
         swap_to_balance(tables, len(begun), met)
@@ -160,7 +160,7 @@ def _balanced_tables(bots: int, seats: int, owners: Sequence[int], shuffle: Shuf
             yield tuple(table)
 
 
-def _check(bots: int, seats: int, games: int, match_games: int) -> None:
+def _require_valid_counts(bots: int, seats: int, games: int, match_games: int) -> None:
     if bots < MIN_SEATS:
         raise ValueError(f"{bots} bots: at least {MIN_SEATS} are needed")
     if not MIN_SEATS <= seats <= MAX_SEATS:
@@ -172,14 +172,14 @@ def _check(bots: int, seats: int, games: int, match_games: int) -> None:
 
 
 def check_games(games: int) -> None:
-    """Raise ValueError for a number of games that makes no plan."""
+    """Raise ValueError unless the number of games is from 1 to MAX_GAMES."""
     if games < 1:
         raise ValueError(f"{games} games: at least 1 is needed")
     if games > MAX_GAMES:
         raise ValueError(f"{games} games: at most {MAX_GAMES} are allowed")
 
 
-def _check_owners(bots: int, seats: int, owners: Sequence[int]) -> None:
+def _require_separable_owners(bots: int, seats: int, owners: Sequence[int]) -> None:
     if len(owners) != bots:
         raise ValueError(f"{len(owners)} owners for {bots} bots: one for each bot is needed")
     (owner, most), *_ = Counter(owners).most_common(1)

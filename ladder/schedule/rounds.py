@@ -20,24 +20,24 @@ from itertools import repeat
 from operator import mul
 
 Shuffle = Callable[[Sequence[int], str], tuple[int, ...]]
-"""Items and a label to the items in random order; the same items and label always give the same order."""
+"""Maps items and a label to the items in random order; the same items and label always give the same order."""
 
-_NEVER = 1 << 60  # more often than bots can meet
-_MAX_SWAPS = 1600  # to change places, in a permutation: 2 ms; 60 bots gain little by more
-_MIN_PASSES = 5  # over all places, in fields so large that the tries are too few: nearly all that can be gained
-_MAX_PASSES = 4  # for each place, in small fields: they are balanced by then
+_NEVER = 1 << 60  # the meeting count of bots that must not meet: larger than any real one
+_MAX_SWAPS = 1600  # tried swaps for each permutation: they take 2 ms, and more hardly help with up to 60 bots
+_MIN_PASSES = 5  # over all slots, in larger fields: more would gain little
+_MAX_PASSES = 4  # times the number of slots, in small fields: they are balanced by then
 
 
 def assign_tables(
     order: Sequence[int], owners: Sequence[int], seats: int, begun: Sequence[int] = ()
 ) -> list[list[int]]:
-    """Deal bots in their order to tables, no two of one owner to the same; the last table may stay unfilled.
+    """Assign bots in the given order to tables, no two of one owner to the same one; the last one may stay unfilled.
 
-    `order`: bots, of which each may come several times. `owners`: of each bot. `begun`: those who sit at the first
-    table already. A bot waits for a later table while one of its owner sits at this one. An owner with as many bots
-    left as there are tables left comes first, or two of them would be left for the last.
+    `order`: bots, each possibly several times. `owners`: the owner of each bot. `begun`: bots that already sit at the
+    first table. If a bot's owner is at a table already, the bot waits for a later one. An owner with as many remaining
+    bots as there are remaining tables goes first, or the last table would get two of its bots.
 
-    There must be a way: no owner comes more often than there are tables.
+    No owner may have more bots in `order` than there are tables.
     """
     waiting = list(order)
     left = Counter(owners[bot] for bot in waiting)
@@ -45,7 +45,7 @@ def assign_tables(
     tables: list[list[int]] = []
     table = list(begun)
     while waiting:
-        full = (len(table) + len(waiting)) // seats  # tables that can still be filled, this one included
+        full = (len(table) + len(waiting)) // seats  # tables that can still be filled, including this one
         urgent = {owner: left[owner] for owner in crowded if left[owner] >= full}
         line = sorted(waiting, key=lambda bot: -urgent.get(owners[bot], 0)) if urgent else waiting
         at_table = {owners[bot] for bot in table}
@@ -65,21 +65,21 @@ def assign_tables(
 
 
 def forbid_same_owner(met: list[list[int]], owners: Sequence[int]) -> None:
-    """Count bots of one owner as if they had met so often that no change of places brings them together."""
-    of: dict[int, list[int]] = {}
+    """Set the meeting counts of bots of one owner so high that `swap_to_balance` never puts them at one table."""
+    by_owner: dict[int, list[int]] = {}
     for bot, owner in enumerate(owners):
-        of.setdefault(owner, []).append(bot)
-    for bots in of.values():
+        by_owner.setdefault(owner, []).append(bot)
+    for bots in by_owner.values():
         for one in bots:
             for other in bots:
                 met[one][other] = _NEVER
 
 
 def swap_to_balance(tables: list[list[int]], fixed: int, met: list[list[int]]) -> None:
-    """Let bots of different tables change places where those who then sit together have met no more often.
+    """Swap bots between tables, in place, unless their new tables have met more often than the old ones.
 
-    The first `fixed` places stay as they are. `met`: how often each bot has met each other one before, with those that
-    `apart` keeps apart.
+    The first `fixed` slots stay as they are. `met[a][b]`: how often a and b have met; pairs that must not meet are
+    marked by `forbid_same_owner`.
     """
     places = [(table, place) for table in tables for place in range(len(table))][fixed:]
     size = len(places)
@@ -88,21 +88,21 @@ def swap_to_balance(tables: list[list[int]], fixed: int, met: list[list[int]]) -
         for (one, here), (other, there) in zip(places, places[step:] + places[:step], strict=True):
             a, b = one[here], other[there]
             met_a, met_b = met[a], met[b]
-            more = met_a[a] + met_b[b] - 2 * met_a[b]  # how much more often the bots of both tables would have met
+            more = met_a[a] + met_b[b] - 2 * met_a[b]  # by how much a swap increases the meetings at both tables
             for bot in one:
                 more += met_b[bot] - met_a[bot]
             for bot in other:
                 more += met_a[bot] - met_b[bot]
-            if more <= 0:  # what is no gain now may open the way to one
+            if more <= 0:  # a swap without a gain may enable a later one
                 one[here], other[there] = b, a
 
 
-NEW_GAMES = 100  # after them a version that was linked to its predecessor is off by .23 in log-strength (simulated)
-PLACED_GAMES = 1000  # of a reference bot: its share's interval is then about 3 points to each side
-SLOW_TIME_SHARE = 0.5  # of the time of a request: what a slow version takes on average, at least
-RECENT_MATCHES = 4  # rated matches by which it is slow: it is known soon, and so is that it no longer is
-_FINE = 16  # parts of one, by which weights differ: a slow version has a little more than half of others' games
-_PART = 160  # places, among which bots change theirs: in larger fields the time would grow with the square of the bots
+NEW_GAMES = 100  # after which a new version with a predecessor has an error of .23 in log-strength (simulated)
+PLACED_GAMES = 1000  # after which a reference bot's win rate has an interval of about 3 points to each side
+SLOW_TIME_SHARE = 0.5  # the part of a request's time limit above which a version is slow
+RECENT_MATCHES = 4  # rated matches that decide whether a version is slow: few, so that a change shows soon
+_WEIGHT_STEPS = 16  # resolution of weights: slow versions have a little more than half as many games as others
+_MAX_SWAP_SLOTS = 160  # larger fields are balanced in parts, since the time grows with the square of the slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,38 +111,40 @@ class Entrant:
 
     version: int
     owner: int
-    """A number of whose it is: an owner's, or a team's. Two with the same one never meet."""
+    """The number of the user or team that it belongs to. Versions with the same owner never meet."""
     games: int
-    """How many rated games it has, with those that earlier rounds have scheduled and that aren't played yet."""
+    """Its rated games, including games of earlier rounds that are scheduled and not played yet."""
     reference: bool = False
-    """Whether it is an anchor of the scale. Reference bots may meet each other, also those of one owner."""
+    """Whether it anchors the rating scale. Reference bots may meet each other, even with the same owner."""
     slow: bool = False
-    """Whether it plays every second round only."""
+    """Whether it plays only every second round."""
 
 
 def mean_response_us(spent: Iterable[tuple[int, int]]) -> float:
-    """Return the mean time of an answer over a version's last matches, which all weigh the same.
+    """Return a version's mean own time for a request, in microseconds, as the mean of its recent matches' means.
 
-    `spent`: of each of the RECENT_MATCHES newest the microseconds of its own that it took, and for how many requests.
+    `spent`: (microseconds used, number of requests) for each of the RECENT_MATCHES newest matches.
     """
     means = [took_us / requests for took_us, requests in spent if requests]
     return sum(means) / len(means) if means else 0.0
 
 
 def is_slow(spent: Iterable[tuple[int, int]], limit_ms: int) -> bool:
-    """Return whether a version takes more than SLOW_TIME_SHARE of the time that the ladder allows for a request."""
+    """Return whether a version's mean own time exceeds SLOW_TIME_SHARE of the ladder's limit for a request.
+
+    `spent` is as in `mean_response_us`.
+    """
     return mean_response_us(spent) > SLOW_TIME_SHARE * 1000 * limit_ms
 
 
 def plan_next_round(
     field: Sequence[Entrant], seats: int, met: Mapping[int, Mapping[int, int]], shuffle: Shuffle, number: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the versions at the tables of a ladder's next round; none where `no_round_reason` says why.
+    """Return the versions at each table of a ladder's next round; empty if `no_round_reason` gives a reason.
 
-    `met`: how many matches each version has had with each other one, at met[a][b] and at met[b][a] alike; what isn't
-    there is 0, and versions that aren't active don't matter. `number`: the round's own. With the same one, the same
-    field, in any order, gives the same tables; another one gives others. Slow versions play in rounds of even numbers,
-    and where the others play no round.
+    `met[a][b]`, equal to `met[b][a]`: the number of matches of versions a and b; missing entries are 0, and versions
+    outside the field are ignored. `number`: the round's number; the same number and field, in any order, always give
+    the same tables. Slow versions play in even rounds, and in odd ones if the others can't play a round without them.
     """
     quick = [entrant for entrant in field if not entrant.slow]
     if number % 2 and no_round_reason(quick, seats) is None:
@@ -150,16 +152,16 @@ def plan_next_round(
     if no_round_reason(field, seats) is not None:
         return ()
     field = sorted(field, key=lambda entrant: (entrant.games, entrant.version))
-    owners = _owners(field)
-    places = _places(field, owners, seats)
-    order = [places[place] for place in shuffle(range(len(places)), f"round/{number}")]
+    owners = _number_owners(field)
+    slots = _fill_slots(field, owners, seats)
+    order = [slots[slot] for slot in shuffle(range(len(slots)), f"round/{number}")]
     tables = assign_tables(order, owners, seats)
-    parts = -(-len(places) // _PART)
-    return tuple(table for part in range(parts) for table in _balanced_seats(tables[part::parts], field, owners, met))
+    parts = -(-len(slots) // _MAX_SWAP_SLOTS)
+    return tuple(table for part in range(parts) for table in _balance_tables(tables[part::parts], field, owners, met))
 
 
 def no_round_reason(field: Sequence[Entrant], seats: int) -> str | None:
-    """Return why these play no round, in words for an organiser, or None where they do."""
+    """Return the reason, as text for an organiser, for which this field plays no round; None if it can play."""
     references = sum(entrant.reference for entrant in field)
     owners = len({entrant.owner for entrant in field if not entrant.reference})
     missing = seats - owners - references
@@ -167,59 +169,59 @@ def no_round_reason(field: Sequence[Entrant], seats: int) -> str | None:
         placed = not owners and all(entrant.games >= PLACED_GAMES for entrant in field)
         return f"only reference bots play, and each has {PLACED_GAMES} games or more" if placed else None
     return (
-        f"{_number(owners, 'owner')} with an active bot and {_number(references, 'reference bot')} "
+        f"{_count_with_noun(owners, 'owner')} with an active bot and {_count_with_noun(references, 'reference bot')} "
         f"for tables of {seats}: two bots of one owner or team never meet, "
         f"so {missing} more {'is' if missing == 1 else 'are'} needed"
     )
 
 
-def _owners(field: Sequence[Entrant]) -> list[int]:
-    """Return a number for each entrant, by which those are known that may not meet."""
+def _number_owners(field: Sequence[Entrant]) -> list[int]:
+    """Return a number for each entrant; entrants with the same number must not meet."""
     numbers: dict[tuple[bool, int], int] = {}
     for entrant in field:
-        numbers.setdefault(_owner(entrant), len(numbers))
-    return [numbers[_owner(entrant)] for entrant in field]
+        numbers.setdefault(_owner_key(entrant), len(numbers))
+    return [numbers[_owner_key(entrant)] for entrant in field]
 
 
-def _owner(entrant: Entrant) -> tuple[bool, int]:
+def _owner_key(entrant: Entrant) -> tuple[bool, int]:
     return entrant.reference, entrant.version if entrant.reference else entrant.owner
 
 
-def _places(field: Sequence[Entrant], owners: Sequence[int], seats: int) -> list[int]:
-    """Return who plays, as often as each does: enough for full tables, and no owner more often than there are tables.
+def _fill_slots(field: Sequence[Entrant], owners: Sequence[int], seats: int) -> list[int]:
+    """Return an index into `field` for each slot of the round's tables, so that all tables are full.
 
-    `field` is sorted by games.
+    No owner gets more slots than there are tables. `field` must be sorted by games.
     """
     everyone = range(len(field))
     new = [bot for bot in everyone if field[bot].games < NEW_GAMES and not field[bot].reference]
     old = sum(not entrant.reference for entrant in field) - len(new)
-    places = list(everyone)
-    of_owner = Counter(owners)
-    tables = max(-(-len(field) // seats), *of_owner.values())
+    slots = list(everyone)
+    owner_slots = Counter(owners)
+    tables = max(-(-len(field) // seats), *owner_slots.values())
 
-    def add(bots: Sequence[int], most: int) -> None:
+    def add(bots: Sequence[int], max_slots: int) -> None:
         for bot in bots:
-            if len(places) < most and of_owner[owners[bot]] < tables:
-                places.append(bot)
-                of_owner[owners[bot]] += 1
+            if len(slots) < max_slots and owner_slots[owners[bot]] < tables:
+                slots.append(bot)
+                owner_slots[owners[bot]] += 1
 
-    add(new, len(places) + old)
-    tables = max(tables, -(-len(places) // seats))
+    add(new, len(slots) + old)
+    tables = max(tables, -(-len(slots) // seats))
     add([bot for bot in everyone if field[bot].reference], tables * seats)
-    while len(places) < tables * seats:
-        times = Counter(places)
-        least = min(times[bot] for bot in everyone if of_owner[owners[bot]] < tables)
+    while len(slots) < tables * seats:
+        times = Counter(slots)
+        least = min(times[bot] for bot in everyone if owner_slots[owners[bot]] < tables)
         add([bot for bot in everyone if times[bot] == least], tables * seats)
-    return places
+    return slots
 
 
-def _balanced_seats(
+def _balance_tables(
     tables: Sequence[Sequence[int]],
     field: Sequence[Entrant],
     owners: Sequence[int],
     met: Mapping[int, Mapping[int, int]],
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the versions at some tables, after their bots have changed places."""
+    """Yield the versions at each of these tables, after balancing how often pairs meet."""
     bots = sorted({bot for table in tables for bot in table})
     numbers = {bot: number for number, bot in enumerate(bots)}
     counted = _meeting_counts([field[bot] for bot in bots], met)
@@ -231,9 +233,9 @@ def _balanced_seats(
 
 
 def _meeting_counts(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int]]) -> list[list[int]]:
-    """Return how often each has met each other one, by what that weighs in the matches of the two."""
+    """Return the meeting counts of all pairs, weighted so that meetings count for more if versions have few games."""
     most = max(entrant.games for entrant in field)
-    weights = [(_FINE * most // max(1, entrant.games)) ** 2 for entrant in field]
+    weights = [(_WEIGHT_STEPS * most // max(1, entrant.games)) ** 2 for entrant in field]
     both = {weight: [weight + other for other in weights] for weight in set(weights)}
     versions = [entrant.version for entrant in field]
     return [
@@ -242,5 +244,5 @@ def _meeting_counts(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int
     ]
 
 
-def _number(count: int, noun: str) -> str:
+def _count_with_noun(count: int, noun: str) -> str:
     return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
