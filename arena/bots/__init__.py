@@ -1,6 +1,6 @@
-"""Resolve, build, digest, archive and scaffold bots: all that turns what a user calls a bot into a program.
+"""Resolve, build, hash, archive and scaffold bots.
 
-Returns argv and a working folder; must not know the protocol, matches, or how a sandbox isolates.
+A resolved bot has a command (argv) and a working folder. Must not know the protocol, matches, or sandboxes' isolation.
 """
 
 from arena.bots.archive import ArchiveError, MissingProgramError, PortableBot, make_portable, pack, unpack

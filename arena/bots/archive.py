@@ -30,25 +30,25 @@ from arena.bots.bot import Bot, escape_control
 from arena.bots.digest import files_of, is_program
 from arena.sandbox import Programs, sync_tree
 
-_LONG_NAME = 4_096  # PATH_MAX: a longer one can't be opened in one piece
-_LONG_PAX = 16_384  # names, times and attributes of one entry
-_MAX_DEPTH = 100  # folders in each other: more is made to break what removes them
-MAX_NAME_BYTES = 255  # bytes of one name: the file systems' limit
-_MAX_PATH_BYTES = 2_048  # bytes: half of what the kernel takes, as the folder itself has a path
+_MAX_LONG_NAME_BYTES = 4_096  # PATH_MAX
+_MAX_PAX_BYTES = 16_384  # names, times and attributes of one entry
+_MAX_DEPTH = 100  # nested folders: more are an attack on programs that remove them
+MAX_NAME_BYTES = 255  # of one name: the file systems' limit
+_MAX_PATH_BYTES = 2_048  # half of the kernel's limit, because the target folder has a path, too
 _COPY_BYTES = 1 << 20  # read and written at once
 
-_NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
-_FILES = (tarfile.REGTYPE, tarfile.AREGTYPE)
-_TAKEN = (*_NAMES, *_FILES, tarfile.DIRTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE)
-_PAX = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE)
-_REFUSED = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tarfile.FIFOTYPE: "a named pipe"}
+_LONG_NAME_TYPES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_FILE_TYPES = (tarfile.REGTYPE, tarfile.AREGTYPE)
+_ALLOWED_TYPES = (*_LONG_NAME_TYPES, *_FILE_TYPES, tarfile.DIRTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE)
+_PAX_TYPES = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE)
+_REJECTED_TYPES = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tarfile.FIFOTYPE: "a named pipe"}
 
 
-_LOCAL = struct.Struct("<26x2H")  # before an entry of a zip: the last are the lengths of its name and extra field
+_LOCAL_HEADER = struct.Struct("<26x2H")  # header of a zip entry; ends with the lengths of its name and extra field
 _ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
 _WINDOWS = 0
-_UNIX = (3, 19)  # systems whose entries have modes
-_PROGRAMS = (b"#!", b"\x7fELF")  # where there is no mode
+_UNIX = (3, 19)  # systems that store modes
+_PROGRAM_STARTS = (b"#!", b"\x7fELF")  # beginnings of programs, used without modes
 
 
 class ArchiveError(Exception):
@@ -59,20 +59,20 @@ class ArchiveError(Exception):
 
 
 def pack(path: Path, archive: IO[bytes]) -> None:
-    """Write a bot's own files to an archive: what its digest covers, in that order; the same files make the same bytes.
+    """Write the files that a bot's digest covers to a tar archive, in the same order; equal files make equal bytes.
 
-    path: a folder, or a bare file, which keeps its name. Links are kept as they are, wherever they lead. What comes out
-    of `unpack` has the digest of what went in. Raises OSError; BotError if there are too many files.
+    path: a folder, or a bare file, which keeps its name. Links are stored as links, wherever they lead. The digest of
+    the unpacked files is that of the packed ones. Raises OSError; BotError if there are too many files.
     """
     with tarfile.open(fileobj=archive, mode="w|", format=tarfile.GNU_FORMAT) as entries:
         if path.is_dir():
             for name in files_of(path):
-                _add(entries, path / name, name)
+                _add_entry(entries, path / name, name)
         else:
-            _add(entries, path.resolve(), path.name)
+            _add_entry(entries, path.resolve(), path.name)
 
 
-def _add(entries: tarfile.TarFile, path: Path, name: str) -> None:
+def _add_entry(entries: tarfile.TarFile, path: Path, name: str) -> None:
     entry = tarfile.TarInfo(name)
     if path.is_symlink():
         entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(path)
@@ -96,28 +96,28 @@ def unpack(
     links_out: bool = False,
     pax: bool = False,
 ) -> None:
-    """Write the archive's files below `folder`, which is ours alone and empty, and bring them to the disk.
+    """Write the archive's files below `folder`, which must be empty and used by nothing else, and sync them.
 
-    most_bytes: of all contents. most_files: of entries, and of folders that hold one.
+    most_bytes: maximum of all contents. most_files: maximum of entries and their parent folders.
     links_out: symbolic links may lead out of the folder, for an archive that `pack` made of the user's own files.
-    pax: entries may have such headers, and nothing may follow the archive's end.
+    pax: allow pax headers, and allow no data after the archive's end.
 
-    Raises ArchiveError if it isn't a whole archive, holds more than is allowed, or anything that would leave the
-    folder; then part of it may be written. Raises OSError where this machine doesn't take it.
+    Raises ArchiveError if the archive is incomplete, exceeds a limit, or contains an entry that would leave the folder;
+    part of it may be written by then. Raises OSError if this machine can't write the files.
     """
     target = _Target(folder, most_files, links_out)
     try:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_PaxHeader if pax else _Header) as entries:
             left = most_bytes
             for entry in entries:
-                if entry.size < 0 or entry.issparse():  # as a pax header may say
+                if entry.size < 0 or entry.issparse():  # possible with pax headers
                     raise ArchiveError("it holds a sparse file, or a header is damaged")
                 left -= entry.size
                 if left < 0:
                     raise ArchiveError(f"it holds more than {most_bytes >> 20} MB")
-                target.take(entry, entries.extractfile(entry) if entry.isreg() else None)
+                target.add(entry, entries.extractfile(entry) if entry.isreg() else None)
             while pax and (rest := entries.fileobj.read(_COPY_BYTES)):
-                if any(rest):  # tarfile takes a damaged pax header for the end
+                if any(rest):  # tarfile treats a damaged pax header as the end
                     raise ArchiveError("something follows its end, or a header is damaged")
     except (tarfile.TarError, ValueError):
         raise ArchiveError("it is cut off or damaged") from None
@@ -128,15 +128,15 @@ def unpack(
 
 
 class _Header(tarfile.TarInfo):
-    """A header that is refused before tarfile acts on it."""
+    """A tar header that is checked before tarfile acts on it."""
 
-    taken: ClassVar[tuple[bytes, ...]] = _TAKEN
+    allowed_types: ClassVar[tuple[bytes, ...]] = _ALLOWED_TYPES
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """Return the header of these bytes. Raises HeaderError at the archive's end, else ArchiveError.
+        """Return the header in these bytes. Raises HeaderError at the archive's end, ArchiveError for a bad header.
 
-        tarfile would take a damaged header for the end, unless it is the first.
+        tarfile alone would treat a damaged header as the end, unless it is the first.
         """
         if len(buf) < tarfile.BLOCKSIZE:
             raise ArchiveError("it is cut off")
@@ -146,27 +146,27 @@ class _Header(tarfile.TarInfo):
             if not any(buf):
                 raise
             raise ArchiveError("a header is damaged") from None
-        if header.type not in cls.taken:
-            what = _REFUSED.get(header.type, "of an unknown kind")
+        if header.type not in cls.allowed_types:
+            what = _REJECTED_TYPES.get(header.type, "of an unknown kind")
             raise ArchiveError(f"{escape_control(os.path.basename(header.name))} is {what}")
         if header.size < 0:
             raise ArchiveError("a header is damaged")
-        if header.type in _NAMES and header.size > _LONG_NAME:
+        if header.type in _LONG_NAME_TYPES and header.size > _MAX_LONG_NAME_BYTES:
             raise ArchiveError("a name is too long")
-        if header.type in _PAX and header.size > _LONG_PAX:
+        if header.type in _PAX_TYPES and header.size > _MAX_PAX_BYTES:
             raise ArchiveError("a header is too long")
         return header
 
 
 class _PaxHeader(_Header):
-    taken = (*_TAKEN, *_PAX)
+    allowed_types = (*_ALLOWED_TYPES, *_PAX_TYPES)
 
 
 def unzip(data: bytes, folder: Path, most_bytes: int, most_files: int) -> None:
-    """Do with a zip what `unpack` does with a tar; symbolic links stay in the folder."""
+    """Write a zip's files below `folder` as `unpack` does; symbolic links may not leave the folder."""
     target = _Target(folder, most_files, links_out=False)
     try:
-        with _opened(data) as entries:
+        with _open_zip(data) as entries:
             if len(entries.infolist()) > most_files:
                 raise ArchiveError(f"it holds more than {most_files} files and folders")
             _check_overlap(data, entries)
@@ -175,9 +175,9 @@ def unzip(data: bytes, folder: Path, most_bytes: int, most_files: int) -> None:
                 left -= entry.file_size
                 if left < 0:
                     raise ArchiveError(f"it holds more than {most_bytes >> 20} MB, unpacked")
-                content = _content(entries, entry)
-                header = _header(entry, content)
-                target.take(header, io.BytesIO(content) if header.isreg() else None)
+                content = _read_entry(entries, entry)
+                header = _tar_header(entry, content)
+                target.add(header, io.BytesIO(content) if header.isreg() else None)
     except UnicodeDecodeError:
         raise ArchiveError("a name is damaged") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, struct.error, NotImplementedError):
@@ -186,8 +186,8 @@ def unzip(data: bytes, folder: Path, most_bytes: int, most_files: int) -> None:
     target.finish()
 
 
-def _opened(data: bytes) -> zipfile.ZipFile:
-    """Open a zip. Names without the mark of UTF-8 may yet be UTF-8, as Finder writes them."""
+def _open_zip(data: bytes) -> zipfile.ZipFile:
+    """Open a zip. Names may be UTF-8 without the flag for it, as Finder writes them."""
     try:
         return zipfile.ZipFile(io.BytesIO(data), metadata_encoding="utf-8")
     except UnicodeDecodeError:
@@ -199,14 +199,14 @@ def _check_overlap(data: bytes, entries: zipfile.ZipFile) -> None:
     end = entries.start_dir
     for entry in sorted(entries.infolist(), key=lambda entry: entry.header_offset, reverse=True):
         begin = entry.header_offset
-        name, extra = _LOCAL.unpack_from(data, max(0, begin))
-        if begin < 0 or begin + _LOCAL.size + name + extra + entry.compress_size > end:
+        name, extra = _LOCAL_HEADER.unpack_from(data, max(0, begin))
+        if begin < 0 or begin + _LOCAL_HEADER.size + name + extra + entry.compress_size > end:
             raise ArchiveError("its entries overlap")
         end = begin
 
 
-def _content(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Return an entry's bytes: no more than it should have are decompressed."""
+def _read_entry(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Return an entry's content; decompresses at most one byte more than its stated size."""
     if entry.flag_bits & _ENCRYPTED:
         raise ArchiveError(f"{escape_control(entry.filename)} is encrypted\nPack it again without a password.")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -220,10 +220,10 @@ def _content(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     return content
 
 
-def _header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
-    """Return an entry of a zip as one of a tar."""
-    name = entry.orig_filename  # zipfile cuts the other one off at a NUL character
-    if entry.create_system == _WINDOWS:  # Compress-Archive of Windows' own PowerShell 5 writes \ between folders
+def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
+    """Return the tar header of a zip entry."""
+    name = entry.orig_filename  # `filename` is cut off at a NUL character
+    if entry.create_system == _WINDOWS:  # PowerShell 5 separates folders by \
         name = name.replace("\\", "/")
     header = tarfile.TarInfo(name)
     mode = entry.external_attr >> 16 if entry.create_system in _UNIX else 0
@@ -233,7 +233,7 @@ def _header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
     elif kind == stat.S_IFLNK:
         header.type, header.linkname = tarfile.SYMTYPE, os.fsdecode(content)
     elif kind in (0, stat.S_IFREG):
-        program = is_program(mode) if mode else content.startswith(_PROGRAMS)
+        program = is_program(mode) if mode else content.startswith(_PROGRAM_STARTS)
         header.mode, header.size = 0o755 if program else 0o644, len(content)
     else:
         raise ArchiveError(f"{escape_control(entry.filename)} is neither a file nor a folder nor a link")
@@ -251,34 +251,34 @@ class _Target:
         self._hard: list[tuple[Path, Path]] = []
         self._symbolic: list[tuple[str, Path]] = []
 
-    def take(self, entry: tarfile.TarInfo, content: IO[bytes] | None) -> None:
-        """Write a file or a folder, or keep a link for later. `content` is a file's."""
+    def add(self, entry: tarfile.TarInfo, content: IO[bytes] | None) -> None:
+        """Write a file or a folder, or keep a link for `make_links`. `content`: of a file, else None."""
         self._count()
-        parts = _parts(entry.name)
+        parts = _checked_parts(entry.name)
         if not parts and entry.isdir():
             return  # the folder itself, "./"
         if not parts:
             raise ArchiveError("an entry has no name")
         path = self._folder.joinpath(*parts)
         try:
-            self._make(path.parent)
+            self._make_folder(path.parent)
             if content is not None:
-                _write(content, path, 0o755 if is_program(entry.mode) else 0o644)
+                _write_file(content, path, 0o755 if is_program(entry.mode) else 0o644)
             elif entry.isdir():
-                self._make(path, counted=True)
+                self._make_folder(path, counted=True)
             elif entry.islnk():
-                self._hard.append((self._folder.joinpath(*_parts(entry.linkname)), path))
+                self._hard.append((self._folder.joinpath(*_checked_parts(entry.linkname)), path))
             else:
                 if not self._links_out:
-                    _check_stays(entry.linkname, len(parts) - 1, path)
+                    _require_inside(entry.linkname, len(parts) - 1, path)
                 self._symbolic.append((entry.linkname, path))
         except (FileExistsError, NotADirectoryError):
             raise ArchiveError(f"{escape_control(path.name)} is in it twice, as two kinds") from None
 
-    def _make(self, folder: Path, counted: bool = False) -> None:
-        """Make a folder and those above it; `counted`: its own entry has been."""
+    def _make_folder(self, folder: Path, counted: bool = False) -> None:
+        """Create a folder and its parents. `counted`: whether the folder's own entry was already counted."""
         if folder not in self._folders:
-            self._make(folder.parent)
+            self._make_folder(folder.parent)
             if not counted:
                 self._count()
             folder.mkdir()
@@ -290,7 +290,7 @@ class _Target:
             raise ArchiveError(f"it holds more than {self._most} files and folders")
 
     def make_links(self) -> None:
-        """Make the links: the hard ones first, while no symbolic link is there."""
+        """Create the links: hard links first, before any symbolic link exists."""
         try:
             for source, path in self._hard:
                 if not source.is_file():
@@ -309,7 +309,7 @@ class _Target:
         sync_tree(self._folder)
 
 
-def _parts(name: str) -> list[str]:
+def _checked_parts(name: str) -> list[str]:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if "\0" in name:
         raise ArchiveError("a name has a NUL character")
@@ -325,8 +325,8 @@ def _size(name: str) -> int:
     return len(os.fsencode(name))
 
 
-def _check_stays(target: str, depth: int, path: Path) -> None:
-    """Raise ArchiveError unless a symbolic link stays in the folder: first up, by `depth` at most, then down."""
+def _require_inside(target: str, depth: int, path: Path) -> None:
+    """Raise ArchiveError unless a symbolic link stays in the folder: first up by at most `depth`, then down."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
     up = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
     bad = not target or "\0" in target or target.startswith("/") or _size(target) > _MAX_PATH_BYTES
@@ -337,15 +337,15 @@ def _check_stays(target: str, depth: int, path: Path) -> None:
         )
 
 
-def _write(content: IO[bytes], path: Path, mode: int) -> None:
+def _write_file(content: IO[bytes], path: Path, mode: int) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as out:
         shutil.copyfileobj(content, out, _COPY_BYTES)
-        os.fchmod(out.fileno(), mode)  # whatever the umask
+        os.fchmod(out.fileno(), mode)  # regardless of the umask
 
 
-_PLACE = "\0place"
-_PYTHON = "\0python"
+_BOT_PLACEHOLDER = "\0place"
+_PYTHON_PLACEHOLDER = "\0python"
 
 
 class MissingProgramError(Exception):
@@ -354,10 +354,11 @@ class MissingProgramError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PortableBot:
-    """What a worker needs to play a bot, in addition to the bot's files.
+    """The data that a worker needs to play a bot, in addition to the bot's files.
 
-    name: unique among the bots of a run. digest: of the files, 64 hex digits. words: the command. file: the name of a
-    bare file, None for a folder. Raises ValueError for a digest or a name that could lead out of a folder.
+    name: unique among the bots of a run. digest: of the files, 64 hex digits. argv: the command with placeholders.
+    file: the name of a bare file, None for a folder. Raises ValueError for a digest or a name that could lead out of a
+    folder.
     """
 
     name: str
@@ -373,41 +374,41 @@ class PortableBot:
             raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} name no bot")
 
     def resolve_on(self, place: Path, programs: Programs) -> Bot:
-        """Return the bot whose files stand in a place, run by a machine's programs. Raises MissingProgramError."""
+        """Return the bot with its files at `place` and this machine's programs. Raises MissingProgramError."""
         first, *rest = self.argv
-        argv = (self._program(first, place, programs), *(_in(place, word) for word in rest))
+        argv = (self._program(first, place, programs), *(_resolve_word(place, word) for word in rest))
         return Bot(self.name, place, argv, place if self.file is None else place.parent, None, self.digest)
 
     def _program(self, word: str, place: Path, programs: Programs) -> str:
-        if word == _PYTHON:
+        if word == _PYTHON_PLACEHOLDER:
             return programs.python
-        if word.startswith(_PLACE):
-            return _in(place, word)
-        path = programs.named(word)  # of an absolute path: that path, if a program is there
+        if word.startswith(_BOT_PLACEHOLDER):
+            return _resolve_word(place, word)
+        path = programs.named(word)  # an absolute path stays the same, if a program is there
         if path is None:
             raise MissingProgramError(f'this machine has no program "{word}", which runs the bot "{self.name}"')
         return path
 
 
 def make_portable(bot: Bot, programs: Programs) -> PortableBot:
-    """Return a bot as it travels. `programs` are those that it was loaded with."""
+    """Return a bot without paths of this machine. `programs`: as passed to `load_bots`."""
     first, *rest = bot.argv
-    words = (_program_of(first, bot.path, programs), *(_out_of(bot.path, word) for word in rest))
+    words = (_portable_program(first, bot.path, programs), *(_portable_word(bot.path, word) for word in rest))
     return PortableBot(bot.name, bot.digest, words, None if bot.cwd == bot.path else bot.path.name)
 
 
-def _program_of(word: str, place: Path, programs: Programs) -> str:
-    """Return how a program is called on any machine."""
+def _portable_program(word: str, place: Path, programs: Programs) -> str:
+    """Return the machine-independent word for a program: a placeholder, a name, or the path itself."""
     if word == programs.python:
-        return _PYTHON
+        return _PYTHON_PLACEHOLDER
     name = os.path.basename(word)
-    return name if programs.named(name) == word else _out_of(place, word)
+    return name if programs.named(name) == word else _portable_word(place, word)
 
 
-def _out_of(place: Path, word: str) -> str:
+def _portable_word(place: Path, word: str) -> str:
     own = word == str(place) or word.startswith(f"{place}/")
-    return _PLACE + word.removeprefix(str(place)) if own else word
+    return _BOT_PLACEHOLDER + word.removeprefix(str(place)) if own else word
 
 
-def _in(place: Path, word: str) -> str:
-    return str(place) + word.removeprefix(_PLACE) if word.startswith(_PLACE) else word
+def _resolve_word(place: Path, word: str) -> str:
+    return str(place) + word.removeprefix(_BOT_PLACEHOLDER) if word.startswith(_BOT_PLACEHOLDER) else word

@@ -1,7 +1,6 @@
-"""Define a bot as a value with all that its start needs, its errors, and the escaping of untrusted text.
+"""Define `Bot`, the data needed to build and start a bot, its error, and the escaping of untrusted text.
 
-An error describes to the author what is wrong with the bot. Untrusted text is made safe for a terminal or a
-spreadsheet."""
+BotError describes a problem to the bot's author. Untrusted text is escaped for a terminal or a spreadsheet."""
 
 import os
 import shlex
@@ -13,12 +12,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """What it takes to build and start one bot.
+    """The data needed to build and start one bot.
 
-    name: unique among the bots of a run. path: of the file or the folder, absolute. argv: what starts it; the program
-    is absolute, other words are as the author wrote them, relative to cwd. cwd: its folder. build: what builds it, as
-    the author wrote it, None if there is nothing to build. digest: of its files, 64 hex digits, see digest.py.
-    kit: the language of the kit that it asks for, see kit.py.
+    name: unique among the bots of a run. path: of the file or the folder, absolute. argv: the command; the program is
+    absolute, other words are as the author wrote them, relative to cwd. cwd: the working folder. build: the build
+    command as the author wrote it, None without one. digest: of the bot's files, 64 hex digits, see digest.py. kit: the
+    language of its kit, see resolve.py; None without one.
     """
 
     name: str
@@ -31,13 +30,13 @@ class Bot:
 
     @property
     def command(self) -> str:
-        """The command in words, without a folder of this machine: what is the bot's own stands as in its folder."""
+        """The command as text without this machine's folders: the bot's own files are relative to `cwd`."""
         program, *rest = (os.path.relpath(w, self.cwd) if _is_below(w, self.cwd) else w for w in self.argv)
         return " ".join([program if _is_below(self.argv[0], self.cwd) else os.path.basename(program), *rest])
 
 
 def relocate_bot(bot: Bot, source: Path, target: Path) -> Bot:
-    """Return the bot as it is after the folder `source` was moved to `target`; one that lies elsewhere as it was."""
+    """Return the bot with the paths after `source` is moved to `target`; unchanged if its path isn't in `source`."""
     if not bot.path.is_relative_to(source):
         return bot
     argv = tuple(str(target / Path(word).relative_to(source)) if _is_below(word, source) else word for word in bot.argv)
@@ -49,25 +48,25 @@ def _is_below(word: str, folder: Path) -> bool:
     return os.path.isabs(word) and Path(word).is_relative_to(folder)
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that begins so for a formula
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in spreadsheets
 
 
 class BotError(Exception):
-    """A bot can't be used. The message has two lines, cause and remedy; lines of a failed build may follow."""
+    """A bot can't be used. The message has two lines, problem and fix; lines of a failed build may follow."""
 
 
 def escape_control(text: str | Path) -> str:
-    """Return text for a terminal: what can't be printed (control characters, undecodable bytes) stands as an escape."""
+    """Return text for a terminal: unprintable characters (control characters, undecodable bytes) are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 def escape_csv_cell(text: str) -> str:
-    """Return text for a cell of a CSV file: a spreadsheet takes it for text, however it begins."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    """Return text for a cell of a CSV file, with a quote before it if a spreadsheet would read it as a formula."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def permission_advice(mode: str, path: str | Path) -> str:
-    """Return a sentence that says how a file is allowed what it isn't: with a command only where none can mislead."""
+    """Return advice on how to change a file's mode: a command, or a hint if the path is a link or unprintable."""
     text = str(path)
     if os.path.islink(path) or not text.isprintable():
         return f"Allow it by hand, and look where {escape_control(path)} leads."
@@ -76,7 +75,7 @@ def permission_advice(mode: str, path: str | Path) -> str:
 
 @contextmanager
 def os_errors_as_bot_errors(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses into BotError."""
+    """Raise BotError in place of an OSError in the context."""
     try:
         yield
     except FileNotFoundError as error:

@@ -1,6 +1,6 @@
 """Copy a bot's files from a git revision or an archive to a folder of this machine.
 
-A copy is named by its source, which never changes, so it is made once."""
+A copy's name identifies its source, which never changes, so an existing copy is reused."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ from arena.sandbox import remove_tree
 def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
     """Return the folder `title` below `folder`, with the files of an archive that `pack` or git made.
 
-    Raises ArchiveError for no such archive, OSError.
+    Raises ArchiveError for an invalid archive, OSError.
     """
     copy = folder / title
     if copy.is_dir():
@@ -38,26 +38,28 @@ def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
 
 
 def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, str]:
-    """Return a copy of a bot's file or folder at a revision of the repository around it, and the commit's full name.
+    """Return (copy of a bot's file or folder at a git revision, full commit hash); copies are below `folder`.
 
-    Raises BotError, in the author's words.
+    Raises BotError.
     """
     label = f"{escape_control(path)}@{escape_control(revision)}"
     there = Path(os.path.abspath(path))
     near = next(above for above in (there, *there.parents) if above.is_dir())
-    top = _git(near, f"{label}: {escape_control(near)} is in no git repository", "rev-parse", "--show-toplevel").strip()
+    top = _git_text(
+        near, f"{label}: {escape_control(near)} is in no git repository", "rev-parse", "--show-toplevel"
+    ).strip()
     missing = f"{label}: the repository has no revision {escape_control(revision)}; see git log"
-    commit = _git(near, missing, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
+    commit = _git_text(near, missing, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
     inside = os.path.relpath(os.path.realpath(there), os.path.realpath(top))
     inside = "" if inside == "." else inside
     gone = (
         f"{label}: {escape_control(inside)} isn't among the files of {commit[:12]}; only what is committed can be "
         "compared"
     )
-    kind = _git(Path(top), gone, "cat-file", "-t", f"{commit}:{inside}").strip()
+    kind = _git_text(Path(top), gone, "cat-file", "-t", f"{commit}:{inside}").strip()
     above, name = (inside, None) if kind == "tree" else os.path.split(inside)
     title = f"{commit}-{hashlib.sha256(above.encode()).hexdigest()[:16]}"
-    archive = _run(Path(top), gone, "archive", "--format=tar", f"{commit}:{above}")
+    archive = _run_git(Path(top), gone, "archive", "--format=tar", f"{commit}:{above}")
     try:
         copy = extract_bot(archive, title, folder)
     except ArchiveError as problem:
@@ -65,11 +67,11 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     return (copy if name is None else copy / name), commit
 
 
-def _git(where: Path, problem: str, *words: str) -> str:
-    return _run(where, problem, *words).decode(errors="surrogateescape")
+def _git_text(where: Path, problem: str, *words: str) -> str:
+    return _run_git(where, problem, *words).decode(errors="surrogateescape")
 
 
-def _run(where: Path, problem: str, *words: str) -> bytes:
+def _run_git(where: Path, problem: str, *words: str) -> bytes:
     try:
         done = subprocess.run(["git", "-C", str(where), *words], capture_output=True, check=False)
     except FileNotFoundError:

@@ -1,20 +1,19 @@
 """Compute one SHA-256 of all files of a bot.
 
-Of a bare file: of its bytes, as `sha256sum` prints it. Of a folder: of an entry for each file and link in it, in the
-order of the paths' bytes:
+For a bare file it is the digest of its bytes, as `sha256sum` prints it. For a folder it is the digest of one entry for
+each file and link, in the order of the paths' bytes:
 
     file|program NUL digest of the content NUL path NUL
     link NUL text NUL path NUL
 
-A program is a file that anybody may execute. What a link leads to is no part of the bot: a box shows it only if it lies
-in the folder, and there it has an entry of its own. Pipes, sockets and empty folders don't count, nor what
-EXCLUDED_NAMES lists, which no box shows. Dependencies in the folder (node_modules, .venv) do, because they play.
+A program is a file that any user may execute. The target of a link isn't part of the bot: a box shows it only if it is
+in the folder, where it has its own entry. Pipes, sockets and empty folders don't count, nor names in EXCLUDED_NAMES,
+which no box shows. Dependencies in the folder (node_modules, .venv) count.
 
-Names are counted while they are listed, and bytes while they are read: a file of /proc has more than its size says.
+Names are counted while they are listed, and bytes while they are read, because files of /proc have a wrong size.
 
-So a bot must not write into its folder. A build does: so the digest that counts is taken after all builds. To
-resume, compare the digests that `load` returns with those recorded: if they are equal, what the build made is still
-there.
+A bot must not write into its folder, because that changes its digest. Builds do write there, so the digest of a run is
+computed after all builds. A resumed run compares the files with this digest.
 """
 
 import hashlib
@@ -27,13 +26,13 @@ from pathlib import Path
 from arena.bots.bot import Bot, BotError, escape_control, os_errors_as_bot_errors
 from arena.sandbox import EXCLUDED_NAMES
 
-MAX_FILES = 10_000  # hashed in about a second; more is a folder given by mistake
-MAX_BYTES = 1 << 30  # likewise: about a second of SHA-256
+MAX_FILES = 10_000  # hashed in about a second; a folder with more was named by mistake
+MAX_BYTES = 1 << 30  # also about a second of SHA-256
 _READ_BYTES = 1 << 20  # at once
 
 
 def is_changed(bot: Bot, left_out: frozenset[str] = EXCLUDED_NAMES) -> bool:
-    """Return whether the bot's files differ from its digest; files that are gone or can't be read do.
+    """Return whether the bot's files differ from its digest, or are missing or unreadable.
 
     `left_out`: as for `digest_of`.
     """
@@ -44,7 +43,7 @@ def is_changed(bot: Bot, left_out: frozenset[str] = EXCLUDED_NAMES) -> bool:
 
 
 def require_unchanged(bots: Sequence[Bot]) -> None:
-    """Raise BotError, naming the bot, if the files of one differ from its digest."""
+    """Raise BotError, which names the bot, if a bot's files differ from its digest."""
     for bot in bots:
         if is_changed(bot):
             raise BotError(
@@ -59,24 +58,24 @@ def require_unchanged(bots: Sequence[Bot]) -> None:
 def digest_of(path: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> str:
     """Return the digest that the module's docstring defines. Raises OSError; BotError if there is too much to hash.
 
-    `left_out` has the names of what doesn't count. Of what an archive held, all counts: `pack` has left out the rest.
+    `left_out`: names that don't count. Pass an empty set for an unpacked archive: `pack` has omitted them.
     """
     if not path.is_dir():
-        return _content(path, _Budget(path))
+        return _hash_file(path, _Budget(path))
     budget = _Budget(path)
-    whole = hashlib.sha256()
+    folder_digest = hashlib.sha256()
     for name in files_of(path, left_out):
-        # No path and no link contains NUL, and digests have one length: different folders never make the same bytes.
-        parts = [_kind_and_content(path / name, budget), os.fsencode(name)]
-        whole.update(b"\0".join(parts) + b"\0")
-    return whole.hexdigest()
+        # Paths and links contain no NUL, and digests have a fixed length: different folders never give equal bytes.
+        parts = [_entry_head(path / name, budget), os.fsencode(name)]
+        folder_digest.update(b"\0".join(parts) + b"\0")
+    return folder_digest.hexdigest()
 
 
 def files_of(folder: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> list[str]:
     """List the files and links of a bot's folder by path relative to it, in the order of the paths' bytes.
 
-    Linked folders are links. Pipes, sockets and devices don't count: no copy of a bot has them. Raises OSError;
-    BotError for more than MAX_FILES, folders and all else included.
+    Links to folders are listed as links. Pipes, sockets and devices are omitted. Raises OSError; BotError for more than
+    MAX_FILES entries of any kind.
     """
     paths: list[str] = []
     waiting = [""]
@@ -89,7 +88,7 @@ def files_of(folder: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> list[st
                     continue
                 seen += 1
                 if seen > MAX_FILES:
-                    raise _too_large(folder, f"more than {MAX_FILES} files")
+                    raise _too_large_error(folder, f"more than {MAX_FILES} files")
                 name = os.path.join(below, entry.name)
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(name)
@@ -99,7 +98,7 @@ def files_of(folder: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> list[st
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of a folder's own files: what its digest covers. Raises BotError if there are too many."""
+    """Return the total size in bytes of the files that a folder's digest covers. Raises OSError, BotError."""
     return sum((folder / name).lstat().st_size for name in files_of(folder))
 
 
@@ -108,11 +107,11 @@ def is_program(mode: int) -> bool:
     return bool(mode & 0o111)
 
 
-def _kind_and_content(path: Path, budget: "_Budget") -> bytes:
+def _entry_head(path: Path, budget: "_Budget") -> bytes:
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
         return b"link\0" + os.fsencode(os.readlink(path))
-    return (b"program\0" if is_program(mode) else b"file\0") + _content(path, budget, os.O_NOFOLLOW).encode()
+    return (b"program\0" if is_program(mode) else b"file\0") + _hash_file(path, budget, os.O_NOFOLLOW).encode()
 
 
 class _Budget:
@@ -125,11 +124,11 @@ class _Budget:
     def spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise _too_large(self._bot, f"more than {MAX_BYTES >> 30} GiB")
+            raise _too_large_error(self._bot, f"more than {MAX_BYTES >> 30} GiB")
 
 
-def _content(path: Path, budget: _Budget, flags: int = 0) -> str:
-    """Return the digest of a regular file's bytes."""
+def _hash_file(path: Path, budget: _Budget, flags: int = 0) -> str:
+    """Return the SHA-256 of a regular file's bytes, as hex digits."""
     digest = hashlib.sha256()
     with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
@@ -151,7 +150,7 @@ def _content(path: Path, budget: _Budget, flags: int = 0) -> str:
     return digest.hexdigest()
 
 
-def _too_large(bot: Path, what: str) -> BotError:
+def _too_large_error(bot: Path, what: str) -> BotError:
     return BotError(
         f"{escape_control(bot)} holds {what}, too much for a bot.\nMove data and environments that it doesn't need "
         "out of it."
@@ -159,6 +158,6 @@ def _too_large(bot: Path, what: str) -> BotError:
 
 
 def with_digest(bot: Bot) -> Bot:
-    """Return the bot with the digest of its files as they are now. Raises BotError."""
+    """Return the bot with the current digest of its files. Raises BotError."""
     with os_errors_as_bot_errors(bot.path):
         return replace(bot, digest=digest_of(bot.path))

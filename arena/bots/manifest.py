@@ -8,7 +8,7 @@
 A command is a list of strings, or one string that is split into words as a shell does. No shell is started: quotes
 work; `&&`, `|` and `>` are rejected with a hint. A program without `/` is looked up on PATH, any other in the folder.
 An error in a TOML file is two lines, the second an example. The language, for display, follows from the kit, the
-commands and the files' endings. Must not know how a bot is named, found, hashed or started."""
+commands and the file extensions. Must not know how a bot is named, found, hashed or started."""
 
 import os
 import shlex
@@ -22,15 +22,15 @@ from pathlib import Path
 from arena.bots.bot import Bot, BotError, escape_control, permission_advice
 from arena.sandbox import Programs
 
-_MAX_TOML_BYTES = 65_536  # what users write by hand is some lines; a bigger file is another file
-_MAX_KEY_DOTS = 100  # of a line: tomllib takes time with the square of a key's parts, 68 s for a file of one key
+_MAX_TOML_BYTES = 65_536  # a larger file isn't written by hand
+_MAX_KEY_DOTS = 100  # in a line: tomllib's time grows with the square of a key's parts, up to 68 s
 
 
 def read_toml(file: Path, example: str) -> dict[str, object]:
-    """Return the table of a TOML file.
+    """Return the content of a TOML file.
 
-    example: a line of such a file, shown to who wrote something else. Raises ValueError, in two lines: what is wrong
-    and what to do; OSError if the file can't be read.
+    example: a valid line, for the error message. Raises ValueError with two lines, problem and fix; OSError if the file
+    can't be read.
     """
     with file.open("rb") as stream:
         data = stream.read(_MAX_TOML_BYTES + 1)
@@ -76,7 +76,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A checked bot.toml: the bot's name, the commands that run and build it, its kit's language."""
+    """The content of a valid bot.toml: name, run and build commands, and the kit's language."""
 
     name: str | None
     run: tuple[str, ...]
@@ -85,7 +85,7 @@ class Manifest:
 
 
 def read_manifest(file: Path, where: Path) -> Manifest:
-    """Return what the file says. `where` is its name in messages. Raises BotError, and OSError if it can't be read."""
+    """Return the content of a bot.toml. `where`: its path in messages. Raises BotError; OSError if it can't be read."""
     try:
         data = read_toml(file, 'run = "python3 bot.py"')
     except ValueError as problem:
@@ -94,7 +94,7 @@ def read_manifest(file: Path, where: Path) -> Manifest:
 
 
 def _check_fields(data: dict[str, object], where: Path) -> Manifest:
-    """Check the fields of a bot.toml. Raises BotError at the first that is wrong."""
+    """Return the checked fields of a bot.toml. Raises BotError at the first wrong field."""
     # Here, not above: pydantic takes longer to import than `arena --help` may take to answer.
     from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -121,20 +121,20 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
         else:
             message = f'the field "{field}" has the wrong type.\nIt is {_FIELDS[field]}.'
         raise BotError(f"{escape_control(where)}: {message}") from None
-    built = None if fields.build is None else _command(fields.build, "build", where)
+    built = None if fields.build is None else _parse_command(fields.build, "build", where)
     if fields.kit is not None and fields.kit not in KITS:
         meant = get_close_matches(fields.kit, KITS, n=1)
         hint = f"; did you mean {meant[0]}?" if meant else "."
         raise BotError(
             f'{escape_control(where)}: there is no kit "{escape_control(fields.kit)}"{hint}\nIt is {_FIELDS["kit"]}.'
         )
-    return Manifest(fields.name, _command(fields.run, "run", where), built, fields.kit)
+    return Manifest(fields.name, _parse_command(fields.run, "run", where), built, fields.kit)
 
 
-_MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 1024  # of a name and of a path: file systems raise errors for longer ones
+_MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 1024  # the limits of file systems
 
 
-def _command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
+def _parse_command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
     words = value
     if isinstance(words, str):
         try:
@@ -167,10 +167,10 @@ IN_BOXES = (
 
 
 def no_program(where: Path, field: str, word: str, folder: Path, programs: Programs) -> str:
-    """Return what is said of a command whose program can't be run, in two lines.
+    """Return the message, two lines, for a command whose program can't be run.
 
-    where: the bot.toml. field: the one that holds the command. word: the program as it stands there. programs: what
-    was to run it. No command is advised for what lies outside of the bot's folder.
+    where: the bot.toml. field: the command's field. word: the program as written there. programs: the available ones.
+    The message advises no chmod for files outside of the bot's folder.
     """
     start = f'{escape_control(where)}: {field} starts "{escape_control(word)}", which '
     path = Path(os.path.normpath(Path(folder, word)))
@@ -194,8 +194,8 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     return f"{start}{why}.\n{IN_BOXES}"
 
 
-# Name for people -> what shows it: its word in KITS, programs, and endings of files.
-_SHOWN_BY = {
+# Displayed language -> its marks: the key in KITS, names of programs, and file extensions.
+_MARKS = {
     "Python": ("python", "pypy", ".py"),
     "JavaScript": ("javascript", "node", "nodejs", "deno", "bun", ".js", ".mjs", ".ts"),
     "Java": ("java", "javac", ".java", ".jar"),
@@ -212,34 +212,36 @@ _SHOWN_BY = {
 }
 
 
-_LANGUAGES = {mark: language for language, marks in _SHOWN_BY.items() for mark in marks}
+_LANGUAGES = {mark: language for language, marks in _MARKS.items() for mark in marks}
 _VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g++-13
 
 
 def language_of(bot: Bot) -> str | None:
-    """Return the name of a bot's language, None if nothing shows it.
+    """Return the displayed name of a bot's language, None if unknown.
 
-    A shell may start any bot, and a shell or Python may build it: they count where nothing else shows a language.
+    A shell may start any bot, and a shell or Python may build it, so they count only without other marks.
     """
     names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
-    started = _languages([*([] if bot.kit is None else [bot.kit]), *_kits(names), *_program(bot.argv)])
-    built = _languages([*_program(bot.build or ()), *(os.path.splitext(name)[1] for name in names)])
+    started = _languages_of_marks(
+        [*([] if bot.kit is None else [bot.kit]), *_kits_among(names), *_program_marks(bot.argv)]
+    )
+    built = _languages_of_marks([*_program_marks(bot.build or ()), *(os.path.splitext(name)[1] for name in names)])
     helpers = ("shell",) if bot.build is None else ("shell", "Python")
     sure = [language for language in started if language != "shell"]
     likely = [language for language in built if language not in helpers]
     return next(iter([*sure, *likely, *started, *built]), None)
 
 
-def _languages(marks: Iterable[str]) -> list[str]:
+def _languages_of_marks(marks: Iterable[str]) -> list[str]:
     return [_LANGUAGES[mark] for mark in marks if mark in _LANGUAGES]
 
 
-def _kits(names: Sequence[str]) -> list[str]:
+def _kits_among(names: Sequence[str]) -> list[str]:
     return [language for language, file in KITS.items() if file in names]
 
 
-def _program(command: Sequence[str]) -> list[str]:
-    """Return what the program of a command may show: its name, and its ending."""
+def _program_marks(command: Sequence[str]) -> list[str]:
+    """Return the marks of a command's program: its name without a version, and its extension."""
     words = [os.path.basename(word) for word in command]
     if words[:1] == ["env"]:
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]

@@ -1,4 +1,4 @@
-"""Create a new bot as a copy of the sample that uses a language's kit. The copy can play unchanged."""
+"""Create a new bot as a copy of a language's starter sample and kit. The copy can play unchanged."""
 
 import shutil
 import tempfile
@@ -13,7 +13,7 @@ from arena.sandbox import EXCLUDED_NAMES
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """What a bot in a language begins with: the file that its author changes, and the programs that run it."""
+    """The starter of a language: the file that the author changes, and the programs that build and run it."""
 
     file: str
     programs: tuple[str, ...]
@@ -32,12 +32,12 @@ LANGUAGES = {
     "rust": Starter("bot.rs", ("rustc",)),
     "go": Starter("bot.go", ("go",)),
 }
-_MADE = ("build", *EXCLUDED_NAMES)  # what builds and tests make
+_NOT_COPIED = ("build", *EXCLUDED_NAMES)  # made by builds and tests
 
 
 @dataclass(frozen=True, slots=True)
 class NewBot:
-    """A bot that was made. file: the one that its author changes. missing: the programs that this machine lacks."""
+    """A newly created bot. file: the file that its author changes. missing: programs that this machine lacks."""
 
     name: str
     folder: Path
@@ -47,15 +47,15 @@ class NewBot:
 
 
 def shipped_files() -> list[Path]:
-    """Return the files of the kits and the samples: what `arena new` writes, and what a newcomer copies."""
+    """Return all files of the kits and the sample bots."""
     kits = [file for language in KITS for file in kit_files(language)]
     return [*kits, *(path for path in sorted(sample_folder().rglob("*")) if path.is_file())]
 
 
 def new_bot(path: Path, language: str) -> NewBot:
-    """Make the folder of a new bot, whole or not at all. Raises BotError, OSError."""
-    name, starter = _name(path), LANGUAGES[language]
-    if path.is_symlink():  # nothing can be moved onto one
+    """Create the folder of a new bot, atomically. Raises BotError, OSError."""
+    name, starter = _valid_name(path), LANGUAGES[language]
+    if path.is_symlink():  # a folder can't be moved onto a link
         raise BotError(f"{escape_control(path)} is a link.\nName another one, or the folder that it leads to.")
     if path.exists() and not path.is_dir():
         raise BotError(f"{escape_control(path)} exists and is no folder.\nName another one.")
@@ -64,15 +64,15 @@ def new_bot(path: Path, language: str) -> NewBot:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
         folder = Path(scratch, "bot")
-        _copy(sample_folder() / language, folder)
+        _copy_sample(sample_folder() / language, folder)
         for file in kit_files(language):
             shutil.copyfile(file, folder / file.name)
         folder.rename(path)
     return NewBot(name, path, language, path / starter.file, tuple(starter.missing))
 
 
-def _name(path: Path) -> str:
-    """Return the name of a bot whose folder is to be there. Raises BotError for one that can't play by it."""
+def _valid_name(path: Path) -> str:
+    """Return the name of a bot with this folder. Raises BotError if it isn't a valid name."""
     try:
         name = normal_name(path.name)
     except ValueError as problem:
@@ -86,13 +86,13 @@ def _name(path: Path) -> str:
     return name
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy a folder without what was made in it; the copies are writable, however the arena was installed."""
+def _copy_sample(source: Path, target: Path) -> None:
+    """Copy a folder without generated files; the copies are writable even if the arena's files aren't."""
     target.mkdir()
     for each in sorted(source.iterdir()):
-        if any(each.match(made) for made in _MADE):
+        if any(each.match(made) for made in _NOT_COPIED):
             continue
         if each.is_dir():
-            _copy(each, target / each.name)
+            _copy_sample(each, target / each.name)
         else:
             shutil.copyfile(each, target / each.name)

@@ -1,8 +1,8 @@
-"""Define what a comparison plays, and aggregate its stored results, block by block in order.
+"""Plan a comparison of two versions, and aggregate its stored results, block by block in order.
 
 The config contains OLD, NEW, their opponents and the stopping rule. A block is one match played twice, with OLD and
 with NEW in the same slot and with the same key. So cards, seats, handles and the opponents' dice are the same. A game
-of one half and its counterpart in the other are a pair. Match 2b is OLD's half of block b, match 2b + 1 is NEW's."""
+of one half and the same game of the other half are a pair. Match 2b is OLD's half of block b, match 2b + 1 NEW's."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,23 +16,23 @@ from ladder.results import GameResult
 from ladder.schedule import MatchPlan, PlannedMatch, check_games, plan_matches, require_even_match_games
 from ladder.store import FolderError, Store
 
-OLD, NEW = 0, 1  # their places among the bots; the opponents follow
+OLD, NEW = 0, 1  # their indices among the bots; the opponents follow
 NAMES = ("OLD", "NEW")
 
 
 def match_of(block: int, half: int) -> int:
-    """Return the number of the match that is OLD's or NEW's half of a block."""
+    """Return the match number of a block's half, OLD or NEW."""
     return 2 * block + half
 
 
 def block_of(match: int) -> int:
-    """Return the block that a match is half of."""
+    """Return the block that a match belongs to."""
     return match // 2
 
 
 @dataclass(frozen=True, slots=True)
 class VersionArgument:
-    """One of the two as the user named it, and what that meant: a path, a commit, a ladder's version."""
+    """One of the two versions as the user named it, and as resolved: a path, a commit, a ladder's version."""
 
     argument: str
     resolved: str
@@ -40,7 +40,7 @@ class VersionArgument:
 
 @dataclass(frozen=True)
 class CompareConfig(RunConfig):
-    """A run of pairs. `min_effect`: the difference of win rates that counts as better. `games`: of both, at most."""
+    """A run of pairs. `min_effect`: the win rate difference that counts as better. `games`: at most, of both halves."""
 
     COMMAND: ClassVar[str] = "compare"
 
@@ -48,7 +48,7 @@ class CompareConfig(RunConfig):
     versions: tuple[VersionArgument, ...] = ()
 
     def plan(self) -> MatchPlan:
-        """Return both halves of all blocks up to the cap. Raises ValueError, with what is allowed, for no such plan."""
+        """Return both halves of all blocks up to `games`. Raises ValueError, with the allowed values, if impossible."""
         seats = self.seats - 1
         opponents = len(self.bots) - 2
         if opponents < seats:
@@ -74,12 +74,12 @@ class CompareConfig(RunConfig):
         return MatchPlan(blocks, 2, self.match_games, tuple(halves))
 
     def key_of(self, match: int) -> bytes:
-        """Return the key of a match, which is that of its block."""
+        """Return the key of a match: both halves of a block have the same."""
         return derive_key(self.key, f"block|{block_of(match)}")
 
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> Self:
-        """Return the config that run.json holds. Raises FolderError for one of another version or form."""
+        """Return the config from the content of run.json. Raises FolderError for another version or invalid data."""
         read = super().from_json(config)
         try:
             return replace(read, versions=tuple(VersionArgument(**version) for version in config["versions"]))
@@ -89,7 +89,7 @@ class CompareConfig(RunConfig):
 
 @dataclass(frozen=True, slots=True)
 class GamePair:
-    """What a game was worth to OLD and to NEW: the same deal, the same seat, the same opponents."""
+    """OLD's and NEW's share of the win, 0 to 1, in a game with the same deal, seat and opponents."""
 
     block: int
     game: int
@@ -98,9 +98,9 @@ class GamePair:
 
 
 class Comparison:
-    """A comparison over its store: `update` counts the blocks that were completed since.
+    """The results of a comparison, read from its store. `update` counts the newly completed blocks.
 
-    A block counts once all before it have: so the order in which matches end changes nothing.
+    Blocks are counted in order, so the order in which matches end doesn't matter.
     """
 
     def __init__(self, config: CompareConfig, store: Store) -> None:
@@ -114,21 +114,21 @@ class Comparison:
 
     @property
     def ended(self) -> bool:
-        """Return whether there is a verdict, or the cap is reached."""
+        """Return whether there is a verdict, or all planned blocks are played."""
         return self.evidence.verdict is not None or self._next == self.blocks
 
     def update(self) -> None:
-        """Count the blocks that are complete."""
+        """Count the completed blocks up to the first incomplete one or the verdict."""
         matches = set(self._store.kept())
         while not self.ended:
             halves = [match_of(self._next, half) for half in (OLD, NEW)]
             if not matches.issuperset(halves):
                 return
-            self._count(halves)
+            self._count_block(halves)
             self._next += 1
 
     def by_opponent(self) -> Iterator[tuple[str, list[float]]]:
-        """Yield each opponent with the differences of the blocks in which it sat at the table."""
+        """Yield (name, differences of the blocks in which it sat at the table) for each opponent."""
         tables = self.config.plan().tables
         blocks: dict[int, list[float]] = {}
         for block, pairs in groupby(self.pairs, lambda pair: pair.block):
@@ -137,9 +137,9 @@ class Comparison:
                 blocks.setdefault(bot, []).append(sum(gains) / len(gains))
         yield from ((self.config.bots[bot].name, blocks[bot]) for bot in sorted(blocks))
 
-    def _count(self, halves: list[int]) -> None:
+    def _count_block(self, halves: list[int]) -> None:
         worth = [
-            [_worth(game, name) for game in self._store.results(match)]
+            [_share_of_win(game, name) for game in self._store.results(match)]
             for match, name in zip(halves, NAMES, strict=True)
         ]
         pairs = [GamePair(self._next, game, old, new) for game, (old, new) in enumerate(zip(*worth, strict=True))]
@@ -147,5 +147,5 @@ class Comparison:
         self.evidence.add(sum(pair.new - pair.old for pair in pairs) / len(pairs))
 
 
-def _worth(game: GameResult, name: str) -> float:
+def _share_of_win(game: GameResult, name: str) -> float:
     return game.worth(game.seats.index(name))

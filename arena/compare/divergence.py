@@ -3,7 +3,7 @@
 Up to that decision both halves of a pair are identical: one position, one hand, two choices. The rest is no longer
 the same game, but over many pairs the choice is the cause of the difference. Choices without effect at the table
 don't count: table talk, or a challenge in addition to the one that counts. Choices are grouped by the request and by
-both answers, in words without names: "take tax (bluff)" against "take income". All forfeits for one fault form one
+both answers, as text without names: "take tax (bluff)" against "take income". All forfeits for one fault form one
 group.
 
 The points of all groups, and of the pairs in which an opponent diverged first, add up to the difference of the win
@@ -22,8 +22,8 @@ from arena.replay import ReplayStep, SeatAnswer, list_steps
 from ladder.rating import Estimate
 from protocol.event_text import describe_events, describe_move
 
-_MIN_PAIRS = 10  # pairs from which an interval means something
-_EXAMPLES = 3  # of a group
+_MIN_PAIRS = 10  # for an interval
+_MAX_EXAMPLES = 3  # of a group
 _KINDS = {
     "turn": "its turn",
     "exchange": "an exchange: which cards to keep",
@@ -37,7 +37,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class DivergenceExample:
-    """One such decision: the game of either's match, the turn, the hand and the table; the whole turn with either."""
+    """A decision at which a pair diverged: where it is, the hand, the table, and the whole turn with either choice."""
 
     match: int
     new_match: int
@@ -53,9 +53,9 @@ class DivergenceExample:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """All pairs that first differed in the same way. `contribution`: their part of the difference of the win rates.
+    """All pairs that diverged in the same way. `contribution`: their part of the difference of the win rates.
 
-    `win_rate_gain` is NEW's gain in such a pair with its 95 % interval, None of too few pairs. Rates are from 0 to 1.
+    `win_rate_gain`: NEW's mean gain in such a pair; without an interval below 10 pairs. Rates are from 0 to 1.
     """
 
     request: str
@@ -71,9 +71,9 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Divergences:
-    """All groups, the largest contributions first; how many pairs were identical to the end.
+    """All groups, the largest contributions first, and the number of pairs that were identical to the end.
 
-    `diverged_by_opponent`: in how many pairs an opponent was the first to differ, by its name, the most frequent first.
+    `diverged_by_opponent`: (name, number of pairs in which this opponent diverged first), the most frequent first.
     """
 
     groups: tuple[Divergence, ...]
@@ -83,10 +83,10 @@ class Divergences:
 
 
 @dataclass(frozen=True, slots=True)
-class _First:
-    """The choices of OLD and NEW at which a pair differs first, in words, and their turn in either half.
+class _FirstDivergence:
+    """The first divergence of a pair: both choices as text, and the turn in either half.
 
-    `opponent`: the bot that differed first instead, by its place in the header; None if it was the two.
+    `opponent`: the index in the header of an opponent that diverged first; None if OLD and NEW did.
     """
 
     opponent: int | None = None
@@ -98,16 +98,16 @@ class _First:
 
 
 def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Record]) -> Divergences:
-    """Return where the halves of all pairs differ. `record_of` gives the record of a match.
+    """Return where the halves of all pairs diverge. `record_of` returns the record of a match.
 
-    Raises RecordError where a record isn't one of the engine's.
+    Raises RecordError if the engine doesn't reproduce a record.
     """
     groups: dict[tuple[str, str, str], list[tuple[GamePair, DivergenceExample]]] = {}
     opponents: Counter[str] = Counter()
     alike = 0
     points = 0.0
-    for pair, old, new in _games(pairs, record_of):
-        first = None if old[1].moves == new[1].moves else _first(*old, *new)
+    for pair, old, new in _game_pairs(pairs, record_of):
+        first = None if old[1].moves == new[1].moves else _find_first_divergence(*old, *new)
         if first is None:
             alike += 1
         elif first.opponent is not None:
@@ -116,7 +116,7 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
         else:
             key = (first.request, first.old, first.new)
             groups.setdefault(key, []).append((pair, _example(pair, *old, first)))
-    rows = [_difference(key, members, len(pairs)) for key, members in groups.items()]
+    rows = [_make_divergence(key, members, len(pairs)) for key, members in groups.items()]
     rows.sort(key=lambda row: (-abs(row.contribution), -row.pairs, row.request, row.old, row.new))
     return Divergences(tuple(rows), alike, tuple(opponents.most_common()), points / max(len(pairs), 1))
 
@@ -124,7 +124,9 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
 _Half = tuple[MatchHeader, GameRecord]
 
 
-def _games(pairs: Iterable[GamePair], record_of: Callable[[int], Record]) -> Iterator[tuple[GamePair, _Half, _Half]]:
+def _game_pairs(
+    pairs: Iterable[GamePair], record_of: Callable[[int], Record]
+) -> Iterator[tuple[GamePair, _Half, _Half]]:
     """Yield each pair with both games; a block's records are read once."""
     block, records = -1, []
     for pair in pairs:
@@ -134,82 +136,88 @@ def _games(pairs: Iterable[GamePair], record_of: Callable[[int], Record]) -> Ite
         yield pair, old, new
 
 
-def _first(old: MatchHeader, old_game: GameRecord, new: MatchHeader, new_game: GameRecord) -> _First | None:
-    """Return the first choice at which OLD and NEW differ, or the opponent that did; None if the games are alike."""
+def _find_first_divergence(
+    old: MatchHeader, old_game: GameRecord, new: MatchHeader, new_game: GameRecord
+) -> _FirstDivergence | None:
+    """Return the first divergence of two games; None if they are identical in all that matters."""
     seat = old_game.seating.index(OLD)
     halves = list_steps(old, old_game), list_steps(new, new_game)
-    turn: list[ReplayStep] = []  # what both halves share of the present turn
+    turn: list[ReplayStep] = []  # the steps of the current turn so far, equal in both halves
     for one, other in zip(*halves, strict=False):
-        # Of equal moves nothing but talk can differ.
-        if _words(one) == _words(other) or (one.events, one.after) == (other.events, other.after):
+        # With equal moves, or equal events and states, only table talk or an unused choice can differ.
+        if _notations(one) == _notations(other) or (one.events, one.after) == (other.events, other.after):
             turn = [*(turn if turn and turn[-1].turn == one.turn else ()), one]
             continue
         choices = list(zip(one.answers, other.answers, strict=True))
         mine = next((pair for pair in choices if pair[0].seat == seat), None)
         if mine is None or mine[0].notation == mine[1].notation:
             seats = [left.seat for left, right in choices if left.notation != right.notation]
-            return _First(opponent=old_game.seating[seats[0]])
+            return _FirstDivergence(opponent=old_game.seating[seats[0]])
         shared = turn if turn and turn[-1].turn == one.turn else []
-        turns = [*shared, one, *_rest(one, halves[0])], [*shared, other, *_rest(other, halves[1])]
+        turns = [*shared, one, *_rest_of_turn(one, halves[0])], [*shared, other, *_rest_of_turn(other, halves[1])]
         fault = mine[1].fault or mine[0].fault
         if isinstance(mine[0].move, Forfeit) or isinstance(mine[1].move, Forfeit):
             left, right = (f"forfeit ({fault})" if isinstance(each.move, Forfeit) else "play on" for each in mine)
-            return _First(None, "whatever is asked", left, right, one.before, turns)
-        left, right = (_choice(one.before.board, one.before.hands[seat], seat, given) for given in mine)
-        return _First(None, _request_words(one, seat), left, right, one.before, turns)
+            return _FirstDivergence(None, "whatever is asked", left, right, one.before, turns)
+        left, right = (_describe_choice(one.before.board, one.before.hands[seat], seat, answer) for answer in mine)
+        return _FirstDivergence(None, _describe_request(one, seat), left, right, one.before, turns)
     return None
 
 
-def _words(moment: ReplayStep) -> list[str]:
-    return [given.notation for given in moment.answers]
+def _notations(step: ReplayStep) -> list[str]:
+    return [answer.notation for answer in step.answers]
 
 
-def _rest(moment: ReplayStep, later: Iterator[ReplayStep]) -> Iterator[ReplayStep]:
-    """Yield what follows a moment in its turn."""
-    return takewhile(lambda other: other.turn == moment.turn, later)
+def _rest_of_turn(step: ReplayStep, later: Iterator[ReplayStep]) -> Iterator[ReplayStep]:
+    """Yield the later steps of the same turn."""
+    return takewhile(lambda other: other.turn == step.turn, later)
 
 
-def _request_words(moment: ReplayStep, seat: int) -> str:
-    """Return in words what was asked."""
-    board = moment.before.board
+def _describe_request(step: ReplayStep, seat: int) -> str:
+    """Describe the request that the seat received."""
+    board = step.before.board
     match board.phase:
         case ChallengeWindow(_, pending, claim):
             whom = ", aimed at it" if pending.target == seat and not claim.block else ""
-            return f"to challenge {_claim(pending, claim)}{whom}"
+            return f"to challenge {_describe_claim(pending, claim)}{whom}"
         case BlockWindow(_, pending, _):
-            return f"to block {_action(pending)}{', aimed at it' if pending.target == seat else ''}"
+            return f"to block {_describe_action(pending)}{', aimed at it' if pending.target == seat else ''}"
         case Proving(_, pending, claim, _):
-            return f"challenged: {_claim(pending, claim)}"
+            return f"challenged: {_describe_claim(pending, claim)}"
         case Losing():
             return "which card to lose"
-    return _KINDS[moment.kind]
+    return _KINDS[step.kind]
 
 
-def _claim(pending: ActionMove, claim: Claim) -> str:
+def _describe_claim(pending: ActionMove, claim: Claim) -> str:
     role = f"{'no ' if claim.denies else ''}{claim.role.value}"
-    return f"a block of {_action(pending)} as {role}" if claim.block else f"{_action(pending)} as {role}"
+    return (
+        f"a block of {_describe_action(pending)} as {role}" if claim.block else f"{_describe_action(pending)} as {role}"
+    )
 
 
-def _action(act: ActionMove) -> str:
+def _describe_action(act: ActionMove) -> str:
     return {"foreign_aid": "foreign aid"}.get(act.action.value, act.action.value)
 
 
-def _choice(board: Board, hand: Sequence[object], seat: int, given: SeatAnswer) -> str:
-    """Return a choice in words: whether it bluffs, and at whom it is aimed."""
-    move = given.move
+def _describe_choice(board: Board, hand: Sequence[object], seat: int, answer: SeatAnswer) -> str:
+    """Describe a choice: the move, its target, and whether it is a bluff."""
+    move = answer.move
     assert not isinstance(move, Forfeit)
     aimed = move.target if isinstance(move, ActionMove) else None
-    words = describe_move(legal_moves.move_payload(move), [_whom(board, seat, other) for other in range(board.seats)])
+    words = describe_move(
+        legal_moves.move_payload(move), [_describe_target(board, seat, other) for other in range(board.seats)]
+    )
     if isinstance(move, Block) and move.role not in hand:
         words += " (bluff)"
     if isinstance(move, ActionMove):
         row = board.rules.rule(move.action, aimed is not None)
         if row.claim is not None and (row.claim in hand) is row.denies:
             words += " (bluff)"
-    return words if given.fault is None else f"{words} (for a fault: {given.fault})"
+    return words if answer.fault is None else f"{words} (for a fault: {answer.fault})"
 
 
-def _whom(board: Board, seat: int, other: int) -> str:
+def _describe_target(board: Board, seat: int, other: int) -> str:
     """Describe a player as a target, without a name."""
     if other == seat:
         return "itself"
@@ -221,7 +229,7 @@ def _whom(board: Board, seat: int, other: int) -> str:
     return f"the richest ({cards})" if rich else f"a poorer one ({cards})"
 
 
-def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _First) -> DivergenceExample:
+def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _FirstDivergence) -> DivergenceExample:
     assert first.before is not None
     board = first.before.board
     seat = game.seating.index(OLD)
@@ -231,7 +239,7 @@ def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _Firs
         for at, name in enumerate(names)
         if board.influence[at]
     )
-    old, new = (_turn_words(turn, names) for turn in first.turns)
+    old, new = (_describe_turn(turn, names) for turn in first.turns)
     return DivergenceExample(
         match=match_of(pair.block, OLD),
         new_match=match_of(pair.block, NEW),
@@ -246,12 +254,12 @@ def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _Firs
     )
 
 
-def _turn_words(turn: Iterable[ReplayStep], names: Sequence[str]) -> str:
-    payloads = [payload for moment in turn for payload in moment.payloads()]
+def _describe_turn(turn: Iterable[ReplayStep], names: Sequence[str]) -> str:
+    payloads = [payload for step in turn for payload in step.payloads()]
     return describe_events(payloads, names) or "nothing is seen of it"
 
 
-def _difference(
+def _make_divergence(
     key: tuple[str, str, str], members: Sequence[tuple[GamePair, DivergenceExample]], pairs: int
 ) -> Divergence:
     gains = [pair.new - pair.old for pair, _ in members]
@@ -259,7 +267,7 @@ def _difference(
     mean = fsum(gains) / count
     gain = Estimate(mean)
     if count >= _MIN_PAIRS:
-        # As if one more pair had differed by a whole game: ten pairs that are alike aren't certain.
+        # As if one more pair had differed by a whole game, so that ten equal pairs don't look certain.
         half = 1.96 * sqrt((fsum((each - mean) ** 2 for each in gains) + 1) / (count - 1) / count)
         gain = Estimate(mean, max(-1.0, mean - half), min(1.0, mean + half))
     return Divergence(
@@ -270,6 +278,6 @@ def _difference(
         contribution=fsum(gains) / pairs,
         win_rate_gain=gain,
         examples=tuple(
-            example for _, example in sorted(members, key=lambda member: member[0].old == member[0].new)[:_EXAMPLES]
+            example for _, example in sorted(members, key=lambda member: member[0].old == member[0].new)[:_MAX_EXAMPLES]
         ),
     )

@@ -1,7 +1,7 @@
-"""Seat people and remote bots at a table: each has a box behind real pipes, like any bot, and its own view.
+"""Play matches with people and remote bots: each has a box behind real pipes, like any bot, and its own view.
 
-Whatever a person sees of a game comes from the lines that its box gets, so it knows what a bot in its place would know.
-Must not know terminals, keys or click, and prints nothing.
+A person's view is made of the lines that its box receives, so a person knows exactly what a bot in this seat would
+know. Must not know terminals, keys or click, and prints nothing.
 """
 
 from arena.play.live_match import (

@@ -1,6 +1,6 @@
 """Play a match with remote seats: the referee runs in its own thread and publishes events as they occur.
 
-After each game the referee waits for `go_on`. A remote seat that leaves forfeits the current game, which the others
+After each game the referee waits for `resume`. A remote seat that leaves forfeits the current game, which the others
 finish, and no further game begins: a record contains whole games only. `give_up` ends the match at its next step and
 drops the game. Faults aren't published during a game, since they would reveal which moves were defaults; the record
 contains them.
@@ -8,7 +8,7 @@ contains them.
 A remote seat, of a person or a remote program, is a box that forwards its lines and gets its answers from another
 thread. The referee judges them as a bot's. Leaving ends the box, as an exit does. Threads of a match with one person:
 
-    caller: next()            <- queue -- referee: asked, game_over; box: lines
+    caller: next()            <- queue -- referee: WaitingFor, GameEnded, MatchEnd; box: LineReceived
     caller: answer(), leave() --- pipe -> box -> referee
     caller: resume()          -- queue -> referee: the next game
 
@@ -47,25 +47,25 @@ _READ_BYTES = 65536
 
 
 class RemoteSeat:
-    """The far side of the pipes. `on_line` is called with each line that the seat gets, in the box's own thread."""
+    """A seat that is answered from another thread. `on_line` is called in the box's thread with each received line."""
 
     def __init__(self, on_line: Callable[[bytes], None]) -> None:
         self._on_line = on_line
         self._answers, self._answer = socket.socketpair()
         self._answers.setblocking(False)
         self._answer.setblocking(False)
-        self._ends = False
+        self._ending = False
 
     def start(self) -> InProcessBox:
-        """Start the box; it is started again where a bot's process would be: lines for the box before are lost."""
+        """Start the box, or start it again, as a bot's process. Answers to an earlier box are discarded."""
         with suppress(BlockingIOError):
             while self._answers.recv(_READ_BYTES):
                 pass
-        self._ends = False
+        self._ending = False
         return InProcessBox("far", self._script)
 
     def answer(self, line: bytes) -> None:
-        """Send a line, unless the seat has left. A sender that is faster than the referee reads leaves."""
+        """Send a line to the referee, unless the seat has left. If the socket's buffer is full, the seat leaves."""
         try:
             sent = self._answer.send(line)
         except BrokenPipeError:
@@ -76,16 +76,16 @@ class RemoteSeat:
             self.leave()
 
     def end(self) -> None:
-        """Have this box end, as if the program had; the next one may be started."""
-        self._ends = True
-        self.answer(b"\n")  # wakes it
+        """End this box, as if its program had ended; another one may be started."""
+        self._ending = True
+        self.answer(b"\n")  # wakes the box
 
     def leave(self) -> None:
-        """Have the box end once all lines are passed on. Calling it again completes an interrupted call."""
+        """End the box once all lines are forwarded. Calling this again completes an interrupted call."""
         self._answer.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Free what is held, after its boxes were closed."""
+        """Close the sockets; call it after the boxes are closed."""
         self._answers.close()
         self._answer.close()
 
@@ -95,7 +95,7 @@ class RemoteSeat:
                 self._on_line(line)
                 continue
             answer = self._answers.recv(_READ_BYTES)
-            if not answer or self._ends:
+            if not answer or self._ending:
                 return
             peer.send(answer)
 
@@ -105,30 +105,30 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class LineReceived:
-    """A line came to a far seat."""
+    """A remote seat received a line."""
 
     bot: int
     data: bytes
 
     @property
     def message(self) -> Message:
-        """Return the message that the line is."""
+        """Return the line as a message."""
         message: Message = json.loads(self.data)
         return message
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingFor:
-    """These bots are waited for; far seats may be among them."""
+    """The referee waits for answers of these bots, which may include remote seats."""
 
     bots: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StateUpdate:
-    """A game has begun, or an event happened in it, as each of these seats may see it: None is a spectator.
+    """The start or new events of a game, as each of these bots may see them; the key None is a spectator.
 
-    A seat's next line repeats it: events have the same numbers there.
+    A seat's next line repeats the events, with the same numbers.
     """
 
     views: Mapping[int | None, Message]
@@ -136,20 +136,20 @@ class StateUpdate:
 
 @dataclass(frozen=True, slots=True)
 class GameEnded:
-    """A game has ended; the match waits for `resume`. This may come before the seat's own line about it."""
+    """A game has ended; the match waits for `resume`. This may come before the seat's own game_over line."""
 
     game: GameRecord
 
 
 @dataclass(frozen=True, slots=True)
 class MatchEnd:
-    """The match is over, and all boxes are closed. `problem`: what this machine failed at, None if it didn't."""
+    """The match is over, and all boxes are closed. `problem`: the failure of this machine, None without one."""
 
     problem: str | None
 
 
-_HURRIES = 3  # times as fast moves are seen once all people are out
-_ABANDONED_S = 0.5  # for the referee to see that its boxes are closed
+_SPEEDUP = 3  # of the pace once all people are out
+_ABANDON_WAIT_S = 0.5  # for the referee to notice that its boxes are closed
 
 MatchEvent = LineReceived | WaitingFor | StateUpdate | GameEnded | MatchEnd
 
@@ -159,12 +159,12 @@ class _GivenUpError(Exception):
 
 
 class LiveMatch(MatchObserver):
-    """A match with far seats at some places of the spec; `launch` starts the others.
+    """A match in which the bots `far` of the spec are remote seats; `launch` starts the others.
 
-    `notify` is called with each event, from several threads. `eyes`: the seats that get moves as they happen; None is a
-    spectator. `pace_s`: how long they have to see a move before the match continues, in s; less once all `people` are
-    out. `least_s`: how long at least a window takes in which one of `people` is asked, so that a fast answer of one
-    shows the others nothing. No clock runs meanwhile.
+    `notify` is called with each event, from several threads. `eyes`: the bots that get StateUpdates, with None for a
+    spectator. `pace_s`: the pause after each move, in s; a third of it once all `people` are out. `least_s`: the
+    minimum duration of a window in which one of `people` is asked, so that a fast answer reveals nothing to the others.
+    No clock runs during pauses.
     """
 
     def __init__(
@@ -184,53 +184,53 @@ class LiveMatch(MatchObserver):
         self._notify = notify
         self._eyes = eyes
         self._launch = launch
-        self._boxes: list[Box] = []  # of the others
+        self._boxes: list[Box] = []  # of local bots
         self._abandoned = False
         self._pace_s = pace_s
         self._people, self._least_s = frozenset(people), least_s
-        self._closes_at = 0.0  # the window that is open, at the earliest
-        self._minds: dict[int, Knowledge] = {}  # of those that get moves, by bot; of one game
+        self._closes_at = 0.0  # the earliest end of the open window
+        self._knowledge: dict[int, Knowledge] = {}  # by bot in `eyes`; of the current game
         self._ending = threading.Event()
-        self._wants: SimpleQueue[bool] = SimpleQueue()
+        self._resumes: SimpleQueue[bool] = SimpleQueue()
         self._left = False
-        self._far = {bot: RemoteSeat(partial(self._line, bot)) for bot in far}
+        self._remote_seats = {bot: RemoteSeat(partial(self._forward_line, bot)) for bot in far}
         self._thread = threading.Thread(target=self._play, name="referee", daemon=True)
         self._thread.start()
 
     @property
     def record(self) -> Record:
-        """Return what was played to its end so far."""
+        """Return the record of all games played to the end so far."""
         return Record(self.spec.header, tuple(self.games))
 
     def answer(self, bot: int, line: bytes) -> None:
-        """Send a far seat's line."""
-        self._far[bot].answer(line)
+        """Send the answer of a remote seat."""
+        self._remote_seats[bot].answer(line)
 
     def resume(self) -> None:
-        """Have the next game begin."""
-        self._wants.put(True)
+        """Start the next game."""
+        self._resumes.put(True)
 
     def leave(self, bot: int) -> None:
-        """Forfeit what a far seat is playing; the others play it to its end, and then the match is over."""
+        """Forfeit the current game of a remote seat; the others finish it, and then the match is over."""
         self._left = True
-        self._far[bot].leave()
-        self._wants.put(False)
+        self._remote_seats[bot].leave()
+        self._resumes.put(False)
 
     def end_process(self, bot: int) -> None:
-        """Forfeit the game that a remote seat is playing, as a program does that ends; the next one greets it again."""
-        self._far[bot].end()
+        """End a remote seat's process, which forfeits its current game; the next game starts a new process."""
+        self._remote_seats[bot].end()
 
     def give_up(self) -> None:
         """End the match at its next step, without the game that is being played."""
         self._ending.set()
-        self._wants.put(False)  # also where no seat is far
-        for bot in self._far:
+        self._resumes.put(False)  # also if there is no remote seat
+        for bot in self._remote_seats:
             self.leave(bot)
 
     def close(self) -> None:
-        """End the match at its next step, and wait for that: as long as a bot may take for an answer.
+        """End the match at its next step, and wait for it, at most for the time limit of an answer.
 
-        An interrupt ends the wait, and the bots.
+        KeyboardInterrupt ends the wait and the bots.
         """
         self.give_up()
         try:
@@ -238,21 +238,21 @@ class LiveMatch(MatchObserver):
         except KeyboardInterrupt:
             self.abandon()
             raise
-        for far in self._far.values():
+        for far in self._remote_seats.values():
             far.close()
 
     def abandon(self) -> None:
-        """End the bots' processes under the referee's hands, which can't be waited for."""
+        """End the bots' processes while the referee uses them, without waiting for the end of the step."""
         self._abandoned = True
         self.give_up()
         for box in self._boxes:
             box.close()
-        self._thread.join(_ABANDONED_S)
+        self._thread.join(_ABANDON_WAIT_S)
 
     # --- the referee's thread
 
     def asked(self, bots: Sequence[int]) -> None:
-        """See who is waited for."""
+        """Publish which bots the referee waits for. Raises _GivenUpError if the match was given up."""
         if self._ending.is_set():
             raise _GivenUpError
         if not self._people.isdisjoint(bots):
@@ -260,46 +260,46 @@ class LiveMatch(MatchObserver):
         self._notify(WaitingFor(tuple(bots)))
 
     def answered(self) -> None:
-        """Keep the window open for its least time."""
+        """Wait until the window's minimum duration is over."""
         self._ending.wait(max(0.0, self._closes_at - time.monotonic()))
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
-        """Send each listener what it may see."""
+        """Publish new events as each of `eyes` may see them, then pause."""
         if not self._eyes:
             return
         if first == 0 and not events:  # a game begins
-            self._minds = {}
+            self._knowledge = {}
         seating = self.spec.seatings[game]
         handles = [self.spec.handles[bot] for bot in seating]
         views: dict[int | None, Message] = {}
         for bot in self._eyes:
             seat = None if bot is None else seating.index(bot)
-            sight = None if seat is None else view_from_seat(state, seat)
-            known = NOTHING_KNOWN if bot is None or sight is None else self._known(bot, sight, events)
-            views[bot] = messages.make_moment(game, handles, state.board, sight, known, first, events)
+            view = None if seat is None else view_from_seat(state, seat)
+            known = NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
+            views[bot] = messages.make_moment(game, handles, state.board, view, known, first, events)
         self._notify(StateUpdate(views))
         if events:
             plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
-            self._ending.wait(self._pace_s if plays else self._pace_s / _HURRIES)
+            self._ending.wait(self._pace_s if plays else self._pace_s / _SPEEDUP)
 
-    def _known(self, bot: int, sight: View, events: Sequence[Event]) -> CertainCards:
-        """Return what is certain to a bot's seat; it is called once for each move."""
-        if bot not in self._minds:
-            self._minds[bot] = Knowledge(sight)
-        kinds = concerning(sight.board.rules)
-        return self._minds[bot].known(
-            sight, [event_for_seat(event, sight.seat) for event in events if type(event) in kinds]
+    def _certain_cards(self, bot: int, view: View, events: Sequence[Event]) -> CertainCards:
+        """Return the cards that are certain to a bot's seat; must be called once for each move."""
+        if bot not in self._knowledge:
+            self._knowledge[bot] = Knowledge(view)
+        kinds = concerning(view.board.rules)
+        return self._knowledge[bot].known(
+            view, [event_for_seat(event, view.seat) for event in events if type(event) in kinds]
         )
 
     def game_over(self, game: GameRecord) -> bool:
-        """Keep a game, and wait until the next one is wanted."""
-        if self._ending.is_set():  # the game isn't kept: it may have ended because its bots were ended
+        """Keep a game, and wait for `resume`; return whether another game is to be played."""
+        if self._ending.is_set():  # discard the game: it may have ended only because its bots were stopped
             return False
         self.games.append(game)
         self._notify(GameEnded(game))
         if self._left or len(self.games) == len(self.spec.seatings):
             return False
-        return self._wants.get()
+        return self._resumes.get()
 
     def _play(self) -> None:
         problem: str | None = "the referee has a bug"
@@ -311,106 +311,106 @@ class LiveMatch(MatchObserver):
         except _GivenUpError:
             problem = None
         except Exception:
-            if not self._abandoned:  # else the boxes close while the referee uses them
+            if not self._abandoned:  # else the error comes from boxes that were closed while in use
                 raise
         finally:
             self._notify(MatchEnd(problem))
 
     def _start(self, bot: int) -> Box:
-        if bot in self._far:
-            return self._far[bot].start()
+        if bot in self._remote_seats:
+            return self._remote_seats[bot].start()
         box = self._launch(bot)
         self._boxes.append(box)
         return box
 
-    def _line(self, bot: int, line: bytes) -> None:
+    def _forward_line(self, bot: int, line: bytes) -> None:
         self._notify(LineReceived(bot, line))
 
 
 class InteractiveMatch:
-    """A match with a person as bot number `person`; `launch` starts the others. It is closed as a context is left."""
+    """A match with a person as bot number `person`; `launch` starts the others. A context manager that closes it."""
 
     def __init__(self, spec: MatchSpec, person: int, launch: Callable[[int], Box]) -> None:
         self.spec = spec
         self.person = person
-        self._happened: SimpleQueue[MatchEvent] = SimpleQueue()
+        self._events: SimpleQueue[MatchEvent] = SimpleQueue()
         self._ended: MatchEnd | None = None
-        self._playing = LiveMatch(spec, (person,), launch, self._take)
+        self._match = LiveMatch(spec, (person,), launch, self._put_event)
 
     def __enter__(self) -> "InteractiveMatch":
-        """Give the sitting itself."""
+        """Return the match itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close it; an interrupted caller doesn't wait."""
+        """Close the match; after KeyboardInterrupt, without waiting."""
         if isinstance(error, KeyboardInterrupt):
-            self._playing.abandon()
+            self._match.abandon()
         else:
             self.close()
 
     @property
     def games(self) -> list[GameRecord]:
-        """Return the games that were played to their end so far."""
-        return self._playing.games
+        """Return the games that are finished so far."""
+        return self._match.games
 
     @property
     def logs(self) -> tuple[tuple[int, int, bytes], ...]:
-        """Return what bots wrote, as (bot, process, bytes), once the match has ended."""
-        return self._playing.logs
+        """Return the bots' standard error as (bot, process, bytes); () until the match has ended."""
+        return self._match.logs
 
     @property
     def record(self) -> Record:
-        """Return what was played to its end so far."""
-        return self._playing.record
+        """Return the record of all games played to the end so far."""
+        return self._match.record
 
     def next(self, timeout_s: float | None = None) -> MatchEvent | None:
-        """Return what happened next; None if nothing did in time. After `MatchEnd` there is nothing but `MatchEnd`."""
-        if self._ended is not None and self._happened.empty():  # an interrupt may lose what was just taken
+        """Return the next event; None if none comes within `timeout_s`. After MatchEnd, always return MatchEnd."""
+        if self._ended is not None and self._events.empty():  # an interrupt may lose the event that was just taken
             return self._ended
         try:
-            return self._happened.get(timeout=timeout_s)
+            return self._events.get(timeout=timeout_s)
         except Empty:
             return None
 
     def answer(self, message: Message) -> None:
-        """Answer the last line that wants it."""
-        self._playing.answer(self.person, json.dumps(message).encode() + b"\n")
+        """Answer the open request or the hello."""
+        self._match.answer(self.person, json.dumps(message).encode() + b"\n")
 
     def resume(self) -> None:
-        """Have the next game begin."""
-        self._playing.resume()
+        """Start the next game."""
+        self._match.resume()
 
     def leave(self) -> None:
-        """Forfeit what is being played; the others play it to its end, and then the match is over."""
-        self._playing.leave(self.person)
+        """Forfeit the current game; the others finish it, and then the match is over."""
+        self._match.leave(self.person)
 
     def give_up(self) -> None:
         """End the match at its next step, without the game that is being played."""
-        self._playing.give_up()
+        self._match.give_up()
 
     def close(self) -> None:
-        """End the match at its next step, and wait for that; an interrupt ends the wait, and the bots."""
-        self._playing.close()
+        """End the match at its next step, and wait for it; KeyboardInterrupt ends the wait and the bots."""
+        self._match.close()
 
-    def _take(self, happening: MatchEvent) -> None:
+    def _put_event(self, happening: MatchEvent) -> None:
         if isinstance(happening, MatchEnd):
             self._ended = happening
-        self._happened.put(happening)
+        self._events.put(happening)
 
 
 class RecordFolder:
-    """A new folder for one record; for its owner alone, since a record has all cards."""
+    """A new folder for one record. Only its owner can read it, since a record contains all cards."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder. Raises OSError, also if it exists."""
+        """Create the folder. Raises OSError, also if it exists."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700)
         self.folder = folder
 
     def keep(self, record: Record, logs: Sequence[tuple[int, int, bytes]] = ()) -> Path:
-        """Write the record, and logs of (bot, process, bytes); return the record's file. Raises OSError.
+        """Write the record, and logs as (bot, process, bytes); return the record's file. Raises OSError.
 
-        A record that has grown by a game replaces the one before, whole.
+        An earlier version of the record is replaced atomically.
         """
         (self.folder / "records").mkdir(exist_ok=True)
         (self.folder / "logs").mkdir(exist_ok=True)
@@ -424,6 +424,6 @@ class RecordFolder:
         return file
 
     def discard(self) -> None:
-        """Remove the folder if nothing was kept in it."""
+        """Remove the folder if it is empty."""
         with suppress(OSError):
             self.folder.rmdir()

@@ -1,13 +1,13 @@
 """Build the view of a match for a player or a spectator, and the menu of a request's legal moves.
 
 A player's view uses only the lines that its seat received and the steps as that seat may know them; a spectator's
-uses the steps alone. The view is lines of text for a terminal, or one value (`GameView`) for a page. Players have
-their names of the wire, the person is "you", and events use the arena's common texts, in the second person for the
-person's own moves.
+uses the steps alone. The view is lines of text for a terminal, or a `GameView` for a page. Players have their names
+from the protocol, the person is "you", and events use the arena's common texts, in the second person for the person's
+own moves.
 
 In the menu, moves that differ only in their target share one line. Each line has a number and a letter, one key each.
 An action always has the same letter; other moves get a letter of their distinguishing word. RESERVED_LETTERS contains
-the letters that the table reserves."""
+the keys of the table's commands."""
 
 import random
 import re
@@ -21,7 +21,7 @@ from arena.referee import UNTIMED_MS, clean_text
 from protocol.event_text import describe_event, describe_move, join_texts
 from protocol.kits.coup_kit import Bot, Game, Player
 
-NUMBERS = "1234567890"  # of a list's lines; no list is longer: ten actions, nine others to aim at and oneself
+NUMBERS = "1234567890"  # keys of menu lines; no menu is longer: ten actions, or nine opponents and oneself as targets
 RESERVED_LETTERS = "hlq?"  # hint, log, leave, help
 
 _LETTERS = {
@@ -40,7 +40,7 @@ _LETTERS = {
     "show": "s",
     "decline": "d",
 }
-# What an action claims; `exchange` claims the role that the game has for it.
+# Action -> claimed role; `exchange` claims the inquisitor or the ambassador, depending on the rules.
 _CLAIMS = {
     "tax": "duke",
     "steal": "captain",
@@ -48,14 +48,13 @@ _CLAIMS = {
     "examine": "inquisitor",
     "embezzle": "not_duke",
 }
-_TARGET = "{target}"  # stands for the name until one is chosen
 
 
 @dataclass(frozen=True, slots=True)
 class MoveOption:
-    """One line. `choices`: (index of a legal move, its target's seat, None if it has none).
+    """One line of the menu. `choices`: (index of a legal move, its target's seat or None).
 
-    `bluff`: to choose it is to claim a role that the person doesn't hold.
+    `bluff`: whether the move claims a role that the player doesn't hold.
     """
 
     number: str
@@ -68,7 +67,7 @@ class MoveOption:
 def make_move_menu(
     legal: Sequence[Mapping[str, Any]], cards: Sequence[str], rules: Mapping[str, Any], names: Sequence[str]
 ) -> list[MoveOption]:
-    """Return the menu of a request's legal moves for who holds these cards, by the rules of the hello line."""
+    """Return the menu of legal moves. cards: the player's hand. rules: as in the hello line. names: by seat."""
     groups: dict[str, list[tuple[int, int | None]]] = {}
     for index, move in enumerate(legal):
         word = str(move.get("action", index))
@@ -76,14 +75,14 @@ def make_move_menu(
     options: list[MoveOption] = []
     for number, choices in zip(NUMBERS, groups.values(), strict=False):
         move = legal[choices[0][0]]
-        letter = _letter(move, "".join(option.letter for option in options))
-        text = _text([legal[index] for index, _ in choices], rules, names)
+        letter = _free_letter(move, "".join(option.letter for option in options))
+        text = _move_text([legal[index] for index, _ in choices], rules, names)
         options.append(MoveOption(number, letter, text, tuple(choices), _is_bluff(move, cards, rules)))
     return options
 
 
-def _letter(move: Mapping[str, Any], used: str) -> str:
-    """Return a letter that no line before has; "" if all are taken."""
+def _free_letter(move: Mapping[str, Any], used: str) -> str:
+    """Return a letter that isn't in `used`; "" if all letters of the move's words are."""
     word = str(move.get("action") or next(iter(move)))
     value = move.get(word)
     fixed = _LETTERS.get(word, "")
@@ -91,7 +90,7 @@ def _letter(move: Mapping[str, Any], used: str) -> str:
     return next((letter for letter in letters if letter.isalpha() and letter not in used + RESERVED_LETTERS), "")
 
 
-def _text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], names: Sequence[str]) -> str:
+def _move_text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], names: Sequence[str]) -> str:
     move = moves[0]
     cost = {"coup": rules.get("coup_cost"), "assassinate": rules.get("assassinate_cost")}.get(str(move.get("action")))
     paid = f" ({cost} coins)" if cost else ""
@@ -124,7 +123,7 @@ _CAUSES = {"coup": "the coup", "assassinate": "the assassination", "challenge": 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A line of the table; `own`: it is the person's."""
+    """A line of the table. `own`: whether it is the person's."""
 
     text: str
     own: bool = False
@@ -132,7 +131,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class SeatView:
-    """A seat as it is seen: `cards` has None for each that is hidden; `claims` counts by role."""
+    """A seat as the viewer sees it. `cards`: None for each hidden card; `claims`: number of claims by role."""
 
     name: str
     handle: str
@@ -148,7 +147,7 @@ class SeatView:
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """The open request. `ends_at`: when its time is over by time.monotonic, None without a clock; answers name `id`."""
+    """The open request. `ends_at`: its deadline by time.monotonic(), None without a clock. Answers repeat `id`."""
 
     id: int
     kind: str
@@ -159,7 +158,7 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class GameView:
-    """A game as a person sees it now; `seat` is None for a spectator, `history` has a line for each turn."""
+    """The current state of a game for one viewer. `seat`: None for a spectator; `history`: one line per turn."""
 
     number: int
     turn: int
@@ -178,7 +177,7 @@ _SPECTATOR = -1  # the seat of a spectator
 
 
 class _Follower(Bot):
-    """The kit's own game object, which follows the match; what it would answer is thrown away."""
+    """A bot of the kit that only follows the match, for its game object; its answers are discarded."""
 
     name = "person"
     game: Game
@@ -188,18 +187,18 @@ class _Follower(Bot):
 
 
 class PlayerView:
-    """The match as the person knows it."""
+    """The match as one player or spectator knows it, built from messages."""
 
     def __init__(self) -> None:
         self._follower = _Follower()
-        self.request: Message = {}  # the one that is open
-        self.history: list[str] = []  # what happened in this game, a line for each turn
-        self._fresh = 0  # the first line of it that wasn't shown to its end
-        self._known = ""  # what of that line was shown
-        self._going: list[Message] = []  # the events of the last line
-        self._next = 0  # the number of the first event that wasn't shown
+        self.request: Message = {}  # the open request, else {}
+        self.history: list[str] = []  # of this game, a line for each turn
+        self._first_unshown = 0  # index of the first line of the history that wasn't completely shown
+        self._shown_part = ""  # the shown part of this line
+        self._turn_events: list[Message] = []  # the events of the last line
+        self._next = 0  # the number of the first event that isn't in the history
         self._asked_at = 0.0
-        self._early: list[Message] = []  # moments of a game that the seat hasn't heard of yet
+        self._early: list[Message] = []  # moments received before the seat's own game_start line
         self._over = False
         self._watched_game: int | None = None  # the game that a spectator sees
 
@@ -209,7 +208,7 @@ class PlayerView:
         return self._follower.game
 
     def take(self, message: Message) -> Message | None:
-        """Process a message; return the answer to a hello, which needs no person. Others are `answer`'s."""
+        """Process a message; return the automatic answer to a hello, else None. `answer` answers requests."""
         match message["type"]:
             case "moment":
                 self._take_moment(message)
@@ -217,7 +216,7 @@ class PlayerView:
             case "game_start":
                 self._begin()
             case "request" | "game_over":
-                message = {**message, "events": self._fresh_of(message["events"])}
+                message = {**message, "events": self._new_events(message["events"])}
                 self.request = message if message["type"] == "request" else {}
                 self._asked_at = time.monotonic()
                 self._over = message["type"] == "game_over"
@@ -231,13 +230,13 @@ class PlayerView:
         return answer if message["type"] == "hello" else None
 
     def _begin(self) -> None:
-        self.history, self._going, self._fresh, self._known, self._next = [], [], 0, "", 0
+        self.history, self._turn_events, self._first_unshown, self._shown_part, self._next = [], [], 0, "", 0
         self._over = False
 
     def _take_moment(self, message: Message) -> None:
-        """Process what has just happened, which has the form of a request, as the kit does."""
+        """Process a moment, a message with new events in the form of a request."""
         you = message.get("you", {"seat": _SPECTATOR, "cards": []})
-        # The seat whose card was examined is in the request that follows.
+        # Only the request that follows shows the examined card.
         seen = {**message, "you": {name: value for name, value in you.items() if name != "seen"}}
         if (
             "you" not in message and message["game"] != self._watched_game
@@ -248,49 +247,49 @@ class PlayerView:
         elif "you" in message and (not self.game.request or message["game"] != self.game.number or self._over):
             self._early.append(message)
         else:
-            seen["events"] = self._fresh_of(message["events"])
+            seen["events"] = self._new_events(message["events"])
             self.request = {}
             self._follower.reply({**seen, "type": "request", "kind": "moment", "id": 0, "legal": [{"pass": True}]})
             self._append(seen["events"])
 
-    def _fresh_of(self, events: Sequence[Message]) -> list[Message]:
-        """Return the events that weren't shown yet."""
+    def _new_events(self, events: Sequence[Message]) -> list[Message]:
+        """Return the events that aren't in the history yet."""
         fresh = [event for event in events if event["n"] >= self._next]
         self._next += len(fresh)
         return fresh
 
     def allow(self, limit_ms: int) -> None:
-        """Set the time of the open request from now on, in place of what its line says."""
+        """Replace the time limit of the open request; it counts from now on."""
         self.request["clock"] = {"limit_ms": limit_ms, "bank_ms": 0}
         self._asked_at = time.monotonic()
 
     def quiet(self) -> int:
-        """Return the index of the move that is played for a person who gave none: as `arena.coup.default` has it."""
+        """Return the index of the default move for a person that gives no answer; it follows `arena.coup.default`."""
         legal, kind, seat = self.request["legal"], self.request["kind"], self.request["you"]["seat"]
         if kind in ("lose", "draft", "examine_show"):
-            return random.randrange(len(legal))  # a fixed choice would reveal what else is held
+            return random.randrange(len(legal))  # a fixed choice would reveal the other cards
         coups = [index for index, move in enumerate(legal) if move.get("action") == "coup"]
         if kind == "turn" and coups and legal[0] != {"action": "income"}:
             return min(coups, key=lambda index: (legal[index]["target"] - seat) % len(self.game.players))
         return 0  # income, pass, show if held, keep the hand
 
     def answer(self, choice: int, say: str | Sequence[Message] | None = None) -> Message:
-        """Return the answer to the open request: the index of a legal move, and what is said with it.
+        """Return the answer to the open request. choice: the index of a legal move.
 
-        say: statements, or what a person typed; see `statements`.
+        say: statements, or typed text that `statements` parses.
         """
         statements = self.statements(say) if isinstance(say, str) else list(say or ())
         return {"id": self.request["id"], "choice": choice, **({"say": statements} if statements else {})}
 
     @property
     def talk(self) -> str:
-        """What may be said: `off`, `statements`, or `text`, which is both."""
+        """The allowed table talk: `off`, `statements`, or `text` (statements and free text)."""
         return str(self.game.rules.get("talk", "off"))
 
     def statements(self, words: str) -> list[Message]:
-        """Return what typed words say: "hold duke", "lack duke", "attack B", "spare B", "doubt B duke", else a text.
+        """Parse a statement: "hold duke", "lack duke", "attack B", "spare B", "doubt B duke", anything else is a text.
 
-        It is empty where the rules don't let that be said.
+        Returns [] if the rules don't allow it.
         """
         says, *rest = words.lower().split() or [""]
         roles, others = self.game.rules.get("deck", ()), {player.handle.lower(): player for player in self.game.players}
@@ -311,64 +310,64 @@ class PlayerView:
 
     @property
     def names(self) -> list[str]:
-        """The players by seat."""
+        """The players' names by seat; the viewer's is "you"."""
         you = self.game.request["you"]["seat"]
         return [YOU if player.seat == you else player.handle for player in self.game.players]
 
-    # --- what happened
+    # --- history
 
     def _append(self, events: Sequence[Message]) -> None:
-        """Add events to the text; a turn that continues is written again, as a whole."""
+        """Add events to the history; the line of a continued turn is written again as a whole."""
         for event in events:
             if event["event"] == "allegiances":  # the table shows them
                 continue
             if self._begins_a_turn(event):
                 self.history.append("")
-                self._going = []
-            self._going.append(event)
+                self._turn_events = []
+            self._turn_events.append(event)
             self.history[-1] = join_texts(
-                (each["event"], self._in_words(each)) for each in self._going if each["event"] != "coins"
+                (each["event"], self._describe(each)) for each in self._turn_events if each["event"] != "coins"
             )
 
     def _begins_a_turn(self, event: Message) -> bool:
-        """Return whether an event begins a line: an action, or what is said before one."""
-        going = [each["event"] for each in self._going]
+        """Return whether an event begins a line: an action, or talk before an action."""
+        going = [each["event"] for each in self._turn_events]
         if not self.history or (event["event"] == "say" and going[-1] == "resolved"):
             return True
         return bool(event["event"] == "action" and set(going) != {"say"})
 
-    def _in_words(self, event: Message) -> str:
-        """Return an event in the second person; what players wrote stays as it is."""
+    def _describe(self, event: Message) -> str:
+        """Describe an event in the second person; quoted table talk stays unchanged."""
         head, quote, text = describe_event(event, self.names).partition("“")
         return to_second_person(head) + quote + text
 
     def new_lines(self) -> list[str]:
-        """Return the lines that are new since this was last asked, and what is new of the last one."""
-        fresh = self.history[self._fresh :]
-        if fresh and self._known and fresh[0].startswith(self._known):
-            fresh[0] = fresh[0].removeprefix(self._known).strip(" ·:")
-        self._fresh = max(0, len(self.history) - 1)
-        self._known = self.history[-1] if self.history else ""
+        """Return the history since the last call, beginning with the new part of the last line shown then."""
+        fresh = self.history[self._first_unshown :]
+        if fresh and self._shown_part and fresh[0].startswith(self._shown_part):
+            fresh[0] = fresh[0].removeprefix(self._shown_part).strip(" ·:")
+        self._first_unshown = max(0, len(self.history) - 1)
+        self._shown_part = self.history[-1] if self.history else ""
         return [_sentence(line) for line in fresh if line]
 
     # --- the table
 
     def table(self, columns: int) -> list[TableRow]:
-        """Return a line for each player: coins, cards, what is face up in brackets, and claims where there is space."""
+        """Return a line for each player: coins, cards, face-up cards in brackets, and claims if `columns` allow it."""
         game, names = self.game, self.names
         wide = max(map(len, names))
         rows = []
         for player, name in zip(game.players, names, strict=True):
             own = player.seat == game.seat
             mark = ">" if player.seat == game.actor and player.alive else " "
-            line = f"{mark} {name.ljust(wide)}  {self._has(player)}"
+            line = f"{mark} {name.ljust(wide)}  {self._holdings(player)}"
             claims = f"   claimed {_claims_text(player.claims)}" if not own and player.alive and player.claims else ""
             rows.append(TableRow(line + claims if len(line + claims) <= columns else line, own))
         if game.rules.get("reformation"):
             rows.append(TableRow(f"  {'reserve'.ljust(wide)}  {game.state.get('reserve', 0)}"))
         return rows
 
-    def _has(self, player: Player) -> str:
+    def _holdings(self, player: Player) -> str:
         mine = player.seat == self.game.request["you"]["seat"]
         cards = [*self.game.cards] if mine else [HIDDEN] * player.influence
         up = [f"({role})" for role in player.revealed]
@@ -376,10 +375,10 @@ class PlayerView:
         coins = f"{player.coins:>2} {'coin ' if player.coins == 1 else 'coins'}" if player.alive else " out    "
         return " ".join([coins, *side, *cards, *up])
 
-    # --- what is asked
+    # --- the open request
 
     def question(self) -> str:
-        """Return what the open request asks."""
+        """Return the open request as a question to the person."""
         game, names = self.game, self.names
         legal = game.legal
         actor = game.pending.get("actor")
@@ -394,19 +393,19 @@ class PlayerView:
                 claim = game.claim
                 if claim["block"]:
                     return f"{pending}, {names[claim['seat']]} blocks as {claim['role']}. Challenge?"
-                return f"{pending}, claiming {_the(claim['role'])}. Challenge?"
+                return f"{pending}, claiming {_role_text(claim['role'])}. Challenge?"
             case "block":
                 shown = " The claim was proven." if game.proven else ""
                 return f"{pending}.{shown} Block?"
             case "prove":
                 doubter = names[game.challenger] if game.challenger is not None else "somebody"
-                return f"{doubter} challenges you: show {_the(game.claim['role'])}?"
+                return f"{doubter} challenges you: show {_role_text(game.claim['role'])}?"
             case "lose":
                 return f"You lose a card to {_CAUSES.get(game.reason or '', 'it')}. Which one?"
             case "exchange":
                 return f"You drew {' and '.join(game.drawn)}. What do you keep?"
             case "keep_shown":
-                return f"You showed {_the(game.claim['role'])}. Keep it, or have it replaced?"
+                return f"You showed {_role_text(game.claim['role'])}. Keep it, or have it replaced?"
             case "examine_show":
                 return f"{pending}. Which card do you show?"
             case "examine_decide":
@@ -418,12 +417,12 @@ class PlayerView:
         return f"{game.kind}?"
 
     def options(self) -> list[MoveOption]:
-        """Return what may be answered."""
+        """Return the menu of the open request."""
         cards = self.game.cards
         return make_move_menu(self.game.legal, cards, self.game.rules, self.names)
 
     def seen(self) -> GameView | None:
-        """Return the game as it is seen now; None before the first."""
+        """Return the current state of the game; None before the first game."""
         if not hasattr(self._follower, "game") or not self.game.request:
             return None
         game, names = self.game, self.names
@@ -459,11 +458,11 @@ class PlayerView:
             reserve,
             tuple(seats),
             lines,
-            self._ask(),
+            self._open_request(),
             end,
         )
 
-    def _ask(self) -> OpenRequest | None:
+    def _open_request(self) -> OpenRequest | None:
         request = self.request
         if not request:
             return None
@@ -485,7 +484,7 @@ class PlayerView:
         return OpenRequest(request["id"], request["kind"], self.question(), ends_at if timed else None, options)
 
     def _risks(self, move: Mapping[str, Any], bluff: bool) -> bool:
-        """Return whether a move may cost two cards: to doubt an assassin, or to lie to one."""
+        """Return whether a move may cost two cards: a challenge of an assassin, or a bluffed block of one."""
         game = self.game
         aimed = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat
         doubts = "challenge" in move and not game.claim.get("block")
@@ -494,7 +493,7 @@ class PlayerView:
     # --- on request
 
     def hint(self, columns: int) -> Iterator[str]:
-        """Yield how likely each opponent holds each role, and what is known of how often it bluffs."""
+        """Yield lines with the probability that each opponent holds each role, and with its challenged claims."""
         game, names = self.game, self.names
         roles = sorted(game.rules["deck"])
         if not game.opponents:
@@ -512,11 +511,11 @@ class PlayerView:
         for player in game.opponents:
             past = player.history
             if past.challenged:
-                caught = f"was caught {_times(past.caught)}" if past.caught else "proved it each time"
-                yield f"{names[player.seat]} was challenged {_times(past.challenged)}, and {caught}."
+                caught = f"was caught {_times_text(past.caught)}" if past.caught else "proved it each time"
+                yield f"{names[player.seat]} was challenged {_times_text(past.challenged)}, and {caught}."
 
     def start(self, games: int) -> str:
-        """Return what there is to say at the start of a game."""
+        """Return the announcement of a game: its number, the person's seat and the first player."""
         game = self.game
         state = game.state
         number = f"Game {game.number + 1} of {games}. " if games > 1 else ""
@@ -525,7 +524,7 @@ class PlayerView:
         return f"{number}You are {game.me.handle}, in seat {game.seat} of {len(game.players)}. {begins}."
 
     def end(self) -> str:
-        """Return how the game ended."""
+        """Return the result of the game as text."""
         game = self.game
         if game.winner is not None:
             name = self.names[game.winner]
@@ -534,7 +533,7 @@ class PlayerView:
 
 
 def to_second_person(text: str) -> str:
-    """Return a line of the story in which the player called "you" acts in the second person."""
+    """Return a line of the history with verbs after "you" in the second person."""
 
     def turned(match: re.Match[str]) -> str:
         word = match[2]
@@ -545,11 +544,11 @@ def to_second_person(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return a text that begins with a capital if it begins with the person."""
+    """Capitalise "you" or "your" at the beginning of a text."""
     return text[0].upper() + text[1:] if re.match(r"your?(?![^\s,:])", text) else text
 
 
-def _the(role: str) -> str:
+def _role_text(role: str) -> str:
     return f"to have no {role.removeprefix('not_')}" if role.startswith("not_") else f"the {role}"
 
 
@@ -557,5 +556,5 @@ def _claims_text(claims: Mapping[str, int]) -> str:
     return ", ".join(role if number == 1 else f"{role} x{number}" for role, number in claims.items())
 
 
-def _times(number: int) -> str:
+def _times_text(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")

@@ -1,6 +1,6 @@
-"""Do what `arena run` does, without its command line: config, jobs, session, rules files, verification.
+"""Play runs: config, preflight, workers, session, report, rules files and verification.
 
-Must not know click, and prints nothing.
+The implementation of `arena run` without the command line: must not know click, and prints nothing.
 """
 
 from arena.run.config import RunConfig, keyed_shuffle, seed_key

@@ -1,7 +1,7 @@
 """Define the config of a run, as run.json stores it.
 
-A run is a function of its config: plan, seats and cards all come from its key, so `--resume` needs nothing else. The
-config is what run.json holds.
+Everything that a run's key determines (plan, seats, cards) is computed from the config again, so run.json is all that
+`--resume` needs in addition to the results.
 """
 
 import functools
@@ -23,19 +23,19 @@ from ladder.store import FolderError
 
 VERSION = 8  # of run.json
 
-# What a seed is stretched with: a bot can't try seeds until one gives its `bot_seed`. 288 MiB, more than a bot has by
-# default, and 1.4 s a seed (measured). With less memory it takes longer.
+# The cost of scrypt, so that a bot can't find the seed by trying seeds until one gives its `bot_seed`: a seed needs
+# 288 MiB, more than a bot has by default, and 1.4 s (measured). With less memory it takes longer.
 _STRETCH_N, _STRETCH_R = 2**18, 9
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What a run was asked to be. `games` is the number asked for; `seed` is None where the key was drawn at random.
+    """The settings of a run. `games`: as requested; `seed`: None if the key was drawn at random.
 
-    `skipped`: the bots that were requested and can't play, each with the reason.
+    `skipped`: (name, reason) of each requested bot that can't play.
     """
 
-    COMMAND: ClassVar[str] = "run"  # which starts and resumes it
+    COMMAND: ClassVar[str] = "run"  # the command that starts and resumes the run
 
     bots: tuple[Bot, ...]
     seats: int
@@ -48,11 +48,11 @@ class RunConfig:
     skipped: tuple[tuple[str, str], ...] = ()
 
     def plan(self) -> MatchPlan:
-        """Return who plays whom. Raises ValueError, with what is allowed, for numbers that make no plan."""
-        return _planned(len(self.bots), self.seats, self.games, self.match_games, self.key)
+        """Return the schedule of matches. Raises ValueError, with the allowed values, if no schedule is possible."""
+        return _cached_plan(len(self.bots), self.seats, self.games, self.match_games, self.key)
 
     def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
-        """Return the spec of one match."""
+        """Return the spec of a match between these bots, given by their indices in `bots`."""
         key = self.key_of(match)
         return MatchSpec(
             match=match,
@@ -68,7 +68,7 @@ class RunConfig:
         return derive_key(self.key, f"match|{match}")
 
     def to_json(self) -> dict[str, Any]:
-        """Return what run.json holds."""
+        """Return the content of run.json."""
         return {
             "run": VERSION,
             "command": self.COMMAND,
@@ -81,7 +81,7 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> Self:
-        """Return the config that run.json holds. Raises FolderError for one of another version or form."""
+        """Return the config from the content of run.json. Raises FolderError for another version or invalid data."""
         command = config.get("command", "run")
         if command != cls.COMMAND:
             raise FolderError(f"this isn't a folder of arena {cls.COMMAND}: resume it with arena {command} --resume")
@@ -116,34 +116,34 @@ class RunConfig:
 
 
 @functools.lru_cache(maxsize=2)  # a long plan takes seconds, and is needed for its announcement and for playing
-def _planned(bots: int, seats: int, games: int, match_games: int, key: bytes) -> MatchPlan:
+def _cached_plan(bots: int, seats: int, games: int, match_games: int, key: bytes) -> MatchPlan:
     return plan_matches(bots, seats, games, match_games, keyed_shuffle(key, "schedule"))
 
 
 def seed_key(seed: int | None) -> bytes:
-    """Return the run's key: stretched from the seed, or from the system's randomness for None.
+    """Return the key of a run, 32 bytes: derived from the seed by scrypt, or random if it is None.
 
-    A run keeps it in run.json. The salt is fixed, since the seed alone repeats a run: so the keys of likely seeds can
-    be computed in advance.
+    The salt is fixed, because the seed alone must reproduce a run: so the keys of likely seeds can be computed in
+    advance.
     """
-    return os.urandom(32) if seed is None else _stretched(seed)
+    return os.urandom(32) if seed is None else _stretch_seed(seed)
 
 
 @functools.cache  # a run that is planned again without some bots has the same key
-def _stretched(seed: int) -> bytes:
+def _stretch_seed(seed: int) -> bytes:
     return hashlib.scrypt(
         f"coup-arena seed {seed}".encode(),
         salt=b"coup-arena",
         n=_STRETCH_N,
         r=_STRETCH_R,
         p=1,
-        maxmem=256 * _STRETCH_N * _STRETCH_R,  # it needs 128 for each
+        maxmem=256 * _STRETCH_N * _STRETCH_R,  # scrypt uses 128 * n * r bytes
         dklen=32,
     )
 
 
 def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
-    """Return a shuffle for the schedule: items in the order of their own HMACs, so any number of them is shuffled."""
+    """Return a shuffle for the schedule, which sorts items by their HMACs with the key, the purpose and a label."""
 
     def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
         return tuple(sorted(items, key=lambda item: hmac.digest(key, f"{purpose}|{label}|{item}".encode(), "sha256")))

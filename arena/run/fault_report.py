@@ -1,4 +1,4 @@
-"""Explain an example of a fault to the bot's author: request, answer, meaning and advice."""
+"""Explain a fault sample to the bot's author: request, answer, meaning and advice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from protocol.event_text import describe_move
 
 @dataclass(frozen=True, slots=True)
 class FaultReport:
-    """One fault. What a bot sent or wrote is as it came: escape it before printing.
+    """One fault. `received` and `stderr` are the bot's raw output: escape them before printing.
 
-    game: None where it isn't known any more. used: the move that was played instead, in words, None if none was.
-    log: what the caller named the standard error that `stderr` is from: the process's own part, None without one.
+    game: None if unknown. used: the move that was played instead, as text; None if none was. log: the name of the log
+    that `stderr`, the output during the faulty game, is from; None without a log.
     """
 
     match: int
@@ -31,53 +31,58 @@ class FaultReport:
 
 
 def make_fault_report(
-    kept: StoredFaultSample,
+    sample: StoredFaultSample,
     record: str | None,
     logs: Sequence[tuple[str, bytes]],
     sandbox: str,
     argv: tuple[str, ...],
     alone: bool,
 ) -> FaultReport:
-    """Return the report of a stored fault sample, from the match's record, if any, and its (name, standard error).
+    """Return the report of a stored fault sample. `record`: the text of the match's record, if there is one.
 
-    sandbox, argv, alone: as `FaultContext` has them. Raises ValueError where the record doesn't have the fault.
+    logs: (name, standard error) of the bot's processes. sandbox, argv, alone: see `FaultContext`. Raises ValueError if
+    the record doesn't contain the fault, RecordError if it can't be read.
     """
-    game, detail, used = kept.game, None, None
+    game, detail, used = sample.game, None, None
     if record is not None:
         found = read_record(record)
-        played, fault = _fault(found, kept)
+        played, fault = _find_fault(found, sample)
         game, detail = played.game, fault.detail
-        if FAULTS[kept.code].consequence is Consequence.LIFE:
+        if FAULTS[sample.code].consequence is Consequence.LIFE:
             used = _describe_default(fault.used, [found.header.bots[number] for number in played.seating])
-    log, stderr = _stderr(logs, kept, game)
+    log, stderr = _find_stderr(logs, sample, game)
     what, do = diagnose_fault(
-        FaultContext(kept.code, detail, kept.sent, kept.got, stderr, sandbox, argv, alone, Facts(**dict(kept.facts)))
+        FaultContext(
+            sample.code, detail, sample.sent, sample.got, stderr, sandbox, argv, alone, Facts(**dict(sample.facts))
+        )
     )
-    return FaultReport(kept.match, game, kept.code, what, do, kept.sent, kept.got, used, log, stderr)
+    return FaultReport(sample.match, game, sample.code, what, do, sample.sent, sample.got, used, log, stderr)
 
 
 def _describe_default(used: str | None, names: Sequence[str]) -> str | None:
-    """Return a move in words; `names` are the players' by seat."""
+    """Describe the move played instead; None for a forfeit. `names`: the players' names by seat."""
     move = parse_move(used) if used else Forfeit()
     return None if isinstance(move, Forfeit) else describe_move(legal_moves.move_payload(move), names)
 
 
-def _fault(found: Record, kept: StoredFaultSample) -> tuple[GameRecord, Fault]:
-    """Return the fault that an exchange belongs to, the first of its kind of its bot in the match, and its game."""
-    bot = found.header.bots.index(kept.bot)
+def _find_fault(found: Record, sample: StoredFaultSample) -> tuple[GameRecord, Fault]:
+    """Return the fault of a sample, the first with its bot and code in the match, and its game."""
+    bot = found.header.bots.index(sample.bot)
     for game in found.games:
         for fault in game.faults:
-            if (fault.bot, fault.code) == (bot, kept.code):
+            if (fault.bot, fault.code) == (bot, sample.code):
                 return game, fault
-    raise ValueError(f"match {kept.match} has no fault {kept.code} of it")
+    raise ValueError(f"match {sample.match} has no fault {sample.code} of it")
 
 
-def _stderr(logs: Sequence[tuple[str, bytes]], kept: StoredFaultSample, game: int | None) -> tuple[str | None, bytes]:
-    """Return the log of the process that committed a fault, and what it wrote in that game."""
+def _find_stderr(
+    logs: Sequence[tuple[str, bytes]], sample: StoredFaultSample, game: int | None
+) -> tuple[str | None, bytes]:
+    """Return the name of the faulty process's log, and its output in that game."""
     for log, data in logs:
         games = split_by_game(data)
-        if kept.code == "start_failed":
-            if len(games) == 1:  # none began
+        if sample.code == "start_failed":
+            if len(games) == 1:  # no game began
                 return log, data
         elif game is not None and game in games:
             return log, games[game]

@@ -23,13 +23,13 @@ from arena.run.config import RunConfig
 from arena.sandbox import Sandbox, lock_folder, programs_of, remove_tree
 from ladder.store import FolderError, RunFolder
 
-BUILD_S = 600  # how long a bot's build command may take
+BUILD_S = 600  # of a bot's build command
 _UNFINISHED = "unfinished"
 Config = TypeVar("Config", bound=RunConfig)
 
 
 class RunBuilds:
-    """The builds of the run that will lie in the folder `run`."""
+    """The builds of the bots of a new run. `run`: the run's future folder."""
 
     def __init__(self, run: Path) -> None:
         self._run = run
@@ -39,17 +39,17 @@ class RunBuilds:
         self._lock: int | None = None
 
     def build(self, config: Config, box: Sandbox) -> Config:
-        """Return the config with its bots built: in the box if the box isolates, else where they lie.
+        """Return the config with its bots built: in the box if the sandbox isolates, else in their own folders.
 
-        Raises BotError if a build fails, FolderError if something else, or another arena, has the builds' place.
+        Raises BotError if a build fails, FolderError if the builds' folder is in use or contains other files.
         """
         try:
-            self._take()
-            given = self._with_kits(config.bots, config.sandbox.isolates)
+            self._claim_folder()
+            with_kits = self._with_kits(config.bots, config.sandbox.isolates)
             if config.sandbox.isolates:
-                bots = build_in_box(given, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
+                bots = build_in_box(with_kits, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
             else:
-                bots = build_all(given, self._logs, BUILD_S)
+                bots = build_all(with_kits, self._logs, BUILD_S)
         except BuildError:
             self._keep_logs()
             raise
@@ -59,7 +59,7 @@ class RunBuilds:
         return replace(config, bots=tuple(bots))
 
     def _with_kits(self, bots: Sequence[Bot], boxed: bool) -> list[Bot]:
-        """Return the bots as they are built and played; a bot that plays under several names is copied once."""
+        """Return the bots with their kits added; a bot that plays under several names is copied once."""
         copies: dict[Path, Bot] = {}
         for number, bot in enumerate(bots):
             if bot.path not in copies:
@@ -67,7 +67,7 @@ class RunBuilds:
         return [replace(copies[bot.path], name=bot.name) for bot in bots]
 
     def settle(self, config: Config, folder: RunFolder) -> Config:
-        """Create the run's folder, move the builds into it, and return the config with their new places."""
+        """Create the run's folder, move the builds into it, and return the config with the bots' new paths."""
         inside = folder.path.absolute() / "bots"
         config = replace(config, bots=tuple(relocate_bot(bot, self._bots, inside) for bot in config.bots))
 
@@ -85,13 +85,13 @@ class RunBuilds:
         return config
 
     def discard(self) -> None:
-        """Remove what was built, and the logs."""
-        if self._lock is not None:  # else nothing was built: what is there is another's
+        """Remove the builds and their logs."""
+        if self._lock is not None:  # else nothing was built, and an existing folder isn't ours
             remove_tree(self.path)
             self._unlock()
 
     def _keep_logs(self) -> None:
-        """Leave what the builds said to the author."""
+        """Remove the builds but keep their logs, for the author."""
         remove_tree(self._bots)
         with suppress(OSError):
             (self.path / _UNFINISHED).unlink()
@@ -101,7 +101,7 @@ class RunBuilds:
         """Remove what arenas that were killed in a build left next to this run's folder."""
         for path in self.path.parent.glob("*.building"):
             with suppress(OSError):  # it vanished, or can't be looked into
-                if _of_builds(path) and (path / _UNFINISHED).exists():
+                if _is_build_folder(path) and (path / _UNFINISHED).exists():
                     lock = lock_folder(path)
                     if lock is not None:
                         remove_tree(path)
@@ -112,9 +112,9 @@ class RunBuilds:
             os.close(self._lock)
             self._lock = None
 
-    def _take(self) -> None:
-        """Make the folder and lock it, without what an earlier build left. Raises FolderError if it isn't ours now."""
-        if os.path.lexists(self.path) and not _of_builds(self.path):
+    def _claim_folder(self) -> None:
+        """Create, lock and empty the builds' folder. Raises FolderError if it is in use or contains other files."""
+        if os.path.lexists(self.path) and not _is_build_folder(self.path):
             raise FolderError(f"{self.path} exists, where bots would be built; remove it, or name another --out")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -128,16 +128,16 @@ class RunBuilds:
         remove_tree(self._logs)
 
 
-def _of_builds(path: Path) -> bool:
-    """Return whether a folder is this user's and holds nothing but what builds make. Raises OSError."""
+def _is_build_folder(path: Path) -> bool:
+    """Return whether a folder belongs to this user and contains only files of builds. Raises OSError."""
     ours = path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.getuid()
     return ours and not {found.name for found in path.iterdir()} - {"bots", "logs", _UNFINISHED}
 
 
-_AT_ONCE = 16  # boxes of one user, as many as a sandbox's own counters allow for
-_MAX_WAIT_S = 12.0  # that an answer is waited for; a slower bot isn't checked further
-_SHORT_S = 2.0  # a limit below it may be missed because all start at once
-_WAKE_S = 0.5  # in which Ctrl-C is heard at the latest
+_MAX_BOXES = 16  # at once, as many as a sandbox's counters per user allow for
+_MAX_WAIT_S = 12.0  # for an answer; a slower bot isn't checked further
+_SHORT_S = 2.0  # a bot may miss a lower limit only because all bots start at once
+_WAKE_S = 0.5  # the maximum delay of Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +149,15 @@ class RejectedBot:
 
 
 def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callable[[Bot], None]) -> list[RejectedBot]:
-    """Look at all bots of a run, and return those that can't play, in their order.
+    """Test-start all bots of a run, and return the ones that can't play, in order.
 
-    `mute` is called, from any thread, for a bot that says nothing for two seconds after its hello. A bot has the times
-    of a match, and two seconds at least for a request, since the others compute at the same time. Raises SandboxError
-    or OSError if this machine failed.
+    `mute` is called, from any thread, for a bot that is silent for two seconds after its hello. The time limits are
+    those of a match, but at least two seconds for a request, since all bots run at the same time. Raises SandboxError
+    or OSError if this machine fails.
     """
     timing = config.terms.timing
     allowed_s = max(_SHORT_S, (timing.limit_ms + timing.bank_ms) / 1000)
-    exam = CheckSettings(
+    settings = CheckSettings(
         sandbox=sandbox,
         choice=config.sandbox,
         scratch=scratch,
@@ -168,23 +168,23 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
         timeouts=Timeouts(min(allowed_s, _MAX_WAIT_S), 0.0),
         silence_fails=allowed_s <= _MAX_WAIT_S,
     )
-    with open_check_threads(exam, min(_AT_ONCE, len(config.bots))) as (threads, shared):
-        looks = [threads.submit(smoke_test, bot, shared, partial(mute, bot)) for bot in config.bots]
-        waiting = set(looks)
-        while waiting:  # a signal that another thread was given is seen once this one wakes
+    with open_check_threads(settings, min(_MAX_BOXES, len(config.bots))) as (threads, shared):
+        checks = [threads.submit(smoke_test, bot, shared, partial(mute, bot)) for bot in config.bots]
+        waiting = set(checks)
+        while waiting:  # Python handles signals once the main thread wakes
             done, waiting = wait(waiting, _WAKE_S, FIRST_EXCEPTION)
-            for look in done:
-                look.result()
-        steps = [look.result() for look in looks]
+            for check in done:
+                check.result()
+        steps = [check.result() for check in checks]
     failed = [
         RejectedBot(bot, step) for bot, step in zip(config.bots, steps, strict=True) if step.severity is Severity.FAIL
     ]
-    if exam.hello_s < _SHORT_S and len(config.bots) > (os.cpu_count() or 1):
-        failed = [again for each in failed if (again := _alone(each, exam)) is not None]
+    if settings.hello_s < _SHORT_S and len(config.bots) > (os.cpu_count() or 1):
+        failed = [again for each in failed if (again := _retry_alone(each, settings)) is not None]
     return failed
 
 
-def _alone(rejected: RejectedBot, exam: CheckSettings) -> RejectedBot | None:
-    """Look once more at a bot, while no other runs."""
-    step = smoke_test(rejected.bot, exam, lambda: None)
+def _retry_alone(rejected: RejectedBot, settings: CheckSettings) -> RejectedBot | None:
+    """Test-start a rejected bot again, while no other bot runs; return None if it can play."""
+    step = smoke_test(rejected.bot, settings, lambda: None)
     return RejectedBot(rejected.bot, step) if step.severity is Severity.FAIL else None

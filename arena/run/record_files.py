@@ -1,7 +1,7 @@
 """Find the records of a run and the bots' logs, and compute the results of a match from its record.
 
-A path is a record's file, or a folder: a run's, or any that contains records. Results have the form that the ladder
-counts."""
+A path is a record file, a run's folder, or any other folder that contains records. Results have the ladder's type,
+`GameResult`."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +12,11 @@ from ladder.store import FolderError, LogFolder
 
 
 class RecordFileError(Exception):
-    """A path leads to no record; the message says in one line why, and what to name instead."""
+    """A path contains no readable record; the message is one line with the reason and the fix."""
 
 
 def find_record_files(path: Path) -> list[Path]:
-    """Return the files of the records at a path, in the order of their matches. Raises RecordFileError for none."""
+    """Return the record files at a path, in order of match number. Raises RecordFileError if nothing is found."""
     try:
         if path.is_dir():
             found = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
@@ -32,10 +32,10 @@ def find_record_files(path: Path) -> list[Path]:
 
 
 def read_records(path: Path, leave_out: Callable[[str], object]) -> Iterator[tuple[Record, Path]]:
-    """Yield the records at a path with their files, in the order of their matches.
+    """Yield the records at a path with their files, in order of match number.
 
-    At the end `leave_out` is called with each file that can't be read, and the reason. Raises RecordFileError if none
-    can be.
+    At the end `leave_out` is called for each unreadable file, with "file: reason". Raises RecordFileError if no file is
+    readable.
     """
     unreadable = []
     files = find_record_files(path)
@@ -51,7 +51,7 @@ def read_records(path: Path, leave_out: Callable[[str], object]) -> Iterator[tup
 
 
 def read_record_file(file: Path) -> Record:
-    """Return the record in a file. Raises RecordFileError for one that can't be read."""
+    """Return the record in a file. Raises RecordFileError if it can't be read."""
     try:
         return read_record(file.read_text(encoding="utf-8"))
     except OSError as problem:
@@ -63,7 +63,7 @@ def read_record_file(file: Path) -> Record:
 
 
 def read_logs(file: Path, record: Record) -> dict[str, list[bytes]]:
-    """Return what the bots of a record wrote to standard error, by name; empty where no run's folder is around it."""
+    """Return each bot's logs (standard error) of a match by bot name; empty if the file isn't in a run's folder."""
     folder = file.parent.parent / "logs"
     if file.parent.name != "records" or not folder.is_dir():
         return {}
@@ -74,13 +74,13 @@ def read_logs(file: Path, record: Record) -> dict[str, list[bytes]]:
             try:
                 found.setdefault(bot, []).append(log.read_bytes())
             except OSError:
-                continue  # a log helps, and no more: the game can be shown without it
+                continue  # logs are optional
     return found
 
 
 def game_results(record: Record) -> tuple[GameResult, ...]:
-    """Return the result of each game, in the order of play. Seats are named by their bots."""
-    return tuple(_result(record, game) for game in record.games)
+    """Return the results of all games, in order of play; `seats` contains bot names."""
+    return tuple(_game_result(record, game) for game in record.games)
 
 
 def record_results(text: str) -> tuple[GameResult, ...]:
@@ -91,7 +91,7 @@ def record_results(text: str) -> tuple[GameResult, ...]:
         raise FolderError(str(problem)) from None
 
 
-def _result(record: Record, game: GameRecord) -> GameResult:
+def _game_result(record: Record, game: GameRecord) -> GameResult:
     return GameResult(
         match=record.header.match,
         game=game.game,
@@ -101,12 +101,12 @@ def _result(record: Record, game: GameRecord) -> GameResult:
         survivors=game.survivors,
         eliminated=tuple(game.eliminated),
         turns=game.turns,
-        forfeits=_forfeits(game),
+        forfeits=_forfeit_seats(game),
         faults=tuple((game.seating.index(fault.bot), fault.code, fault.count) for fault in game.faults),
     )
 
 
-def _forfeits(game: GameRecord) -> tuple[int, ...]:
+def _forfeit_seats(game: GameRecord) -> tuple[int, ...]:
     return tuple(
         sorted(
             game.seating.index(fault.bot)

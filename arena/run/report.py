@@ -28,15 +28,15 @@ class _Part(BaseModel):
 
 
 class RequestTimes(_Part):
-    """What a bot's requests took, in ms, in this session."""
+    """A bot's response times in this session, in ms."""
 
     median: float
     p99: float
 
 
 class RunReportRow(_Part):
-    """A bot's row of the standings. `wins` counts a draw as the bot's share of it. Intervals have a level of 95 %;
-    `low` and `high` are null where the run has too few matches.
+    """A bot's row of the standings. `wins` counts a draw as 1/k for each of k survivors. Intervals have a level of
+    95 %; `low` and `high` are null if the run has too few matches.
     """
 
     position: int = Field(description="by rating, from 1; rank_range says which are certain")
@@ -56,7 +56,7 @@ class RunReportRow(_Part):
 
 
 class HeadToHeadRow(_Part):
-    """Games in which both bots sat at the table."""
+    """A bot's results against one other bot, in games in which both sat at the table."""
 
     wins: float
     losses: float
@@ -66,14 +66,14 @@ class HeadToHeadRow(_Part):
 
 
 class SkippedBot(_Part):
-    """A bot that can't play, without which the run is played."""
+    """A requested bot that can't play; the run is played without it."""
 
     bot: str
     reason: str
 
 
 class Speed(_Part):
-    """How fast this session played."""
+    """The speed of this session."""
 
     games_per_s: float
     requests_per_s: float
@@ -81,7 +81,7 @@ class Speed(_Part):
 
 
 class RunReport(_Part):
-    """A run, at its end or where it stopped."""
+    """The results of a run that ended or stopped."""
 
     version: Literal[3] = VERSION
     error: str | None = Field(description="why the run stopped before its end; null if it didn't, or was interrupted")
@@ -105,14 +105,14 @@ class RunReport(_Part):
 
 
 class RefusedRun(_Part):
-    """A run that didn't begin."""
+    """The error of a run that wasn't started."""
 
     version: Literal[3] = VERSION
     error: str
 
 
 def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str | None) -> RunReport:
-    """Return what is known of a run. error: why it stopped before its end, None if nothing did."""
+    """Return the report of a run. error: why it stopped before its end, None if it didn't."""
     config, progress = run.config, run.progress
     seconds = progress.seconds
     played = progress.done - progress.resumed
@@ -129,10 +129,11 @@ def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str
         abandoned=[attempt.match for attempt in progress.abandoned],
         skipped=[SkippedBot(bot=name, reason=reason) for name, reason in config.skipped],
         fair_win_rate=round(1 / config.seats, 4),
-        standings=[_row(row) for row in board.standings],
+        standings=[_report_row(row) for row in board.standings],
         win_rate_by_seat=[round(wins / board.games, 4) for wins in board.seats],
         head_to_head={
-            bot: {other: _meetings(duel) for other, duel in row.items()} for bot, row in board.head_to_head.items()
+            bot: {other: _head_to_head_row(duel) for other, duel in row.items()}
+            for bot, row in board.head_to_head.items()
         },
         speed=Speed(
             games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,
@@ -144,13 +145,13 @@ def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str
     )
 
 
-def _row(row: RunStanding) -> RunReportRow:
+def _report_row(row: RunStanding) -> RunReportRow:
     return RunReportRow(
         position=row.position,
         bot=row.bot,
         rank_range=row.rank_range,
-        rating=_round(row.rating, 3),
-        win_rate_adjusted=None if row.win_rate_adjusted is None else _round(row.win_rate_adjusted, 4),
+        rating=_round_estimate(row.rating, 3),
+        win_rate_adjusted=None if row.win_rate_adjusted is None else _round_estimate(row.win_rate_adjusted, 4),
         win_rate=None if row.win_rate is None else round(row.win_rate, 4),
         wins=round(row.wins, 4),
         games=row.games,
@@ -161,12 +162,12 @@ def _row(row: RunStanding) -> RunReportRow:
     )
 
 
-def _round(found: Estimate, digits: int) -> Estimate:
+def _round_estimate(found: Estimate, digits: int) -> Estimate:
     low, high = (None if end is None else round(end, digits) for end in (found.low, found.high))
     return Estimate(round(found.value, digits), low, high)
 
 
-def _meetings(duel: HeadToHead) -> HeadToHeadRow:
+def _head_to_head_row(duel: HeadToHead) -> HeadToHeadRow:
     return HeadToHeadRow(
         wins=round(duel.wins, 4),
         losses=round(duel.losses, 4),
@@ -185,22 +186,24 @@ def _request_ms(times: LatencyHistogram) -> RequestTimes | None:
 
 
 def run_report_to_csv(report: RunReport) -> str:
-    """Return the standings as CSV, without the last end of line; each bot has two columns for results against it."""
+    """Return the standings as CSV, without a newline at the end, with two columns of results against each bot."""
     names = [row.bot for row in report.standings]
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     duels = [f"{what} against {name}" for name in names for what in ("win_rate", "matches")]
-    out.writerow([*_flat(report, report.standings[0]), *duels])
+    out.writerow([*_csv_columns(report, report.standings[0]), *duels])
     for row in report.standings:
         met = [report.head_to_head[row.bot].get(name) for name in names]
         cells = [number for duel in met for number in ((duel.win_rate, duel.matches) if duel else (None, None))]
-        fields = (escape_csv_cell(value) if isinstance(value, str) else value for value in _flat(report, row).values())
+        fields = (
+            escape_csv_cell(value) if isinstance(value, str) else value for value in _csv_columns(report, row).values()
+        )
         out.writerow([*fields, *cells])
     return text.getvalue().removesuffix("\n")
 
 
-def _flat(report: RunReport, row: RunReportRow) -> dict[str, object]:
-    """Return a bot's fields, one a column; an estimate has three, of its value and its interval's ends."""
+def _csv_columns(report: RunReport, row: RunReportRow) -> dict[str, object]:
+    """Return a bot's row as column -> value; an estimate has three columns: value, low and high."""
     fields: dict[str, object] = {}
     for name, value in row.model_dump(exclude={"faults_by_code"}).items():
         if name in ("rating", "win_rate_adjusted"):

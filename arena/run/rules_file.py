@@ -1,4 +1,4 @@
-"""Read the argument of --rules as a ruleset: a preset, or an organiser's TOML file.
+"""Load the ruleset that --rules names: a preset, or an organiser's TOML file.
 
     base = "classroom"        # optional: a preset to start from; else the base game
     name = "monday"           # optional; else the file's name without its ending
@@ -8,13 +8,12 @@
     limit_ms = 200
     memory_mb = 512
 
-Must not know: runs, bots, the command line. Which fields there are and what they take is in
-arena/coup/ruleset_schema.py.
+Must not know runs, bots or the command line. arena/coup/ruleset_schema.py defines the fields and their values.
 
-What would surprise is refused, not guessed: unknown fields, values of the wrong type, fields without effect, rules that
-no number of players can play, a preset's name on other rules. A field that the base sets and that the file makes
-idle (base = "treason" with inquisitor = false leaves examine_pick behind) falls back to the base game's, so that equal
-games have equal rulesets.
+Ambiguous files are rejected: unknown fields, values of the wrong type, fields without effect, rules that no number of
+players can play, a preset's name on other rules. If the file takes the effect from a field that the base sets (base =
+"treason" with inquisitor = false leaves examine_pick), the field gets its value from the base game, so that equal games
+have equal rulesets.
 """
 
 import errno
@@ -46,12 +45,12 @@ RULESET_SUFFIX = ".toml"
 
 
 class RulesetError(Exception):
-    """A ruleset that can't be had. One or two lines for the user: what is wrong, and what is allowed."""
+    """A ruleset is unknown or invalid. The message is one or two lines: the problem, and the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
 class RulesetSummary:
-    """A ruleset: for how many players, its fields as plain values, and what [limits] of its file sets."""
+    """A ruleset: the numbers of players, its fields as plain values, and the [limits] of its file."""
 
     name: str
     players: tuple[int, ...]
@@ -68,7 +67,7 @@ class RulesetList:
 
 @dataclass(frozen=True, slots=True)
 class FieldSummary:
-    """A field of rulesets: its value in the base game, and what is allowed, as they are written in TOML."""
+    """A field of rulesets. `default`: its value in the base game, as in JSON; `allowed`: its values, as in TOML."""
 
     name: str
     description: str
@@ -85,12 +84,12 @@ class FieldList:
 
 
 def summarize_ruleset(rules: Ruleset, limits: Mapping[str, float] | None = None) -> RulesetSummary:
-    """Return a ruleset as programs read it."""
+    """Return the summary of a ruleset, for JSON output."""
     return RulesetSummary(rules.name, tuple(seat_counts(rules)), to_dict(rules), limits or {})
 
 
 def list_ruleset_fields() -> FieldList:
-    """Return the fields of rulesets as programs read them."""
+    """Return all fields of rulesets, for JSON output."""
     return FieldList(
         tuple(
             FieldSummary(rule.name, rule.description, rule.section, to_json_value(rule.default), rule.allowed)
@@ -100,24 +99,24 @@ def list_ruleset_fields() -> FieldList:
 
 
 def load_ruleset(name_or_path: str) -> Ruleset:
-    """Return the preset of this name, or the ruleset in a file if the text ends in .toml or has a slash.
+    """Return the preset of this name or, if it ends in .toml or contains a slash, the ruleset in this file.
 
     Raises RulesetError.
     """
     if _is_file(name_or_path):
-        return _file(Path(name_or_path))[0]
+        return _load_file(Path(name_or_path))[0]
     if name_or_path in PRESETS:
         return PRESETS[name_or_path]
-    raise RulesetError(f"there is no ruleset {_no_preset(name_or_path)}, or a file such as my.toml.")
+    raise RulesetError(f"there is no ruleset {_unknown_preset_text(name_or_path)}, or a file such as my.toml.")
 
 
 def load_ruleset_limits(name_or_path: str) -> dict[str, float]:
-    """Return the [limits] of a ruleset file by field (SETTABLE_LIMITS); a preset has none. Raises RulesetError."""
-    return _file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
+    """Return the [limits] of a ruleset file by field of SETTABLE_LIMITS; {} for a preset. Raises RulesetError."""
+    return _load_file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
 
 
-def _limits(values: object) -> dict[str, float]:
-    """Return the values of [limits], checked. Raises ValueError with two lines: what is wrong, and what is allowed."""
+def _checked_limits(values: object) -> dict[str, float]:
+    """Return the checked values of [limits]. Raises ValueError with two lines: the problem, and the allowed values."""
     if not isinstance(values, dict):
         raise ValueError(f"limits is {to_toml(values)}.\nWrite a table: [limits], and below it memory_mb = 512")
     checked = {}
@@ -135,23 +134,23 @@ def _is_file(name_or_path: str) -> bool:
     return name_or_path.endswith(RULESET_SUFFIX) or "/" in name_or_path
 
 
-def _no_preset(name: str) -> str:
+def _unknown_preset_text(name: str) -> str:
     meant = get_close_matches(name, PRESETS, n=1)
     hint = f"; did you mean {meant[0]}?" if meant else "."
     return f"{to_toml(name)}{hint}\nThere are {', '.join(PRESETS)}"
 
 
-def _file(path: Path) -> tuple[Ruleset, dict[str, float]]:
+def _load_file(path: Path) -> tuple[Ruleset, dict[str, float]]:
     where = escape_control(path)
     try:
-        data = _read(path, where)
+        data = _read_toml_file(path, where)
         limits = data.pop("limits", {})
-        return _ruleset(data, path.stem), _limits(limits)
+        return _make_ruleset(data, path.stem), _checked_limits(limits)
     except ValueError as problem:
         raise RulesetError(f"{where}: {problem}") from None
 
 
-def _read(path: Path, where: str) -> dict[str, object]:
+def _read_toml_file(path: Path, where: str) -> dict[str, object]:
     try:
         if "\0" in str(path):
             raise OSError(errno.EINVAL, "no file has a NUL in its name")
@@ -162,14 +161,14 @@ def _read(path: Path, where: str) -> dict[str, object]:
         ) from None
 
 
-def _ruleset(data: dict[str, object], stem: str) -> Ruleset:
-    """Return the ruleset of a file's fields. Raises ValueError with one or two lines."""
+def _make_ruleset(data: dict[str, object], stem: str) -> Ruleset:
+    """Return the ruleset with a file's fields. Raises ValueError with one or two lines: the problem, and the fix."""
     base = data.pop("base", COUP.name)
     for name in data:
         if name not in FIELD_BY_NAME:
             raise ValueError(unknown_field_message(name, dict.fromkeys(["base", *FIELD_BY_NAME])))
     if not isinstance(base, str) or base not in PRESETS:
-        raise ValueError(f"there is no base {_no_preset(str(base))}.")
+        raise ValueError(f"there is no base {_unknown_preset_text(str(base))}.")
     if "name" not in data:
         data["name"] = stem
     rules = replace_fields(PRESETS[base], data)

@@ -1,8 +1,8 @@
-"""Run one session of a run: send its jobs through the workers to the store, and compute its progress.
+"""Play one session of a run: give its jobs to workers, store the results, and compute the progress.
 
-Work items are played in processes of this machine or on a Dask cluster, with the same interface. Progress is computed
-from the store alone and never stored, so it can't disagree with it. A ladder's final can be played again: its plan
-comes from final.json of the exported folder and from the published commitment."""
+Jobs are played in processes of this machine or on a Dask cluster, through the same interface. The progress of the run
+is computed from the store and never stored itself, so the two can't disagree. This module also defines the plan of a
+ladder's final, which final.json of an exported final contains, so that the final can be verified or repeated."""
 
 import hashlib
 import json
@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from ladder.pool.cluster import Tls
 
 
-NOTICED_S = 2.0  # of waiting; less isn't worth a word
+NOTICED_S = 2.0  # of waiting for timeouts; less isn't reported
 
 
 class Progress:
-    """How far a run is. `requests`, `startup_s`, `seconds`, `times`, `peaks`, `held_up` are of this session alone."""
+    """The progress of a run. `requests`, `startup_s`, `seconds`, `times`, `peaks`, `held_up`: of this session alone."""
 
     def __init__(self, plan: MatchPlan, bots: Sequence[str], store: Store, clock: Callable[[], float]) -> None:
         self.plan = plan
@@ -66,25 +66,25 @@ class Progress:
         self.requests = 0
         self.startup_s = 0.0
         self.times = {bot: LatencyHistogram() for bot in bots}
-        self.peaks: dict[str, int] = {}  # bot -> bytes, where it is known
-        self._waits: dict[str, tuple[int, float]] = {}
+        self.peaks: dict[str, int] = {}  # bot -> bytes, where known
+        self._timeout_waits: dict[str, tuple[int, float]] = {}
         self._store = store
         self._clock = clock
         self._began = clock()
         self._ended: float | None = None
         self._bots = bots
-        self._tally = StandingsCounter(bots)
-        self._begun = self._tallied = 0  # matches, in the order in which they were kept
-        self._take_in()
+        self._standings = StandingsCounter(bots)
+        self._counting = self._counted = 0  # matches in the order of the store; they differ while one is being counted
+        self._count_new_matches()
 
     @property
     def done(self) -> int:
-        """Return the number of matches that are kept."""
+        """Return the number of matches in the store."""
         return len(self._store.kept())
 
     @property
     def failed_attempts(self) -> int:
-        """Return how many attempts at matches failed."""
+        """Return the number of failed attempts at matches."""
         return len(self._store.voids())
 
     @property
@@ -99,12 +99,12 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Return how long this session has played, or did until its end."""
+        """Return the duration of this session so far, or until its end."""
         return (self._clock() if self._ended is None else self._ended) - self._began
 
     def count(self, played: MatchOutput) -> None:
-        """Count what a match took, and its results, which the store has by now."""
-        self._take_in()
+        """Count a match that was just stored: its results, response times, memory and waits."""
+        self._count_new_matches()
         self.requests += played.requests
         self.startup_s += played.startup_s
         for bot, times in played.times:
@@ -112,12 +112,14 @@ class Progress:
         for bot, peak in played.peaks:
             self.peaks[bot] = max(peak, self.peaks.get(bot, 0))
         for bot, timeouts, seconds in played.timeout_waits:
-            before, waited = self._waits.get(bot, (0, 0.0))
-            self._waits[bot] = (before + timeouts, waited + seconds)
+            before, waited = self._timeout_waits.get(bot, (0, 0.0))
+            self._timeout_waits[bot] = (before + timeouts, waited + seconds)
 
     def held_up(self) -> list[tuple[str, int, float]]:
-        """Return (bot, timeouts, seconds in all) of the bots whose timeouts the run has waited for, the worst first."""
-        found = [(bot, timeouts, seconds) for bot, (timeouts, seconds) in self._waits.items() if seconds >= NOTICED_S]
+        """Return (bot, timeouts, total seconds) of each bot whose timeouts the run waited for, the worst first."""
+        found = [
+            (bot, timeouts, seconds) for bot, (timeouts, seconds) in self._timeout_waits.items() if seconds >= NOTICED_S
+        ]
         return sorted(found, key=lambda row: (-row[2], row[0]))
 
     def end(self) -> None:
@@ -125,41 +127,41 @@ class Progress:
         self._ended = self._clock()
 
     def win_rates(self) -> list[tuple[str, int, float]]:
-        """Return (bot, games, win rate) of every bot, best first. It costs little while games are played."""
-        return self._tally.win_rates()
+        """Return (bot, games, win rate) of every bot, best first; cheaper than `board`."""
+        return self._standings.win_rates()
 
     def board(self) -> RunStandings:
-        """Return the board of all kept matches."""
-        self._take_in()
-        return self._tally.board()
+        """Return the standings of all matches in the store."""
+        self._count_new_matches()
+        return self._standings.board()
 
-    def _take_in(self) -> None:
-        """Count the matches that were kept since; all of them, where Ctrl-C cut off the counting of one."""
+    def _count_new_matches(self) -> None:
+        """Count the newly stored matches; count all of them again if Ctrl-C interrupted the counting of one."""
         kept = self._store.kept()
-        if self._begun != self._tallied:
-            self._tally, self._begun, self._tallied = StandingsCounter(self._bots), 0, 0
-        while self._tallied < len(kept):
-            self._begun = self._tallied + 1
-            self._tally.add(self._store.results(kept[self._tallied]))
-            self._tallied += 1
+        if self._counting != self._counted:
+            self._standings, self._counting, self._counted = StandingsCounter(self._bots), 0, 0
+        while self._counted < len(kept):
+            self._counting = self._counted + 1
+            self._standings.add(self._store.results(kept[self._counted]))
+            self._counted += 1
 
 
 PAUSES_S = (2.0, 10.0)  # after a match's first and second failed attempt: a Docker daemon restarts in some seconds
-MAX_ABANDONED = 3  # matches given up in a row, none played between them: then it's this machine, and the run stops
+MAX_ABANDONED = 3  # in a row, with no match played between them: then the machine is at fault, and the run stops
 _CHECK_S = 1.0  # how often the bots' files are compared with their digests while games are played
 
 PoolEvent = JobCompleted[Job, MatchOutput] | JobFailed[Job] | WorkerMessage[Job] | Idle
 
 
 class HostError(Exception):
-    """No match can be played on this machine; the message is one line."""
+    """This machine can't play matches; the message is one line."""
 
 
 def remove_leftovers(choice: SandboxChoice) -> None:
-    """Remove what arenas that were killed left on this machine: folders, groups, containers.
+    """Remove the folders, control groups and containers that killed arenas left on this machine.
 
-    What other sandboxes than the chosen one left is looked for only after a run that was killed, which is known by its
-    scratch folder: to ask a Docker engine takes 0.2 s.
+    Leftovers of other sandboxes than the chosen one are searched only if there is the scratch folder of a killed run,
+    because a request to the Docker engine takes 0.2 s.
     """
     if remove_dead_scratch():
         cleanup_all_stale()
@@ -169,9 +171,9 @@ def remove_leftovers(choice: SandboxChoice) -> None:
 
 @contextmanager
 def local_workers(config: RunConfig, jobs: int) -> Iterator[LocalExecutor]:
-    """Give `jobs` worker processes of this machine that play the run's bots from where they stand.
+    """Open `jobs` worker processes on this machine, which use the run's bots in their present folders.
 
-    At the end they are asked to leave, and what one that had to be killed left is removed. Raises OSError.
+    At the end the workers are stopped, and leftovers of killed ones are removed. Raises OSError.
     """
     with scratch_folder() as scratch:
         folder = scratch / "bots"
@@ -188,7 +190,7 @@ def local_workers(config: RunConfig, jobs: int) -> Iterator[LocalExecutor]:
 
 
 class Run:
-    """A run over its store. Iterate `play` to its end, or stop: `progress` is true at any moment."""
+    """A run with its store. Iterate `play` to its end, or stop earlier: `progress` is always up to date."""
 
     def __init__(self, config: RunConfig, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self.config = config
@@ -197,10 +199,10 @@ class Run:
         self._clock = clock
 
     def play(self, jobs: int) -> Generator[PoolEvent, None, None]:
-        """Play what isn't kept yet in `jobs` processes of this machine, and yield what happens.
+        """Play the remaining matches in `jobs` processes of this machine, and yield the events of the pool.
 
-        Raises BotError if a bot's files change, HostError if this machine fails again and again, or has no space for
-        temporary files. An OSError is one of the results.
+        Raises BotError if a bot's files change, HostError if this machine fails repeatedly or has no space for
+        temporary files, and OSError if the store can't write a result.
         """
         jobs = max(1, min(jobs, self.progress.plan.matches))
         with ExitStack() as stack:
@@ -213,19 +215,19 @@ class Run:
     def play_with(
         self, executor: Executor, width: int, pauses_s: Sequence[float] = PAUSES_S
     ) -> Generator[PoolEvent, None, None]:
-        """Play what isn't kept yet with an executor whose workers have begun, `width` matches at a time; see `play`."""
-        lost = 0
+        """Play the remaining matches with an executor whose workers have started, `width` at a time; see `play`."""
+        abandoned_in_row = 0
         checked = self._clock()
         try:
             for event in drive_jobs(
-                RetryingJobs(self._jobs(), pauses_s), play_job, executor, lambda: width, (ArenaError,)
+                RetryingJobs(self._remaining_jobs(), pauses_s), play_job, executor, lambda: width, (ArenaError,)
             ):
                 if self._clock() - checked > _CHECK_S:
                     require_unchanged(self.config.bots)
                     checked = self._clock()
-                lost = self._note(event, lost)
+                abandoned_in_row = self._store_event(event, abandoned_in_row)
                 yield event
-                if lost >= MAX_ABANDONED:
+                if abandoned_in_row >= MAX_ABANDONED:
                     reason = self.progress.abandoned[-1].reason
                     raise HostError(f"{MAX_ABANDONED} matches in a row failed too often: {reason}")
             require_unchanged(self.config.bots)
@@ -235,7 +237,7 @@ class Run:
             self.progress.end()
             self.store.finish()
 
-    def _jobs(self) -> Iterator[Job]:
+    def _remaining_jobs(self) -> Iterator[Job]:
         config = self.config
         bots = [make_portable(bot, programs_of(config.sandbox.name)) for bot in config.bots]
         tables = self.progress.plan.tables
@@ -245,8 +247,8 @@ class Run:
                 spec = config.spec(table.match, table.bots)
                 yield Job(spec, tuple(bots[bot] for bot in table.bots), config.sandbox)
 
-    def _note(self, event: PoolEvent, lost: int) -> int:
-        """Store what happened; return how many matches have been given up in a row."""
+    def _store_event(self, event: PoolEvent, abandoned_in_row: int) -> int:
+        """Store the result of an event; return how many matches in a row are abandoned."""
         match event:
             case JobCompleted(_, played):
                 self.store.keep(played.match)
@@ -254,8 +256,8 @@ class Run:
                 return 0
             case JobFailed(job, problem, abandoned):
                 self.store.void(FailedMatch(job.spec.match, str(problem), abandoned))
-                return lost + abandoned
-        return lost
+                return abandoned_in_row + abandoned
+        return abandoned_in_row
 
 
 @contextmanager
@@ -266,10 +268,10 @@ def open_executor(
     tls: "Tls | None" = None,
     patience_s: float = 600.0,
 ) -> Iterator[WorkerExecutor]:
-    """Give `jobs` worker processes of this machine, or the workers of the Dask cluster whose scheduler is named.
+    """Open `jobs` worker processes on this machine or, if `scheduler` is given, the workers of its Dask cluster.
 
-    At the end what is still played is ended, on a cluster forgotten. tls, patience_s: see DaskExecutor, whose
-    ExecutorLostError is raised.
+    At the end, running matches are stopped, or on a cluster abandoned. tls, patience_s: see DaskExecutor, which raises
+    ExecutorLostError.
     """
     if scheduler is not None:
         from ladder.pool.cluster import DaskExecutor  # asyncio takes a tenth of the start of a run
@@ -291,10 +293,10 @@ def open_executor(
 
 @dataclass(frozen=True, slots=True)
 class FinalPlan:
-    """A final: its key decides the tables, the seats and every card.
+    """The plan of a final: its key determines the tables, the seats and every card.
 
-    versions: label, digest, and a number of which equal ones don't meet. games: of each version, at least. matches: the
-    ladder's number of each match of the plan; empty before they are queued.
+    versions: (label, digest, owner number); versions with the same owner number don't meet. games: the minimum for each
+    version. matches: the ladder's number of each match of the plan; empty before they are queued.
     """
 
     name: str
@@ -307,19 +309,19 @@ class FinalPlan:
     matches: tuple[int, ...] = ()
 
     def plan(self) -> MatchPlan:
-        """Return who plays whom. Raises ValueError for versions that can't play a final."""
+        """Return the schedule of matches. Raises ValueError if these versions can't play a final."""
         owners = tuple(owner for _, _, owner in self.versions)
         return final_plan(self.key, owners, self.seats, self.games, self.match_games)
 
     def spec(self, place: int, bots: Sequence[int]) -> MatchSpec:
-        """Return the spec of the match at a place of the plan."""
+        """Return the spec of the match at index `place` of the plan. `bots`: indices in `versions`."""
         key = derive_key(self.key, f"match|{place}")
         labels = tuple(self.versions[bot][0] for bot in bots)
         rows = seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats"))
         return MatchSpec(self.matches[place], key, labels, rows, self.terms)
 
     def publication(self) -> str:
-        """Return what is published before a final: it fixes deals, tables, terms and versions."""
+        """Return the commitment that is published before a final: it fixes deals, tables, terms and versions."""
         terms = hashlib.sha256(json.dumps(self.terms.to_json(), sort_keys=True).encode()).hexdigest()
         lines = [
             f"final {self.name}",
@@ -334,12 +336,12 @@ class FinalPlan:
         return "\n".join(lines) + "\n"
 
     def to_json(self) -> dict[str, Any]:
-        """Return what final.json holds."""
+        """Return the content of final.json."""
         return {**asdict(self), "key": self.key.hex(), "terms": self.terms.to_json()}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
-        """Return the final that final.json holds. Raises FolderError for anything else."""
+        """Return the final from the content of final.json. Raises FolderError for invalid data."""
         try:
             known = {name: values[name] for name in cls.__dataclass_fields__}
             known |= {"key": bytes.fromhex(values["key"]), "terms": MatchSettings.from_json(values["terms"])}
@@ -354,6 +356,6 @@ class FinalPlan:
 
 @lru_cache(maxsize=2)  # a long plan takes seconds, and is needed for its publication and for its matches
 def final_plan(key: bytes, owners: tuple[int, ...], seats: int, games: int, match_games: int) -> MatchPlan:
-    """Return the tables of a final, at which each entrant plays at least `games` games. Raises ValueError."""
+    """Return the tables of a final, in which each version plays at least `games` games. Raises ValueError."""
     total = -(-games * len(owners) // seats)
     return plan_matches(len(owners), seats, total, match_games, keyed_shuffle(key, "schedule"), owners)

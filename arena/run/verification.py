@@ -1,8 +1,8 @@
-"""Verify records: replay them, and check a folder's against the plan in its run.json or final.json.
+"""Verify records: replay them, and compare a folder's records with the plan in its run.json or final.json.
 
-The plan's key fixes which matches there are, their keys, tables, seats and handles; the plan's file also fixes the
-terms, and run.json the digests of the bots' files. What a bot chose, how long it took, and a fault that left no trace
-in the moves can't be checked.
+The plan's key determines the matches, their keys, tables, seats and handles; the plan's file also contains the terms,
+and run.json the digests of the bots' files. Three things can't be verified: whether a bot really made a recorded
+choice, how long it took, and faults that left no trace in the moves.
 """
 
 import json
@@ -20,16 +20,17 @@ from arena.run.record_files import RecordFileError, find_record_files, game_resu
 from arena.run.session import FinalPlan
 from ladder.store import FolderError, record_file_name
 
-_SHOWN = 20  # differences
-_LONG = 300  # characters of one
+_MAX_SHOWN = 20  # differences
+_MAX_CHARACTERS = 300  # of a difference
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """What was replayed. faults: that one happened, no replay can show.
+    """The numbers of replayed records and games, and the differences found.
 
-    planned: the matches of the folder's plan; None where it has no plan. differences: what isn't as it would be, in
-    words: the first ones, then how many more. Without any, all moves are legal and all events and results the same.
+    faults: recorded ones; a replay can't verify them. planned: the number of matches in the folder's plan, None without
+    a plan. differences: texts, at most 20 and then the number of the rest. Without any, all moves are legal, and
+    all events and results are reproduced.
     """
 
     records: int
@@ -40,40 +41,44 @@ class VerificationReport:
 
 
 def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
-    """Replay the records at a path, and check a folder's against its plan and its results.jsonl.
+    """Replay the records at a path, and compare a folder's records with its plan and its results.jsonl.
 
-    configs: of the runs that run.json may be of, other than those of arena run. Raises RecordFileError where there is
-    no whole record, or a plan that can't be read.
+    configs: the config classes that run.json may have, in addition to RunConfig. Raises RecordFileError if there is no
+    record, an incomplete one, or an unreadable plan.
     """
     folder = _Folder(path, configs)
     examples: list[str] = []
     count = 0
     for found in folder.differences():
         text = escape_control(found)
-        examples += [text if len(text) <= _LONG else f"{text[:_LONG]}..."] if len(examples) < _SHOWN else []
+        examples += (
+            [text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."]
+            if len(examples) < _MAX_SHOWN
+            else []
+        )
         count += 1
-    examples += [f"and {count - _SHOWN} more"] if count > _SHOWN else []
+    examples += [f"and {count - _MAX_SHOWN} more"] if count > _MAX_SHOWN else []
     planned = None if folder.plan is None else len(folder.tables)
     return VerificationReport(len(folder.files), folder.games, folder.faults, planned, tuple(examples))
 
 
 class _Folder:
-    """The records at a path, and the plan that they are of, if there is one."""
+    """The records at a path, and their plan, if there is one."""
 
     def __init__(self, path: Path, configs: tuple[type[RunConfig], ...]) -> None:
         self.path = path
         self.files = find_record_files(path)
         self.games = self.faults = 0
-        self.ended = 0  # the matches that there were when all had ended, 0 if they never had
+        self.ended = 0  # the number of matches at the end of the run; 0 if it hasn't ended
         try:
-            self.plan = self._plan(configs) if path.is_dir() else None
+            self.plan = self._read_plan(configs) if path.is_dir() else None
             self.tables = {} if self.plan is None else {table.match: table.bots for table in self.plan.plan().tables}
         except (AttributeError, FolderError, KeyError, RecursionError, TypeError, ValueError) as problem:
             raise RecordFileError(f"{path} can't be verified: {problem}") from None
         except OSError as problem:
             raise RecordFileError(f"{path} can't be verified: {problem.filename}: {problem.strerror}") from None
 
-    def _plan(self, configs: tuple[type[RunConfig], ...]) -> RunConfig | FinalPlan | None:
+    def _read_plan(self, configs: tuple[type[RunConfig], ...]) -> RunConfig | FinalPlan | None:
         for name in ("final.json", "run.json"):
             if (self.path / name).exists():
                 values: dict[str, Any] = json.loads((self.path / name).read_text("utf-8"))
@@ -85,7 +90,7 @@ class _Folder:
         return None
 
     def differences(self) -> Iterator[str]:
-        """Yield what isn't as it would be."""
+        """Yield a text for each difference from the plan, the replay and results.jsonl."""
         plan = self.plan
         if isinstance(plan, RunConfig) and plan.seed is not None and plan.key != seed_key(plan.seed):
             yield f"{self.path / 'run.json'}: the key is not the one of seed {plan.seed}"
@@ -95,10 +100,10 @@ class _Folder:
                 yield f"{published} is not what was published of the final in final.json: its key, terms or versions"
         if len(self.files) < self.ended:
             yield f"{self.path}: {self.ended} matches had been played at the end, and {len(self.files)} are there"
-        yield from self._records()
+        yield from self._record_differences()
 
-    def _records(self) -> Iterator[str]:
-        """Yield the differences of all records and of results.jsonl, which are read once."""
+    def _record_differences(self) -> Iterator[str]:
+        """Yield the differences of all records and of results.jsonl. Reads each file once."""
         listed = self.path / "results.jsonl"
         has_results = self.path.is_dir() and listed.is_file()
         same, whole = has_results or self.plan is None, True
@@ -108,31 +113,31 @@ class _Folder:
                     record = read_record_file(file)
                 except RecordFileError as problem:
                     raise RecordFileError(f"{problem}; only a whole record can be verified") from None
-                yield from (f"{file}: {what}" for what in self._of_record(file, record))
+                yield from (f"{file}: {what}" for what in self._differences_of(file, record))
                 self.games += len(record.games)
                 self.faults += sum(len(game.faults) for game in record.games)
                 lines = "".join(result.to_line() for result in game_results(record)).encode()
                 found = results.read(len(lines)) if results else lines
                 same, whole = same and lines.startswith(found), whole and lines == found
             same = same and not (results and results.read(1))
-        unfinished = self.plan is not None and not self.ended  # a run that was killed had not written all results
+        unfinished = self.plan is not None and not self.ended  # a killed run hasn't written all results
         if not same or not (whole or unfinished):
-            yield f"{listed} is not what the records say{self._again()}"
+            yield f"{listed} is not what the records say{self._rewrite_hint()}"
 
-    def _again(self) -> str:
-        """Describe how to write results.jsonl again, if it can be."""
+    def _rewrite_hint(self) -> str:
+        """Describe how to write results.jsonl again; "" if that isn't possible."""
         if not isinstance(self.plan, RunConfig):
             return ""
         return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} writes it again"
 
-    def _of_record(self, file: Path, record: Record) -> Iterator[str]:
-        """Yield how a record differs from the match that its file is named after, and from what the engine plays."""
+    def _differences_of(self, file: Path, record: Record) -> Iterator[str]:
+        """Yield the differences of a record from the planned match of its file name, and from its replay."""
         match = int(file.stem) if file.stem.isdecimal() else -1
         if self.plan is not None and (file.name != record_file_name(match) or match not in self.tables):
             yield f"the plan has no match of this name: it has {len(self.tables)} matches"
         elif self.plan is not None:
             spec = self.plan.spec(match, self.tables[match])
-            was, planned = _fields(record.header), _fields(spec.header)
+            was, planned = _flat_fields(record.header), _flat_fields(spec.header)
             for name in [*planned, *(was.keys() - planned.keys())]:
                 if was.get(name) != planned.get(name):
                     yield f"{name} is {was.get(name)} in the record, and by the plan {planned.get(name)}"
@@ -147,8 +152,8 @@ class _Folder:
             yield str(problem)
 
 
-def _fields(header: MatchHeader) -> dict[str, object]:
-    """Return all that a header says, by the names that it has in records; what is in an object by dotted names."""
+def _flat_fields(header: MatchHeader) -> dict[str, object]:
+    """Return the fields of a header by their names in records; fields of nested objects have dotted names."""
     fields: dict[str, object] = {each: getattr(header, each) for each in header.__dataclass_fields__}
     fields |= {"key": header.key.hex(), "terms": header.terms.to_json()}
     while inner := [name for name, value in fields.items() if isinstance(value, dict)]:

@@ -1,16 +1,15 @@
 """Play matches in a worker process: receive work items, cache their bots on the machine, and return the results.
 
-A process becomes a worker by `start_worker`; then `play_job` takes jobs. A work item first contains the job alone. A
-worker whose machine lacks bots raises an error that names them, and receives the job again with their archives. The
-machine's bounded cache keeps them for all its workers and later runs. A job contains no path of any machine.
+`start_worker` makes a process a worker, in which `play_job` plays jobs. A work item first contains the job alone. A
+worker whose machine lacks bots raises MissingBotsError, and receives the job again with their archives. The machine's
+bounded cache keeps them for all its workers and later runs. A job contains no path of any machine.
 
-A worker refuses a job that its machine may not play, and the attempt doesn't count. Reasons are another version of
-the arena, no such sandbox, no control groups for untrusted bots, or no disk space. Bots are untrusted unless the
-sandbox is the plain process.
+A worker rejects a job that its machine can't play, and the attempt doesn't count. Reasons are another version of the
+arena, a missing sandbox, no control groups for untrusted bots, or no disk space. Bots are untrusted unless the sandbox
+is the plain process.
 
 All files of a box are in the worker's scratch folder, which is locked while the worker lives; a later worker removes
-the folder of a dead one. A full disk ends the run instead of failing one match after the other. Response times are
-counted in a histogram of constant size."""
+the folder of a dead one. A full disk ends the run instead of failing each match."""
 
 import atexit
 import io
@@ -51,7 +50,7 @@ from ladder.store import PlayedMatch, StoredFaultSample
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs to know. `bots` are in the order of the spec's."""
+    """A match for a worker to play. `bots` are in the order of `spec.bots`."""
 
     spec: MatchSpec
     bots: tuple[PortableBot, ...]
@@ -60,11 +59,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class MatchOutput:
-    """A match that was played, and what it took: the requests that were asked, the seconds that starting bots took.
+    """A played match with its number of requests and the time in which its bots started, in s.
 
-    `timeout_waits`: (bot, timeouts, seconds) of each bot whose timeouts others waited for. `times`: (bot,
-    microseconds of each request). `peaks`: (bot, the most memory that a process of it has had, in bytes), where it
-    is known.
+    `timeout_waits`: (bot, timeouts, total seconds) of each bot that timed out. `times`: (bot, response time of each
+    request in µs). `peaks`: (bot, peak memory of any of its processes in bytes), where known.
     """
 
     match: PlayedMatch
@@ -76,27 +74,27 @@ class MatchOutput:
 
 
 class OutOfSpaceError(Exception):
-    """The disk of temporary files is full; the message says in one line what helps."""
+    """The disk of temporary files is full; the message is one line with the fix."""
 
 
 class Worker:
-    """Plays jobs with the bots of a cache."""
+    """Plays jobs with bots from a cache."""
 
     def __init__(self, cache: BotCache) -> None:
         self.cache = cache
         self._bytecode = BytecodeCache()
-        self._ends = ExitStack()
+        self._exit_stack = ExitStack()
         self._scratch: Path | None = None
 
     def play(self, job: Job) -> MatchOutput:
-        """Play the match. Raises ArenaError where this machine failed, OutOfSpaceError if its disk was full."""
+        """Play the match. Raises ArenaError if this machine fails, OutOfSpaceError if its disk is full."""
         if self._scratch is None:
             self._scratch = self._make_scratch()
         try:
             bots = [bot.resolve_on(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
-            with _folder(self._scratch, job.spec.match) as folder, _sandbox(job.choice, folder) as sandbox:
+            with _match_folder(self._scratch, job.spec.match) as folder, _open_sandbox(job.choice, folder) as sandbox:
                 programs = [self._bytecode.program(bot, job.choice, sandbox) for bot in bots]
-                return _played(job, programs, sandbox)
+                return _play_match(job, programs, sandbox)
         except (ArenaError, MissingProgramError, SandboxError, OSError) as problem:
             if is_disk_full(problem, self._scratch):
                 raise OutOfSpaceError(no_space_message(self._scratch.parent)) from problem
@@ -106,12 +104,12 @@ class Worker:
 
     def close(self) -> None:
         """Remove the scratch folder."""
-        self._ends.close()
+        self._exit_stack.close()
         self._scratch = None
 
     def _make_scratch(self) -> Path:
         try:
-            return self._ends.enter_context(scratch_folder())
+            return self._exit_stack.enter_context(scratch_folder())
         except OSError as problem:
             if problem.errno in DISK_FULL_ERRNOS:
                 raise OutOfSpaceError(problem.strerror) from problem
@@ -119,8 +117,8 @@ class Worker:
 
 
 @contextmanager
-def _folder(scratch: Path, match: int) -> Iterator[Path]:
-    """Give a match a folder, and remove it with whatever its boxes left."""
+def _match_folder(scratch: Path, match: int) -> Iterator[Path]:
+    """Create a folder for a match, and remove it with all its content at the end."""
     folder = Path(tempfile.mkdtemp(prefix=f"match-{match}-", dir=scratch))
     try:
         yield folder
@@ -129,8 +127,8 @@ def _folder(scratch: Path, match: int) -> Iterator[Path]:
 
 
 @contextmanager
-def _sandbox(choice: SandboxChoice, folder: Path) -> Iterator[Sandbox]:
-    """Give a sandbox, and close it. What can't be closed is swept later, and doesn't fail a match that was played."""
+def _open_sandbox(choice: SandboxChoice, folder: Path) -> Iterator[Sandbox]:
+    """Open a sandbox, and close it at the end. An error while closing doesn't fail the match."""
     sandbox = make_sandbox(choice, folder)
     try:
         yield sandbox
@@ -139,7 +137,7 @@ def _sandbox(choice: SandboxChoice, folder: Path) -> Iterator[Sandbox]:
             sandbox.close()
 
 
-def _played(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOutput:
+def _play_match(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOutput:
     def launch(bot: int) -> Box:
         return sandbox.start(programs[bot], job.spec.terms.limits)
 
@@ -162,11 +160,11 @@ def _played(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOutput:
     match = PlayedMatch(job.spec.match, write_record(ended.record), game_results(ended.record), logs, exchanges)
     times = tuple(zip(job.spec.bots, ended.times, strict=True))
     peaks = tuple((bot, peak) for bot, peak in zip(job.spec.bots, ended.peaks, strict=True) if peak is not None)
-    return MatchOutput(match, ended.requests, ended.startup_s, _waits(ended.record), times, peaks)
+    return MatchOutput(match, ended.requests, ended.startup_s, _timeout_waits(ended.record), times, peaks)
 
 
-def _waits(record: Record) -> tuple[tuple[str, int, float], ...]:
-    """Return the bots that let their time run out: how often, and how many seconds that took in all."""
+def _timeout_waits(record: Record) -> tuple[tuple[str, int, float], ...]:
+    """Return (bot, timeouts, total seconds) of each bot that timed out."""
     seconds = defaultdict[str, list[float]](list)
     for game in record.games:
         for fault in game.faults:
@@ -175,11 +173,11 @@ def _waits(record: Record) -> tuple[tuple[str, int, float], ...]:
     return tuple((bot, len(each), sum(each)) for bot, each in seconds.items())
 
 
-_worker: Worker | None = None  # this process's own
+_worker: Worker | None = None  # of this process
 
 
 def start_worker(cache: Path) -> None:
-    """Make this process a worker, with the bots in that folder; remove what dead workers left."""
+    """Make this process a worker that uses the bots in this folder; remove the leftovers of dead workers."""
     global _worker
     if remove_dead_scratch():
         cleanup_all_stale()
@@ -193,32 +191,32 @@ def find_worker() -> Worker | None:
 
 
 def play_job(job: Job) -> MatchOutput:
-    """Play a job in this process, which is a worker; see `Worker.play`."""
+    """Play a job in this process, which must be a worker; see `Worker.play`."""
     assert _worker is not None, "begin comes first"
     return _worker.play(job)
 
 
-_MAX_CACHE_BYTES = 4 << 30  # of a machine's cache: some thousand bots; removed ones are sent again
+_MAX_CACHE_BYTES = 4 << 30  # about a thousand bots; removed ones are sent again when needed
 
 
-_fit: set[SandboxChoice] = set()  # what a trial box has worked for in this process; it takes a third of a second
+_tested_choices: set[SandboxChoice] = set()  # for which the self-test, which takes a third of a second, passed here
 
 
 class MissingBotsError(Exception):
-    """A worker's machine lacks bots. `digests` names them: send them along and try again."""
+    """A worker's machine lacks bots. `digests` identifies them: send the work item again with their archives."""
 
     def __init__(self, digests: tuple[str, ...]) -> None:
         super().__init__(digests)
         self.digests = digests
 
     def __str__(self) -> str:
-        """Return it in one line."""
+        """Return the message, one line."""
         return f"the cache of this machine lacks {', '.join(self.digests)}"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """A job, the version of the arena that sends it, and archives (made by `pack`) of bots that were missing."""
+    """A job, the sender's version of the arena, and archives (made by `pack`) of bots that the worker lacked."""
 
     job: Job
     arena: str = __version__
@@ -226,7 +224,7 @@ class WorkItem:
 
 
 def cache_folder() -> Path:
-    """Return where this machine's bots are kept: $ARENA_CACHE, else `coup-arena/bots` in the user's cache folder."""
+    """Return the folder of this machine's bot cache: $ARENA_CACHE, else `coup-arena/bots` in the user's caches."""
     named = os.environ.get("ARENA_CACHE")
     if named:
         return Path(named)
@@ -235,20 +233,20 @@ def cache_folder() -> Path:
 
 
 def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
-    """Raise WorkerRejectedError if this process may not play for an arena of that version in that sandbox."""
+    """Raise WorkerRejectedError if this machine can't play in this sandbox, or has another version of the arena."""
     if arena != __version__:
         raise WorkerRejectedError(f"it has version {__version__} of the arena, not {arena}")
-    if choice.isolates and choice not in _fit:
+    if choice.isolates and choice not in _tested_choices:
         why = untrusted_problem(choice)
         if why is not None:
             raise WorkerRejectedError(f"untrusted bots can't play there in {choice.name}: {why}")
-        _fit.add(choice)
+        _tested_choices.add(choice)
 
 
 def play_work_item(item: WorkItem) -> MatchOutput:
     """Play the match of a work item in this process, which becomes a worker if it isn't one yet.
 
-    Raises WorkerRejectedError, MissingBotsError, or ArenaError where this machine failed.
+    Raises WorkerRejectedError, MissingBotsError, or ArenaError if this machine fails.
     """
     require_suitable_machine(item.arena, item.job.choice)
     worker = _require_worker()
@@ -258,7 +256,7 @@ def play_work_item(item: WorkItem) -> MatchOutput:
         if item.archives:
             worker.cache.trim(_MAX_CACHE_BYTES)
         with ExitStack() as stack:
-            _hold(worker.cache, item.job.bots, stack)
+            _hold_bots(worker.cache, item.job.bots, stack)
             return worker.play(item.job)
     except OutOfSpaceError as problem:
         raise WorkerRejectedError(str(problem)) from problem
@@ -278,7 +276,7 @@ def _require_worker() -> Worker:
         try:
             folder = cache_folder()
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except (OSError, RuntimeError) as problem:  # there may be no user of this number, as in some containers
+        except (OSError, RuntimeError) as problem:  # RuntimeError: the user has no home folder, as in some containers
             raise WorkerRejectedError(f"no folder for bots ({problem}): set ARENA_CACHE") from problem
         start_worker(folder)
         worker = find_worker()
@@ -286,8 +284,8 @@ def _require_worker() -> Worker:
     return worker
 
 
-def _hold(cache: BotCache, bots: tuple[PortableBot, ...], stack: ExitStack) -> None:
-    """Keep the bots in the cache as long as the stack lasts. Raises MissingBotsError."""
+def _hold_bots(cache: BotCache, bots: tuple[PortableBot, ...], stack: ExitStack) -> None:
+    """Hold the bots in the cache until the stack is closed. Raises MissingBotsError."""
     missing = []
     for bot in bots:
         try:
@@ -298,24 +296,24 @@ def _hold(cache: BotCache, bots: tuple[PortableBot, ...], stack: ExitStack) -> N
         raise MissingBotsError(tuple(dict.fromkeys(missing)))
 
 
-_STEPS = 50  # for each factor e: a quantile is right to 1 %, which is less than it varies
+_BINS = 50  # per factor e: a quantile is accurate to 1 %
 
 
 @lru_cache(1 << 14)
-def _step(time_us: int) -> int:
-    """Return where a time is counted. Most are a fast bot's, and there are few of those."""
-    return round(math.log(max(1, time_us)) * _STEPS)
+def _bin_of(time_us: int) -> int:
+    """Return the bin of a time. Cached because most times are short, and so have few different values."""
+    return round(math.log(max(1, time_us)) * _BINS)
 
 
 class LatencyHistogram:
-    """Times of requests, in microseconds."""
+    """A histogram of response times with logarithmic bins, of bounded size."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
 
     def add(self, times_us: Iterable[int]) -> None:
-        """Count some more."""
-        self._counts.update(map(_step, times_us))
+        """Count these times, in µs."""
+        self._counts.update(map(_bin_of, times_us))
 
     @property
     def count(self) -> int:
@@ -323,10 +321,10 @@ class LatencyHistogram:
         return self._counts.total()
 
     def quantile_ms(self, share: float) -> float | None:
-        """Return the time that this share of the requests took at most, in ms; None without requests."""
+        """Return the quantile `share`, 0 to 1, of the response times in ms; None without requests."""
         left = share * self._counts.total()
         for step in sorted(self._counts):
             left -= self._counts[step]
             if left <= 0:
-                return math.exp(step / _STEPS) / 1000
+                return math.exp(step / _BINS) / 1000
         return None

@@ -1,11 +1,11 @@
 """Count each bot's behaviour from records, in one pass over their steps.
 
-A case is counted for a bot in a section, under a name: `("bluffs", "duke")`. `arena.stats.report.Profile` describes the
-sections. All cards are known: a claim is a lie if the claimant lacks the role that it claims, or has the role that it
-denies.
+Each case counts for a bot under a section and a name, for example `("bluffs", "duke")`. `arena.stats.report.Profile`
+documents the sections. Records contain all cards, so lies are known: a claim is a lie if the claimant lacks the role
+that it claims, or has the role that it denies.
 
-A bot's play style in one match is a small subset of these numbers, as counts and cases. `public` follows from what
-everybody at the table sees. `hidden` also uses cards that remained hidden, or intentions that had no effect: only the
+A bot's play style in one match is a small subset of these numbers, as [count, total]. `public` uses only events that
+all players at the table see. `hidden` also uses cards that remained hidden and choices that had no effect, so only the
 bot's owner may see it."""
 
 import json
@@ -41,28 +41,27 @@ from arena.replay import ReplayStep, list_steps
 from arena.run import LatencyHistogram
 from arena.stats.proportion import JointCounts, Proportion
 
-ALL = "all"  # the name of a section's sum
-LOSSES = ("coup", "assassinate", "unproven", "wrong_challenge", "forfeit")  # what a card is lost by
+ALL = "all"  # the name of a section's total
+LOSSES = ("coup", "assassinate", "unproven", "wrong_challenge", "forfeit")  # causes of a lost card
 _ATTACKS = (Action.COUP, Action.ASSASSINATE, Action.STEAL)
 
 
 @dataclass(slots=True)
 class BotCounts:
-    """What was counted of one bot."""
+    """The counts of one bot over all records. `tallies` is keyed by (section, name)."""
 
     games: int = 0
     matches: int = 0
     tallies: dict[tuple[str, str], Proportion] = field(default_factory=lambda: defaultdict(Proportion))
     attacks: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # target -> action
-    decision_times: dict[str, LatencyHistogram] = field(
-        default_factory=lambda: defaultdict(LatencyHistogram)
-    )  # kind of request
+    # By kind of request, and ALL.
+    decision_times: dict[str, LatencyHistogram] = field(default_factory=lambda: defaultdict(LatencyHistogram))
     faults: Counter[str] = field(default_factory=Counter)
     elimination_turns: Counter[int] = field(default_factory=Counter)  # turn -> games
 
 
 class StatsAccumulator:
-    """The sum over all records so far; of a pair of bots, also what their rates have in the same matches."""
+    """The counts of all records added so far and, for one pair of bots, the joint counts of their rates."""
 
     def __init__(self, pair: tuple[str, str] | None = None) -> None:
         self._pair = pair
@@ -72,26 +71,26 @@ class StatsAccumulator:
         self.draws = 0
         self.requests = 0
         self.turns: Counter[int] = Counter()
-        self.rules: dict[str, None] = {}  # names, in the order in which they came
+        self.rules: dict[str, None] = {}  # names, in order of first occurrence
         self.seats: set[int] = set()
         self.clocks: set[str] = set()
         self.bots: dict[str, BotCounts] = defaultdict(BotCounts)
 
     def add(self, record: Record) -> None:
-        """Count a record. Raises RecordError, and counts nothing, where the engine doesn't play it so."""
+        """Count a record. Raises RecordError, and counts nothing, if the engine doesn't reproduce it."""
         match = _Match(record)
         for game in record.games:
             match.play(game)
-        match.mix()
-        self._take(match)
+        match.add_mixes()
+        self._add_match(match)
 
     def ties(self, now: str, before: str) -> Mapping[tuple[str, str], JointCounts]:
-        """Return what rates of the pair have in the same matches, by section and name."""
+        """Return the joint counts of the pair, by (section, name). Raises ValueError for another pair."""
         if (now, before) != self._pair:
             raise ValueError(f"Fold(({now!r}, {before!r})) ties these bots, not Fold({self._pair!r})")
         return self._ties
 
-    def _take(self, match: "_Match") -> None:
+    def _add_match(self, match: "_Match") -> None:
         header, games = match.record.header, match.record.games
         self.records += 1
         self.games += len(games)
@@ -115,9 +114,9 @@ class StatsAccumulator:
                     self._ties[section, what].add(case, cases[before, section, what])
         for (name, target, action), number in match.attacks.items():
             self.bots[name].attacks[target][action] += number
-        for (name, kind), took in match.times.items():
+        for (name, kind), times in match.times.items():
             for each in (ALL, kind):
-                self.bots[name].decision_times[each].add(took)
+                self.bots[name].decision_times[each].add(times)
         for (name, code), number in match.faults.items():
             self.bots[name].faults[code] += number
         for (name, turn), number in match.out.items():
@@ -126,7 +125,7 @@ class StatsAccumulator:
 
 @dataclass(slots=True)
 class _OpenClaim:
-    """A claim that was made, and what became of it."""
+    """A claim that can still be challenged. `role` begins with "not_" if the claim denies the role."""
 
     seat: int
     role: str
@@ -135,7 +134,7 @@ class _OpenClaim:
 
 
 class _Match:
-    """What one record counts."""
+    """The counts of one record. `cases[bot, section, name]` is [count, total]."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -147,36 +146,36 @@ class _Match:
         self.faults: Counter[tuple[str, str]] = Counter()
         self.out: Counter[tuple[str, int]] = Counter()
         self._names: tuple[str, ...] = ()
-        self._made: _OpenClaim | None = None
-        self._challenger = ""  # the challenger that counted last
+        self._open: _OpenClaim | None = None
+        self._challenger = ""  # the bot whose challenge took effect last
 
     def play(self, game: GameRecord) -> None:
         """Count a game."""
         bots = self.record.header.bots
         self._names = tuple(bots[bot] for bot in game.seating)
-        alive: dict[int, tuple[int, ...]] = {}  # number of players left -> the players, after the first has gone
-        for moment in list_steps(self.record.header, game):
-            self._asked(moment)
-            for event in moment.events:
-                self._event(event, moment.before)
+        alive: dict[int, tuple[int, ...]] = {}  # number of players left -> their seats; from the first elimination on
+        for step in list_steps(self.record.header, game):
+            self._count_requests(step)
+            for event in step.events:
+                self._count_event(event, step.before)
                 if isinstance(event, Exiled | Forfeited):
-                    living = tuple(seat for seat, cards in enumerate(moment.after.board.influence) if cards)
-                    alive[len(living)] = living
-        self._close()
+                    alive_seats = tuple(seat for seat, cards in enumerate(step.after.board.influence) if cards)
+                    alive[len(alive_seats)] = alive_seats
+        self._close_claim()
         won = {seat: 1 / len(game.survivors) for seat in game.survivors}
         for seat, name in enumerate(self._names):
-            self._case(name, "win_rate", ALL, won.get(seat, 0.0))
-            self._case(name, "win_rate_by_seat", str(seat), won.get(seat, 0.0))
+            self._count_case(name, "win_rate", ALL, won.get(seat, 0.0))
+            self._count_case(name, "win_rate_by_seat", str(seat), won.get(seat, 0.0))
         for left, seats in alive.items():
             for seat in seats if left > 1 else ():
-                self._case(self._names[seat], "win_rate_by_players_left", str(left), won.get(seat, 0.0))
+                self._count_case(self._names[seat], "win_rate_by_players_left", str(left), won.get(seat, 0.0))
         for seat, turn in game.eliminated:
             self.out[self._names[seat], turn] += 1
         for fault in game.faults:
             self.faults[bots[fault.bot], fault.code] += fault.count
 
-    def mix(self) -> None:
-        """Turn mixes into cases: each action is a case for every action of the rules, taken or not."""
+    def add_mixes(self) -> None:
+        """Turn mixes into cases: a name's count is how often it occurred, its total the sum over all names."""
         header = self.record.header
         names = {
             "actions": tuple(dict.fromkeys(row.action.value for row in header.terms.rules.actions)),
@@ -188,79 +187,79 @@ class _Match:
                 if (section, what) != ("attack_targets", name):
                     self.cases[name, section, what] = [mix[what], mix.total()]
 
-    def _case(self, name: str, section: str, what: str, count: float) -> None:
+    def _count_case(self, name: str, section: str, what: str, count: float) -> None:
         case = self.cases[name, section, what]
         case[0] += count
         case[1] += 1
 
-    # --- what seats were asked ----------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
-    def _asked(self, moment: ReplayStep) -> None:
-        phase = moment.before.board.phase
-        counts = {type(event): event.seat for event in moment.events if isinstance(event, Challenged | Blocked)}
-        for given in moment.answers:
-            if given.move == FORFEIT:
+    def _count_requests(self, step: ReplayStep) -> None:
+        phase = step.before.board.phase
+        counts = {type(event): event.seat for event in step.events if isinstance(event, Challenged | Blocked)}
+        for answer in step.answers:
+            if answer.move == FORFEIT:
                 continue
-            name = self._names[given.seat]
+            name = self._names[answer.seat]
             self.requests += 1
-            self.times[name, moment.kind].append(given.time_us)
+            self.times[name, step.kind].append(answer.time_us)
             if isinstance(phase, ChallengeWindow):
-                doubted = given.move == CHALLENGE
-                lie = _lie(moment.before, phase.claim)
-                self._case(name, "challenges", "made", doubted)
-                self._case(name, "challenges", "of_lies" if lie else "of_truths", doubted)
-                if doubted:
-                    self._case(name, "challenges", "right", lie)
-                self._case(name, "visible_at_table", "challenged", counts.get(Challenged) == given.seat)
+                challenged = answer.move == CHALLENGE
+                lie = _is_lie(step.before, phase.claim)
+                self._count_case(name, "challenges", "made", challenged)
+                self._count_case(name, "challenges", "of_lies" if lie else "of_truths", challenged)
+                if challenged:
+                    self._count_case(name, "challenges", "right", lie)
+                self._count_case(name, "visible_at_table", "challenged", counts.get(Challenged) == answer.seat)
             elif isinstance(phase, BlockWindow):
-                blocks = isinstance(given.move, Block)
-                self._case(name, "blocks", "made", blocks)
-                self._case(name, "visible_at_table", "blocked", counts.get(Blocked) == given.seat)
-                if given.seat == phase.pending.target:
-                    self._case(name, "blocks", "as_target", blocks)
-                if isinstance(given.move, Block):
-                    self._case(name, "blocks", "bluffed", given.move.role not in moment.before.hands[given.seat])
+                blocks = isinstance(answer.move, Block)
+                self._count_case(name, "blocks", "made", blocks)
+                self._count_case(name, "visible_at_table", "blocked", counts.get(Blocked) == answer.seat)
+                if answer.seat == phase.pending.target:
+                    self._count_case(name, "blocks", "as_target", blocks)
+                if isinstance(answer.move, Block):
+                    self._count_case(name, "blocks", "bluffed", answer.move.role not in step.before.hands[answer.seat])
 
-    # --- what came of it ----------------------------------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------------------------------------
 
-    def _event(self, event: Event, before: State) -> None:
+    def _count_event(self, event: Event, before: State) -> None:
         match event:
             case ActionDeclared(seat, action, target, role, denies):
-                self._close()
+                self._close_claim()
                 name = self._names[seat]
                 self._mixes[name, "actions"][action.value] += 1
                 if target is not None and action in _ATTACKS:
                     self._mixes[name, "attack_targets"][self._names[target]] += 1
                     self.attacks[name, self._names[target], action.value] += 1
                 if role is not None:
-                    self._made = _open_claim(before, Claim(seat, role, block=False, denies=denies))
+                    self._open = _open_claim(before, Claim(seat, role, block=False, denies=denies))
             case Blocked(seat, role):
-                self._close()
-                self._made = _open_claim(before, Claim(seat, role, block=True))
+                self._close_claim()
+                self._open = _open_claim(before, Claim(seat, role, block=True))
             case Challenged(seat):
-                assert self._made is not None
-                self._made.challenged = True
+                assert self._open is not None
+                self._open.challenged = True
                 self._challenger = self._names[seat]
             case Shown() | HandShown() | Unproven():
-                self._case(self._challenger, "visible_at_table", "right", isinstance(event, Unproven))
+                self._count_case(self._challenger, "visible_at_table", "right", isinstance(event, Unproven))
             case Lost(seat, _, reason):
-                self._mixes[self._names[seat], "losses"][_loss_cause(reason, seat, self._made)] += 1
+                self._mixes[self._names[seat], "losses"][_loss_cause(reason, seat, self._open)] += 1
             case Forfeited(seat, roles):
                 self._mixes[self._names[seat], "losses"]["forfeit"] += len(roles)
             case Resolved(seat, action, _, how):
-                self._case(self._names[seat], "effective_actions", action, how is ActionOutcome.DONE)
+                self._count_case(self._names[seat], "effective_actions", action, how is ActionOutcome.DONE)
 
-    def _close(self) -> None:
-        """Count the last claim, of which no more will come."""
-        claim, self._made = self._made, None
+    def _close_claim(self) -> None:
+        """Count the open claim, if any: it can no longer be challenged."""
+        claim, self._open = self._open, None
         if claim is None:
             return
         name = self._names[claim.seat]
         for what in (ALL, claim.role):
-            self._case(name, "bluffs", what, claim.lie)
-            self._case(name, "challenged", what, claim.challenged)
+            self._count_case(name, "bluffs", what, claim.lie)
+            self._count_case(name, "challenged", what, claim.challenged)
             if claim.lie:
-                self._case(name, "challenged_bluffs", what, claim.challenged)
+                self._count_case(name, "challenged_bluffs", what, claim.challenged)
 
 
 def _loss_cause(reason: LossReason, seat: int, claim: _OpenClaim | None) -> str:
@@ -269,15 +268,15 @@ def _loss_cause(reason: LossReason, seat: int, claim: _OpenClaim | None) -> str:
     return "unproven" if claim is not None and claim.seat == seat else "wrong_challenge"
 
 
-def _lie(state: State, claim: Claim) -> bool:
+def _is_lie(state: State, claim: Claim) -> bool:
     return (claim.role in state.hands[claim.seat]) == claim.denies
 
 
 def _open_claim(state: State, claim: Claim) -> _OpenClaim:
-    return _OpenClaim(claim.seat, f"not_{claim.role}" if claim.denies else claim.role.value, _lie(state, claim))
+    return _OpenClaim(claim.seat, f"not_{claim.role}" if claim.denies else claim.role.value, _is_lie(state, claim))
 
 
-# Section -> the names in it that are kept, None for all.
+# Section -> the names of a play style; None for all of its names.
 _Sections = Mapping[str, tuple[str, ...] | None]
 _PUBLIC: _Sections = {"actions": None, "challenged": (ALL,), "visible_at_table": None}
 _HIDDEN: _Sections = {
@@ -289,22 +288,22 @@ _HIDDEN: _Sections = {
 
 
 def count_play_styles(record: Record) -> tuple[tuple[str, str], ...]:
-    """Return (bot, its style as JSON) of each bot of a match: `{"public": {"challenged all": [3, 4], ...}, ...}`.
+    """Return (bot, play style as JSON) for each bot of a match: `{"public": {"challenged all": [3, 4], ...}, ...}`.
 
-    `turns` and `games` are totals. Raises RecordError where the engine doesn't play it so.
+    Each pair is [count, total]; `turns` is [turns, games]. Raises RecordError if the engine doesn't reproduce it.
     """
     fold = StatsAccumulator()
     fold.add(record)
     turns = [sum(number * games for number, games in fold.turns.items()), fold.games]
 
     def style(counted: BotCounts) -> str:
-        public = {"turns": turns} | _numbers(counted, _PUBLIC)
-        return json.dumps({"public": public, "hidden": _numbers(counted, _HIDDEN)}, separators=(",", ":"))
+        public = {"turns": turns} | _style_counts(counted, _PUBLIC)
+        return json.dumps({"public": public, "hidden": _style_counts(counted, _HIDDEN)}, separators=(",", ":"))
 
     return tuple((name, style(counted)) for name, counted in fold.bots.items())
 
 
-def _numbers(counted: BotCounts, sections: _Sections) -> dict[str, list[int]]:
+def _style_counts(counted: BotCounts, sections: _Sections) -> dict[str, list[int]]:
     return {
         f"{section} {what}": [int(tally.count), tally.total]
         for (section, what), tally in sorted(counted.tallies.items())

@@ -1,7 +1,8 @@
 """Render the statistics as a page: a plot and a table for each section, in one file without scripts.
 
-A plot has a row for each bot, or, of one bot, for each name of the section: a point for the rate, a line for its
-interval. With an earlier version, the row has that one's, too. Every number of a plot is in the table below it.
+With several bots, each plot shows one rate with a row per bot; with a single bot, a section is one plot with a row per
+rate. A row has a point for the rate and a line for its interval. In a comparison it also shows the other version's
+rate. Every number of a plot is in the table below it.
 """
 
 import html
@@ -21,16 +22,16 @@ from arena.stats.report import (
     StatsReport,
 )
 
-_WIDTH = 360  # of a plot, in units of its own: on a phone about a pixel each
+_WIDTH = 360  # of a plot, in SVG units: about a pixel each on a phone
 _LEFT, _RIGHT = 112, 22
-_ROW = 22
-_LABEL = 17  # characters of a label that fit
-_SCALES = (0.05, 0.1, 0.25, 0.5, 1.0)  # where an axis may end
+_ROW_HEIGHT = 22
+_MAX_LABEL = 17  # characters
+_AXIS_MAXIMA = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a plot. `difference` is None where there is nothing to compare with."""
+    """A row of a plot. `difference`: from the other version's rate; None without one."""
 
     label: str
     rate: Rate
@@ -42,17 +43,17 @@ class _Row:
 
     @property
     def significant(self) -> bool:
-        """Whether the rate differs by more than chance."""
+        """Whether the rates differ by more than chance."""
         return self.difference is not None and self.difference.significant
 
 
 def stats_page(report: StatsReport, title: str) -> str:
-    """Return the HTML of a page with all rates of a report."""
+    """Return an HTML page with all rates of a report."""
     compared = {} if report.comparison is None else {pair.bot: pair for pair in report.comparison.bots}
     sections = "".join(_section(name, report.bots, compared) for name in SECTIONS)
     single = " class='single'" if len(report.bots) == 1 else ""
-    head = f"<header>\n<h1>{_safe(title)}</h1>\n{_head(report)}</header>\n"
-    body = f"<main{single}>\n{head}{sections}{_times(report.bots, compared)}</main>"
+    head = f"<header>\n<h1>{_escape(title)}</h1>\n{_head(report)}</header>\n"
+    body = f"<main{single}>\n{head}{sections}{_decision_times_section(report.bots, compared)}</main>"
     return html_page(title, body, [style_sheets("look", "stats")], [])
 
 
@@ -78,11 +79,11 @@ def _head(report: StatsReport) -> str:
             f"Compared with {pair.other.bot} (before): {clear} of {len(every)} rates differ "
             "clearly *: beyond chance, with this many rates compared. Where nothing differs, 1 page in 20 has a star."
         )
-        legend = f"<p class='legend'>{_sign('now')}{_sign('before')}</p>\n"
-    return "".join(f"<p class='muted'>{_safe(line)}</p>\n" for line in lines) + legend
+        legend = f"<p class='legend'>{_legend_entry('now')}{_legend_entry('before')}</p>\n"
+    return "".join(f"<p class='muted'>{_escape(line)}</p>\n" for line in lines) + legend
 
 
-def _sign(which: str) -> str:
+def _legend_entry(which: str) -> str:
     mark = f"<circle class='point {which}' cx='6' cy='6' r='4.5'/>"
     return f"<span><svg width='12' height='12' viewBox='0 0 12 12' aria-hidden='true'>{mark}</svg> {which}</span>"
 
@@ -95,10 +96,10 @@ def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared
     if not plots:
         return ""
     title, about = SECTIONS[name]
-    end = _end([rate for _, rows in plots for row in rows for rate in (row.rate, row.other_rate) if rate is not None])
+    end = _axis_maximum([rate for _, rows in plots for row in rows for rate in (row.rate, row.other_rate) if rate])
     figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, end) for what, rows in plots)
     return (
-        f"<section class='panel'>\n<h2>{_safe(title)}</h2>\n<p class='muted'>{_safe(about)}</p>\n"
+        f"<section class='panel'>\n<h2>{_escape(title)}</h2>\n<p class='muted'>{_escape(about)}</p>\n"
         f"<div class='plots'>\n{figures}</div>\n{_table(title, plots)}</section>\n"
     )
 
@@ -106,16 +107,16 @@ def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared
 def _plots(
     section: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]
 ) -> Iterator[tuple[str, list[_Row]]]:
-    """Yield the plots of a section: what they are of, and their rows."""
+    """Yield each plot of a section as (caption, rows); a single bot's plot has no caption."""
     names = list(dict.fromkeys(name for bot in bots for name in getattr(bot, section)))
     if len(bots) == 1:
         (bot,) = bots
         if names:
-            yield "", [_row(section, name, _name(section, name), bot, compared) for name in names]
+            yield "", [_row(section, name, _display_name(section, name), bot, compared) for name in names]
         return
     for name in names:
         rows = [_row(section, name, bot.bot, bot, compared) for bot in bots if name in getattr(bot, section)]
-        yield _name(section, name), rows
+        yield _display_name(section, name), rows
 
 
 def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, ComparedBot]) -> _Row:
@@ -123,36 +124,36 @@ def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[st
     return _Row(label, getattr(bot, section)[name], differences.get(section, {}).get(name))
 
 
-def _name(section: str, name: str) -> str:
-    """Return what a plot or its row is called: a bot's name as it is, a word of ours with blanks."""
+def _display_name(section: str, name: str) -> str:
+    """Return the label of a rate: bot names unchanged, other names with blanks instead of underscores."""
     named = {"attack_targets": name, "win_rate_by_seat": f"seat {name}", "win_rate_by_players_left": f"{name} left"}
     return named.get(section, name.replace("_", " "))
 
 
-def _end(rates: Sequence[Rate]) -> float:
-    """Return where the axis of a section ends, so that small shares can be distinguished."""
+def _axis_maximum(rates: Sequence[Rate]) -> float:
+    """Return the end of a section's axis: the smallest that fits all rates, so that small rates can be compared."""
     most = max(rate.value if rate.high is None else rate.high for rate in rates)
-    return next((scale for scale in _SCALES if most <= scale), 1.0)
+    return next((scale for scale in _AXIS_MAXIMA if most <= scale), 1.0)
 
 
 # ---------------------------------------------------------------- plots
 
 
 def _figure(title: str, caption: str, rows: Sequence[_Row], end: float) -> str:
-    height = _ROW * len(rows) + 22
-    marks = "".join(_marks(place, row, end) for place, row in enumerate(rows))
-    about = "; ".join(_words(row) for row in rows)
+    height = _ROW_HEIGHT * len(rows) + 22
+    marks = "".join(_row_marks(place, row, end) for place, row in enumerate(rows))
+    about = "; ".join(_describe_row(row) for row in rows)
     return (
-        f"<figure>{f'<figcaption>{_safe(caption)}</figcaption>' if caption else ''}"
-        f"<svg role='img' viewBox='0 0 {_WIDTH} {height}'><title>{_safe(title)}</title><desc>{_safe(about)}</desc>\n"
-        f"{_axis(height, end)}{marks}</svg></figure>\n"
+        f"<figure>{f'<figcaption>{_escape(caption)}</figcaption>' if caption else ''}"
+        f"<svg role='img' viewBox='0 0 {_WIDTH} {height}'><title>{_escape(title)}</title>"
+        f"<desc>{_escape(about)}</desc>\n{_axis(height, end)}{marks}</svg></figure>\n"
     )
 
 
 def _axis(height: int, end: float) -> str:
     lines = []
     for part in (0.0, 0.5, 1.0):
-        x, value = _x(part * end, end), 100 * part * end
+        x, value = _x_position(part * end, end), 100 * part * end
         lines.append(
             f"<line class='grid' x1='{x}' x2='{x}' y1='2' y2='{height - 18}'/>"
             f"<text class='axis' x='{x}' y='{height - 4}' text-anchor='middle'>{value:g}%</text>\n"
@@ -160,28 +161,28 @@ def _axis(height: int, end: float) -> str:
     return "".join(lines)
 
 
-def _marks(place: int, row: _Row, end: float) -> str:
-    middle = _ROW * place + _ROW // 2 + 2
+def _row_marks(place: int, row: _Row, end: float) -> str:
+    middle = _ROW_HEIGHT * place + _ROW_HEIGHT // 2 + 2
     label = escape_control(row.label)
-    short = label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
+    short = label if len(label) <= _MAX_LABEL else f"{label[: _MAX_LABEL - 1]}…"
     parts = [f"<text x='{_LEFT - 10}' y='{middle + 4}' text-anchor='end'>{html.escape(short)}</text>"]
     for which, rate, shift in (("before", row.other_rate, 4), ("now", row.rate, 0 if row.other_rate is None else -4)):
         if rate is not None:
             y = middle + shift
             if rate.low is not None and rate.high is not None:
-                low, high = _x(rate.low, end), _x(rate.high, end)
+                low, high = _x_position(rate.low, end), _x_position(rate.high, end)
                 parts.append(f"<line class='range {which}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>")
-            parts.append(f"<circle class='point {which}' cx='{_x(rate.value, end)}' cy='{y}' r='4'/>")
+            parts.append(f"<circle class='point {which}' cx='{_x_position(rate.value, end)}' cy='{y}' r='4'/>")
     if row.significant:
         parts.append(f"<text x='{_WIDTH - 8}' y='{middle + 6}' text-anchor='middle'>*</text>")
     return "".join(parts) + "\n"
 
 
-def _x(share: float, end: float) -> float:
+def _x_position(share: float, end: float) -> float:
     return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * min(share / end, 1), 1)
 
 
-def _words(row: _Row) -> str:
+def _describe_row(row: _Row) -> str:
     before = "" if row.other_rate is None else f", before {row.other_rate.value:.1%}"
     return f"{row.label} {row.rate.value:.1%}{before}{', clearly' if row.significant else ''}"
 
@@ -194,38 +195,39 @@ def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
     differ = ["difference", "95 %", "now", "95 %", "count", "before", "95 %", "count"]
     heads = ["", *(differ if both else ["rate", "95 %", "count"])]
     body = "".join(
-        f"<tr><th scope='row'>{_safe(f'{row.label}, {what}' if what else row.label)}</th>"
-        f"{_differs(row) if both else ''}{_cells(row.rate)}{_cells(row.other_rate) if both else ''}</tr>\n"
+        f"<tr><th scope='row'>{_escape(f'{row.label}, {what}' if what else row.label)}</th>"
+        f"{_difference_cells(row) if both else ''}{_rate_cells(row.rate)}"
+        f"{_rate_cells(row.other_rate) if both else ''}</tr>\n"
         for what, rows in plots
         for row in rows
     )
     return _details(f"numbers of {title}", heads, body)
 
 
-def _cells(rate: Rate | None) -> str:
+def _rate_cells(rate: Rate | None) -> str:
     if rate is None:
-        return _numbers("-", "-", "-")
+        return _number_cells("-", "-", "-")
     interval = "-" if rate.low is None or rate.high is None else f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
-    return _numbers(f"{rate.value:.1%}", interval, f"{rate.count:g} of {rate.total}")
+    return _number_cells(f"{rate.value:.1%}", interval, f"{rate.count:g} of {rate.total}")
 
 
-def _differs(row: _Row) -> str:
+def _difference_cells(row: _Row) -> str:
     difference = row.difference
     if difference is None:
-        return _numbers("-", "-")
+        return _number_cells("-", "-")
     value, low, high = astuple(difference.difference)
     interval = "-" if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}"
-    return _numbers(f"{'* ' * row.significant}{100 * value:+.1f}", interval)
+    return _number_cells(f"{'* ' * row.significant}{100 * value:+.1f}", interval)
 
 
-def _numbers(*texts: str) -> str:
+def _number_cells(*texts: str) -> str:
     return "".join(f"<td class='number'>{text}</td>" for text in texts)
 
 
-def _times(bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
+def _decision_times_section(bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
     rows = "".join(
-        f"<tr><th scope='row'>{_safe(kind if len(bots) == 1 else f'{bot.bot}, {kind}')}</th>"
-        f"{_took(took, compared.get(bot.bot), kind)}</tr>\n"
+        f"<tr><th scope='row'>{_escape(kind if len(bots) == 1 else f'{bot.bot}, {kind}')}</th>"
+        f"{_decision_time_cells(took, compared.get(bot.bot), kind)}</tr>\n"
         for bot in bots
         for kind, took in bot.decision_times.items()
     )
@@ -234,23 +236,23 @@ def _times(bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
     return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{table}</section>\n"
 
 
-def _took(took: DecisionTimes, pair: ComparedBot | None, kind: str) -> str:
+def _decision_time_cells(took: DecisionTimes, pair: ComparedBot | None, kind: str) -> str:
     if pair is None:
-        return _numbers(str(took.requests), f"{took.median_ms:.2f}", f"{took.p99_ms:.2f}")
+        return _number_cells(str(took.requests), f"{took.median_ms:.2f}", f"{took.p99_ms:.2f}")
     was = pair.other.decision_times.get(kind)
     median, p99 = ("-", "-") if was is None else (f"{was.median_ms:.2f}", f"{was.p99_ms:.2f}")
-    return _numbers(str(took.requests), f"{took.median_ms:.2f}", median, f"{took.p99_ms:.2f}", p99)
+    return _number_cells(str(took.requests), f"{took.median_ms:.2f}", median, f"{took.p99_ms:.2f}", p99)
 
 
 def _details(summary: str, heads: Sequence[str], body: str, state: str = "") -> str:
     cells = "".join(f"<th scope='col' class='number'>{head}</th>" if head else "<td></td>" for head in heads)
     return (
-        f"<details{state}><summary>{_safe(summary)}</summary>\n<div class='scroll' tabindex='0' role='region' "
-        f"aria-label='{_safe(summary)}'>\n<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
+        f"<details{state}><summary>{_escape(summary)}</summary>\n<div class='scroll' tabindex='0' role='region' "
+        f"aria-label='{_escape(summary)}'>\n<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
         "</details>\n"
     )
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     """Return plain text as HTML, with escapes for what can't be printed."""
     return html.escape(escape_control(text))

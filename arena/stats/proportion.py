@@ -1,9 +1,9 @@
-"""Estimate a proportion from counted cases, with a confidence interval that respects matches. Constant size.
+"""Estimate a proportion from counted cases, with a confidence interval that allows for correlation within matches.
 
-Cases of one match are correlated: the same bots meet, with what they have learned of each other. So the interval is
-Wilson's (1927), for the number of independent cases that the variance between matches implies (Taylor linearization,
-as for a ratio from clusters). It uses the quantile of Student's t for the number of matches, and is never narrower
-than Wilson's of independent cases. A single match gives no interval."""
+Cases of one match are correlated: the same bots meet, and they learn about each other. So the interval is Wilson's
+(1927), for the number of independent cases that the variance between matches implies (Taylor linearization, as for a
+ratio from clusters). It uses the quantile of Student's t for the number of matches, and is never narrower than Wilson's
+interval for independent cases. A single match gives no interval. Memory use doesn't grow with the number of cases."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -13,11 +13,11 @@ from ladder.rating import Z_95, wilson_interval
 
 Interval = tuple[float, float]
 
-LEVEL = 0.95  # of an interval
+LEVEL = 0.95  # the confidence level of intervals
 
 
 def student_t_quantile(freedom: float, level: float = LEVEL) -> float:
-    """Return the two-sided quantile of Student's t for a level; degrees of freedom are rounded down, to 1 at least."""
+    """Return the two-sided quantile of Student's t; degrees of freedom are rounded down, but to no less than 1."""
     from scipy.special import stdtrit  # scipy takes longer to import than the rest of the command
 
     return float(stdtrit(max(1, int(freedom + 1e-9)), (1 + level) / 2))
@@ -25,116 +25,118 @@ def student_t_quantile(freedom: float, level: float = LEVEL) -> float:
 
 @dataclass(slots=True)
 class Proportion:
-    """Cases of one kind: `total` of them, and the `count` that hit; a shared win counts as a part."""
+    """A proportion: `count` hits in `total` cases of `matches` matches. A shared win counts as a fraction of a hit."""
 
     count: float = 0.0
     total: int = 0
     matches: int = 0
-    _counts: float = 0.0  # sums over the matches: count², count * total, total²
-    _mixed: float = 0.0
-    _ofs: float = 0.0
+    _sum_count_squared: float = 0.0  # sums over the matches
+    _sum_count_total: float = 0.0
+    _sum_total_squared: float = 0.0
 
     def add(self, count: float, total: int) -> None:
-        """Add what one match gave."""
+        """Add one match: its hits and its cases."""
         self.count += count
         self.total += total
         self.matches += 1
-        self._counts += count * count
-        self._mixed += count * total
-        self._ofs += total * total
+        self._sum_count_squared += count * count
+        self._sum_count_total += count * total
+        self._sum_total_squared += total * total
 
     @property
     def value(self) -> float | None:
-        """Return the share, 0 to 1; None without a case."""
+        """Return the share `count / total`, 0 to 1; None if there are no cases."""
         return self.count / self.total if self.total else None
 
     @property
     def interval(self) -> Interval | None:
-        """Return the 95 % interval of the share; None where fewer than two matches have a case."""
+        """Return the 95 % interval of the share; None if there are fewer than two matches."""
         return None if self.matches < 2 else self.within(student_t_quantile(self.matches - 1))
 
-    def within(self, times: float, least: float = Z_95) -> Interval:
-        """Return the interval of `errors` standard errors around the share of two matches or more.
+    def within(self, errors: float, least: float = Z_95) -> Interval:
+        """Return the interval of `errors` standard errors around the share; needs two matches or more.
 
-        It is no narrower than that of `least` errors of independent cases.
+        It is never narrower than `least` standard errors computed as if the cases were independent.
         """
-        return wilson_interval(
-            self.count / self.total, max(least * least, times * times * self._design_effect()) / self.total
-        )
+        squared_errors = max(least * least, errors * errors * self._design_effect())
+        return wilson_interval(self.count / self.total, squared_errors / self.total)
 
     @property
     def squares(self) -> float:
-        """Return the sum of what matches differ by from the share, squared: (count - share * total)²."""
+        """Return the sum over the matches of (count - share * total)²."""
         share = self.count / self.total
-        return max(0.0, self._counts - 2 * share * self._mixed + share * share * self._ofs)
+        mixed = self._sum_count_squared - 2 * share * self._sum_count_total
+        return max(0.0, mixed + share * share * self._sum_total_squared)
 
     @property
     def variance(self) -> float:
-        """Return the variance of the share, from two matches or more."""
+        """Return the variance of the share; needs two matches or more."""
         return self.squares * self.matches / (self.matches - 1) / self.total**2
 
     def _design_effect(self) -> float:
-        """Return how many cases are worth one that is independent; 1 where the share is 0 or 1."""
+        """Return how many cases carry the information of one independent case; 1 if the share is 0 or 1."""
         share = self.count / self.total
         return self.variance * self.total / (share * (1 - share)) if 0 < share < 1 else 1.0
 
 
 @dataclass(slots=True)
 class JointCounts:
-    """What two tallies have in the same matches: one bot wins what the other loses, so their shares are tied."""
+    """Sums of products of two Proportions over the matches they share, for the correlation of their shares."""
 
     matches: int = 0
-    _counts: float = 0.0  # sums over the matches: count * count, count * total, total * count, total * total
-    _count_of: float = 0.0
-    _of_count: float = 0.0
-    _ofs: float = 0.0
+    _counts: float = 0.0  # sum of count * count; below count * total, total * count and total * total
+    _count_total: float = 0.0
+    _total_count: float = 0.0
+    _totals: float = 0.0
 
     def add(self, now: tuple[float, int], before: tuple[float, int]) -> None:
-        """Add what one match gave to both: counts and numbers of cases."""
+        """Add one match, as (count, total) of each proportion."""
         self.matches += 1
         self._counts += now[0] * before[0]
-        self._count_of += now[0] * before[1]
-        self._of_count += now[1] * before[0]
-        self._ofs += now[1] * before[1]
+        self._count_total += now[0] * before[1]
+        self._total_count += now[1] * before[0]
+        self._totals += now[1] * before[1]
 
     def correlation(self, now: Proportion, before: Proportion) -> float:
-        """Return how the two shares go together, -1 to 1, by what matches differ by from each."""
+        """Return the correlation of the two shares, -1 to 1; 0 if either doesn't vary between matches."""
         first, second = now.count / now.total, before.count / before.total
         root = sqrt(now.squares * before.squares)
         if root == 0:
             return 0.0
-        product = self._counts - second * self._count_of - first * self._of_count + first * second * self._ofs
+        product = self._counts - second * self._count_total - first * self._total_count + first * second * self._totals
         return min(1.0, max(-1.0, product / root))
 
 
 def proportion_difference(
     now: Proportion, before: Proportion, both: JointCounts | None = None, level: float = LEVEL
 ) -> tuple[float, Interval | None]:
-    """Return the difference of two shares, and its interval of that level where each is from two matches or more.
+    """Return the share of `now` minus that of `before`, and its interval; None if either has fewer than two matches.
 
-    The interval is Newcombe's (1998, method 10), which takes what each interval leaves open; degrees of freedom are
-    Welch's. `both` is what the two have in the same matches, None where they are of other matches.
+    The interval is Newcombe's (1998, method 10), computed from the intervals of the two shares, with Welch's degrees of
+    freedom. `both`: the joint counts of the matches they share; None if they share none.
     """
     first, second = now.count / now.total, before.count / before.total
     if min(now.matches, before.matches) < 2:
         return first - second, None
-    freedom, tied = _welch(now, before), 0.0
+    freedom, correlation = _welch_freedom(now, before), 0.0
     if both is not None and both.matches:
         freedom = min(freedom, now.matches + before.matches - both.matches - 1)
-        tied = both.correlation(now, before)
-    times, independent = student_t_quantile(freedom, level), NormalDist().inv_cdf((1 + level) / 2)
-    (low, high), (low_before, high_before) = now.within(times, independent), before.within(times, independent)
-    least = 0.0 if not tied else times * _tied(sqrt(now.variance), sqrt(before.variance), tied)
-    below = max(least, _tied(first - low, high_before - second, tied))
-    above = max(least, _tied(high - first, second - low_before, tied))
+        correlation = both.correlation(now, before)
+    errors, independent = student_t_quantile(freedom, level), NormalDist().inv_cdf((1 + level) / 2)
+    (low, high), (low_before, high_before) = now.within(errors, independent), before.within(errors, independent)
+    least = 0.0
+    if correlation:
+        least = errors * _difference_error(sqrt(now.variance), sqrt(before.variance), correlation)
+    below = max(least, _difference_error(first - low, high_before - second, correlation))
+    above = max(least, _difference_error(high - first, second - low_before, correlation))
     return first - second, (max(-1.0, first - second - below), min(1.0, first - second + above))
 
 
-def _tied(now: float, before: float, correlation: float) -> float:
+def _difference_error(now: float, before: float, correlation: float) -> float:
     return sqrt(max(0.0, now * now + before * before - 2 * correlation * now * before))
 
 
-def _welch(now: Proportion, before: Proportion) -> float:
+def _welch_freedom(now: Proportion, before: Proportion) -> float:
     """Return the degrees of freedom of a difference of two means whose variances differ."""
     first, second = now.variance, before.variance
     if not first + second:

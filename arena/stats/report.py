@@ -1,6 +1,6 @@
 """Define the report of `arena stats` as models with a JSON schema, including comparisons of two bots.
 
-Tables, CSV and pages show the same object. A comparison contains each rate that both bots have, and the interval of
+Tables, CSV and pages show the same report. A comparison contains each rate that both bots have, and the interval of
 the difference. A new field leaves VERSION unchanged; removing a field or changing its meaning increases it."""
 
 import csv
@@ -29,7 +29,7 @@ from ladder.rating import Estimate
 from ladder.results import count_committed
 
 VERSION: Literal[2] = 2
-_DIGITS = 4  # of a share
+_DIGITS = 4  # decimal places of a rate
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -40,7 +40,7 @@ class _Part(BaseModel):
 
 
 class Rate(_Part):
-    """A rate, with the numbers that it is computed from."""
+    """A rate `value = count / total` with its 95 % interval."""
 
     count: float = Field(ge=0, description="whole but for wins: a draw is 1/k of a win for each of k survivors")
     total: Count = Field(description="at least 1: a case that never came up is omitted")
@@ -56,7 +56,7 @@ Rates = dict[str, Rate]
 
 
 class DecisionTimes(_Part):
-    """What requests took, in ms of the clock that was charged."""
+    """A bot's response times in ms, by the clock that was charged: own time or wall time."""
 
     requests: Count
     median_ms: float
@@ -64,7 +64,7 @@ class DecisionTimes(_Part):
 
 
 class Turns(_Part):
-    """Numbers of turns."""
+    """The distribution of a number of turns over games."""
 
     games: Count
     median: Count
@@ -74,7 +74,7 @@ class Turns(_Part):
 
 
 class Profile(_Part):
-    """What a bot did. The descriptions of its sections are in `SECTIONS`, too."""
+    """The behaviour of one bot. `SECTIONS` contains the titles and descriptions of the sections of rates."""
 
     bot: str
     games: Count
@@ -127,13 +127,13 @@ SECTIONS: dict[str, tuple[str, str]] = {
     for name, field in Profile.model_fields.items()
     if field.title is not None
 }
-"""The fields of a profile that hold rates: title, and what each rate is of, for people: with blanks in names."""
+"""Each section of a profile: (title, description of the total), as shown to people, with blanks in names."""
 
 ONE_MATCH = "no interval: all cases are of one match; how matches vary takes two or more"
 
 
 class Records(_Part):
-    """What was counted."""
+    """The records that a report is computed from."""
 
     paths: list[str]
     rules: list[str]
@@ -163,7 +163,7 @@ class RateDifference(_Part):
 
 
 class ComparedBot(_Part):
-    """A bot compared with another."""
+    """A bot compared with another bot."""
 
     bot: str
     other: Profile
@@ -171,7 +171,7 @@ class ComparedBot(_Part):
 
 
 class BotComparison(_Part):
-    """What a bot is compared with."""
+    """The comparison in a report."""
 
     records: Records = Field(description="those of both")
     bots: list[ComparedBot]
@@ -187,12 +187,12 @@ class StatsReport(_Part):
 
     @property
     def of_one_match(self) -> bool:
-        """Return whether a rate that it shows has no interval."""
+        """Return whether any rate of the report has no interval."""
         return any(rate.low is None for rate in self._rates())
 
     @property
     def has_intervals(self) -> bool:
-        """Return whether a rate that it shows has an interval."""
+        """Return whether any rate of the report has an interval."""
         return any(rate.low is not None for rate in self._rates())
 
     def _rates(self) -> Iterator[Rate]:
@@ -200,11 +200,11 @@ class StatsReport(_Part):
         return (rate for bot in (*self.bots, *others) for _, _, rate in rates_of(bot))
 
 
-# ---------------------------------------------------------------- from what was counted
+# ---------------------------------------------------------------- from counts to the report
 
 
 def make_stats_report(fold: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> StatsReport:
-    """Return what was counted, the bot with the most wins first."""
+    """Return the report of all counted records. Bots are in order of win rate, the highest first."""
     bots = [_profile(name, counted) for name, counted in fold.bots.items()]
     return StatsReport(
         records=_records(fold, paths, skipped),
@@ -237,7 +237,7 @@ def _profile(name: str, counted: BotCounts) -> Profile:
         bot=name,
         games=counted.games,
         matches=counted.matches,
-        **{section: _sort(section, rates) for section, rates in sections.items()},
+        **{section: _in_display_order(section, rates) for section, rates in sections.items()},
         attack_counts={target: dict(sorted(made.items())) for target, made in sorted(counted.attacks.items())},
         elimination_turns=_turns(counted.elimination_turns),
         decision_times=_decision_times(counted.decision_times),
@@ -247,11 +247,11 @@ def _profile(name: str, counted: BotCounts) -> Profile:
 
 
 def rate_of(tally: Proportion) -> Rate | None:
-    """Return a tally's rate, rounded to what is printed; None without a case."""
+    """Return the rate of a proportion, rounded to 4 decimal places; None if it has no cases."""
     value = tally.value
     if value is None:
         return None
-    low, high = _round(tally.interval)
+    low, high = _round_interval(tally.interval)
     return Rate(
         count=round(tally.count, _DIGITS),
         total=tally.total,
@@ -264,21 +264,21 @@ def rate_of(tally: Proportion) -> Rate | None:
 def difference_of(
     now: tuple[Rate, Proportion], before: tuple[Rate, Proportion], both: JointCounts | None, compared: int
 ) -> RateDifference:
-    """Return how a rate differs, from its tallies; `both` is what these have in the same matches.
+    """Return the difference of two rates. `both`: the joint counts of the matches they share, None if they share none.
 
-    It is one of the rates that are `compared`.
+    `compared`: the number of rates in the comparison, for the Bonferroni correction of `significant`.
     """
     value, interval = proportion_difference(now[1], before[1], both)
     _, wide = proportion_difference(now[1], before[1], both, 1 - (1 - LEVEL) / compared)
     return RateDifference(
         rate=now[0],
         other_rate=before[0],
-        difference=Estimate(round(value, _DIGITS), *_round(interval)),
+        difference=Estimate(round(value, _DIGITS), *_round_interval(interval)),
         significant=wide is not None and (wide[0] > 0 or wide[1] < 0),
     )
 
 
-def _round(interval: Interval | None) -> Interval | tuple[None, None]:
+def _round_interval(interval: Interval | None) -> Interval | tuple[None, None]:
     return (None, None) if interval is None else (round(interval[0], _DIGITS), round(interval[1], _DIGITS))
 
 
@@ -290,8 +290,8 @@ _ORDER: dict[str, tuple[str, ...]] = {
 }
 
 
-def _sort(section: str, rates: Rates) -> Rates:
-    """Return the rates of a section in its order: numbers as numbers, actions as in the rules, else by name."""
+def _in_display_order(section: str, rates: Rates) -> Rates:
+    """Return the rates in display order: seats and players by number, actions as in the rules, others by name."""
     if section == "actions":
         return rates
     if section in _ORDER:
@@ -335,7 +335,7 @@ def _decision_times(times: Mapping[str, LatencyHistogram]) -> dict[str, Decision
 
 
 def stats_report_to_csv(report: StatsReport) -> str:
-    """Return the rates as CSV, one a line, without the last end of line: what a spreadsheet or pandas can pivot."""
+    """Return the rates as CSV with one rate per line (long format), without a newline at the end."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     columns = ("count", "total", "value", "low", "high")
@@ -343,7 +343,7 @@ def stats_report_to_csv(report: StatsReport) -> str:
         out.writerow(["bot", "section", "name", *columns])
         for bot in report.bots:
             for section, name, rate in rates_of(bot):
-                out.writerow([escape_csv_cell(bot.bot), section, escape_csv_cell(name), *_columns(rate)])
+                out.writerow([escape_csv_cell(bot.bot), section, escape_csv_cell(name), *_rate_columns(rate)])
     else:
         other = [f"other_{column}" for column in columns]
         ends = ["difference", "difference_low", "difference_high"]
@@ -351,7 +351,7 @@ def stats_report_to_csv(report: StatsReport) -> str:
         for pair in report.comparison.bots:
             for section, names in pair.differences.items():
                 for name, each in names.items():
-                    cells = [*_columns(each.rate), *_columns(each.other_rate), *astuple(each.difference)]
+                    cells = [*_rate_columns(each.rate), *_rate_columns(each.other_rate), *astuple(each.difference)]
                     out.writerow(
                         [
                             escape_csv_cell(pair.bot),
@@ -365,18 +365,18 @@ def stats_report_to_csv(report: StatsReport) -> str:
 
 
 def rates_of(bot: Profile) -> Iterator[tuple[str, str, Rate]]:
-    """Yield each rate of a bot with its section and its name."""
+    """Yield each rate of a bot as (section, name, rate)."""
     for section in SECTIONS:
         for name, rate in getattr(bot, section).items():
             yield section, name, rate
 
 
-def _columns(rate: Rate) -> tuple[float | None, ...]:
+def _rate_columns(rate: Rate) -> tuple[float | None, ...]:
     return rate.count, rate.total, rate.value, rate.low, rate.high
 
 
 def compare_bots(found: StatsReport, fold: StatsAccumulator, bot: Profile, other: Profile) -> StatsReport:
-    """Return the report of one bot, compared with the other; `fold` has to have been made for the pair."""
+    """Return the report of `bot` compared with `other`. Raises ValueError if `fold` wasn't made for (bot, other)."""
     rates = {(section, name): rate for section, name, rate in rates_of(bot)}
     rates_other = {(section, name): rate for section, name, rate in rates_of(other)}
     tallies, tallies_other = fold.bots[bot.bot].tallies, fold.bots[other.bot].tallies
