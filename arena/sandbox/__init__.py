@@ -1,7 +1,7 @@
 """Start an untrusted program in a box and exchange bytes with it over three pipes.
 
-Knows bytes, limits and processes; must not know that there is a game, a protocol or a referee, and imports nothing
-else of ours. `Sandbox` is implemented by one backend for each way of isolation.
+One backend per kind of isolation implements `Sandbox`. The package knows bytes, limits and processes; it must not know
+games, the protocol or the referee, and imports no other package of this project.
 """
 
 from arena.sandbox.backends import (

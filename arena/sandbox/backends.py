@@ -1,8 +1,7 @@
 """List the available sandboxes and select one by name, or the strongest that works on this machine.
 
-A sandbox is a module or package arena.sandbox.NAME with a `BACKEND`: one row with everything that other code needs
-except the boxes. It is imported at its first use, so a run in plain processes needs neither bubblewrap nor a Docker
-client.
+A sandbox is a module or package arena.sandbox.NAME with a `BACKEND`, which has everything that other code needs to
+create and clean up its boxes. It is imported at its first use, so a run in plain processes needs no Docker client.
 
 `auto` tries ISOLATING_SANDBOXES in its order and takes the first that works; `process`, which isolates no program, is
 the last resort. A sandbox that the user names is never replaced by another: the error explains how to make it
@@ -26,10 +25,10 @@ SANDBOX_NAMES = ("process", *ISOLATING_SANDBOXES)
 
 @dataclass(frozen=True, slots=True)
 class SandboxChoice:
-    """Name a sandbox; `runtime` (such as runsc) and `image` are for those that take them, None for their default.
+    """The name of a sandbox, and its options. `runtime` (such as runsc) and `image` are None for the default.
 
-    `pass_env` names variables of this process's environment that programs get, where a sandbox takes it; their values
-    are kept nowhere.
+    `pass_env` names variables of this process's environment that programs get; their values aren't stored. See
+    `Backend.supported_options`.
     """
 
     name: str = "process"
@@ -39,23 +38,23 @@ class SandboxChoice:
 
     @classmethod
     def from_json(cls, payload: dict[str, Any]) -> "SandboxChoice":
-        """Return the choice that a JSON object holds. Raises TypeError for another object."""
+        """Return the choice in a JSON object. Raises TypeError for an object with other fields."""
         return cls(**{**payload, "pass_env": tuple(payload.get("pass_env", ()))})
 
     @property
     def isolates(self) -> bool:
-        """Whether it keeps anything from a program."""
+        """Whether the sandbox isolates programs."""
         return self.name in ISOLATING_SANDBOXES
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A kind of sandbox, and what it can do.
+    """The functions of a kind of sandbox.
 
-    make: return it, with its temporary files below the folder; raises SandboxError if it isn't available. find_problem:
-    why it doesn't work here and how to get it, None because a trial worked. cleanup_stale: remove what its dead users
-    left on this machine (groups, containers, folders); never raises. programs: where it finds interpreters.
-    supported_options: the fields of SandboxChoice, other than the name, that it reads.
+    make: return a sandbox with its temporary files below the folder; raises SandboxError if it isn't available.
+    find_problem: return why it doesn't work on this host, with the fix; None if a self-test worked. cleanup_stale:
+    remove groups, containers and folders of dead processes; never raises. programs: return where interpreters are
+    looked up. supported_options: the fields of SandboxChoice, other than `name`, that it reads.
     """
 
     make: Callable[[SandboxChoice, Path], Sandbox]
@@ -66,23 +65,23 @@ class Backend:
 
 
 def get_backend(name: str) -> Backend:
-    """Return the row of a sandbox."""
+    """Return the backend of a sandbox."""
     found: Backend = import_module(f"arena.sandbox.{name}").BACKEND
     return found
 
 
 def make_sandbox(choice: SandboxChoice, scratch: Path) -> Sandbox:
-    """Return the chosen sandbox, with its temporary files below `scratch`. Raises SandboxError if it can't be had."""
+    """Return the chosen sandbox, with temporary files below `scratch`. Raises SandboxError if it isn't available."""
     return get_backend(choice.name).make(choice, scratch)
 
 
 def unavailable_reason(name: str, choice: SandboxChoice | None = None) -> HostProblem | None:
-    """Return why a sandbox doesn't work here and how to get it, or return None because a trial worked."""
+    """Return why a sandbox doesn't work on this host, with the fix; None if a self-test worked."""
     return get_backend(name).find_problem(choice or SandboxChoice(name))
 
 
 def find_strongest() -> tuple[str, dict[str, HostProblem]]:
-    """Return the strongest sandbox that works here, and for each stronger one why it doesn't."""
+    """Return the name of the strongest sandbox that works on this host, and each stronger one's problem by name."""
     reasons: dict[str, HostProblem] = {}
     for name in ISOLATING_SANDBOXES:
         reason = unavailable_reason(name)
@@ -93,10 +92,10 @@ def find_strongest() -> tuple[str, dict[str, HostProblem]]:
 
 
 def untrusted_problem(choice: SandboxChoice) -> HostProblem | None:
-    """Return why a sandbox may not run untrusted bots on this host and how to get there, or return None if it may.
+    """Return why a sandbox may not run untrusted bots on this host, with the fix; None if it may.
 
-    It must isolate, work, and have control groups: without them one bot can make another late, and limits of memory
-    and processes come too late.
+    It must isolate, work, and have control groups: without them one bot can delay another, and limits of memory and
+    processes take effect too late.
     """
     if not choice.isolates:
         return HostProblem("it keeps nothing from a bot")
@@ -104,21 +103,21 @@ def untrusted_problem(choice: SandboxChoice) -> HostProblem | None:
 
 
 def programs_of(name: str) -> Programs:
-    """Return where a sandbox finds interpreters and what a command names."""
+    """Return the interpreters and programs that a command can name in a sandbox."""
     return get_backend(name).programs()
 
 
 def sandboxes_with_option(field: str) -> tuple[str, ...]:
-    """Return the sandboxes that read a field of SandboxChoice."""
+    """Return the names of the sandboxes that read a field of SandboxChoice."""
     return tuple(name for name in SANDBOX_NAMES if field in get_backend(name).supported_options)
 
 
 def cleanup_stale(name: str) -> None:
-    """Remove what dead users of a sandbox left on this machine; never raises."""
+    """Remove groups, containers and folders that dead processes left by a sandbox. Never raises."""
     get_backend(name).cleanup_stale()
 
 
 def cleanup_all_stale() -> None:
-    """Remove what dead users of any sandbox left on this machine; never raises."""
+    """Remove groups, containers and folders that dead processes left by any sandbox. Never raises."""
     for name in SANDBOX_NAMES:
         cleanup_stale(name)

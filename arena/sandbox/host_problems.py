@@ -21,10 +21,9 @@ from arena.sandbox.scratch import scratch_folder
 
 
 class Remedy(Enum):
-    """Each is (command, then): a line for a POSIX shell, and in words what is left to do, or what else would do.
+    """Values are (command, advice): a line for a POSIX shell, and text about further steps or alternatives.
 
-    {} in a command stands for what the problem is about, each word of it quoted. The reader replaces words in capitals;
-    `then` says so where that isn't plain.
+    {} in a command stands for the problem's `arguments`, each of them quoted. The user replaces words in capitals.
     """
 
     # bubblewrap
@@ -104,8 +103,8 @@ class Remedy(Enum):
 class HostProblem:
     """A problem of the host, and how to fix it.
 
-    remedy: None where no command fixes it. arguments: what the remedy's {} stands for. hint: words in place of the
-    remedy's own advice. str() gives everything in one line.
+    remedy: None if no command fixes it. arguments: replace {} in the remedy's command. hint: replaces the remedy's
+    advice. str() returns all of it in one line.
     """
 
     message: str
@@ -115,43 +114,43 @@ class HostProblem:
 
     @property
     def fix_command(self) -> str | None:
-        """Return the line for a shell, None where no command fixes it."""
+        """The line for a shell, None if no command fixes the problem."""
         return None if self.remedy is None else self.remedy.value[0].replace("{}", shlex.join(self.arguments))
 
     @property
     def advice(self) -> str:
-        """Return what else is to be done, or what would also work; may be empty."""
+        """Further steps or alternatives; may be empty."""
         return self.hint or ("" if self.remedy is None else self.remedy.value[1])
 
     def __str__(self) -> str:
-        """Return it in one line, for errors and notes."""
+        """Return message, command and advice in one line."""
         command = "" if self.fix_command is None else f": run `{self.fix_command}`"
         return self.message + command + (f", {self.advice}" if self.advice else "")
 
 
 class HostProblemError(SandboxError):
-    """A sandbox isn't available here; `problem` has the reason and the fix."""
+    """A sandbox isn't available on this host; `problem` has the reason and the fix."""
 
     def __init__(self, problem: HostProblem) -> None:
         super().__init__(str(problem))
         self.problem = problem
 
     def __reduce__(self) -> tuple[type["HostProblemError"], tuple[HostProblem]]:
-        """Let the problem cross to another process: by default an error is made again from its line alone."""
+        """Support pickling: by default, an exception is recreated from its message only."""
         return HostProblemError, (self.problem,)
 
 
 def host_problem_of(error: Exception, remedy: Remedy) -> HostProblem:
-    """Return the problem that an error holds; for an error without one, its line with this remedy."""
+    """Return the problem of a HostProblemError; for any other error, its message with this remedy."""
     return error.problem if isinstance(error, HostProblemError) else HostProblem(str(error), remedy)
 
 
-SELF_TEST_S = 10.0  # for a program that ends at once: twenty times what it takes
-LOOK_S = 0.001  # between two looks whether it has ended
+SELF_TEST_S = 10.0  # for a program that ends at once: twenty times its usual duration
+POLL_S = 0.001  # between two checks whether it has ended
 
 
 def run_self_test(make: Callable[[Path], Sandbox]) -> None:
-    """Make a sandbox, with its files below the folder, and run a program in it. Raises ProgramError, SandboxError."""
+    """Run a program in the sandbox of `make(folder for its files)`. Raises ProgramError, SandboxError."""
     with scratch_folder() as scratch:
         files = scratch / "program"
         files.mkdir()
@@ -162,6 +161,6 @@ def run_self_test(make: Callable[[Path], Sandbox]) -> None:
         ):
             deadline = time.monotonic() + SELF_TEST_S
             while (ended := box.exit()) is None and time.monotonic() < deadline:
-                time.sleep(LOOK_S)
+                time.sleep(POLL_S)
     if ended != Exit(0, None):
         raise SandboxError(f"a trial box {'runs on' if ended is None else ended.describe(Limits())}")

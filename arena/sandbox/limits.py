@@ -1,7 +1,7 @@
-"""Define the limits of one start of a program: one row for each limit.
+"""Define the limits of a program from its start to its end: one `LimitRule` for each field of `Limits`.
 
-A row is the default of its field in `Limits`; `LIMITS` lists them. Flags, TOML files, the hello line, faults and the
-doctor read them. Must not know how a sandbox enforces a limit.
+Flags, TOML files, the hello line, faults and the doctor read the rules from `LIMITS`. Must not know how a sandbox
+enforces a limit.
 """
 
 import signal
@@ -11,16 +11,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class LimitRule:
-    """One row. In `message` and `counted` {} stands for the value with its unit.
+    """One limit: its range, names and messages. In `message` and `counted`, {} stands for the value with its unit.
 
     field: the name in `Limits`, in TOML files and, with - for _, of the flag. default, minimum, maximum: in `unit`;
-    below the minimum nothing starts, above the maximum it's a typing error, or more than a kernel takes.
+    below the minimum no program starts, above the maximum is a typing error, or more than a kernel accepts.
     description: the flag's help.
-    wire, wire_unit: the name in hello.limits, and how many of its units are one of ours.
-    code: the fault of a program that the limit has ended; "" where the limit only refuses, which ends no program.
-    message, help: one line each on that fault. signal: what the kernel ends a process with for this limit alone.
-    counted: what the kernel counts whenever the limit takes effect, also in a program that lives on; "" where nothing
-    is counted.
+    wire, wire_unit: the name in hello.limits, and the number of its units in one of `unit`.
+    code: the fault of a program that the limit has ended; "" if the limit only makes calls fail.
+    message, help: one line each on that fault. signal: the signal by which the kernel enforces only this limit.
+    counted: the message of events that the kernel counts whenever the limit takes effect, even if the program survives;
+    "" if it counts none.
     """
 
     default: float
@@ -39,20 +39,20 @@ class LimitRule:
 
     @property
     def flag(self) -> str:
-        """Return the option that sets it: --memory-mb."""
+        """The option that sets the limit: --memory-mb."""
         return "--" + self.field.replace("_", "-")
 
     def exceeded(self, limits: "Limits") -> str:
-        """Return the message with the value: "out of memory: 256 MB"."""
+        """Return the message with the limit's value: "out of memory: 256 MB"."""
         return self.message.format(self._amount(f"{self.value(limits):g}"))
 
     @property
     def message_of_any(self) -> str:
-        """Return the message of all values: "out of memory: N MB"."""
+        """The message for any value: "out of memory: N MB"."""
         return self.message.format(self._amount("N"))
 
     def count_message(self, limits: "Limits", count: int) -> str:
-        """Return what was counted: "forks refused at its limit of 64: 3"."""
+        """Return the message of counted events: "forks refused at its limit of 64: 3"."""
         return f"{self.counted.format(self._amount(f'{self.value(limits):g}'))}: {count}"
 
     def value(self, limits: "Limits") -> float:
@@ -62,12 +62,12 @@ class LimitRule:
 
     @property
     def allowed(self) -> str:
-        """Return what it takes: "a whole number from 16 to 1,048,576"."""
+        """The accepted values: "a whole number from 16 to 1,048,576"."""
         whole = "a whole number" if isinstance(self.default, int) else "a number"
         return f"{whole} from {self.minimum:g} to {self.maximum:,.12g}"
 
     def accepted(self, value: object) -> float | None:
-        """Return a value as the limit takes it, None for one that it doesn't."""
+        """Return a value converted to the limit's type, None if it isn't accepted."""
         kind = type(self.default)
         if isinstance(value, bool) or not isinstance(value, int | kind):
             return None
@@ -86,9 +86,9 @@ _MAX_MB = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bound what a program and all its descendants may use, from one start to its end; core dumps are always off.
+    """Limits of a program and all its descendants, from its start to its end; core dumps are always off.
 
-    A limit that the arena itself runs under, and that is lower, stays as it is.
+    Lower limits of the arena's own process also apply to the program.
     """
 
     memory_mb: int = _limit(
@@ -170,7 +170,7 @@ class Limits:
     )
 
     def on_wire(self) -> dict[str, float]:
-        """Return the values as hello.limits has them."""
+        """Return the values by their names and in their units in hello.limits."""
         return {row.wire: row.value(self) * row.wire_unit for row in LIMITS.values()}
 
 

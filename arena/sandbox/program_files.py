@@ -22,29 +22,29 @@ from pathlib import Path
 from arena.sandbox.box import Program, ProgramError, SandboxError
 
 BOX_FOLDER = "/bot"
-BLOCK = 4096  # what a tmpfs takes at least for an entry; so their number is bounded too
+BLOCK = 4096  # minimum that an entry uses in a tmpfs; so the number of entries is limited too
 COPIED_BYTES = 1 << 20  # at once
-# What running or looking at a program writes by itself: bytecode, Finder's notes, and the arena's runs and games where
-# it is started in the folder; and what version control keeps.
+# Generated files that aren't part of a program: bytecode, Finder's files, runs and games of an arena that is started in
+# the folder, and the data of version control.
 EXCLUDED_NAMES = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store", "arena-runs", "arena-games"})
 
 
 def own_files(program: Program) -> Path:
-    """Return the file or folder that is the program's own."""
+    """Return the program's own file or folder."""
     return program.cwd if program.files is None else program.files
 
 
 def argv_inside(program: Program) -> tuple[str, ...]:
-    """Return the command as it is written in a box: paths to the program's own files begin with /bot.
+    """Return the command for a box: absolute paths of the program's own files begin with /bot.
 
-    A program of the machine (an interpreter) keeps its path; a relative path keeps counting from `cwd_inside`.
+    A program of the machine (an interpreter) keeps its path; a relative path starts at `cwd_inside`.
     """
     files = own_files(program)
     return tuple(_inside(word, files) for word in program.argv)
 
 
 def cwd_inside(program: Program) -> str:
-    """Return the working folder in a box: where `cwd` lies in the program's folder, else /bot."""
+    """Return the working folder in a box: the copy of `cwd` if it is in the program's folder, else /bot."""
     files = own_files(program)
     return (
         BOX_FOLDER
@@ -54,15 +54,15 @@ def cwd_inside(program: Program) -> str:
 
 
 def copy_files(program: Program, folder: Path, most_mb: int) -> None:
-    """Copy the program's own files into an existing folder, which is then what the box shows as /bot.
+    """Copy the program's own files into an existing folder, which the box shows as /bot.
 
-    A bare file keeps its name. Each entry counts for a BLOCK at least. Raises ProgramError for files that can't be read
-    or take more than `most_mb`, SandboxError for a folder that can't be written.
+    A single file keeps its name. Each entry counts as at least one BLOCK. Raises ProgramError for files that can't be
+    read or need more than `most_mb`, SandboxError for a folder that can't be written.
     """
     files = own_files(program)
     try:
-        left = _Left(most_mb)
-        parts = _listed(files, left)
+        left = _CopyBudget(most_mb)
+        parts = _list_entries(files, left)
         for part in parts:
             part.copy(files, folder)
         _add_bytecode(program, parts, folder, left)
@@ -71,18 +71,18 @@ def copy_files(program: Program, folder: Path, most_mb: int) -> None:
                 os.chmod(folder / part.name, 0o555)
         os.chmod(folder, 0o555)
     except OSError as problem:
-        # The files are the first name of an error, unless the copy is at fault.
-        theirs = problem.errno == errno.ENAMETOOLONG or (
+        # An error's first file name is in the copy if the copy couldn't be written.
+        is_programs = problem.errno == errno.ENAMETOOLONG or (
             problem.filename is not None and not str(problem.filename).startswith(str(folder))
         )
         what = f"{problem.filename or folder}: {problem.strerror or problem}"
-        if theirs:
+        if is_programs:
             raise ProgramError(f"its files can't be read: {what}") from problem
         raise SandboxError(f"the copy of a program's files can't be written: {what}") from problem
 
 
-def _add_bytecode(program: Program, parts: "list[_Part]", folder: Path, left: "_Left") -> None:
-    """Add bytecode to the folders that were copied; none of it where it is too much."""
+def _add_bytecode(program: Program, parts: "list[_Entry]", folder: Path, left: "_CopyBudget") -> None:
+    """Add bytecode to the copied folders, unless it exceeds the limit."""
     folders = {Path(), *(Path(part.name) for part in parts if stat.S_ISDIR(part.mode))}
     names = [(Path(name), data) for name, data in program.bytecode]
     added = [(name, data) for name, data in names if name.parent.parent in folders]
@@ -112,8 +112,8 @@ def _inside(word: str, files: Path) -> str:
     return word
 
 
-class _Left:
-    """Count what may still be copied."""
+class _CopyBudget:
+    """Count the bytes that may still be copied. `take` raises ProgramError at the limit."""
 
     def __init__(self, most_mb: int) -> None:
         self._most_mb = most_mb
@@ -126,8 +126,8 @@ class _Left:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A file, folder or link: its name in the program's folder ("" is a bare file), its mode, a file's size."""
+class _Entry:
+    """A file, folder or link: its path in the program's folder ("": a single file), its mode, and a file's size."""
 
     name: str
     mode: int
@@ -144,7 +144,7 @@ class _Part:
             self._copy_file(source, target)
 
     def _copy_file(self, source: Path, target: Path) -> None:
-        """Copy through descriptors: a link that is put in the file's place isn't followed; a pipe gives nothing."""
+        """Copy through descriptors, so that a link that has replaced the file isn't followed, and a pipe isn't read."""
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if self.name else 0)
         with (
             open(os.open(source, flags), "rb", buffering=0) as original,
@@ -161,13 +161,13 @@ class _Part:
             os.fchmod(copy.fileno(), 0o555 if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)
 
 
-def _listed(files: Path, left: _Left) -> list[_Part]:
-    """List what is to be copied, folders before what they hold. Raises ProgramError if it is too much, OSError."""
+def _list_entries(files: Path, left: _CopyBudget) -> list[_Entry]:
+    """Return the entries to copy, each folder before its contents. Raises ProgramError at the limit; OSError."""
     status = files.stat()
     if not stat.S_ISDIR(status.st_mode):
         size = status.st_size if stat.S_ISREG(status.st_mode) else 0
         left.take(size)
-        return [_Part("", status.st_mode, size)]
+        return [_Entry("", status.st_mode, size)]
     found = []
     waiting = [""]
     while waiting:
@@ -177,41 +177,41 @@ def _listed(files: Path, left: _Left) -> list[_Part]:
                 if entry.name in EXCLUDED_NAMES:
                     continue
                 left.take(0)
-                part = _part(os.path.join(below, entry.name), entry.stat(follow_symlinks=False), left)
+                part = _make_entry(os.path.join(below, entry.name), entry.stat(follow_symlinks=False), left)
                 if part is not None:
                     found.append(part)
                     waiting += [part.name] * stat.S_ISDIR(part.mode)
     return found
 
 
-def _part(name: str, status: os.stat_result, left: _Left) -> _Part | None:
+def _make_entry(name: str, status: os.stat_result, left: _CopyBudget) -> _Entry | None:
     if stat.S_ISREG(status.st_mode):
         left.take(status.st_size)
-        return _Part(name, status.st_mode, status.st_size)
-    return _Part(name, status.st_mode) if stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode) else None
+        return _Entry(name, status.st_mode, status.st_size)
+    return _Entry(name, status.st_mode) if stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode) else None
 
 
-def _python() -> str:
-    """Return the Python that runs this process by one path, however it was started: as python3 where it is that."""
+def _own_python() -> str:
+    """Return the path of this process's Python, as python3 if that is the same file: one path for all its names."""
     usual = os.path.join(os.path.dirname(sys.executable), "python3")
     return usual if os.path.exists(usual) and os.path.samefile(usual, sys.executable) else sys.executable
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """Which programs run others: the user's own, or those that a sandbox shows.
+    """The interpreters and programs that a command can name: this machine's, or those that a sandbox shows.
 
-    python: runs a bare `.py` file. path: where names are looked up, as in PATH; None for the user's PATH. A sandbox has
-    a PATH of its own; then what `env` would start is looked up here, too. image: the programs are a container image's.
-    Nothing can be looked up in it, so names stay as they are written.
+    python: runs a `.py` file. path: where names are looked up, as in PATH; None for the user's PATH. For a sandbox with
+    its own PATH, the program that `env` starts is looked up there, too. image: the programs are in a container image,
+    which can't be searched, so names stay unchanged.
     """
 
-    python: str = _python()
+    python: str = _own_python()
     path: str | None = None
     image: bool = False
 
     def named(self, program: str) -> str | None:
-        """Return the absolute program of this name, None if it doesn't exist."""
+        """Return the absolute path of the program with this name, None if it doesn't exist."""
         if self.image:
             return program
         found = shutil.which(program, path=self.path)
@@ -219,11 +219,11 @@ class Programs:
         return None if found is None else os.path.abspath(found)
 
     def find(self, word: str, folder: Path) -> str | None:
-        """Return the absolute program that a command's first word means in that folder, None if it can't be run."""
+        """Return the absolute path of a command's first word in that folder, None if it can't be executed."""
         if "/" not in word:
             return self.named(word)
         if word == sys.executable and not self.image:
-            return self.python  # by the one path that it has here
+            return self.python  # the one path of this Python
         path = os.path.join(folder, word)
         if self.image and not Path(os.path.normpath(path)).is_relative_to(folder):
             return word
@@ -231,13 +231,13 @@ class Programs:
 
 
 def is_executable(path: str) -> bool:
-    """Return whether a path is a program. Files on a mount with noexec are: boxes run copies of them."""
+    """Return whether a path is a program; also on a noexec mount, since boxes run copies of the files."""
     allowed = os.access(path, os.X_OK) or (is_noexec(path) and os.stat(path).st_mode & 0o111)
     return os.path.isfile(path) and bool(allowed)
 
 
 def is_noexec(path: str) -> bool:
-    """Return whether a path lies on a file system that is mounted noexec."""
+    """Return whether a path is on a file system that is mounted noexec."""
     try:
         return bool(os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0))
     except OSError:
@@ -246,7 +246,7 @@ def is_noexec(path: str) -> bool:
 
 @cache
 def resolve_shim(path: str, folder: Path) -> str:
-    """Return what pyenv's shim at a path starts in a folder, any other path as it is: a shim takes 0.1 s a start."""
+    """Return the program that pyenv's shim at a path starts (a shim costs 0.1 s a start); any other path unchanged."""
     shims, name = os.path.split(path)
     pyenv = shutil.which("pyenv") if os.path.basename(shims) == "shims" else None
     if pyenv is None:

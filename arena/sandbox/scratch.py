@@ -1,7 +1,7 @@
 """Create, lock and remove scratch folders, whatever a program left in them.
 
 A folder stays locked as long as its owner lives. The kernel releases a lock when its owner dies, so a later process
-recognises and removes the folders of killed ones. Must not know what a folder contains."""
+recognises and removes the folders of killed processes. Must not know what a folder contains."""
 
 import contextlib
 import ctypes
@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 def lock_folder(path: Path) -> int | None:
-    """Return a descriptor that locks a folder of ours, None if it isn't ours, is in use, or is gone."""
+    """Lock a folder and return the descriptor of the lock; None if it isn't this user's, is locked, or is gone."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -34,16 +34,16 @@ def lock_folder(path: Path) -> int | None:
     return None
 
 
-_TRIES = 10  # more than one fails only where nothing can be locked, or no descriptor is left
-_SCRATCH = "arena-run-"  # how the names of scratch folders begin; no other folder may be called so
+_TRIES = 10  # the second fails only if locking is impossible, or no descriptor is left
+_SCRATCH = "arena-run-"  # prefix of the names of scratch folders, and of no other folder
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Give a folder for temporary files that is ours alone, and remove it afterwards.
+    """Yield a new private folder for temporary files, and remove it afterwards.
 
-    It is locked as long as it is in use; `remove_dead_scratch` removes those that aren't. Raises OSError, which for
-    full disk says so.
+    The folder is locked while it is in use; `remove_dead_scratch` removes unlocked ones. Raises OSError, with a message
+    of its own for a full disk.
     """
     for _ in range(_TRIES):
         path = Path(tempfile.gettempdir(), f"{_SCRATCH}{secrets.token_hex(8)}")
@@ -55,52 +55,52 @@ def scratch_folder() -> Iterator[Path]:
             raise
         lock = lock_folder(path)
         if lock is not None:
-            break  # else another arena took it for a dead one's before it was locked
+            break  # else another arena removes it, since it wasn't locked yet
     else:
         raise OSError(errno.ENOLCK, f"no folder in {path.parent} can be locked")
     try:
         yield path
     finally:
-        _remove(path)
+        _remove_scratch(path)
         os.close(lock)
 
 
 def remove_dead_scratch() -> int:
-    """Remove the scratch folders of arenas that were killed: our user's, and not locked. Return how many."""
+    """Remove the scratch folders of killed arenas: this user's unlocked ones. Return how many."""
     dead = 0
     with suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
             lock = lock_folder(path)
             if lock is not None:
                 dead += 1
-                _remove(path)
+                _remove_scratch(path)
                 os.close(lock)
     return dead
 
 
-def _remove(scratch: Path) -> None:
-    """Remove a run's scratch folder piece by piece: `remove_tree` works next to its root, and may be killed."""
-    with suppress(OSError):  # what can't be removed stays; the results matter more
+def _remove_scratch(scratch: Path) -> None:
+    """Remove a scratch folder entry by entry: `remove_tree` makes a folder next to its root, and may be killed."""
+    with suppress(OSError):  # remaining files are harmless; an error would lose results
         for path in scratch.iterdir():
             remove_tree(path)
-            if path.exists():  # on a full disk, which has no space for a folder next to it; a tree too deep stays
+            if path.exists():  # a full disk has no space for that folder; a tree that is too deep stays
                 with suppress(RecursionError):
                     shutil.rmtree(path, ignore_errors=True)
         scratch.rmdir()
 
 
-DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})  # the disk, or what the user may have of it
+DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})  # disk full, quota exceeded
 
 
 def no_space_message(folder: Path) -> str:
-    """Return what is said of a full folder for temporary files."""
+    """Return the message of a full folder for temporary files."""
     return f"no space for temporary files in {folder}: free some, or set TMPDIR"
 
 
 def is_disk_full(problem: BaseException, scratch: Path) -> bool:
-    """Return whether an error, or one that it comes from, is a full disk's below `scratch`.
+    """Return whether an error, or one of its causes, reports a full disk below `scratch`.
 
-    The kernel has the same number for a table of its own that is full, such as that of control groups.
+    The path matters because the kernel has the same error number for its own tables, such as that of control groups.
     """
     cause: BaseException | None = problem
     while cause is not None:
@@ -112,7 +112,7 @@ def is_disk_full(problem: BaseException, scratch: Path) -> bool:
 
 
 def sync_tree(root: Path) -> None:
-    """Bring a folder with all that is in it to the disk: its file system at once, or all of them where libc can't."""
+    """Write a folder's file system to the disk, or all file systems if libc lacks syncfs. Raises OSError."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -126,17 +126,16 @@ def sync_tree(root: Path) -> None:
 
 
 def remove_tree(root: Path) -> None:
-    """Remove a folder whatever its depth and modes; what can't be removed stays for the owner of the scratch folder.
+    """Remove a folder of any depth and modes, or a file or link. Never raises; files that can't be removed stay.
 
-    A file or a link is removed, too. Every folder found is first moved up next to the others. So no path gets long,
-    nothing recurses and no descriptor is held per level, as happens in shutil.rmtree. Symbolic links are unlinked,
-    never followed.
+    Every folder found is first moved next to the others, so, unlike in shutil.rmtree, paths stay short, nothing
+    recurses and no descriptor is held per level. Symbolic links are unlinked, never followed.
     """
     with contextlib.suppress(OSError):
         if root.is_symlink() or not root.is_dir():
             root.unlink()
             return
-        grave = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
+        holding = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
         waiting = [root]
         moved = 0
         while waiting:
@@ -146,12 +145,12 @@ def remove_tree(root: Path) -> None:
                     if entry.is_dir(follow_symlinks=False):
                         os.chmod(entry.path, 0o700)  # moving a folder writes to it: its ".." changes
                         moved += 1
-                        waiting.append(Path(entry.path).rename(grave / str(moved)))
+                        waiting.append(Path(entry.path).rename(holding / str(moved)))
                     else:
                         os.unlink(entry.path)
             with contextlib.suppress(OSError):
                 folder.rmdir()
-        grave.rmdir()
+        holding.rmdir()
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

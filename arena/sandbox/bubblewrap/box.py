@@ -5,7 +5,7 @@ own processes. It has no network, and only the system calls that `seccomp` permi
 
 `start` prepares the root file system (rootfs.py) and the options (command.py), and spawns bwrap (bwrap_process.py).
 The first process of the namespaces is moved into its control group from outside before bwrap executes the program.
-Root never runs bwrap as root, whose sysctls would stay writable: each box has its own user id
+bwrap never runs as root, because root's sysctls would stay writable: each of root's boxes has its own user id
 (arena/sandbox/linux/user_ids.py). An ordinary user's boxes run as that user. Without control groups, RLIMIT_NPROC and
 RLIMIT_DATA are rough bounds. A killed bwrap and a machine out of memory are never the program's fault.
 
@@ -38,8 +38,8 @@ from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, PreexecCall, ProcessMonitor, cgroup, launch, processes, seccomp, user_ids
 from arena.sandbox.program_files import Programs
 
-INIT = 1  # bwrap's own process in the namespaces, which the limit of processes must allow for
-KEEPERS = 4  # what RLIMIT_NPROC also counts: bwrap twice, and its helpers while it starts
+INIT_PROCESSES = 1  # bwrap's process in the namespaces, which counts against the limit of processes
+BWRAP_PROCESSES = 4  # which RLIMIT_NPROC also counts: bwrap twice, and its helpers while it starts
 LOCKED_BYTES = 64 * 1024  # Linux's old default: locked memory can't be swapped out
 SIGNALLED = 128  # added by bwrap, as by a shell, to the number of the signal that ended the program
 
@@ -51,18 +51,18 @@ class BubblewrapSandbox(ChildSandbox):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether the kernel reports it."""
+        """Whether the kernel reports the waiting time of tasks."""
         return processes.has_schedstat()
 
     @property
     def note(self) -> str:
-        """One line: what it blocks, and how limits are held."""
+        """A one-line description of the sandbox, its isolation, and how limits are enforced."""
         limits = self._limits_text + ("; only for your own bots" if self._groups is None else "")
         return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
 
     @property
     def unenforced_limits(self) -> frozenset[str]:
-        """Cores, which only control groups share out."""
+        """The fields of Limits that it can't enforce: `cores` needs control groups."""
         return frozenset({"cores"} if self._groups is None else ())
 
     def start(self, program: Program, limits: Limits) -> "BubblewrapBox":
@@ -79,32 +79,32 @@ class BubblewrapSandbox(ChildSandbox):
             require_few_arguments(program)
             command = command_inside(program)
             trees = rootfs.exposed_paths(command, Path(program_files.BOX_FOLDER))
-            slot = user_ids.take_user_id() if os.geteuid() == 0 else None
-            if slot is not None:
-                undo.callback(slot.release)
-            stage = CopiedRootfs(self._scratch) if slot is None else MountedRootfs(slot.uid, trees, limits.memory_mb)
-            undo.callback(stage.remove)
-            options.write_box_files(stage.path, limits)
-            (stage.path / "bot").mkdir()
-            program_files.copy_files(program, stage.path / "bot", limits.memory_mb)
-            present = check_format(program, stage.path / "bot")
-            group = None if self._groups is None else self._groups.make(_with_init(limits))
+            lease = user_ids.take_user_id() if os.geteuid() == 0 else None
+            if lease is not None:
+                undo.callback(lease.release)
+            root = CopiedRootfs(self._scratch) if lease is None else MountedRootfs(lease.uid, trees, limits.memory_mb)
+            undo.callback(root.remove)
+            options.write_box_files(root.path, limits)
+            (root.path / "bot").mkdir()
+            program_files.copy_files(program, root.path / "bot", limits.memory_mb)
+            present = check_format(program, root.path / "bot")
+            group = None if self._groups is None else self._groups.make(_add_init_process(limits))
             if group is not None:
                 undo.callback(group.remove)
-            words = [*options.mount_options(stage, trees, limits), *options.environment(trees, limits)]
+            words = [*options.mount_options(root, trees, limits), *options.environment(trees, limits)]
             words += ["--chdir", program_files.cwd_inside(program)]
             argv = [command, *program_files.argv_inside(program)[1:]]
-            forks = limits.processes + KEEPERS if group is None else None  # a slot's user runs bwrap too
-            calls = stage.calls() + _limited(limits, group is None, None if slot is None else forks)
-            keeper = start_bwrap(words, argv, calls)
-            undo.callback(keeper.end_unstarted)
-            stage.settle()
-            keeper.confine(group, forks if slot is None else None)
-            if stage.hides:
-                keeper.await_ready()
-                stage.hide(keeper.init)
-            keeper.release()
-            keeper.await_exec(command, present)
+            forks = limits.processes + BWRAP_PROCESSES if group is None else None  # a lease's user runs bwrap too
+            calls = root.calls() + _rlimit_calls(limits, group is None, None if lease is None else forks)
+            bwrap = start_bwrap(words, argv, calls)
+            undo.callback(bwrap.end_unstarted)
+            root.settle()
+            bwrap.confine(group, forks if lease is None else None)
+            if root.hides:
+                bwrap.await_ready()
+                root.hide(bwrap.init)
+            bwrap.release()
+            bwrap.await_exec(command, present)
         except OSError as error:
             if error.errno == errno.E2BIG:
                 raise ProgramError(f"{program.argv[0]}: {PROGRAM_ERRNOS[errno.E2BIG]}") from error
@@ -112,83 +112,83 @@ class BubblewrapSandbox(ChildSandbox):
         except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
             raise ProgramError(f"{program.argv[0]!r}: {error}") from error
         undo.pop_all()
-        return BubblewrapBox(keeper, stage, slot, group, limits)
+        return BubblewrapBox(bwrap, root, lease, group, limits)
 
 
 class BubblewrapBox(ChildBox):
-    """One program in its namespaces; see `Box`. `pid` is the program's on this machine."""
+    """One program in its namespaces; see `Box`. `pid` is the program's process id on this machine."""
 
     def __init__(
         self,
-        keeper: BwrapProcess,
-        stage: CopiedRootfs | MountedRootfs,
-        slot: user_ids.UserIdLease | None,
+        bwrap: BwrapProcess,
+        root: CopiedRootfs | MountedRootfs,
+        lease: user_ids.UserIdLease | None,
         group: Cgroup | None,
         limits: Limits,
     ) -> None:
-        watch = ProcessMonitor(lambda: [keeper.init]) if group is None else None
-        super().__init__(keeper.popen, limits, group, watch)
-        self.pid = keeper.program
-        self._keeper = keeper
-        self._stage = stage
-        self._slot = slot
+        watch = ProcessMonitor(lambda: [bwrap.init]) if group is None else None
+        super().__init__(bwrap.popen, limits, group, watch)
+        self.pid = bwrap.program
+        self._bwrap = bwrap
+        self._root = root
+        self._lease = lease
         self._exit: Exit | None = None
-        program = keeper.program
-        self._pipes = None if program is None else PipeHolderCheck(self.stdin, self.stdout, program, self._programs)
+        program = bwrap.program
+        self._pipes = None if program is None else PipeHolderCheck(self.stdin, self.stdout, program, self._program_pids)
 
     def exit(self) -> Exit | None:
-        """Return how the program ended, or None; see `Box.exit`.
+        """Return how the program ended, or None while it runs; see `Box.exit`.
 
-        Ends a program that used up its CPU time. Raises SandboxError when bwrap was killed or the
-        machine ran out of memory.
+        Kills a program that used up its CPU time. Raises SandboxError if bwrap was killed or the machine ran out of
+        memory.
         """
         if self._exit is None and self._closed:
-            return Exit(None, None)  # the kernel didn't end it in time
+            return Exit(None, None)  # the kernel didn't end the box in time
         if self._exit is None:
             try:
                 found = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:  # reaped by `close`, or by another os.wait(): how it ended is lost
+            except ChildProcessError:  # reaped by `close`, or by another os.wait()
                 return Exit(None, None)
             if found is None:
                 self._end_excess()
                 if self._pipes is not None and self.stdin >= 0:
                     self._pipes.look()
                 return None
-            self._exit = self._judge(self._keeper.exit_code(), found.si_code == os.CLD_EXITED)
+            self._exit = self._make_exit(self._bwrap.exit_code(), found.si_code == os.CLD_EXITED)
         return self._exit
 
     def close(self) -> Exit:
-        """Kill, reap, close, remove; see `Box.close`."""
+        """Kill and reap all processes, close the pipes, remove group and root file system; see `Box.close`."""
         if not self._closed:
             deadline = time.monotonic() + CLOSE_MS / 1000
             with contextlib.suppress(SandboxError):  # `exit` reports it to its callers; here the box ends anyway
                 self.exit()
             self._closed = True
             self._kill_all()
-            if self._keeper.wait_dead(self._slot, deadline) and self._exit is None:
+            if self._bwrap.wait_dead(self._lease, deadline) and self._exit is None:
                 self._exit = Exit(None, signal.SIGKILL, self._excess)
             self._close_pipes()
-            self._keeper.close()
+            self._bwrap.close()
             if self._group is not None:
                 self._group.remove(max(0.0, deadline - time.monotonic()))
-            self._stage.remove()
+            self._root.remove()
         return self._exit or Exit(None, None)
 
-    def _programs(self) -> list[int]:
-        """Return the live processes of the program: all but the box's first."""
-        return [pid for pid in ProcessMonitor(lambda: [self._keeper.init]).pids() if pid != self._keeper.init]
+    def _program_pids(self) -> list[int]:
+        """Return the pids of the program and its descendants: all processes of the box but the first."""
+        return [pid for pid in ProcessMonitor(lambda: [self._bwrap.init]).pids() if pid != self._bwrap.init]
 
     def _kill_all(self) -> None:
         if self._group is not None:
             with contextlib.suppress(OSError):
                 self._group.kill()
-        self._keeper.kill()
+        self._bwrap.kill()
 
-    def _judge(self, code: int | None, keeper_exited: bool) -> Exit:
-        """Return how it ended, by the exit code that bwrap reported, if any, and which limit did it."""
+    def _make_exit(self, code: int | None, bwrap_exited: bool) -> Exit:
+        """Return how the program ended; `code` is the exit code that bwrap reported, if any. Raises SandboxError."""
         counted = self._counted(succeeded=code == 0 or self._excess is not None)
-        if code is None:  # process 1 was killed, and with it all others
-            if self._excess is None and "memory_mb" not in dict(counted) and not keeper_exited:
+        if code is None:  # process 1 was killed, and so all others
+            if self._excess is None and "memory_mb" not in dict(counted) and not bwrap_exited:
                 raise SandboxError("bwrap was killed by another process on this machine")
             code = SIGNALLED + signal.SIGKILL
         signalled = SIGNALLED < code < SIGNALLED + signal.NSIG
@@ -196,14 +196,14 @@ class BubblewrapBox(ChildBox):
         return with_cause(ended, counted, self._excess, self._used_up(margin_s=1.0))
 
 
-def _limited(limits: Limits, rough: bool, forks: int | None) -> list[PreexecCall]:
-    """Return the calls that limit bwrap itself: from outside, root without CAP_SYS_RESOURCE can't."""
+def _rlimit_calls(limits: Limits, rough: bool, forks: int | None) -> list[PreexecCall]:
+    """Return the calls that set bwrap's own limits: root without CAP_SYS_RESOURCE can't set another process's."""
     wanted = {**launch.rlimits(limits, rough, forks), "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)}
     return launch.set_rlimits(wanted)
 
 
-def _with_init(limits: Limits) -> Limits:
-    return replace(limits, processes=limits.processes + INIT)
+def _add_init_process(limits: Limits) -> Limits:
+    return replace(limits, processes=limits.processes + INIT_PROCESSES)
 
 
 CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  # of Docker, podman, systemd-nspawn
@@ -211,7 +211,7 @@ CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  
 
 @functools.cache
 def unavailable_reason() -> HostProblem | None:
-    """Return None because a test box ran, else why not, and the command that fixes it."""
+    """Return why bubblewrap doesn't work on this host, with the command that fixes it, or None: a test box ran."""
     if sys.platform != "linux":
         return HostProblem("bubblewrap is Linux's", Remedy.A_LINUX)
     machine = os.uname().machine
@@ -219,7 +219,7 @@ def unavailable_reason() -> HostProblem | None:
         return HostProblem(f"no system call filter for {machine}, only for {' and '.join(seccomp.ARCHES)}")
     try:
         run_self_test(BubblewrapSandbox)
-    except HostProblemError as problem:  # it is missing
+    except HostProblemError as problem:  # bwrap is missing
         return problem.problem
     except (SandboxError, ProgramError, OSError) as problem:
         return add_remedy(str(problem))
@@ -227,7 +227,7 @@ def unavailable_reason() -> HostProblem | None:
 
 
 def add_remedy(problem: str, root: Path = Path("/")) -> HostProblem:
-    """Add the most likely fix of a box that doesn't start, from what the kernel says of itself below `root`."""
+    """Return the problem of a box that doesn't start, with the likely fix by the kernel settings below `root`."""
     if "nknown option" in problem:  # --disable-userns and --size came with 0.8
         return HostProblem(f"bubblewrap is too old, 0.8 is needed ({problem})", Remedy.UPGRADE_BWRAP)
     if _sysctl(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
@@ -249,7 +249,7 @@ def _sysctl(root: Path, name: str) -> str | None:
 
 
 def _programs() -> Programs:
-    """Search what a box's PATH shows first (toolchain.py), then the user's PATH: a box shows a program named by it."""
+    """Return a search path of a box's PATH (rootfs.py), then the user's PATH, whose programs a box shows if named."""
     shown = (f"{sys.prefix}/bin", f"{sys.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
     return Programs(path=os.pathsep.join([*shown, os.environ.get("PATH", os.defpath)]))
 

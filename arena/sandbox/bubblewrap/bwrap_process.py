@@ -1,16 +1,16 @@
 """Control the bwrap process of one box, from making its namespaces to reporting its exit. Linux only.
 
-    keep         bwrap starts and reports the first process of its namespaces on the status pipe
-    confine      that process, the ancestor of all others, is put under its limits; bwrap waits meanwhile
-    await_ready  all mounts are made: bwrap reads the filter of system calls, which has no end yet
-    release      the filter ends, and bwrap continues
-    await_exec   the program runs, or bwrap writes the reason for its failure to standard error
-    wait_dead    after the box was killed: its first process, which ends last, then bwrap
+    start_bwrap  start bwrap, which makes the namespaces and reports their first process on the status pipe
+    confine      put the first process, the ancestor of all others, under its limits; bwrap waits meanwhile
+    await_ready  wait until bwrap has made all mounts and reads the filter of system calls, which has no end yet
+    release      end the filter, so that bwrap continues
+    await_exec   wait until the program runs, or bwrap writes the reason for its failure to standard error
+    wait_dead    after the box was killed, wait for its first process, which ends last, then for bwrap
 
-The status pipe is closed to the program. The filter comes through a socket, which can be ended although another
-thread's fork has a copy of it. bwrap's own processes keep the pipes open, so /proc shows which ends the program still
-has. An end that no process of the program has is replaced, under its number, by a broken one: a read then gives end
-of file, a write fails. Must not know what a box shows, nor what the bytes mean."""
+The program can't use the status pipe. The filter comes through a socket: shutting it down works although another
+thread's fork may have a copy of it. bwrap's own processes keep the pipes open, so `PipeHolderCheck` reads /proc to see
+which ends the program still has. An end that no process of the program has is replaced, under its number, by a broken
+one: a read then returns end of file, a write fails. Must not know what a box shows, nor what the bytes mean."""
 
 import contextlib
 import errno
@@ -35,28 +35,28 @@ from arena.sandbox.linux import Cgroup, PreexecCall, list_children, seccomp, use
 
 BWRAP_MISSING = HostProblem("bubblewrap is missing", Remedy.INSTALL_BWRAP)
 START_S = 10.0  # bwrap needs 10 ms, under a load of 4 per core 100; beyond this the machine is broken
-LOOK_S = 0.0002  # between two looks whether exec has happened; it takes about 0.5 ms
+POLL_S = 0.0002  # between two checks whether exec has happened; it takes about 0.5 ms
 STARTED_S = 1.0  # after this a program counts as started, even if it looks like bwrap
 READ_BYTES = 65536  # what a pipe holds
 
 
 def get_bwrap_path() -> str:
     """Return the path of bwrap. Raises SandboxError."""
-    found = _found(os.environ.get("PATH"))
+    found = _find_bwrap(os.environ.get("PATH"))
     if found is None:
         raise HostProblemError(BWRAP_MISSING)
     return found
 
 
 @functools.cache
-def _found(path: str | None) -> str | None:
+def _find_bwrap(path: str | None) -> str | None:
     return shutil.which("bwrap", path=path)
 
 
 class BwrapProcess:
-    """A running bwrap. `init` is the first process of its namespaces, 0 until bwrap reports it; `handle` is its pidfd.
+    """A running bwrap. `init` is the pid of the first process of its namespaces, or 0; `handle` is its pidfd.
 
-    `program` is the program's process, None for one that ended before it was seen.
+    `program` is the program's pid, None if the program ended before its pid was found.
     """
 
     def __init__(self, popen: subprocess.Popen[bytes], status: int, filter_end: socket.socket) -> None:
@@ -71,9 +71,9 @@ class BwrapProcess:
     # -- starting
 
     def confine(self, group: Cgroup | None, fork_limit: int | None) -> None:
-        """Put the first process of the namespaces into its group, or under a limit of processes.
+        """Move the first process of the namespaces into its group, or limit the number of its processes.
 
-        Since Linux 5.14 each user namespace counts its processes on its own. Raises SandboxError, OSError.
+        Since Linux 5.14 each user namespace counts its own processes. Raises SandboxError, OSError.
         """
         deadline = time.monotonic() + START_S
         while self.init == 0:
@@ -90,12 +90,12 @@ class BwrapProcess:
             raise self._failure(None, ended=True) from error
 
     def await_ready(self) -> None:
-        """Wait until bwrap has read all of the filter. Raises SandboxError."""
+        """Wait until bwrap has read the whole filter. Raises SandboxError."""
         poll = select.poll()
         poll.register(self._filter, select.POLLOUT)
         poll.register(self.handle, select.POLLIN)
         found = poll.poll(START_S * 1000)
-        if found != [(self._filter.fileno(), select.POLLOUT)]:  # it ended, or time is up
+        if found != [(self._filter.fileno(), select.POLLOUT)]:  # bwrap ended, or the time is up
             raise self._failure(None, ended=bool(found))
 
     def release(self) -> None:
@@ -104,9 +104,9 @@ class BwrapProcess:
         self._filter.close()
 
     def await_exec(self, command: str, present: bool, within_s: float = START_S) -> None:
-        """Wait until the program runs. Raises ProgramError if it can't be executed, SandboxError.
+        """Wait until the program runs. Raises ProgramError if it can't be executed; SandboxError.
 
-        `present` says that its file exists, so ENOENT means its interpreter.
+        `present`: its file exists, so ENOENT means that the interpreter is missing.
         """
         begin = time.monotonic()
         while (waited := time.monotonic() - begin) < within_s:
@@ -116,7 +116,7 @@ class BwrapProcess:
                 return
             if waited >= STARTED_S and (family or not list_children(self.popen.pid)):  # or the kernel lists no children
                 return
-            if wait_readable(self.handle, LOOK_S):  # process 1 ended: the program ran, or couldn't
+            if wait_readable(self.handle, POLL_S):  # process 1 ended: the program ran, or failed to start
                 if self.exit_code(time.monotonic() + START_S) is not None:
                     return
                 problem = self._failure(command, ended=True)
@@ -128,8 +128,8 @@ class BwrapProcess:
     def _failure(self, command: str | None, ended: bool) -> ProgramError | SandboxError:
         """Return why bwrap gave up before any code of the program ran.
 
-        `command` is what a released bwrap was to execute. `ended`: it says no more, so it ends, as soon as it gets a
-        core: its output shows whose fault this is.
+        `command` is the command of a released bwrap, else None. `ended`: bwrap is about to end, so this waits for its
+        output, which shows the cause.
         """
         popen = self.popen
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -152,13 +152,13 @@ class BwrapProcess:
     # -- the status pipe
 
     def exit_code(self, deadline: float = 0.0) -> int | None:
-        """Return the program's exit code as bwrap has reported it, None if its reports end, or time is up, without."""
+        """Wait for bwrap's report of the program's exit code; None if none comes before end of file or the deadline."""
         while self._read_status(deadline):
             pass
         return next((int(report["exit-code"]) for report in self._reports() if "exit-code" in report), None)
 
     def _read_status(self, deadline: float) -> bool:
-        """Read once from the status pipe; False at its end, and when time is up."""
+        """Read once from the status pipe; return False at end of file, or once the deadline has passed."""
         if not wait_readable(self._status, deadline - time.monotonic()):
             return False
         data = os.read(self._status, READ_BYTES)
@@ -173,40 +173,40 @@ class BwrapProcess:
     # -- the end
 
     def kill(self) -> None:
-        """Kill the first process of the namespaces, and so all of the box."""
+        """Kill the first process of the namespaces, and so all processes of the box."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.handle, signal.SIGKILL)
 
-    def wait_dead(self, slot: user_ids.UserIdLease | None, deadline: float) -> bool:
-        """Wait for a killed box: its first process, then bwrap. Return whether both are gone; the rest is reaped later.
+    def wait_dead(self, lease: user_ids.UserIdLease | None, deadline: float) -> bool:
+        """Wait for the first process of a killed box, then for bwrap. Return whether both are dead, else reap later.
 
-        Its user id comes free when its first process is gone: until then the box's processes count against that user.
+        Releases the user id once the first process is dead: until then the box's processes count against that id.
         """
         gone = wait_readable(self.handle, deadline - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(max(0.01, deadline - time.monotonic()))
-        dying = functools.partial(self._dying, self.init, slot)
+        dying = functools.partial(self._dying, self.init, lease)
         if dying():
             reap_later(dying)
         return gone and self.popen.returncode is not None
 
-    def _dying(self, init: int, slot: user_ids.UserIdLease | None = None) -> bool:
-        """Reap bwrap and the first process, and give back the user id; return whether one of them isn't dead yet.
+    def _dying(self, init: int, lease: user_ids.UserIdLease | None = None) -> bool:
+        """Reap bwrap and the first process, and release the user id; return whether one of them isn't dead yet.
 
-        The first process is our child if bwrap ended before it.
+        This process adopts the first process if bwrap ended before it.
         """
         if self.popen.poll() is None:
             return True
         try:
             gone = os.waitpid(init, os.WNOHANG)[0] != 0
         except ChildProcessError:
-            gone = not os.path.exists(f"/proc/{init}")  # else bwrap is about to leave it to us
-        if gone and slot is not None:
-            slot.release()
+            gone = not os.path.exists(f"/proc/{init}")  # else it is about to become our child
+        if gone and lease is not None:
+            lease.release()
         return not gone
 
     def end_unstarted(self) -> None:
-        """End a box whose program didn't start, at any step; what isn't dead soon is reaped later."""
+        """End a box whose program didn't start, at any step; processes that aren't dead soon are reaped later."""
         running = self.popen.poll() is None
         family = {self.init, *(list_children(self.popen.pid) if running else ())} - {0}
         if self.handle >= 0:
@@ -215,10 +215,10 @@ class BwrapProcess:
         deadline = time.monotonic() + CLOSE_MS / 1000
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(CLOSE_MS / 1000)
-        for orphan in family & set(list_children("self")):  # bwrap didn't bind them to its life yet
+        for orphan in family & set(list_children("self")):  # bwrap didn't yet make them die with it
             os.kill(orphan, signal.SIGKILL)
         while (family := {pid for pid in family if self._dying(pid)}) and time.monotonic() < deadline:
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
         for pid in family:
             reap_later(functools.partial(self._dying, pid))
         for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
@@ -227,7 +227,7 @@ class BwrapProcess:
         self.close()
 
     def close(self) -> None:
-        """Close the descriptors that are this object's own; the program's pipes are the box's. Idempotent."""
+        """Close this object's descriptors; the program's pipes belong to the box. Idempotent."""
         self._filter.close()
         for descriptor in (self._status, self.handle):
             if descriptor >= 0:
@@ -236,7 +236,7 @@ class BwrapProcess:
 
 
 def start_bwrap(options: list[str], argv: list[str], calls: list[PreexecCall]) -> BwrapProcess:
-    """Start bwrap after these calls; it waits before it executes `argv`.
+    """Start bwrap, after `calls` in its process; it executes `argv` once `BwrapProcess.release` was called.
 
     Raises OSError, SandboxError; ValueError for a NUL byte.
     """
@@ -246,12 +246,12 @@ def start_bwrap(options: list[str], argv: list[str], calls: list[PreexecCall]) -
         ours.enter_context(filter_end)
         theirs.enter_context(rules)
         filter_end.sendall(seccomp.bpf(os.uname().machine))
-        filter_end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 0)  # the least: so it is full until it is read
+        filter_end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 0)  # the minimum: it is full until bwrap reads
         words = [*options, "--seccomp", str(rules.fileno()), "--json-status-fd", str(status_end)]
         text = "\0".join(words) + "\0"
         if text.count("\0") > len(words) or any("\0" in word for word in argv):
             raise ValueError("embedded null byte")
-        args = _file_of(os.fsencode(text), theirs)
+        args = _make_memory_file(os.fsencode(text), theirs)
         passed = (args, rules.fileno(), status_end)
         popen = spawn([get_bwrap_path(), "--args", str(args), "--", *argv], "/", {}, calls, passed)
         ours.pop_all()
@@ -259,15 +259,15 @@ def start_bwrap(options: list[str], argv: list[str], calls: list[PreexecCall]) -
 
 
 def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
-    """Return a new pipe's ends, each to be closed by its stack."""
+    """Return a new pipe's reading and writing end, each to be closed by its stack."""
     ends = os.pipe2(os.O_CLOEXEC)
     reader.callback(os.close, ends[0])
     writer.callback(os.close, ends[1])
     return ends
 
 
-def _file_of(data: bytes, closing: contextlib.ExitStack) -> int:
-    """Return a file in memory that holds the data, to be read from its beginning."""
+def _make_memory_file(data: bytes, closing: contextlib.ExitStack) -> int:
+    """Return a descriptor of a file in memory that contains the data, positioned at its beginning."""
     descriptor = os.memfd_create("arena")
     closing.callback(os.close, descriptor)
     os.write(descriptor, data)
@@ -276,19 +276,19 @@ def _file_of(data: bytes, closing: contextlib.ExitStack) -> int:
 
 
 def _is_bwrap(pid: int) -> bool:
-    """Return whether a process is still bwrap, or gone."""
+    """Return whether a process still runs bwrap's code, or has ended."""
     try:
         return Path(f"/proc/{pid}/comm").read_bytes() == b"bwrap\n"
     except OSError:
         return True
 
 
-REST = 10  # lengths of a look, which many processes make long, before the next
-MAX_DESCRIPTORS = 1024  # descriptors to look at; hiding a pipe behind more gains a program only a time-out
+PAUSE_FACTOR = 10  # pause after a check, as a multiple of its duration, which grows with the number of processes
+MAX_DESCRIPTORS = 1024  # to check; a program that has more of them only delays its own end of file
 
 
 class PipeHolderCheck:
-    """Look after the referee's ends of a program's standard input and output; `family` gives its live processes."""
+    """Find out which of a program's standard pipes it has closed; `family` returns the pids of its live processes."""
 
     def __init__(self, stdin: int, stdout: int, program: int, family: Callable[[], Iterable[int]]) -> None:
         self._ends = {0: stdin, 1: stdout}
@@ -298,42 +298,43 @@ class PipeHolderCheck:
         self._next = 0.0
 
     def look(self) -> None:
-        """Break the ends that the program has given up, once all that it wrote is read."""
+        """Break the referee's ends of pipes that the program has closed, standard output once it is read."""
         now = time.monotonic()
         if now < self._next:
             return
         for number, end in list(self._ends.items()):
-            if _link(self._program, str(number)) != self._names[number] and not self._held(self._names[number]):
+            name = self._names[number]
+            if _read_fd_link(self._program, str(number)) != name and not self._is_held(name):
                 if number == 1 and wait_readable(end):
                     continue
-                _break(end, reading=number == 1)
+                _replace_with_broken_end(end, reading=number == 1)
                 del self._ends[number]
-        self._next = now + REST * (time.monotonic() - now)
+        self._next = now + PAUSE_FACTOR * (time.monotonic() - now)
 
-    def _held(self, name: str) -> bool:
-        """Return whether some process has the pipe open; True where it can't be known."""
+    def _is_held(self, name: str) -> bool:
+        """Return whether some process has the pipe open; True if that can't be determined."""
         left = MAX_DESCRIPTORS
         for pid in self._family():
             try:
                 numbers = os.listdir(f"/proc/{pid}/fd")
-            except FileNotFoundError:  # it ended meanwhile
+            except FileNotFoundError:  # the process ended meanwhile
                 continue
-            except OSError:  # not ours to see
+            except OSError:  # no permission
                 return True
             left -= len(numbers)
-            if left < 0 or any(_link(pid, number) == name for number in numbers):
+            if left < 0 or any(_read_fd_link(pid, number) == name for number in numbers):
                 return True
         return False
 
 
-def _link(pid: int, number: str) -> str | None:
+def _read_fd_link(pid: int, number: str) -> str | None:
     with contextlib.suppress(OSError):
         return os.readlink(f"/proc/{pid}/fd/{number}")
     return None
 
 
-def _break(end: int, reading: bool) -> None:
-    """Put an end whose other end is closed in the place of this one."""
+def _replace_with_broken_end(end: int, reading: bool) -> None:
+    """Replace a pipe's end, under its number, by an end whose other end is closed."""
     theirs, ours = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     kept, closed = (theirs, ours) if reading else (ours, theirs)
     os.close(closed)

@@ -3,13 +3,13 @@
 The command is checked first: bwrap would report a wrong one as its own failure, or pass it to a shell. The options
 describe folders, devices, the environment and a masked /proc. Must not know how bwrap is started.
 
-A name of /proc is visible only if it is in VISIBLE, so names of newer kernels are masked. VISIBLE contains only what
-a bot can't change and what is the same in every box. Masked are names that change with time or with other processes,
-that differ between boxes, or that concern only the host. Links need no mask, and neither do names that only root
-reads, since no box's program is root. tests/sandbox/linux/left_open.py lists the files of the processes themselves.
+A name of /proc is visible only if it is in VISIBLE, so names of newer kernels are masked. VISIBLE contains only names
+that no bot can change and that are the same in every box. Masked are names that change with time or with other
+processes, that differ between boxes, or that concern only the host. Links need no mask, and neither do names that only
+root reads, since no box's program is root. tests/sandbox/linux/left_open.py lists the files of single processes.
 
-The table applies to an ordinary user's boxes. For root's boxes the kernel hides all names except processes where it
-can (rootfs.py); then only the names with a fixed text are masked."""
+The table applies to an ordinary user's boxes. For root's boxes the kernel, if it can, hides all names except processes
+(rootfs.py); then only the names with a fixed text are masked."""
 
 import contextlib
 import errno
@@ -26,13 +26,13 @@ from arena.sandbox.child_process import PROGRAM_ERRNOS
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux import launch
 
-MAX_ARGUMENTS = 8000  # bwrap takes 9,000, of which its options need some hundreds
+MAX_ARGUMENTS = 8000  # bwrap accepts 9,000, and its options need some hundreds
 
 
 def command_inside(program: Program) -> str:
-    """Return the command as it is called in the box.
+    """Return the command for the box: a path, or a name that the box's PATH has.
 
-    A name that the box's own PATH doesn't have, but ours has (nvm's node), is called by its path.
+    A name that is only on this process's PATH (nvm's node) becomes a path.
     """
     command = program_files.argv_inside(program)[0]
     if "/" in command or shutil.which(command, path=rootfs.search_path(list(rootfs.python_prefixes()))):
@@ -49,7 +49,7 @@ def require_few_arguments(program: Program) -> None:
 def check_format(program: Program, copy: Path) -> bool:
     """Return whether the command is an existing file of the program, reached without links.
 
-    Raises ProgramError for one that the kernel couldn't execute.
+    Raises ProgramError for a file that the kernel can't execute.
     """
     command = program_files.argv_inside(program)[0]
     if not command.startswith(program_files.BOX_FOLDER + "/"):
@@ -58,7 +58,7 @@ def check_format(program: Program, copy: Path) -> bool:
         path = copy
         for part in Path(command).relative_to(program_files.BOX_FOLDER).parts:
             path /= part
-            if part == ".." or path.is_symlink():  # it may lead to any file of this machine, even a pipe
+            if part == ".." or path.is_symlink():  # may lead to any file of this machine, even a pipe
                 return False
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):
@@ -67,7 +67,7 @@ def check_format(program: Program, copy: Path) -> bool:
     return False
 
 
-# (the reason, names)
+# (reason, names of /proc)
 VISIBLE: tuple[tuple[str, str], ...] = (
     ("fixed when the kernel was built", "version config.gz execdomains"),
     (
@@ -99,12 +99,12 @@ MASKED: tuple[tuple[str, str], ...] = (
 
 
 def visible_names() -> frozenset[str]:
-    """Return the names that stay open."""
+    """Return the names of /proc that stay visible."""
     return frozenset(name for _, names in VISIBLE for name in names.split())
 
 
 def masked_names(proc: Path = Path("/proc")) -> dict[str, bool]:
-    """Return the names that must be covered, and whether each is a folder; in order."""
+    """Return the names of /proc that must be masked -> whether each is a folder; sorted."""
     found = {}
     with os.scandir(proc) as entries:
         for entry in entries:
@@ -115,7 +115,7 @@ def masked_names(proc: Path = Path("/proc")) -> dict[str, bool]:
     return dict(sorted(found.items()))
 
 
-NOBODY = "65534"  # the user and group that a program sees itself as
+NOBODY = "65534"  # user and group of a program, as it sees them
 SHM_BYTES = 1024 * 1024  # POSIX semaphores and a ring buffer; multiprocessing needs a few pages
 
 # "random" is the same as "urandom" since Linux 5.6, and a link costs less than a mount.
@@ -123,17 +123,17 @@ DEVICE_LINKS = {"random": "urandom", "fd": "/proc/self/fd", "stdin": "fd/0", "st
 
 
 def write_box_files(folder: Path, limits: Limits) -> None:
-    """Write the small files that a box needs, and an empty file and folder to cover others with."""
+    """Write the small files that a box needs, and the empty file and folder that mask others, into `folder`."""
     os.mkdir(f"{folder}/empty")
-    for name, text in _files(limits.memory_mb).items():
+    for name, text in _box_files(limits.memory_mb).items():
         descriptor = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         os.write(descriptor, text)
         os.close(descriptor)
 
 
 @functools.cache
-def _files(memory_mb: int) -> dict[str, bytes]:
-    """Return the files by name. Those of /proc are plausible and never change: a runtime sizes itself by them."""
+def _box_files(memory_mb: int) -> dict[str, bytes]:
+    """Return name -> content. The files of /proc are plausible and never change: runtimes size themselves by them."""
     kb, cpus = memory_mb * 1024, os.cpu_count() or 1
     memory = {"MemTotal": kb, "MemFree": kb, "MemAvailable": kb, "Buffers": 0, "Cached": 0, "SwapTotal": 0}
     memory |= {"SwapFree": 0, "Shmem": 0, "Slab": 0, "SReclaimable": 0}
@@ -153,37 +153,37 @@ def _files(memory_mb: int) -> dict[str, bytes]:
 
 
 @functools.cache
-def _covers(hidden: bool) -> tuple[tuple[str, str], ...]:
-    """Return (name in /proc, name on the stage) of all that must be covered there.
+def _masks(hidden: bool) -> tuple[tuple[str, str], ...]:
+    """Return (name in /proc, name in the box's root) of each mask.
 
-    Where the stage hides the others, only the names that a fixed file stands for.
+    hidden: the kernel hides all other names, so only the names with a fixed file are masked.
     """
-    files = _files(0)
+    files = _box_files(0)
     names = ((name, folder) for name, folder in masked_names().items() if name in files or not hidden)
     return tuple((name, name if name in files else "empty" if folder else "none") for name, folder in names)
 
 
-def mount_options(stage: CopiedRootfs | MountedRootfs, trees: list[Path], limits: Limits) -> list[str]:
-    """Return bwrap's options but for the environment, the working folder and descriptors."""
+def mount_options(root: CopiedRootfs | MountedRootfs, trees: list[Path], limits: Limits) -> list[str]:
+    """Return bwrap's options except those of the environment, the working folder and descriptors."""
     words = ["--unshare-user", "--unshare-all", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL", "--hostname", "bot", "--uid", NOBODY, "--gid", NOBODY]
     words += ["--perms", "1777", "--size", str(limits.tmp_mb * 1024 * 1024), "--tmpfs", "/tmp"]
-    words += _top_level()
-    for tree, source in (("/usr", "/usr"), *((str(tree), stage.tree(tree)) for tree in trees)):
+    words += _top_level_options()
+    for tree, source in (("/usr", "/usr"), *((str(tree), root.tree(tree)) for tree in trees)):
         words += ["--ro-bind", source, tree]
         for folder, instead in rootfs.packages(Path(tree)):
-            there = f"{stage.seen}/empty" if instead is None else f"{source}/{instead.relative_to(tree)}"
+            there = f"{root.seen}/empty" if instead is None else f"{source}/{instead.relative_to(tree)}"
             words += ["--ro-bind", there, str(folder)]
     for path in rootfs.etc():
         words += ["--ro-bind", str(path), str(path)]
     for name in ("passwd", "group"):
-        words += ["--ro-bind", f"{stage.seen}/{name}", f"/etc/{name}"]
-    words += ["--ro-bind", f"{stage.seen}/bot", program_files.BOX_FOLDER, "--proc", "/proc"]
-    for name, cover in _covers(stage.hides):
-        words += ["--ro-bind", f"{stage.seen}/{cover}", f"/proc/{name}"]
-    # Process 1 has the program's user: through its mem file the program could forge its exit code, or outlive us.
-    words += ["--ro-bind", f"{stage.seen}/empty", "/proc/1"]
-    words += ["--size", "65536", "--tmpfs", "/dev"]  # by hand: bwrap's --dev has terminals, which bots share by number
+        words += ["--ro-bind", f"{root.seen}/{name}", f"/etc/{name}"]
+    words += ["--ro-bind", f"{root.seen}/bot", program_files.BOX_FOLDER, "--proc", "/proc"]
+    for name, cover in _masks(root.hides):
+        words += ["--ro-bind", f"{root.seen}/{cover}", f"/proc/{name}"]
+    # Process 1 has the program's user id: through its mem file the program could forge its exit code, or survive.
+    words += ["--ro-bind", f"{root.seen}/empty", "/proc/1"]
+    words += ["--size", "65536", "--tmpfs", "/dev"]  # made here: bwrap's --dev has terminals, whose numbers bots share
     for name in rootfs.DEVICES:
         words += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for name, target in DEVICE_LINKS.items():
@@ -193,8 +193,8 @@ def mount_options(stage: CopiedRootfs | MountedRootfs, trees: list[Path], limits
 
 
 @functools.cache
-def _top_level() -> tuple[str, ...]:
-    """Return the options that make /lib, /bin and their like the same links or folders as here."""
+def _top_level_options() -> tuple[str, ...]:
+    """Return the options that make /bin, /sbin and /lib* the same links or folders as on this machine."""
     words: list[str] = []
     for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
         if os.path.islink(name):
@@ -205,7 +205,7 @@ def _top_level() -> tuple[str, ...]:
 
 
 def environment(trees: list[Path], limits: Limits) -> list[str]:
-    """Return the options that set the environment."""
+    """Return bwrap's options that set the program's environment."""
     variables = launch.environment(rootfs.search_path(trees), "/tmp")
     if rootfs.has_java():
         # The filter refuses sysinfo(2), which sizes the heap, and flock(2), whose failure the JVM reports on stdout.

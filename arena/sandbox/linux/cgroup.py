@@ -8,7 +8,7 @@ each v1 hierarchy with a controller that the v2 tree lacks. `hierarchy` detects 
     hybrid, root  memory, pids and cpu are v1: directories below this process's own, and one in the bare v2 tree
     else          no groups; `cgroup_problem` gives the reason and the command that fixes it
 
-Groups support all limits, freeze and kill (Linux 5.14), or aren't used. Root uses the top of the v2 tree. v1's
+Groups are used only if they support all limits, freeze and kill (Linux 5.14). Root uses the top of the v2 tree. v1's
 freezer isn't used, because a process that it has frozen can't be killed. A group's name, "arena.OWNER.RANDOM",
 contains the process that made it (processes.py), so `cleanup_stale` finds the groups of dead ones. A group that the
 kernel empties slowly is removed later. Must not know what a program is nor how it is isolated."""
@@ -30,17 +30,17 @@ from arena.sandbox.host_problems import HostProblem, Remedy
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux.processes import is_alive, local_identity
 
-POLL_S = 0.0005  # between two looks; a killed group is empty after 0.7 ms on an idle machine
-HIT_BYTES = 1 << 20  # a charge that fails at the limit leaves less unused: at most some contiguous pages
+POLL_S = 0.0005  # between two checks; a killed group is empty after 0.7 ms on an idle machine
+HIT_BYTES = 1 << 20  # the limit was hit if less was left: an allocation that fails asks for at most some pages
 
-_stubborn: list[tuple[Path, ...]] = []  # groups of this process that couldn't be removed when their box closed
+_unremoved: list[tuple[Path, ...]] = []  # groups of this process that couldn't be removed when their box closed
 
 
 class Cgroup:
-    """Hold the group of one box. `joins` are open descriptors of its cgroup.procs files, until `seal` or `remove`."""
+    """The control group of a box. `joins` are open descriptors of its cgroup.procs files, until `seal` or `remove`."""
 
     def __init__(self, name: str, unified: Path, others: dict[str, Path]) -> None:
-        """Open the files of directories that exist; raises OSError."""
+        """Open the files of existing directories. Raises OSError."""
         self.name = name
         self.joins: tuple[int, ...] = ()
         self._unified = unified
@@ -63,18 +63,18 @@ class Cgroup:
             raise
 
     def add(self, pid: int) -> None:
-        """Move a process, with its threads, into the group; raises OSError, after `seal` too."""
+        """Move a process, with its threads, into the group. Raises OSError, after `seal` always."""
         for join in self.joins or (-1,):
             os.write(join, b"%d" % pid)
 
     def seal(self) -> None:
-        """Close `joins`: all that belong to the group are in it. Idempotent."""
+        """Close `joins`, so that no process can be added. Idempotent."""
         joins, self.joins = self.joins, ()
         for join in joins:
             os.close(join)
 
     def cpu_ns(self) -> int:
-        """Return the CPU time of all that are or were in the group, in ns, in steps of 1,000. Never falls.
+        """Return the CPU time of all present and past processes of the group, in ns, in steps of 1,000. Never falls.
 
         Raises SandboxError if another process removed the group; so do `freeze` and `thaw`.
         """
@@ -85,24 +85,24 @@ class Cgroup:
         return int(line[11 : line.index(b"\n")]) * 1000
 
     def peak_bytes(self) -> int | None:
-        """Return the most memory that the group has had at a time, None if the kernel doesn't count it."""
+        """Return the peak of memory of the group, in bytes; None if the kernel doesn't record it."""
         file = "memory.max_usage_in_bytes" if self._v1_memory else "memory.peak"  # the latter since Linux 5.19
         return _number(self._memory / file) or None
 
     def tasks(self) -> list[int]:
-        """Return the numbers of all tasks of the group."""
+        """Return the ids of all tasks of the group."""
         try:
             return [int(word) for word in (self._unified / "cgroup.threads").read_bytes().split()]
         except OSError:
             return []
 
     def freeze(self) -> None:
-        """Stop all processes of the group, soon. Idempotent."""
+        """Freeze all processes of the group; takes effect shortly after return. Idempotent."""
         if not self._frozen:
             self._set_frozen(True)
 
     def thaw(self) -> None:
-        """Thaw them. Idempotent."""
+        """Thaw all processes of the group. Idempotent."""
         if self._frozen:
             self._set_frozen(False)
 
@@ -115,28 +115,28 @@ class Cgroup:
         return self._events >= 0 and b"populated 1" in os.pread(self._events, 64, 0)
 
     def has(self, pid: int) -> bool:
-        """Return whether a process, alive or dead and unreaped, is or was last in the group."""
+        """Return whether a process, alive or unreaped, is in the group (or was when it died)."""
         try:
             return f"/{self.name}".encode() in Path(f"/proc/{pid}/cgroup").read_bytes()
         except OSError:
             return False
 
     def counted(self) -> Counted:
-        """Return how many processes the group's own limit of memory has cost, and how many forks were refused."""
+        """Return how many processes were killed at the group's memory limit, and how many forks were refused."""
         kills, hits = self._memory_events()
         refused = _counter(self._pids / "pids.events", b"max")
         found = (("memory_mb", kills if hits else 0), ("processes", refused))
         return tuple((field, count) for field, count in found if count)
 
     def host_oom(self) -> bool:
-        """Return whether the machine's (or a parent group's) lack of memory cost a process, and not its own limit."""
+        """Return whether a process was killed because the machine, or a parent group, ran out of memory."""
         kills, hits = self._memory_events()
         return kills > 0 and hits == 0
 
     def remove(self, timeout_s: float = CLOSE_MS / 1000) -> None:
-        """Kill all, wait for it to be empty, remove the directories, close the files; never raises. Idempotent.
+        """Kill all processes, wait for their end, remove the directories, close the files. Never raises. Idempotent.
 
-        `retry_removals`, and at last a sweep, removes what isn't gone in time.
+        `retry_removals`, or else `Hierarchy.sweep`, removes directories that the kernel empties after the time-out.
         """
         if not self._descriptors:
             return
@@ -144,18 +144,18 @@ class Cgroup:
             self.kill()
         self._close()
         if not remove(self._folders, time.monotonic() + timeout_s):
-            _stubborn.append(self._folders)
+            _unremoved.append(self._folders)
 
     def _memory_events(self) -> tuple[int, int]:
-        """Return how many processes a lack of memory cost, and how often the group's own limit was hit."""
+        """Return (processes killed for lack of memory, hits of the group's own limit; v1: 0 or 1)."""
         folder = self._memory
         if self._v1_memory:
             kills = _counter(folder / "memory.oom_control", b"oom_kill")
             # memory.failcnt stays 0 on Linux 6.18, so the peak shows whether the limit was hit. memsw's peak also
             # counts swapped memory, and has the same limit.
             limit = _number(folder / "memory.limit_in_bytes")
-            most = max(_number(folder / f"{kind}.max_usage_in_bytes") for kind in ("memory", "memory.memsw"))
-            return kills, int(most > limit - HIT_BYTES)
+            peak = max(_number(folder / f"{kind}.max_usage_in_bytes") for kind in ("memory", "memory.memsw"))
+            return kills, int(peak > limit - HIT_BYTES)
         events = folder / "memory.events"
         return _counter(events, b"oom_kill"), _counter(events, b"oom")
 
@@ -181,16 +181,18 @@ class Cgroup:
 
 
 def retry_removals() -> None:
-    """Remove what could not be removed in time when its box closed."""
-    _stubborn[:] = [folders for folders in _stubborn if not remove(folders, 0.0)]
+    """Remove groups that couldn't be removed in time when their boxes closed."""
+    _unremoved[:] = [folders for folders in _unremoved if not remove(folders, 0.0)]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
 def write(path: Path, text: str) -> None:
-    """Write to a file of the kernel's. Raises OSError, also for a file that doesn't exist."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # never creates: the kernel lacks a missing file
+    """Write to a file of the kernel. Raises OSError, also if the file doesn't exist."""
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CLOEXEC
+    )  # without O_CREAT: a missing file means that the kernel lacks it
     try:
         os.write(descriptor, text.encode())
     finally:
@@ -198,7 +200,7 @@ def write(path: Path, text: str) -> None:
 
 
 def _counter(path: Path, key: bytes) -> int:
-    """Return the number after a word in a file of "word number" lines; 0 if there isn't one."""
+    """Return the number after `key` in a file of "word number" lines; 0 without one."""
     with contextlib.suppress(OSError):
         for line in path.read_bytes().splitlines():
             word, _, number = line.partition(b" ")
@@ -218,16 +220,16 @@ def _number(path: Path) -> int:
 
 
 def kill_members(folder: Path) -> None:
-    """Kill all that live in a directory of the v2 tree and in those below it; never raises.
+    """Kill all processes in a directory of the v2 tree and in its subdirectories. Never raises.
 
-    A directory of a v1 tree has the same processes as the v2 directory of its name.
+    A directory of a v1 tree has the same processes as the v2 directory with its name.
     """
     with contextlib.suppress(OSError):
         write(folder / "cgroup.kill", "1")
 
 
 def remove(folders: tuple[Path, ...], deadline: float) -> bool:
-    """Remove directories, with those below them, as soon as they are empty; return whether all are gone in time."""
+    """Kill the processes of directories, and remove these trees; return whether all are removed by the deadline."""
     left = list(folders)
     while True:
         left = [folder for folder in left if not _remove_one(folder)]
@@ -241,7 +243,7 @@ def remove(folders: tuple[Path, ...], deadline: float) -> bool:
 
 
 def _remove_one(folder: Path) -> bool:
-    """Remove a directory, with those that a program of the same user made in it; return whether it is gone."""
+    """Remove a directory and its subdirectories (a program may have made some); return whether it is removed."""
     with contextlib.suppress(OSError):
         os.rmdir(folder)
         return True
@@ -252,19 +254,19 @@ def _remove_one(folder: Path) -> bool:
 
 
 LEAF = "arena.self"  # for this process and its neighbours while their group has children with controllers
-NAME = re.compile(r"arena\.(\d+\.\d+\.\d+)\.[0-9a-f]+")  # the middle is its owner
+NAME = re.compile(r"arena\.(\d+\.\d+\.\d+)\.[0-9a-f]+")  # group 1 is the owner's identity
 PERIOD_US = 100_000  # the kernel's default for cpu quotas; a shorter one throttles more often for the same share
-SWEEP_S = 2.0  # for all groups together: a group that the kernel keeps must not keep a run from starting
+SWEEP_S = 2.0  # for all groups together: a group that the kernel doesn't empty must not block the start of a run
 MOVE_PASSES = 10  # a moved process may have forked just before; ten such generations are an attack
 CONTROLLERS = ("memory", "pids", "cpu")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where this process is: its own directory in each mounted tree.
+    """This process's directory in each mounted tree.
 
-    `v2` and `v2_top` are None where no v2 tree is mounted; `v1` maps those of CONTROLLERS that are v1 to the process's
-    own directory, `tops` is the mount point of every tree.
+    `v2` is its directory in the v2 tree and `v2_top` that tree's mount point, None if no v2 tree is mounted. `v1` maps
+    those of CONTROLLERS that are v1 to its directory; `tops` are the mount points of all trees.
     """
 
     v2: Path | None
@@ -275,9 +277,9 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Make groups below `unified`, the v2 directory, and below those of `others`, which maps v1 controllers.
+    """The directories below which groups are made: `unified` in the v2 tree, and `others` by v1 controller.
 
-    `controllers` says which of CONTROLLERS its groups have; `tops` are all mounted trees.
+    `controllers` are those of CONTROLLERS that its groups have; `tops` are the mount points of all trees.
     """
 
     unified: Path
@@ -286,12 +288,12 @@ class Hierarchy:
     tops: tuple[Path, ...]
 
     def describe(self) -> str:
-        """Describe in one line what it is and what it can do."""
+        """Return a description of the trees and the controllers, in one line."""
         kind = "cgroups v1 and a v2 tree" if self.others else "cgroups v2"
         return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'CPU time alone'}"
 
     def missing_reason(self) -> HostProblem | None:
-        """Return None where its groups hold all limits, else what is lacking, and the command that fixes it."""
+        """Return the problem of missing controllers, with the command that fixes it; None if it has all."""
         missing = [name for name in CONTROLLERS if name not in self.controllers]
         if not missing:
             return None
@@ -301,7 +303,7 @@ class Hierarchy:
         return HostProblem(text, Remedy.DELEGATE_ALL)
 
     def make(self, limits: Limits) -> Cgroup:
-        """Make an empty group under these limits. Raises SandboxError; then nothing is left."""
+        """Make an empty group with these limits. Raises SandboxError; then nothing is left behind."""
         retry_removals()
         name = _new_name()
         unified = self.unified / name
@@ -312,7 +314,7 @@ class Hierarchy:
                 with contextlib.suppress(FileExistsError):  # two v1 controllers may be mounted together
                     folder.mkdir()
             for controller in self.controllers:
-                _limit(controller, others.get(controller), unified, limits)
+                _write_limits(controller, others.get(controller), unified, limits)
             return Cgroup(name, unified, others)
         except OSError as error:
             for folder in folders:
@@ -321,11 +323,11 @@ class Hierarchy:
             raise SandboxError(f"can't make a cgroup: {error.strerror or error}") from error
 
     def sweep(self) -> int:
-        """End and remove the groups of dead processes of this pid namespace; return how many."""
+        """Kill and remove the groups of dead processes of this pid namespace; return how many."""
         dead: dict[str, list[Path]] = {}
         for top in self.tops:
             for folder in _groups(top):
-                if _maker_is_dead(folder.name):
+                if _is_owner_dead(folder.name):
                     dead.setdefault(folder.name, []).append(folder)
         for folders in dead.values():
             for folder in folders:
@@ -336,33 +338,33 @@ class Hierarchy:
 
 @functools.cache
 def hierarchy() -> Hierarchy | None:
-    """Return what this process can make groups in that hold all limits, None where it can't. Never raises.
+    """Return where this process can make groups with all limits, None if it can't. Never raises.
 
-    Found once, by making a group. On a v2 host this moves the process, so call it before starting others.
+    The first call makes a group to find out. On a v2 host it also moves this process, so call it before others start.
     """
-    return _found()[0]
+    return _detect_once()[0]
 
 
 def cgroup_problem() -> HostProblem | None:
-    """Return None where groups can be made, else what is lacking, and the command that fixes it."""
-    return _found()[1]
+    """Return why no groups can be made, with the command that fixes it; None if `hierarchy` is available."""
+    return _detect_once()[1]
 
 
 def cleanup_stale() -> int:
-    """End and remove the groups of dead referees; return how many. Call it at the start of a run."""
+    """Kill and remove the groups of dead referees; return how many. Call it at the start of a run."""
     groups = hierarchy()
     return 0 if groups is None else groups.sweep()
 
 
 @functools.cache
-def _found() -> tuple[Hierarchy | None, HostProblem | None]:
+def _detect_once() -> tuple[Hierarchy | None, HostProblem | None]:
     return detect()
 
 
 def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | None]:
-    """Find a hierarchy and try it by making a group; return it, or None and why not. Never raises.
+    """Find a hierarchy and test it by making a group; return (hierarchy, None) or (None, problem). Never raises.
 
-    `proc` holds self/mountinfo and self/cgroup.
+    `proc` contains self/mountinfo and self/cgroup.
     """
     if sys.platform != "linux":
         return None, HostProblem("control groups are Linux's")
@@ -373,13 +375,13 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | 
         found = prepare(layout)
         found.make(Limits()).remove()
     except (OSError, SandboxError) as error:
-        return None, _explain(error)
+        return None, _detection_problem(error)
     lacking = found.missing_reason()
     return (found, None) if lacking is None else (None, lacking)
 
 
 def read_layout(proc: Path = Path("/proc")) -> Layout:
-    """Read where the trees are mounted, and where in them this process is. Raises OSError."""
+    """Read where the trees are mounted, and this process's directory in each. Raises OSError."""
     own = {}  # controller, or "" for v2 -> path from the tree's root
     for line in (proc / "self" / "cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
@@ -390,7 +392,7 @@ def read_layout(proc: Path = Path("/proc")) -> Layout:
     for line in (proc / "self" / "mountinfo").read_text().splitlines():
         fields, _, rest = line.partition(" - ")
         kind, _, options = rest.split(" ", 2)
-        root, top = (_plain(word) for word in fields.split(" ")[3:5])
+        root, top = (_unescape(word) for word in fields.split(" ")[3:5])
         if kind == "cgroup2" and "" in own and v2_top is None:
             v2_top = Path(top)
             v2 = _below(v2_top, root, own[""])
@@ -403,7 +405,7 @@ def read_layout(proc: Path = Path("/proc")) -> Layout:
 
 
 def prepare(layout: Layout) -> Hierarchy:
-    """Choose the directories that groups are made in, and switch the v2 controllers on there. Raises OSError."""
+    """Choose the directories below which groups are made, and enable the v2 controllers there. Raises OSError."""
     assert layout.v2 is not None
     assert layout.v2_top is not None
     base = layout.v2.parent if layout.v2.name == LEAF else layout.v2
@@ -419,7 +421,7 @@ def prepare(layout: Layout) -> Hierarchy:
 
 
 def _enable(base: Path) -> None:
-    """Switch the available controllers on for the children of `base`, whose processes move to a leaf."""
+    """Enable the available controllers for the children of `base`; the processes of `base` move to a leaf."""
     wanted = set((base / "cgroup.controllers").read_text().split()) & set(CONTROLLERS)
     missing = sorted(wanted - set((base / "cgroup.subtree_control").read_text().split()))
     if not missing:
@@ -443,7 +445,7 @@ def _move_to_leaf(base: Path) -> None:
                 write(leaf / "cgroup.procs", pid)
 
 
-def _explain(error: Exception) -> HostProblem:
+def _detection_problem(error: Exception) -> HostProblem:
     cause = error.__cause__ if isinstance(error, SandboxError) else error
     number = cause.errno if isinstance(cause, OSError) else None
     if number == errno.EROFS:
@@ -459,9 +461,9 @@ def _explain(error: Exception) -> HostProblem:
 
 
 def settings(controller: str, v1: bool, limits: Limits, cores: int) -> list[tuple[str, str, bool]]:
-    """Return what to write to a group's files, in this order: name, value, whether the file may be missing.
+    """Return (name, value, whether the file may be missing) of the files of a group to write, in this order.
 
-    `cores` is how many the machine has. Source: the kernel's cgroup-v2.rst and cgroup-v1/memory.rst.
+    `cores` is the machine's number of cores. Source: the kernel's cgroup-v2.rst and cgroup-v1/memory.rst.
     """
     if controller == "pids":
         return [("pids.max", str(limits.processes), False)]
@@ -482,7 +484,7 @@ def settings(controller: str, v1: bool, limits: Limits, cores: int) -> list[tupl
     return [("cpu.max", f"{quota} {PERIOD_US}", False)]
 
 
-def _limit(controller: str, v1_folder: Path | None, unified: Path, limits: Limits) -> None:
+def _write_limits(controller: str, v1_folder: Path | None, unified: Path, limits: Limits) -> None:
     folder = unified if v1_folder is None else v1_folder
     for name, value, optional in settings(controller, v1_folder is not None, limits, os.cpu_count() or 1):
         try:
@@ -495,16 +497,16 @@ def _limit(controller: str, v1_folder: Path | None, unified: Path, limits: Limit
 # --- paths ------------------------------------------------------------------------------------------------------------
 
 
-def _plain(word: str) -> str:
+def _unescape(word: str) -> str:
     r"""Undo the octal escapes of mountinfo: \040 is a space."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)
 
 
 def _below(top: Path, root: str, own: str) -> Path:
-    """Return a tree's path below a mount that shows the tree from `root` on."""
+    """Return the path, below the mount point `top` of a tree's part from `root` on, of the tree's path `own`."""
     if root != "/":
         inside = own == root or own.startswith(root + "/")
-        own = own[len(root) :] if inside else "/"  # in a container whose own group is what is mounted
+        own = own[len(root) :] if inside else "/"  # in a container that mounts only its own group
     return top / own.strip("/") if own.strip("/") else top
 
 
@@ -512,18 +514,18 @@ def _below(top: Path, root: str, own: str) -> Path:
 
 
 def _new_name() -> str:
-    """Return a name for a group that this process makes."""
+    """Return a new name for a group of this process."""
     return f"arena.{local_identity()}.{secrets.token_hex(6)}"
 
 
-def _maker_is_dead(name: str) -> bool:
-    """Return whether a group's maker is dead; False for foreign names."""
+def _is_owner_dead(name: str) -> bool:
+    """Return whether the process that made a group is dead; False for a name that isn't ours."""
     found = NAME.fullmatch(name)
     return found is not None and not is_alive(found[1])
 
 
 def _groups(top: Path) -> Iterator[Path]:
-    """Yield the directories of boxes, anywhere in a tree."""
+    """Yield the directories of boxes in a tree."""
     for folder, names, _ in os.walk(top):
         ours = [name for name in names if NAME.fullmatch(name)]
         yield from (Path(folder, name) for name in ours)

@@ -1,7 +1,7 @@
 """Launch a program as every sandbox does: with an environment, resource limits, and death with its parent.
 
-Must not know how a program is kept apart. What the child itself must do before exec is a list of calls
-(arena/sandbox/child_process.py). All but `die_with_parent` and `become_subreaper` works on macOS too.
+Steps that the child must take before exec are a list of calls (arena/sandbox/child_process.py). All functions except
+`die_with_parent` and `become_subreaper` work on macOS too. Must not know how a program is isolated.
 """
 
 import ctypes
@@ -16,15 +16,15 @@ from typing import NamedTuple
 from arena.sandbox.limits import Limits
 from arena.sandbox.linux.cgroup import Cgroup
 
-# What all boxes share; PATH and the private folder differ.
+# Variables that are the same in all boxes; PATH and the private folder differ.
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
-    "PYTHONUNBUFFERED": "1",  # a forgotten flush is a beginner's commonest time-out; costs a second write per print
+    "PYTHONUNBUFFERED": "1",  # a missing flush is beginners' most common time-out; costs a second write per print
     "PYTHONDONTWRITEBYTECODE": "1",  # the bot's folder isn't ours to write to
 }
 
-ROUGHLY = 4  # times the limit of memory: a JVM and threads reserve more than they use, and RLIMIT_DATA counts that
+DATA_FACTOR = 4  # times the memory limit: JVMs and threads reserve more than they use, and RLIMIT_DATA counts that
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
@@ -43,14 +43,14 @@ class PreexecCall(NamedTuple):
 
 
 def environment(path: str, home: str) -> dict[str, str]:
-    """Return a program's environment: what all share, and its private folder."""
+    """Return a program's environment: PATH, the variables of all boxes, and its private folder."""
     return {"PATH": path, **ENVIRONMENT, "HOME": home, "TMPDIR": home}
 
 
 def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> dict[str, tuple[int, int]]:
-    """Return soft and hard resource limits by the names of getrlimit(2) in lower case, which are Docker's too.
+    """Return name -> (soft, hard) of resource limits, by the names of getrlimit(2) in lower case, as Docker has them.
 
-    They hold for each process. Two stand in for a control group: a `rough` one of memory, and `forks`, which bounds the
+    They apply to each process. Two replace a control group: `rough` adds a loose memory limit, and `forks` limits the
     threads of the user.
     """
     size = limits.file_size_mb * 1024 * 1024
@@ -60,13 +60,13 @@ def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> di
         "fsize": (size, size),
         "cpu": (limits.cpu_s, limits.cpu_s + 1),  # SIGXCPU, a second later SIGKILL
     }
-    data = ROUGHLY * limits.memory_mb * 1024 * 1024
+    data = DATA_FACTOR * limits.memory_mb * 1024 * 1024
     wanted |= {"data": (data, data)} if rough else {}
     return wanted if forks is None else {**wanted, "nproc": (forks, forks)}
 
 
 def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> list[PreexecCall]:
-    """Return the calls that set resource limits, none above this process's own."""
+    """Return the calls that set resource limits, which are cut to this process's hard limits."""
     return [
         PreexecCall(f"limit of {name}", "setrlimit", _within(getattr(resource, f"RLIMIT_{name.upper()}"), pair))
         for name, pair in wanted.items()
@@ -75,27 +75,27 @@ def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> list[PreexecCall]:
 
 def _within(which: int, pair: tuple[int, int]) -> tuple[int, bytes]:
     """Return the arguments of setrlimit(2)."""
-    hard = resource.getrlimit(which)[1]  # only root may go above it
+    hard = resource.getrlimit(which)[1]  # only root may exceed it
     soft, hard = pair if hard == resource.RLIM_INFINITY else (min(pair[0], hard), min(pair[1], hard))
     return which, struct.pack("LL", soft, hard)
 
 
 def die_with_parent() -> list[PreexecCall]:
-    """Return the calls by which a child is killed by the kernel when the thread that started it ends. Linux only."""
+    """Return the calls that make the kernel kill a child when the thread that started it ends. Linux only."""
     return [
         PreexecCall("death with its parent", "prctl", (PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)),
-        PreexecCall("parent", "getppid", (), os.getpid()),  # another one: it died before prctl, so no signal will come
+        PreexecCall("parent", "getppid", (), os.getpid()),  # else the parent died before prctl, so no signal will come
     ]
 
 
 def join(group: Cgroup | None) -> list[PreexecCall]:
-    """Return the calls that enter a control group."""
+    """Return the calls that move the child into a control group."""
     return [] if group is None else [PreexecCall("control group", "write", (each, b"0", 1)) for each in group.joins]
 
 
 @functools.cache
 def become_subreaper(pid: int) -> None:
-    """Adopt this process's orphans; `pid` is its own, since a forked worker doesn't inherit the setting."""
+    """Make this process adopt its orphaned descendants. `pid` is its own: a forked worker must call it again."""
     if _prctl()(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 

@@ -1,16 +1,16 @@
 """Read /proc: usage of a process tree, scheduling of single tasks, and the identity of a process. Linux only.
 
-Usage without control groups: a look walks /proc/PID/task/*/children from the program and the known orphans of its
-tree. CPU time is the sum of the living processes' CPU clocks and the last values of those that ended. A process that
-lives only between two looks is missed. Must not know how a program was started.
+Usage without control groups: `ProcessMonitor` reads /proc/PID/task/*/children from the program and the known orphans
+of its tree. CPU time is the sum of the living processes' CPU clocks and the last readings of ended processes. A process
+that lives only between two readings is missed. Must not know how a program was started.
 
 Tasks: schedstat gives the time on a core, and the time in which a task was ready and got no core, in ns. A wait is
 added when it ends. Sleeping, stopped and frozen tasks don't wait; time that a hypervisor takes counts as neither.
-`status` shows whether a task slept meanwhile.
+/proc/PID/status shows whether a task slept between two readings.
 
 Identity: the owner's name in groups and containers is a process's number, start time and pid namespace. A container
 can outlive a boot and serve several machines, so its label also names machine and boot. Scratch folders and user ids
-are locked instead: the kernel releases a lock when its holder dies. Must not know what the owner made."""
+are locked instead: the kernel releases a lock when its holder dies."""
 
 import contextlib
 import os
@@ -23,21 +23,21 @@ from pathlib import Path
 
 from arena.sandbox.box import CpuUsage
 
-_THIS = "/proc/thread-self/schedstat"
+_OWN_SCHEDSTAT = "/proc/thread-self/schedstat"
 _READY = b"\nState:\tR"
 _SLEEPS = b"\nvoluntary_ctxt_switches:\t"
 
 
 def has_schedstat() -> bool:
-    """Return whether this kernel counts it: if not, it shows 0, also for this thread, which has run."""
+    """Return whether this kernel keeps schedstat. If not, it shows 0 even for this thread, which has run."""
     try:
-        return int(_read_stat(_THIS).split()[0]) > 0
+        return int(_read_stat(_OWN_SCHEDSTAT).split()[0]) > 0
     except (OSError, ValueError, IndexError):
         return False
 
 
 def read_cpu_usage(tasks: Iterable[int]) -> dict[int, CpuUsage]:
-    """Return what each task spent; those that have ended are left out."""
+    """Return task id -> usage, without ended tasks."""
     found = {}
     for task in tasks:
         with contextlib.suppress(OSError, ValueError):
@@ -49,7 +49,7 @@ def read_cpu_usage(tasks: Iterable[int]) -> dict[int, CpuUsage]:
 
 
 def list_threads(pid: int) -> list[int]:
-    """Return the tasks of a process; none if it has ended."""
+    """Return the task ids of a process; empty if it has ended."""
     try:
         return [int(task) for task in os.listdir(f"/proc/{pid}/task")]
     except OSError:
@@ -65,12 +65,12 @@ def _read_stat(path: str) -> bytes:
 
 
 class ProcessMonitor:
-    """Look at `roots()` and their descendants."""
+    """Measure the processes of `roots()`, which returns pids, and their descendants."""
 
     def __init__(self, roots: Callable[[], Iterable[int]]) -> None:
         self._roots = roots
-        self._seen: dict[int, int] = {}  # process -> its CPU time when last looked at
-        self._ended = 0
+        self._seen: dict[int, int] = {}  # pid -> its CPU time at the last reading, in ns
+        self._ended = 0  # CPU time of ended processes, in ns
 
     def cpu_ns(self) -> int:
         """Return the CPU time seen so far, in ns. Never falls."""
@@ -82,17 +82,17 @@ class ProcessMonitor:
                 if used < before:  # another process has the number now
                     self._ended += before
                 self._seen[pid] = used
-        for pid in self._seen.keys() - pids:  # ended, or missed while it changed its parent
+        for pid in self._seen.keys() - pids:  # it ended, or was missed while it changed its parent
             if not os.path.exists(f"/proc/{pid}"):
                 self._ended += self._seen.pop(pid)
         return self._ended + sum(self._seen.values())
 
     def tasks(self) -> list[int]:
-        """Return the numbers of all tasks of the program and its descendants."""
+        """Return the ids of all tasks of the roots and their descendants."""
         return [task for pid in self.pids() for task in list_threads(pid)]
 
     def pids(self) -> list[int]:
-        """Return the program and all its descendants that live or aren't reaped, in no order."""
+        """Return the pids of the roots and all descendants, alive or unreaped, in no order."""
         found = dict.fromkeys(self._roots())
         waiting = list(found)
         while waiting:
@@ -104,18 +104,18 @@ class ProcessMonitor:
 
 
 def list_children(pid: int | str) -> list[int]:
-    """Return the numbers of a process's children ("self" is this one), the dead among them until they are reaped.
+    """Return the pids of a process's children, dead ones until they are reaped. "self" is this process.
 
-    Empty where the kernel doesn't list them.
+    Empty if the kernel doesn't list children.
     """
     found: list[int] = []
-    with contextlib.suppress(OSError):  # no such kernel, or a thread or the process ended
+    with contextlib.suppress(OSError):  # the kernel lists none, or a thread or the process ended
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+            found += map(int, _read_file(f"/proc/{pid}/task/{thread}/children").split())
     return found
 
 
-def _read(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         pieces = []
@@ -134,48 +134,50 @@ _NAME = re.compile(r"(?:(?P<host>[^/]*)/(?P<boot>[^/]*)/)?(?P<pid>\d+)\.(?P<star
 
 
 def local_identity() -> str:
-    """Return the name of this process on this machine: PID.START.NAMESPACE."""
-    return _named(os.getpid())
+    """Return the identity of this process on this machine: PID.START.NAMESPACE."""
+    return _identity_of(os.getpid())
 
 
 def global_identity() -> str:
-    """Return the name of this process among those of all machines and boots: HOST/BOOT/PID.START.NAMESPACE."""
-    return f"{platform.node()}/{_boot()}/{local_identity()}"
+    """Return the identity of this process among all machines and boots: HOST/BOOT/PID.START.NAMESPACE."""
+    return f"{platform.node()}/{_boot_id()}/{local_identity()}"
 
 
 def is_alive(name: str) -> bool:
-    """Return whether the process of either name lives; True if it can't be judged from here.
+    """Return whether the process with a local or global identity lives; True if this process can't determine it.
 
-    That is so on another host, in another pid namespace, and for what is no owner's name.
+    This is the case for another host or pid namespace, and for text that is no identity.
     """
     found = _NAME.fullmatch(name)
     if found is None or found["host"] not in (None, platform.node()):
         return True
-    if found["boot"] not in (None, _boot()):
+    if found["boot"] not in (None, _boot_id()):
         return False
     return int(found["namespace"]) != _namespace() or _start_time(int(found["pid"])) == int(found["start"])
 
 
 @cache
-def _named(pid: int) -> str:
-    """Return the name of this process; `pid` is its own, since a fork inherits the cache."""
+def _identity_of(pid: int) -> str:
+    """Return the local identity of this process. `pid` is its own, since a fork inherits the cache."""
     return f"{pid}.{_start_time(pid)}.{_namespace()}"
 
 
 def _start_time(pid: int) -> int:
     """Return when a process started, in ticks after boot; 0 if it doesn't exist, or is a zombie."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # the name may hold anything
+        fields = (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        )  # the process's name may contain anything
     except OSError:
         return 0
     return 0 if fields[0] in "ZX" else int(fields[19])
 
 
 def _namespace() -> int:
-    """Return the number of this process's pid namespace."""
+    """Return the inode number of this process's pid namespace."""
     return os.stat("/proc/self/ns/pid").st_ino
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     """Return the kernel's random name of this boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

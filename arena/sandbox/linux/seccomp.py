@@ -1,32 +1,32 @@
 """Define the system calls that a program may not make: one table, as a BPF program and as a Docker profile.
 
-Must not know who installs the filter. The policy is a deny-list: languages differ too much in what they need for an
-allow-list to be kept by a small project, and the namespaces, not this filter, hold files, processes and network. It
-takes away what the namespaces leave open:
+Must not know which code installs the filter. The policy is a deny-list: languages need too many different calls for a
+small project to maintain an allow-list, and the namespaces, not this filter, isolate files, processes and network. The
+filter closes paths that the namespaces leave open:
 
     the kernel's surface    io_uring, bpf, userfaultfd, perf, keys, mounts, new namespaces, foreign ABIs: where exploits
-                            begin, and of no use to a program that reads and writes lines
-    the network             every socket but AF_UNIX; also those that a network namespace doesn't hold (AF_VSOCK)
-    what others do          leases, watches and locks on the files that all share; the page cache's state; sysinfo(2),
-                            whose load and free memory are the whole machine's. They fail with ENOSYS, so a library
-                            takes the kernel for one without them
+                            begin, and useless to a program that reads and writes lines
+    the network             all sockets except AF_UNIX; also those outside network namespaces (AF_VSOCK)
+    activity of others      leases, watches and locks on shared files; the state of the page cache; sysinfo(2), which
+                            shows the machine's load and free memory. They fail with ENOSYS, as on a kernel without
+                            them
 
 Arguments are always compared in their low 32 bits, under a mask: the kernel truncates int arguments, so a program that
 sets a high bit would pass a comparison of 64 bits.
 
-`bpf` writes the filter without libseccomp, which isn't everywhere; so the tests evaluate the filter that runs. Order:
-architecture, x32, then one block per call that ends in a verdict, so that no jump is longer than its block. Since Linux
-5.11 the kernel remembers which calls are always allowed, so only calls whose arguments are judged take longer: by about
-0.2 us.
+`bpf` writes the filter without libseccomp, which isn't always installed; so the tests evaluate the filter that runs.
+Order: architecture, x32, then one block per call that ends in a verdict, so that no jump is longer than its block.
+Since Linux 5.11 the kernel caches which calls are always allowed, so only calls with checked arguments take longer, by
+about 0.2 us.
 
-Locks harm those who take part in nothing. A reader may hold one on a file of the host and keep its owner waiting:
-scripts lock themselves (flock(1)), rpm locks its files below /usr. And no limit counts the memory of record locks
-(CVE-2022-0480): on Linux 6.18, 240,000 took 45 MB and 0.6 s of processor time.
+Locks can harm processes outside of boxes. A reader may lock a file of the host and block its owner: scripts lock
+themselves (flock(1)), rpm locks its files below /usr. And no limit counts the memory of record locks (CVE-2022-0480):
+on Linux 6.18, 240,000 took 45 MB and 0.6 s of processor time.
 
 Left open, because closing them breaks languages: the speed of reading a shared file (is it cached?), processor time,
-shared futexes, and, without root, per-user counters such as that of pipe pages. What only two bots that conspire can
-use is left open, too, where it carries less than what can't be closed. Why each call, option of a socket, and command
-of fcntl and ioctl that isn't in the table may be left to a bot is written in tests/sandbox/linux/left_open.py.
+shared futexes, and, without root, per-user counters such as that of pipe pages. Channels between two conspiring bots
+are left open, too, if they carry less than the channels that can't be closed. tests/sandbox/linux/left_open.py gives
+the reason for each call, socket option, and command of fcntl and ioctl that isn't in the table.
 """
 
 import errno
@@ -46,7 +46,7 @@ KILL, ALLOW, ERRNO = 0x80000000, 0x7FFF0000, 0x00050000  # SECCOMP_RET_*, <linux
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Hold where (argument & mask) == value, or != value if `equal` is false. `argument` counts from 0."""
+    """A test that (argument & mask) == value, or != value if `equal` is false. `argument` counts from 0."""
 
     argument: int
     mask: int
@@ -61,9 +61,9 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Refuse a system call with an error number if any of the tests holds, or always without tests.
+    """A system call that fails with `errno` if any of the tests is true, or always without tests.
 
-    The numbers are those of <asm/unistd_64.h> and <asm-generic/unistd.h>; None where an architecture hasn't the call.
+    `x86_64` and `aarch64` are its numbers in <asm/unistd_64.h> and <asm-generic/unistd.h>, None if one lacks the call.
     """
 
     name: str
@@ -97,7 +97,7 @@ _LOCKS = _is(1, 5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1035, 1036, 1039, 1040)
 # themselves, interfaces and bridges load modules. Of 'T', what types into the terminal of our parent (TIOCSTI,
 # TIOCLINUX), and TIOCSETD, which loads a module for it
 _CONTROLS = (Compare(1, 0xFF00, 0x5400, equal=False), *_is(1, 0x5412, 0x541C, 0x5423))
-# MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB: pages set aside for others, which memory limits don't count
+# MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB: pages reserved for others, which memory limits don't count
 _HUGE_MAP, _HUGE_FILE, _HUGE_SEGMENT = _any_bit(3, 0x40000), _any_bit(1, 0x4), _any_bit(2, 0x800)
 # SO_COOKIE, SO_NETNS_COOKIE, SO_PASSPIDFD, SO_PEERPIDFD, <asm-generic/socket.h>: the machine numbers these for all
 _NUMBERED = _is(2, 57, 71, 76, 77)
@@ -251,8 +251,8 @@ def _block(rule: Rule) -> Iterator[_Step]:
 def docker_profile() -> str:
     """Return the same policy as the JSON text of a Docker seccomp profile.
 
-    libseccomp kills what comes through an architecture that isn't listed, x32 included. It has no masked "not equal",
-    so that becomes one rule per bit. A name that the engine's libseccomp doesn't know yet is left out by runc.
+    libseccomp kills calls of an architecture that isn't listed, such as x32. It has no masked "not equal", so that
+    becomes one rule per bit. runc omits names that the engine's libseccomp doesn't know yet.
     """
     return json.dumps(
         {
@@ -275,7 +275,7 @@ def _entries(rule: Rule) -> Iterator[dict[str, object]]:
 
 
 def _equalities(test: Compare) -> Iterator[tuple[int, int]]:
-    """Yield pairs (mask, value) one of which holds exactly if the test does."""
+    """Yield pairs (mask, value): the test is true if and only if (argument & mask) == value for one of them."""
     if test.equal:
         yield test.mask, test.value
         return

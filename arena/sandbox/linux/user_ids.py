@@ -1,12 +1,12 @@
 """Assign a user id of its own to each of root's boxes on this machine. Linux only.
 
-So no box can signal or inspect another, or use up what the kernel counts per user. A slot is one byte of a lock file
-that only root can open, locked by an open file description (F_OFD_SETLK). The kernel releases it when its holder
-dies, and a slot creates and removes no file.
+So no box can signal or inspect another, or use up resources that the kernel counts per user. Each id is one byte of a
+lock file that only root can open, locked by an open file description (F_OFD_SETLK). The kernel releases the lock when
+its holder dies, and no file needs to be created or removed.
 
-An id is skipped while any process has it, since that process would count against the new box. The exception is the
-first process of a box without its bwrap, which is killed. A referee leaves one behind if it is killed in the few ms
-before bwrap binds that process's life to its own. Must not know what a box is."""
+An id is skipped while any process has it, since that process would count against the new box. If that process is the
+first of a box whose bwrap has ended, it is killed: a referee leaves it behind if the referee is killed in the few ms
+before bwrap makes that process die with it. Must not know what a box is."""
 
 import contextlib
 import errno
@@ -16,20 +16,20 @@ import signal
 import struct
 from pathlib import Path
 
-FIRST_UID = 61001  # above the ids of people (systemd: to 60513, and containers' to 60705)
-LAST_UID = 61183  # below systemd's for dynamic users, which begin at 61184
+FIRST_UID = 61001  # above the ids of people and containers (systemd: to 60513 and to 60705)
+LAST_UID = 61183  # below systemd's ids of dynamic users, which begin at 61184
 LOCK_FILE = Path("/run/coup-arena.uids")
 
 
 class UserIdLease:
-    """Hold a user id, which is also a group id, until `release`."""
+    """A user id, which is also a group id, that is reserved until `release`."""
 
     def __init__(self, uid: int, descriptor: int) -> None:
         self.uid = uid
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Give it back. Idempotent."""
+        """Release the user id. Idempotent."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -54,7 +54,7 @@ def take_user_id(lock_file: Path = LOCK_FILE) -> UserIdLease:
 
 
 def _in_use(uid: int) -> bool:
-    """Return whether any process has it, also a dead one that isn't reaped; a search of /proc takes half a ms."""
+    """Return whether any process, alive or unreaped, has the user id; faster than a search of /proc (0.5 ms)."""
     with contextlib.suppress(ProcessLookupError):
         os.getpriority(os.PRIO_USER, uid)
         return True
@@ -71,7 +71,7 @@ def _processes_of(uid: int) -> list[int]:
 
 
 def _end_leftover(pid: int) -> None:
-    """Kill a process if it is the first of a box whose bwrap is gone, and with it all of that box."""
+    """Kill a process, and so all of its box, if it is the first process of a box whose bwrap has ended."""
     with contextlib.suppress(OSError):
         handle = os.pidfd_open(pid)
         try:
