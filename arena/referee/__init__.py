@@ -18,7 +18,8 @@ from arena.referee.judge import (
     make_request_budget,
     new_player_budget,
 )
-from arena.referee.match import MatchObserver, MatchResult, MatchSpec, hello, play_match
+from arena.referee.match import hello, play_match
+from arena.referee.match_spec import MatchObserver, MatchResult, MatchSpec
 from arena.referee.record import MatchHeader, Record, RecordError, read_record, replay_game, verify_record, write_record
 from arena.referee.seat import (
     BoundedLog,

@@ -75,7 +75,7 @@ class World(NamedTuple):
 
 
 COMPILED = not str(sys.modules[KeyedRng.__module__].__file__).endswith(".py")
-INTERPRETED = pytest.mark.needs("interpreted", "a compiled Chance has no subclasses" if COMPILED else None)
+INTERPRETED = pytest.mark.needs("interpreted", "a compiled KeyedRng has no subclasses" if COMPILED else None)
 
 
 class Tops(KeyedRng):

@@ -260,7 +260,8 @@ def release(
 ) -> None:
     """Release grades to the users, and print them.
 
-    They are the grades of a --final or a --deadline. A release is stored with everything that it was computed from, and never changes.
+    They are the grades of a --final or a --deadline. A release is stored with everything that it was computed from,
+    and never changes.
     """
     with open_ladder_or_exit(folder) as ladder:
         result = release_grades(ladder, name, actor, reason, final, deadline)

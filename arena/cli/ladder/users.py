@@ -116,8 +116,8 @@ def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json
 def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bool) -> None:
     """Merge the user FROM into the user INTO.
 
-    INTO then owns everything of FROM. The login FROM leads to INTO; links, sessions, tokens and password of FROM are revoked. Results stay. Queued rated
-    matches in which bots of both would meet are cancelled.
+    INTO then owns everything of FROM. The login FROM leads to INTO; links, sessions, tokens and password of FROM
+    are revoked. Results stay. Queued rated matches in which bots of both would meet are cancelled.
     """
     with open_ladder_or_exit(folder) as ladder:
         changed = merge_users(ladder, old, new, actor, reason)
@@ -133,7 +133,8 @@ def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bo
 def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Withdraw a user from the course.
 
-    It does what a suspension does, and grades don't list the user. Results stay, also in the ratings of others. Importing a roster readmits no user.
+    It does what a suspension does, and grades don't list the user. Results stay, also in the ratings of others.
+    Importing a roster readmits no user.
     """
     with open_ladder_or_exit(folder) as ladder:
         changed = set_withdrawn(ladder, login, not undo, actor, reason)
@@ -328,7 +329,8 @@ def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, a
 def take_in(folder: Path, file: Path, move: bool, since: str | None, actor: str, as_json: bool) -> None:
     """Add users to the teams of a CSV.
 
-    Its header names login, email or student_id, and team or group. All join or none. Canvas' export of a group set is read unchanged.
+    Its header names login, email or student_id, and team or group. All join or none. Canvas' export of a group set
+    is read unchanged.
     """
     with open_ladder_or_exit(folder) as ladder:
         try:
