@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.cli.console import os_error_reason, print_note
-from arena.cli.table_setup import announce_records
+from arena.cli.table_setup import describe_records
 from arena.cli.terminal import GameTerminal
 from arena.play import (
     NUMBERS,
@@ -256,7 +256,7 @@ class InteractiveGame:
                 self._leave()
                 return False
             case _:
-                screen.forget()
+                screen.discard_line()
                 screen.say(f"{token}? Type {expected}; ? for help.")
         return True
 
@@ -319,7 +319,7 @@ class InteractiveGame:
             winners = [None if game.winner is None else game.seating[game.winner] for game in sitting.games]
             won = [f"{name} won {winners.count(bot)}" for bot, name in enumerate(sitting.spec.bots)]
             screen.say(", ".join(won))
-        screen.say(announce_records(folder, "all cards", sitting.games, sitting.person))
+        screen.say(describe_records(folder, "all cards", sitting.games, sitting.person))
 
 
 def _numbers(lines: Sequence[object]) -> str:

@@ -92,7 +92,7 @@ def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, An
             with _writing():
                 folder.keep(sitting.record, sitting.logs)
         folder.discard()
-        if not screen.gone:
+        if not screen.closed:
             host.print_summary(table.folder)
     if interrupted:
         sys.exit(130)

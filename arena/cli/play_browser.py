@@ -11,7 +11,7 @@ from typing import Any
 from arena import with_extra
 from arena.cli import rules as sheet
 from arena.cli.console import fail, os_error_reason, print_note, usage_error
-from arena.cli.table_setup import TableSetup, announce_records
+from arena.cli.table_setup import TableSetup, describe_records
 from arena.coup import action_table
 from arena.play import RecordFolder
 from arena.referee import GameRecord, Record
@@ -64,7 +64,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         serve_local_table(listening, at_table, replay, seats, begun)
     games: list[GameRecord] = [game for record in records.values() for game in record.games]
     print_note(
-        announce_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was played to its end"
+        describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was played to its end"
     )
 
 

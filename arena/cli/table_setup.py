@@ -32,7 +32,7 @@ from ladder.schedule import seat_orders
 from ladder.store import FolderError, new_run_folder_name
 
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
-_USUAL = 4  # seats
+_DEFAULT_SEATS = 4
 
 OUT_OPTION = option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
@@ -44,8 +44,11 @@ CLOCK_OPTION = option(
 )
 
 
-def announce_records(folder: Path, replay: str, games: Sequence[GameRecord], person: int | None = None) -> str:
-    """Print where records are, and, if a bot was at fault, where its standard error is."""
+def describe_records(folder: Path, replay: str, games: Sequence[GameRecord], person: int | None = None) -> str:
+    """Return a line that says where the records are and, if a bot was at fault, where the bots' standard error is.
+
+    `replay`: what `arena replay` shows. `person`: the number of the human player, whose faults don't count.
+    """
     text = f"kept in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
     faulty = any(fault.bot != person for game in games for fault in game.faults)
     return f"{text}; what bots wrote to standard error: {folder / 'logs'}/" if faulty else text
@@ -53,7 +56,7 @@ def announce_records(folder: Path, replay: str, games: Sequence[GameRecord], per
 
 @dataclass(frozen=True, slots=True)
 class TableSetup:
-    """A table: what plays, and how a bot of it is started. `seed_key` is what everything random comes from."""
+    """The bots and settings of a table. `start(bot)` starts a bot in a box; all randomness derives from `seed_key`."""
 
     bots: tuple[Bot, ...]
     terms: MatchSettings
@@ -63,7 +66,7 @@ class TableSetup:
     debuggee: Debuggee | None = None
 
     def timings(self, persons: int) -> tuple[Timing, ...]:
-        """Return the times of the bots, then of `persons` people without a clock; () if all are alike."""
+        """Return the timing of each bot, then of `persons` people, who have no clock; () if all bots share one."""
         times, own = self.terms.timing, self.debuggee
         if own is None and not persons:
             return ()
@@ -78,7 +81,7 @@ class TableSetup:
         open_names: bool = False,
         number: int = 0,
     ) -> MatchSpec:
-        """Return a match of `games` games of these players, the `number`th at this table."""
+        """Return the specification of match `number` (from 0) at this table: `games` games of the players `names`."""
         key = derive_key(self.seed_key, f"match|{number}")
         rows = seat_orders(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
         terms = replace(self.terms, open_names=open_names)
@@ -89,19 +92,19 @@ class TableSetup:
 def open_table_setup(
     given: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, live: bool = True
 ) -> Iterator[TableSetup]:
-    """Yield the requested table, with `persons` people in addition.
+    """Yield the table that the options `given` request, with `persons` people in addition to the bots.
 
-    debug: the name of the bot under a debugger; `live`: what it writes may go to the terminal meanwhile.
+    debug: the name of the bot to run under a debugger. live: its standard error may go to the terminal.
 
-    Without bots they are three samples, or as many as --seats wants; samples also fill the
-    seats of --seats that no named bot takes. Exits with 2 if something can't be played as asked.
+    Sample bots fill the seats left free by named bots and people: up to --seats, or, without it, a table of four
+    (fewer if the rules allow fewer). Exits with 2 if the table can't be played as requested.
     """
-    with exit_on_refusal(), _table(given, bots, persons, debug, live) as table:
+    with exit_on_refusal(), _open_table(given, bots, persons, debug, live) as table:
         yield table
 
 
 @contextmanager
-def _table(
+def _open_table(
     given: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
 ) -> Iterator[TableSetup]:
     asked = RunOptions.from_options(tuple(named), given)
@@ -116,10 +119,10 @@ def _table(
     if problem:
         usage_error(problem)
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    bots = _load(wanted, choice.name)
+    bots = _load_bots(wanted, choice.name)
     require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
-    config = _config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)
+    config = _placeholder_run_config(asked, bots, len(bots) + persons, terms_of(asked, ruleset), choice)
     remove_leftovers(choice)
     building = RunBuilds(folder)
     building.remove_dead()
@@ -146,22 +149,26 @@ def _table(
             building.discard()
 
 
-def _config(asked: RunOptions, bots: tuple[Bot, ...], seats: int, terms: MatchSettings, choice: Any) -> RunConfig:
-    """Return the bots, the terms and the sandbox as a run has them; nothing else of it counts."""
+def _placeholder_run_config(
+    asked: RunOptions, bots: tuple[Bot, ...], seats: int, terms: MatchSettings, choice: Any
+) -> RunConfig:
+    """Return a run's config of these bots, terms and sandbox; the other fields are placeholders that nothing reads."""
     return RunConfig(bots=bots, seats=seats, games=1, match_games=1, key=b"", terms=terms, sandbox=choice)
 
 
-def _load(named: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
+def _load_bots(named: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
     bots, remarks = load_bots(named, programs_of(sandbox))
     for remark in remarks:
         print_note(remark)
     return tuple(bots)
 
 
-def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, most: int) -> list[str]:
-    """Return the bots that play: those that are named, and samples in the seats that are left."""
-    enough = len(bots) + persons > 1 and bots
-    wanted = (seats if seats is not None else len(bots) + persons if enough else min(_USUAL, most)) - persons
+def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:
+    """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
+    can_play = len(bots) + persons > 1 and bots
+    wanted = (
+        seats if seats is not None else len(bots) + persons if can_play else min(_DEFAULT_SEATS, max_seats)
+    ) - persons
     if wanted < len(bots):
         usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer")
     samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, wanted - len(bots)))]

@@ -16,22 +16,22 @@ MAX_COLUMNS = 80  # columns; longer lines are hard to read
 
 
 class GameTerminal:
-    """What a person sees, and gives."""
+    """A player's terminal: prints text and reads words."""
 
     def __init__(self) -> None:
         self._words: deque[str] = deque()
         self._styled = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         self._plain = not _encodes("·")
-        self._typed = sys.stdin.isatty()  # a terminal shows what is typed, with the end of its line
-        self.gone = False  # nothing printed is seen
+        self._typed = sys.stdin.isatty()  # a terminal echoes typed words and the end of their line
+        self.closed = False  # standard output was closed: nothing more can be shown
 
     @property
     def columns(self) -> int:
-        """Return how wide lines may be."""
+        """Return the maximum width of printed lines, 20 to MAX_COLUMNS."""
         return max(20, min(terminal_columns(), MAX_COLUMNS))
 
     def say(self, text: str = "", bold: bool = False, dim: bool = False, indent: int = 0) -> None:
-        """Print lines, folded at blanks."""
+        """Print lines, wrapped at blanks, each indented by `indent` columns; control characters are escaped."""
         for line in text.split("\n"):
             line = " " * indent + escape_control(line)
             if self._plain:
@@ -40,30 +40,30 @@ class GameTerminal:
             self._print(click.style(line, bold=bold or None, dim=dim or None) if self._styled else line)
 
     def prompt(self, text: str) -> None:
-        """Print what a person is to answer."""
+        """Print a prompt, without a line break after it."""
         self._print(text, end="")
 
     def token(self) -> str:
-        """Return the next word of a line, "enter" for an empty one."""
+        """Return the next word of a line, "enter" for an empty line, "eof" at the end of the input."""
         while not self._words:
-            line = _typed_line()
+            line = _read_line()
             if not line:
                 return "eof"
             self._words += line.split() or ["enter"]
         return self._words.popleft()
 
     def line(self) -> str:
-        """Return the rest of a line, the next line where nothing is left of it; "" for an empty one."""
-        typed = " ".join(self._words) or _typed_line().strip()
+        """Return the unread words of the current line, else the next line, stripped; "" at the end of the input."""
+        typed = " ".join(self._words) or _read_line().strip()
         self._words.clear()
         return typed
 
-    def forget(self) -> None:
-        """Forget the rest of a line."""
+    def discard_line(self) -> None:
+        """Discard the unread words of the current line."""
         self._words.clear()
 
     def echo(self, text: str) -> None:
-        """Print what was chosen, after the prompt."""
+        """Print the chosen option after the prompt. Empty text only ends the line, where no terminal has echoed it."""
         if text or not self._typed:
             self._print(text)
 
@@ -72,12 +72,12 @@ class GameTerminal:
             sys.stdout.write(text + end)
             sys.stdout.flush()
         except OSError:  # the terminal was closed
-            if not self.gone:
-                self.gone = True
+            if not self.closed:
+                self.closed = True
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
 
 
-def _typed_line() -> str:
+def _read_line() -> str:
     """Return the next line of standard input, "" at its end."""
     try:
         return sys.stdin.readline()

@@ -22,7 +22,7 @@ from arena.cli.console import (
 from arena.cli.feed import DEBUG
 from arena.cli.narration import GameNarrator
 from arena.cli.replay import print_narration, select_seat
-from arena.cli.table_setup import CLOCK_OPTION, OUT_OPTION, TableSetup, announce_records, open_table_setup
+from arena.cli.table_setup import CLOCK_OPTION, OUT_OPTION, TableSetup, describe_records, open_table_setup
 from arena.play import RecordFolder
 from arena.referee import ArenaError, Record, RecordError, play_match
 
@@ -67,7 +67,7 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
     except RecordError as problem:
         fail(str(problem))
     finally:
-        print_note(announce_records(folder, "again", record.games))
+        print_note(describe_records(folder, "again", record.games))
 
 
 def _check_seat(seat: str | None, names: list[str]) -> None:

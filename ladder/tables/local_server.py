@@ -24,7 +24,7 @@ from ladder.tables.websocket import MAX_FRAME_BYTES, PING_S, WebChannel, serve_c
 
 HOST = "127.0.0.1"
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
-_USED = "This link was used already. Open the page in the browser that used it, or start the command again."
+_USED_LINK_TEXT = "This link was used already. Open the page in the browser that used it, or start the command again."
 
 
 def serve_local_table(
@@ -34,33 +34,33 @@ def serve_local_table(
     table: Callable[[str], LiveTable],
     begun: Callable[[str], object],
 ) -> None:
-    """Serve a page and its table until SIGINT, SIGTERM, or the person leaves a match that is over.
+    """Serve `page` and its table until SIGINT, SIGTERM, or the person has left a match that is over.
 
-    `table` makes the table, in the event loop, by the secret of the person's place; `begun` gets the address;
-    `replay` gives the page of the last match.
+    `table(secret)` creates the table, in the event loop; the secret is that of the person's slot. `begun(address)` is
+    called once the server listens. `replay()` returns the HTML page of the last match, None without one.
     """
     port = listening.getsockname()[1]
     token, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
-    cookie = f"table-{port}"  # a cookie is of all ports of a machine
+    cookie = f"table-{port}"  # browsers share cookies between all ports of a host
     unused = [token]
     tables: list[LiveTable] = []
 
-    async def front(request: Request) -> Response:
+    async def table_page(request: Request) -> Response:
         if request.query_params.get("token") in unused:
             unused.clear()
             answer = RedirectResponse("/", 303, _HEADERS)
             answer.set_cookie(cookie, secret, httponly=True, samesite="strict")
             return answer
         if request.cookies.get(cookie) != secret:
-            return HTMLResponse(f"<!doctype html><title>Coup</title><p>{escape(_USED)}", 403, _HEADERS)
+            return HTMLResponse(f"<!doctype html><title>Coup</title><p>{escape(_USED_LINK_TEXT)}", 403, _HEADERS)
         return HTMLResponse(page, headers=_HEADERS)
 
-    async def last(request: Request) -> Response:
+    async def replay_page(request: Request) -> Response:
         # While a match is played, its finished games would reveal which player has which letter.
         shown = replay() if request.cookies.get(cookie) == secret and tables[0].replay else None
         return HTMLResponse(shown or "There is no match to show.", 200 if shown else 404, _HEADERS)
 
-    async def lines(ws: WebSocket) -> None:
+    async def table_socket(ws: WebSocket) -> None:
         ours = ws.headers.get("origin") == f"http://{ws.headers.get('host')}"
         if not ours or ws.cookies.get(cookie) != secret:
             await ws.close(1008)
@@ -68,7 +68,7 @@ def serve_local_table(
         channel = WebChannel(ws)
         await channel.open()
         await serve_client(channel, tables[0], secret)
-        asyncio.get_running_loop().call_later(_LINGER_S, end_if_left)
+        asyncio.get_running_loop().call_later(_RECONNECT_S, end_if_left)
 
     def end_if_left() -> None:
         if tables[0].state in ("over", "void") and not tables[0].watched:
@@ -82,7 +82,7 @@ def serve_local_table(
         await asyncio.to_thread(tables[0].close)
 
     app = Starlette(
-        routes=[Route("/", front), Route("/replay", last), WebSocketRoute("/socket", lines)],
+        routes=[Route("/", table_page), Route("/replay", replay_page), WebSocketRoute("/socket", table_socket)],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
         lifespan=lifespan,
     )
@@ -99,4 +99,4 @@ def serve_local_table(
     server.run(sockets=[listening])
 
 
-_LINGER_S = 300.0  # a user that looks at the replay comes back
+_RECONNECT_S = 300.0  # for a user that looks at the replay to come back

@@ -2,12 +2,12 @@
 
     web server -- stream --> the event loop: tables <-- events -- referees' threads
                                   |  ^
-               claims, records    v  |    closed sessions, users that may no longer play
+               claims, records    v  |    closed sessions, suspended users
                              the database's thread
 
-A table is created when its first socket connects, and ended with its table session: by its creator, by staff or by
-this process. It includes the bots' boxes and the storing of its matches. While the database is unreachable, tables
-continue and writes wait."""
+A table is created when its first socket connects, and ends with its table session: the opener, staff or this process
+ends it. Each table starts its bots in boxes and stores its matches. While the database is unreachable, tables continue
+and writes wait."""
 
 import asyncio
 import io
@@ -89,7 +89,7 @@ class UnplayableTableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TableSandboxes:
-    """What plays at the places of bots, and where. Close it when nothing is played any more."""
+    """The programs of a table's bots by slot, and their sandbox. Close `ends` when the table has ended."""
 
     programs: Mapping[int, Program]
     sandbox: Sandbox
@@ -97,7 +97,7 @@ class TableSandboxes:
 
 
 class PreparedBots:
-    """The bots of all sessions of this process, ready to start. For one thread's use."""
+    """Claims table sessions and prepares their bots to start. Not thread-safe."""
 
     def __init__(self, ladder: Ladder, cache: BotCache, scratch: Path) -> None:
         self._ladder = ladder
@@ -106,7 +106,7 @@ class PreparedBots:
         self._bytecode = BytecodeCache()
 
     def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:
-        """Assign a table session to this process, with its bots ready; None if it is over, or another's.
+        """Assign a table session to this process and prepare its bots; None if it is over or another process has it.
 
         Raises UnplayableTableError, DatabaseError.
         """
@@ -133,18 +133,18 @@ class PreparedBots:
         session, why, bots = claimed
         if why is not None:
             raise UnplayableTableError(why)
-        return session, self._boxes(id, bots)
+        return session, self._make_sandboxes(id, bots)
 
-    def _boxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
+    def _make_sandboxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
         choice = self._ladder.play.sandbox
         ends = ExitStack()
         try:
             for bot in bots.values():
-                self._hold(bot, ends)
+                self._pin_in_cache(bot, ends)
             folder = Path(tempfile.mkdtemp(prefix=f"table-{id}-", dir=self._scratch))
             ends.callback(remove_tree, folder)
             sandbox = make_sandbox(choice, folder)
-            ends.callback(_close, sandbox)
+            ends.callback(_close_sandbox, sandbox)
             programs = {
                 number: self._bytecode.program(
                     bot.resolve_on(self._cache.place(bot), programs_of(choice.name)), choice, sandbox
@@ -157,7 +157,7 @@ class PreparedBots:
         finally:
             ends.close()
 
-    def _hold(self, bot: PortableBot, ends: ExitStack) -> None:
+    def _pin_in_cache(self, bot: PortableBot, ends: ExitStack) -> None:
         try:
             ends.enter_context(self._cache.held(bot))
         except MissingProgramError:
@@ -168,47 +168,50 @@ class PreparedBots:
             ends.enter_context(self._cache.held(bot))
 
 
-def _close(sandbox: Sandbox) -> None:
-    with suppress(OSError, SandboxError):  # what can't be closed is swept later
+def _close_sandbox(sandbox: Sandbox) -> None:
+    with suppress(OSError, SandboxError):  # a later sweep removes the rest
         sandbox.close()
 
 
 class HostedSession:
-    """A table session with its table, in the event loop; `write` changes the database, in order, and calls back."""
+    """A table session with its table, in the event loop.
+
+    `write(act, then)` runs `act` in the database thread, in the order of the calls, and then `then` in the event loop.
+    """
 
     def __init__(self, ladder: Ladder, session: TableSession, boxes: TableSandboxes, write: WriteCallback) -> None:
         self.id = session.id
         self.session = session
         self.boxes = boxes
-        self.left_at: float | None = None  # since when it has had no client
+        self.left_at: float | None = None  # the monotonic time since which it has had no client
         self.ending = False
         self._ladder = ladder
         self._write = write
         self._last: Record | None = None
-        said = ladder.last_settings.tables
+        configured = ladder.last_settings.tables
         self._people = any(place.kind == PERSON for place in session.slots)
-        pace_s = said.min_move_display_seconds if self._people else 0.0
+        pace_s = configured.min_move_display_seconds if self._people else 0.0
         terms = replace(ladder.play.terms, rules=get_rules(ladder, session.rules))
         clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
         self._offer = TableSettings(terms, session.games, Timing(limit_ms=clock, bank_ms=0))
-        self.over = False  # a match was played to its end, and no person is there to want another
+        self.over = False  # a match has ended, and no person can request another
         self.table = LiveTable(
             str(session.id),
-            _places(session),
+            _make_slots(session),
             self._offer,
-            self._deal,
-            self._changed,
+            self._make_match,
+            self._on_state_change,
             pace_s,
-            said.min_window_seconds,
+            configured.min_window_seconds,
         )
 
     def called(self, place: int, name: str) -> None:
-        """Give a place the name of the person who sits down there, until a match begins."""
+        """Name a slot after the person that joined it, if no match has begun."""
         if self.table.state == "open":
             self.table.renamed(place, name)
 
-    def _deal(self, number: int) -> MatchSetup:
-        """Return the `number`th match."""
+    def _make_match(self, number: int) -> MatchSetup:
+        """Return match `number` of this table, from 0."""
         places, terms = self.table.places, self._offer.terms
         key = self._ladder.table_key(self.id, number)
         games = -(-self._offer.games // len(places)) * len(places)
@@ -220,15 +223,15 @@ class HostedSession:
             return self.boxes.sandbox.start(self.boxes.programs[place], terms.limits)
 
         spec = MatchSpec(number, key, names, rows, terms, self._offer.timings(places))
-        return MatchSetup(spec, launch, self._keep)
+        return MatchSetup(spec, launch, self._store_record)
 
-    def _keep(self, record: Record, logs: ProcessLogs) -> str | None:
-        """Have the games so far be kept; the table learns where they are shown once they may be read."""
+    def _store_record(self, record: Record, logs: ProcessLogs) -> str | None:
+        """Store the games so far. The replay's address is shown later, once the match may be read."""
         self._last = record
-        self._put(record, False, None)
+        self._write_record(record, False, None)
         return None
 
-    def _put(self, record: Record, ended: bool, then: Callable[[], object] | None) -> None:
+    def _write_record(self, record: Record, ended: bool, then: Callable[[], object] | None) -> None:
         number, games, now = record.header.match, len(record.games), self._ladder.clock()
 
         def act(connection: Connection) -> None:
@@ -236,21 +239,21 @@ class HostedSession:
 
         self._write(act, then)
 
-    def _changed(self, table: LiveTable) -> None:
-        """Have the list of tables show the present state."""
+    def _on_state_change(self, table: LiveTable) -> None:
+        """Store whether a match is being played, and, once it has ended, its record."""
         playing, now, record = table.state in ("playing", "between"), self._ladder.clock(), self._last
         self._write(lambda connection: set_session_playing(connection, self.id, playing, now), None)
         if table.state not in ("over", "void") or self.ending:
             return
         if record is not None:
             address = f"/tables/{self.id}/matches/{record.header.match}/replay"
-            self._put(record, True, lambda: table.show_replay(record.header.match, address))
+            self._write_record(record, True, lambda: table.show_replay(record.header.match, address))
         if not self._people:
             self.over = True
 
 
-def _places(session: TableSession) -> list[Slot]:
-    """Return the places of a table; their secrets are their numbers, since web servers alone show them."""
+def _make_slots(session: TableSession) -> list[Slot]:
+    """Return the slots of a table, with unique names. Their secrets are their numbers: only web servers send them."""
     names: list[str] = []
     for number, place in enumerate(session.slots):
         name = place.label or place.name or f"person {number + 1}"
@@ -267,13 +270,13 @@ def _places(session: TableSession) -> list[Slot]:
 T = TypeVar("T")
 LogCallback = Callable[[str], None]
 
-EVENT_POLL_S = 1.0  # between two looks at what happened in the ladder
+EVENT_POLL_S = 1.0  # between two polls of the ladder's events
 HEARTBEAT_S = HEARTBEAT_TIMEOUT_S / 12
-RETRY_S = 2.0  # until a failed write is tried again
-IDLE_TIMEOUT_S = 900.0  # without anybody a table closes
-UNUSED_TIMEOUT_S = 3_600.0  # so does one that no client has joined
-_ENDS_S = 15.0  # for a table to end; a bot may take this long for an answer
-_LAST_S = 0.3  # for the last frame to be sent
+RETRY_S = 2.0  # before a failed write is tried again
+IDLE_TIMEOUT_S = 900.0  # after the last client has left
+UNUSED_TIMEOUT_S = 3_600.0  # for the first client to join
+_CLOSE_TIMEOUT_S = 15.0  # for a match to end: a bot may take this long for an answer
+_LAST_FRAME_S = 0.3  # for the last frame to be sent
 STOPPED_REASON = "the server was stopped"
 DIED_REASON = "the process that played it died"
 DESERTED_REASON = "all players had left"
@@ -281,66 +284,66 @@ FAILED_REASON = "the server failed to begin it"
 
 
 class TableServer:
-    """Plays the sessions of a ladder, in an event loop."""
+    """Plays the table sessions of a ladder. Create it in a running event loop; `say` logs a line."""
 
     def __init__(self, ladder: Ladder, bots: PreparedBots, say: LogCallback) -> None:
         self._ladder = ladder
         self._bots = bots
         self._say = say
-        self._hands = ThreadPoolExecutor(1, "database")
+        self._database_thread = ThreadPoolExecutor(1, "database")
         self._hosted: dict[int, asyncio.Task[HostedSession | None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
-        self._watch = LivenessCheck(time.monotonic)
-        self._next_beat = 0.0
-        self._seen: tuple[int, tuple[int, ...]] | None = None  # the last event that was looked at, for which tables
+        self._liveness = LivenessCheck(time.monotonic)
+        self._next_heartbeat = 0.0
+        self._last_read: tuple[int, tuple[int, ...]] | None = None  # the newest event, and the sessions hosted then
         self._id = ""
         self._secret = secrets.token_urlsafe(24)
 
     async def serve(self) -> None:
-        """Serve until SIGTERM or SIGINT. Raises DatabaseError, and what ended the looks."""
+        """Serve until SIGTERM or SIGINT. Raises DatabaseError, and any error that ends the polling."""
         asked = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, asked.set)
-        server = await listen_for_relays(self._secret, self._come)
+        server = await listen_for_relays(self._secret, self._serve_socket)
         port = server.sockets[0].getsockname()[1]
-        most, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
+        capacity, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
         write = self._ladder.database.write
-        self._id = await self._do(
-            lambda: write(lambda connection: register_runner(connection, most, now, port=port, secret=self._secret))
+        self._id = await self._run_in_database_thread(
+            lambda: write(lambda connection: register_runner(connection, capacity, now, port=port, secret=self._secret))
         )
-        looks = asyncio.create_task(self._look())
+        polling = asyncio.create_task(self._poll())
         try:
-            await asyncio.wait([looks, asyncio.create_task(asked.wait())], return_when=asyncio.FIRST_COMPLETED)
-            if looks.done():
-                looks.result()
+            await asyncio.wait([polling, asyncio.create_task(asked.wait())], return_when=asyncio.FIRST_COMPLETED)
+            if polling.done():
+                polling.result()
         finally:
             server.close()
-            looks.cancel()
+            polling.cancel()
             await self._stop()
 
     async def _stop(self) -> None:
-        """End all tables, and leave."""
+        """End all tables and this process's registration."""
         self._stopping.set()
-        await asyncio.gather(*(self._end(id, STOPPED_REASON) for id in tuple(self._hosted)))
+        await asyncio.gather(*(self._end_session(id, STOPPED_REASON) for id in tuple(self._hosted)))
 
         def act(connection: Connection) -> None:
             for id in sessions_of_server(connection, self._id):
                 end_session(connection, id, STOPPED_REASON, self._ladder.clock())
             end_runner(connection, self._id)
 
-        with suppress(DatabaseError):  # else the next process finds them
-            await self._do(lambda: self._ladder.database.write(act))
-        self._hands.shutdown(wait=False, cancel_futures=True)
+        with suppress(DatabaseError):  # else the next table server ends the sessions
+            await self._run_in_database_thread(lambda: self._ladder.database.write(act))
+        self._database_thread.shutdown(wait=False, cancel_futures=True)
 
-    # --- the database's thread
+    # --- the database thread
 
-    async def _do(self, act: Callable[[], T]) -> T:
-        return await self._loop.run_in_executor(self._hands, act)
+    async def _run_in_database_thread(self, act: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(self._database_thread, act)
 
     def _write(self, act: Callable[[Connection], None], then: Callable[[], object] | None) -> None:
-        """Have something be written, however long the database is away; then call back."""
+        """Queue a write, retried while the database is unreachable; then call `then` in the event loop."""
 
         def work() -> None:
             while True:
@@ -355,20 +358,20 @@ class TableServer:
                 with suppress(RuntimeError):  # the loop has ended
                     self._loop.call_soon_threadsafe(then)
 
-        self._hands.submit(work).add_done_callback(self._log_error)
+        self._database_thread.submit(work).add_done_callback(self._log_error)
 
     def _log_error(self, written: Future[None]) -> None:
-        """Log why a write failed, if it did."""
+        """Log the error of a failed write."""
         problem = None if written.cancelled() else written.exception()
         if problem is not None:
             self._say(f"what a table has to keep was lost: {str(problem) or repr(problem)}")
 
     # --- sockets
 
-    async def _come(self, channel: StreamChannel, hello: RelayHello) -> None:
+    async def _serve_socket(self, channel: StreamChannel, hello: RelayHello) -> None:
         """Serve a socket at its table: in a slot, or as a spectator."""
-        hosted = await self._table(int(hello["table"]))
-        if hosted is None:  # another process's, or over: at the next visit a web server says so
+        hosted = await self._find_hosted(int(hello["table"]))
+        if hosted is None:  # over, or another process has it: on reconnecting, the web server reports it
             await channel.close(UNREACHABLE, "the table is away")
             return
         if hosted.ending:
@@ -382,39 +385,39 @@ class TableServer:
         else:
             await serve_client(channel, hosted.table, None if place is None else str(place))
 
-    async def _table(self, id: int) -> HostedSession | None:
-        """Return a table, which is made when it is asked for first; None if its session is over, or another's."""
+    async def _find_hosted(self, id: int) -> HostedSession | None:
+        """Return a session, claimed on first use; None if it is over, or another process has it."""
         if self._stopping.is_set():
             return None
         if id not in self._hosted:
-            self._hosted[id] = asyncio.create_task(self._claim(id))
+            self._hosted[id] = asyncio.create_task(self._claim_session(id))
         task = self._hosted[id]
         hosted = await asyncio.shield(task)
         if hosted is None and self._hosted.get(id) is task:
             del self._hosted[id]
         return hosted
 
-    async def _claim(self, id: int) -> HostedSession | None:
-        """Return a table that is this process's now, None if none is: then all that it took is given back."""
+    async def _claim_session(self, id: int) -> HostedSession | None:
+        """Claim a session and create its table; on failure release its sandbox and return None."""
         claimed = None
         try:
-            claimed = await self._do(lambda: self._bots.claim(id, self._id))
+            claimed = await self._run_in_database_thread(lambda: self._bots.claim(id, self._id))
             return None if claimed is None else HostedSession(self._ladder, *claimed, self._write)
-        except DatabaseError as problem:  # the next visit tries again
+        except DatabaseError as problem:  # the next connection tries again
             self._say(str(problem))
         except (UnplayableTableError, LadderError) as problem:
-            self._put_end(id, str(problem).splitlines()[0])
+            self._write_end(id, str(problem).splitlines()[0])
         except Exception as problem:  # a defect, which is only logged here
             self._say(f"table {id} can't be made: {problem!r}")
-            self._put_end(id, FAILED_REASON)
+            self._write_end(id, FAILED_REASON)
         if claimed is not None:
             await asyncio.to_thread(claimed[1].ends.close)
         return None
 
     # --- the end of tables
 
-    async def _end(self, id: int, why: str) -> None:
-        """End a table: all are shown why, what was played to its end is kept, its boxes are closed."""
+    async def _end_session(self, id: int, why: str) -> None:
+        """End a session: show all clients the reason, keep complete games, close the boxes, store the end."""
         task = self._hosted.get(id)
         hosted = None if task is None else await asyncio.shield(task)
         if hosted is None or hosted.ending:
@@ -422,15 +425,15 @@ class TableServer:
         hosted.ending = True
         hosted.table.end(why)
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.to_thread(hosted.table.close), _ENDS_S)
-        await asyncio.sleep(_LAST_S)
+            await asyncio.wait_for(asyncio.to_thread(hosted.table.close), _CLOSE_TIMEOUT_S)
+        await asyncio.sleep(_LAST_FRAME_S)
         hosted.table.dismiss(why)
         await asyncio.to_thread(hosted.boxes.ends.close)
-        self._put_end(id, why)
+        self._write_end(id, why)
         self._say(f"table {id}: {why}")
         del self._hosted[id]
 
-    def _put_end(self, id: int, why: str) -> None:
+    def _write_end(self, id: int, why: str) -> None:
         now = self._ladder.clock()
 
         def act(connection: Connection) -> None:
@@ -438,21 +441,21 @@ class TableServer:
 
         self._write(act, None)
 
-    def _end_soon(self, id: int, why: str) -> None:
-        task = asyncio.create_task(self._end(id, why))
+    def _schedule_end(self, id: int, why: str) -> None:
+        task = asyncio.create_task(self._end_session(id, why))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # --- what happens meanwhile
+    # --- polling
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         """Check periodically for closed tables, for users that may no longer play, and for empty tables. Never ends."""
         frozen = False
         while True:
             here = {id: task.result() for id, task in self._hosted.items() if task.done() and not task.exception()}
             ids = tuple(here)
             try:
-                end_reasons = await self._do(partial(self._read, ids))
+                end_reasons = await self._run_in_database_thread(partial(self._read_end_reasons, ids))
             except DatabaseError as problem:
                 self._say(str(problem))
                 end_reasons = None
@@ -466,42 +469,42 @@ class TableServer:
                 hosted.left_at = None if hosted.table.watched else hosted.left_at or now
                 plays = hosted.table.state in ("playing", "between")
                 if why is not None and why != FROZEN_REASON:
-                    self._end_soon(id, why)
+                    self._schedule_end(id, why)
                 elif frozen and not plays:
-                    self._end_soon(id, FROZEN_REASON)
+                    self._schedule_end(id, FROZEN_REASON)
                 elif hosted.over:
-                    self._end_soon(id, "it was played")
+                    self._schedule_end(id, "it was played")
                 elif hosted.left_at is not None and now - hosted.left_at > IDLE_TIMEOUT_S:
-                    self._end_soon(id, DESERTED_REASON)
+                    self._schedule_end(id, DESERTED_REASON)
             await asyncio.sleep(EVENT_POLL_S)
 
-    def _read(self, ids: tuple[int, ...]) -> dict[int, str] | None:
-        """Return which tables have to end, and why; None if nothing has happened. Say that this process lives."""
+    def _read_end_reasons(self, ids: tuple[int, ...]) -> dict[int, str] | None:
+        """Return, by id, why sessions have to end; None without new events. Also record a due heartbeat."""
         database = self._ladder.database
-        if time.monotonic() >= self._next_beat:
-            database.write(self._beat)
-            self._next_beat = time.monotonic() + HEARTBEAT_S
+        if time.monotonic() >= self._next_heartbeat:
+            database.write(self._record_heartbeat)
+            self._next_heartbeat = time.monotonic() + HEARTBEAT_S
 
         def read(connection: Connection) -> dict[int, str] | None:
             last = last_event_id(connection)
-            if (last, ids) == self._seen:
+            if (last, ids) == self._last_read:
                 return None
             end_reasons = {}
             for session in find_sessions(connection, ids):
                 why = session.end_reason if session.status == CLOSED else unplayable_reason(connection, session)
                 if why is not None:
                     end_reasons[session.id] = why
-            self._seen = last, ids
+            self._last_read = last, ids
             return end_reasons
 
         return database.read_with_retry(read)
 
-    def _beat(self, connection: Connection) -> None:
-        """Record this process' heartbeat; end the tables of dead processes, and those that no player joined."""
-        now, most = self._ladder.clock(), self._ladder.last_settings.tables.max_total
-        if not record_heartbeat(connection, self._id, most):
-            register_runner(connection, most, now, self._id)
-        for dead in self._watch.dead(list_live_runners(connection, table_servers=True), self._id):
+    def _record_heartbeat(self, connection: Connection) -> None:
+        """Record this process's heartbeat; end the sessions of dead processes, and those that no player joined."""
+        now, capacity = self._ladder.clock(), self._ladder.last_settings.tables.max_total
+        if not record_heartbeat(connection, self._id, capacity):
+            register_runner(connection, capacity, now, self._id)
+        for dead in self._liveness.dead(list_live_runners(connection, table_servers=True), self._id):
             end_runner(connection, dead)
             for id in sessions_of_server(connection, dead):
                 end_session(connection, id, DIED_REASON, now)

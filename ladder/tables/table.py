@@ -23,17 +23,17 @@ from arena.play import GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent,
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
 
-PROGRAM_TIMING = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # the way there and back costs it time, too
-_START_MS = 3_600_000  # for a person's seat, which the table answers for: no busy machine may cost it a game
+PROGRAM_TIMING = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # includes the network delay
+_PERSON_START_MS = 3_600_000  # the table greets for a person; a busy machine must not make them forfeit
 MATCH_OVER = '{"type":"match_over"}'
-_MAX_KEPT_LINES = 24  # lines to a program; one that is away is asked until it is out of lives, and started again
+_MAX_KEPT_LINES = 24  # lines to a program; a disconnected one gets requests until it has lost its lives
 _MAX_DELAY_MS = 60_000
-_MIN_DELAY_MS = 100  # of a clock, to be shown; a line that is sent at once has its first bytes
+_MIN_DELAY_MS = 100  # a request that is sent again sooner keeps its clock, and so its exact bytes
 
 
 @dataclass(frozen=True, slots=True)
 class TableSettings:
-    """What players accept by joining: the terms of the bots, games a match, the clocks of people and programs.
+    """The settings that players accept by joining: the bots' terms, games per match, clocks of people and programs.
 
     A person has `limit_ms` for each request, and no bank.
     """
@@ -44,19 +44,19 @@ class TableSettings:
     program: Timing = PROGRAM_TIMING
 
     def timings(self, places: Sequence["Slot"]) -> tuple[Timing, ...]:
-        """Return the times that the referee gives each place: people have no clock there, since the table keeps it."""
-        person = replace(self.person, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_START_MS)
+        """Return the timing that the referee applies to each slot. People are untimed there: the table times them."""
+        person = replace(self.person, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_PERSON_START_MS)
         of = {"bot": self.terms.timing, "person": person, "program": self.program}
-        ponder = self.terms.timing.ponder  # one for all: the terms say who is frozen
+        ponder = self.terms.timing.ponder  # the same for all slots
         return tuple(replace(of[place.kind], ponder=ponder) for place in places)
 
 
-class Superseded(Exception):  # noqa: N818  # no error: the client is elsewhere now
+class Superseded(Exception):  # noqa: N818  # not an error: the client has moved
     """Another client has joined with this slot's secret: another tab, device or program."""
 
 
-class TableClosed(Exception):  # noqa: N818  # no error: it is done
-    """The table has nothing more for this client; `void`: its match came to no end."""
+class TableClosed(Exception):  # noqa: N818  # not an error: the client is done
+    """The table has nothing more for this client; `void`: its match ended without a result."""
 
     def __init__(self, why: str, void: bool = False) -> None:
         super().__init__(why)
@@ -90,7 +90,7 @@ class TableClient:
 class ProgramConnection(TableClient):
     """The connection of a remote program; `next` is the number of its next line.
 
-    `repeats` is the answer that the program may send once more, since its side can't know whether it had arrived.
+    `repeats` is the answer that the program may send again, because its client can't know whether it arrived.
     """
 
     next: int = 0
@@ -98,7 +98,7 @@ class ProgramConnection(TableClient):
 
 
 class OutboundBuffer:
-    """The lines to a program, by number. The last ones are kept for a carrier whose socket was cut."""
+    """The numbered lines to a program. The newest _MAX_KEPT_LINES are kept, to send again after a reconnection."""
 
     def __init__(self, count: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
         self.count = count
@@ -109,7 +109,7 @@ class OutboundBuffer:
 
     @property
     def last(self) -> str | None:
-        """Return the last line, None if there was none."""
+        """Return the last line, None if no line was added."""
         return self._kept[-1] if self._kept else None
 
     def add(self, line: str) -> None:
@@ -119,26 +119,26 @@ class OutboundBuffer:
         self.count += 1
 
     def note_answer(self, line: str) -> None:
-        """Keep what the program has said last."""
+        """Store the program's newest answer, with the number of lines that it had received."""
         self._answer = (self.count, line)
 
     def answer_to(self, number: int) -> str | None:
-        """Return what the program has said last, if it had no more lines then than those before a number."""
+        """Return the newest answer if a program that has received `number` lines may repeat it, else None."""
         return self._answer[1] if self._answer is not None and number <= self._answer[0] else None
 
     def reach(self, number: int) -> bool:
-        """Return whether all lines from a number on are kept."""
+        """Return whether all lines from `number` on are kept."""
         return self.count - len(self._kept) <= number <= self.count
 
     def since(self, number: int) -> list[str]:
-        """Return the lines from a number on, as far as they are kept; a request's clock is what is left of it."""
+        """Return the kept lines from `number` on; if the last is a request, its clock shows the remaining time."""
         lines = list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
-        gone_ms = int((self._clock() - self._at) * 1000)
-        if lines and gone_ms >= _MIN_DELAY_MS and lines[-1].startswith('{"type":"request"'):
+        elapsed_ms = int((self._clock() - self._at) * 1000)
+        if lines and elapsed_ms >= _MIN_DELAY_MS and lines[-1].startswith('{"type":"request"'):
             message = json.loads(lines[-1])
             clock = message["clock"]
-            over_ms = max(0, gone_ms - clock["limit_ms"])
-            clock["limit_ms"] = max(0, clock["limit_ms"] - gone_ms)
+            over_ms = max(0, elapsed_ms - clock["limit_ms"])
+            clock["limit_ms"] = max(0, clock["limit_ms"] - elapsed_ms)
             clock["bank_ms"] = max(0, clock["bank_ms"] - over_ms)
             lines[-1] = json.dumps(message, separators=(",", ":"))
         return lines
@@ -158,27 +158,30 @@ class Slot:
     again: bool = False  # the player wants the next game, or a rematch
     missed: int = 0  # requests in a row whose time a person let run out
     ends: asyncio.TimerHandle | None = None  # the time of the request that is open
-    delay_ms: int | None = None  # there and back, as a program's client has measured it
-    measures_at: float = 0.0  # when the next delay is taken, by the loop's clock
+    delay_ms: int | None = None  # the round trip, as measured by a program's client
+    measures_at: float = 0.0  # the loop's time from which on the next delay is accepted
 
     def measured(self, delay: object) -> None:
-        """Take a delay that a client says it has measured; nothing else."""
+        """Set the delay that a client reports, in ms; ignore any value but an integer from 0 to _MAX_DELAY_MS."""
         if type(delay) is int and 0 <= delay <= _MAX_DELAY_MS:
             self.delay_ms = delay
 
 
 ProcessLogs = Sequence[tuple[int, int, bytes]]
 TableState = Literal["open", "playing", "between", "over", "void"]
-_BETWEEN_S = 20.0  # two games, where people have a clock
+_MAX_PAUSE_S = 20.0  # between two games, if people have a clock
 _MAX_MISSES = 3  # in a row, after which a seat plays by itself
-_ALONE_MS = 2_000  # that such a seat takes for an answer
-_DELAY = '{"type":"delay"'  # what a program's client says for itself
-_MIN_DELAY_INTERVAL_S = 5.0  # between two delays that are taken
+_ABSENT_LIMIT_MS = 2_000  # the time per move of such a seat
+_DELAY_PREFIX = '{"type":"delay"'  # begins a line of the program's client, which isn't for the referee
+_MIN_DELAY_INTERVAL_S = 5.0  # between two accepted delays
 
 
 @dataclass(frozen=True, slots=True)
 class MatchSetup:
-    """A match to play: `launch` starts the bots; `keep` stores the growing record, and returns where it is shown."""
+    """A match to play: `launch` starts a slot's bot; `keep` stores the record so far and returns its replay's address.
+
+    `keep` returns None if the address isn't known yet.
+    """
 
     spec: MatchSpec
     launch: Callable[[int], Box]
@@ -186,13 +189,13 @@ class MatchSetup:
 
 
 class LiveTable:
-    """A table: made in an event loop, whose thread alone calls its methods.
+    """A table with its clients and matches. Only the thread of the event loop that creates it may call its methods.
 
-    `deal` makes a match by its number at this table, as `offer` says. `changed` is called whenever the state has
-    changed. `pace_s` is how long people have to see a move, `least_s` how long at least a window stays open in which
-    people are asked, in s.
+    `deal(number)` makes the table's next match, numbered from 0, with the settings `offer`. `changed` is called after
+    each change of state. Each move is shown to people for `pace_s` seconds; a window in which people may react stays
+    open for `least_s` seconds or more.
 
-    A match begins as soon as all have joined. State: open, playing, between (two games), over, void; a table that
+    A match begins as soon as all have joined. State: open, playing, between (two games), over, void. A table that
     was ended stays void.
     """
 
@@ -219,110 +222,110 @@ class LiveTable:
         self._dealt: MatchSetup | None = None
         self._playing: LiveMatch | None = None
         self._public = PlayerView()  # what a spectator sees
-        self._guests: set[TableClient] = set()
+        self._clients: set[TableClient] = set()
         self._ended = False
         self._loop = asyncio.get_running_loop()
-        self._begin_if_all_here()
+        self._begin_if_all_joined()
 
-    def _be(self, state: TableState, why: str | None = None) -> None:
+    def _set_state(self, state: TableState, why: str | None = None) -> None:
         self.state, self.why = state, why
         for place in self.places:
             place.again = False
         self._on_change(self)
 
-    # --- guests
+    # --- clients
 
     def join(self, secret: str | None) -> TableClient:
         """Add a spectator, or the player of the slot with this secret, whose client before is superseded.
 
         Raises KeyError if no person's slot has the secret.
         """
-        guest = TableClient(None if secret is None else self._place_of(secret, "person"))
-        self._seat(guest)
-        return guest
+        client = TableClient(None if secret is None else self._find_slot(secret, "person"))
+        self._add_client(client)
+        return client
 
     def attach(self, secret: str, after: int | None = None) -> ProgramConnection:
-        """Connect the program of the slot with this secret. It has received the first `after` lines.
+        """Connect the program of the slot with this secret; it has received the first `after` lines.
 
-        Without `after` its program knows nothing, or too little where those lines aren't kept any more: the one before
-        counts as ended, and this one is greeted for the next game. Raises KeyError if no program's slot has it.
+        If `after` is None, or lines after it are no longer kept, this is a new process: the referee takes the previous
+        one as ended, and greets this one for the next game. Raises KeyError if no program's slot has the secret.
         """
-        number = self._place_of(secret, "program")
+        number = self._find_slot(secret, "program")
         place = self.places[number]
         if after is None or not place.lines.reach(after):
             place.lines = OutboundBuffer(after or 0)  # the client counts on from there
             if self._playing is not None:
                 self._playing.end_process(number)
-        carrier = ProgramConnection(number, next=place.lines.count if after is None else after)
-        carrier.repeats = place.lines.answer_to(carrier.next)
-        self._seat(carrier)
-        self._close_if_done(carrier)
-        return carrier
+        connection = ProgramConnection(number, next=place.lines.count if after is None else after)
+        connection.repeats = place.lines.answer_to(connection.next)
+        self._add_client(connection)
+        self._disconnect_if_over(connection)
+        return connection
 
-    def _close_if_done(self, carrier: TableClient) -> None:
+    def _disconnect_if_over(self, connection: TableClient) -> None:
         """Disconnect a program when no other match can follow."""
-        if self._playing is None and (self._ended or (self.state != "open" and not self._of("person"))):
-            carrier.oust(TableClosed(self.why or "the match is over", void=self.state == "void"))
+        if self._playing is None and (self._ended or (self.state != "open" and not self._slots_of("person"))):
+            connection.oust(TableClosed(self.why or "the match is over", void=self.state == "void"))
 
-    def _seat(self, guest: TableClient) -> None:
-        if guest.place is not None:
-            place = self.places[guest.place]
+    def _add_client(self, client: TableClient) -> None:
+        if client.place is not None:
+            place = self.places[client.place]
             if place.guest is not None:
                 place.guest.oust(Superseded())
-            place.guest = guest
-        self._guests.add(guest)
-        self._begin_if_all_here()
-        self._wake()
+            place.guest = client
+        self._clients.add(client)
+        self._begin_if_all_joined()
+        self._notify_clients()
 
-    def part(self, guest: TableClient) -> None:
+    def part(self, client: TableClient) -> None:
         """Remove a client; its slot stays reserved."""
-        self._guests.discard(guest)
-        if guest.place is not None and self.places[guest.place].guest is guest:
-            self.places[guest.place].guest = None
-            if any(self.places[number].guest and self.places[number].again for number in self._of("person")):
+        self._clients.discard(client)
+        if client.place is not None and self.places[client.place].guest is client:
+            self.places[client.place].guest = None
+            if any(self.places[number].guest and self.places[number].again for number in self._slots_of("person")):
                 self._continue_if_all_want()  # the others needn't wait for this one any more
-        self._wake()
+        self._notify_clients()
 
-    def detach(self, carrier: ProgramConnection, left: bool) -> None:
-        """Remove a program's connection. The table waits for the program, unless it left."""
-        place = carrier.place
-        if left and place is not None and self.places[place].guest is carrier and self._playing is not None:
+    def detach(self, connection: ProgramConnection, left: bool) -> None:
+        """Remove a program's connection. Unless the program `left`, its slot stays reserved and its clock runs on."""
+        place = connection.place
+        if left and place is not None and self.places[place].guest is connection and self._playing is not None:
             self._playing.leave(place)
-        self.part(carrier)
+        self.part(connection)
 
     def renamed(self, number: int, name: str) -> None:
         """Rename the player of a slot."""
         self.places[number].name = name
-        self._wake()
+        self._notify_clients()
 
     def show_replay(self, match: int, address: str) -> None:
-        """Send where the replay of the `match`th match is, now that it may be shown; ignored after the next begins."""
+        """Show clients the replay's address of match `match`; ignored once the next match has begun."""
         if self.matches == match + 1 and self.state in ("over", "void"):
             self.replay = address
-            self._wake()
+            self._notify_clients()
 
     def dismiss(self, why: str) -> None:
         """Disconnect all clients, with the reason."""
-        for guest in tuple(self._guests):
-            guest.oust(TableClosed(why))
+        for client in tuple(self._clients):
+            client.oust(TableClosed(why))
 
     @property
     def watched(self) -> bool:
         """Return whether the table has a client."""
-        return bool(self._guests)
+        return bool(self._clients)
 
-    def _place_of(self, secret: str, kind: str) -> int:
+    def _find_slot(self, secret: str, kind: str) -> int:
         for number, place in enumerate(self.places):
             shown = (place.secret or "").encode()
             if place.kind == kind and place.secret and hmac.compare_digest(shown, secret.encode()):
                 return number
         raise KeyError("no place has this secret")
 
-    def _begin_if_all_here(self) -> None:
+    def _begin_if_all_joined(self) -> None:
         if self.state == "open" and all(place.kind == "bot" or place.guest for place in self.places):
-            self._begin()
+            self._begin_match()
 
-    def _begin(self) -> None:
+    def _begin_match(self) -> None:
         dealt = self._dealt = self._deal(self.matches)
         self.matches += 1
         self.replay = None
@@ -331,39 +334,39 @@ class LiveTable:
         self._public = PlayerView()
         rules = dealt.spec.terms.rules
         self._public.take({"type": "hello", "ruleset": messages.make_ruleset(rules, dealt.spec.seats)})
-        people = self._of("person")
+        people = self._slots_of("person")
         self._playing = LiveMatch(
             dealt.spec,
-            [*people, *self._of("program")],
+            [*people, *self._slots_of("program")],
             dealt.launch,
-            self._soon,
+            self._post_event,
             (None, *people),
             self._pace_s,
             people,
             self._least_s,
         )
-        self._be("playing")
+        self._set_state("playing")
 
-    def _of(self, kind: str) -> list[int]:
+    def _slots_of(self, kind: str) -> list[int]:
         return [number for number, place in enumerate(self.places) if place.kind == kind]
 
-    # --- what guests do
+    # --- requests of browsers
 
-    def take(self, guest: TableClient, message: Message) -> Message | None:
-        """Do what a seated client requests, if possible now; return the reply to that client alone."""
-        place = None if guest.place is None else self.places[guest.place]
-        if place is None or guest.place is None or place.guest is not guest:
+    def take(self, client: TableClient, message: Message) -> Message | None:
+        """Carry out a seated client's request if it is possible now; return the reply to this client, if any."""
+        place = None if client.place is None else self.places[client.place]
+        if place is None or client.place is None or place.guest is not client:
             return None
         playing = self._playing
         match message:
             case {"answer": dict(answer)} if playing is not None:
-                self._answer(guest.place, answer)
-                guest.changed.set()  # no frame for others: the time of an answer is secret
+                self._answer(client.place, answer)
+                client.changed.set()  # no frame for others: the time of an answer is secret
                 return None
             case {"back": True} if place.missed >= _MAX_MISSES:
                 place.missed = 0
-                self._time(guest.place)
-                guest.changed.set()
+                self._start_timer(client.place)
+                client.changed.set()
                 return None
             case {"hint": True} if place.sight.seen() is not None:
                 return {"hint": list(place.sight.hint(80))}
@@ -371,19 +374,19 @@ class LiveTable:
                 place.again = True
                 self._continue_if_all_want()
             case {"leave": True} if playing is not None and self.state in ("playing", "between"):
-                playing.leave(guest.place)
+                playing.leave(client.place)
             case {"rematch": True} if self.state in ("over", "void") and not self._ended:
                 place.again = True
-                if all(self.places[number].again for number in self._of("person")):
-                    self._be("open")
-                    self._begin_if_all_here()
+                if all(self.places[number].again for number in self._slots_of("person")):
+                    self._set_state("open")
+                    self._begin_if_all_joined()
             case _:
                 return None
-        self._wake()
+        self._notify_clients()
         return None
 
     def _answer(self, number: int, answer: Message) -> None:
-        """Pass an answer on, if it is to the request that is open, and one of its moves."""
+        """Pass on an answer if it is for the open request and one of its legal moves; otherwise ignore it."""
         sight = self.places[number].sight
         request, choice = sight.request, answer.get("choice")
         if not request or answer.get("id") != request["id"] or type(choice) is not int:
@@ -391,18 +394,18 @@ class LiveTable:
         if not 0 <= choice < len(request["legal"]):
             return
         self.places[number].missed = 0
-        self._send(number, sight.answer(choice, _words(answer.get("say"))))
+        self._send_answer(number, sight.answer(choice, _statement_text(answer.get("say"))))
 
-    def _send(self, number: int, answer: Message) -> None:
+    def _send_answer(self, number: int, answer: Message) -> None:
         """Send a person's answer, which closes the request."""
         assert self._playing is not None
         self._playing.answer(number, json.dumps(answer).encode() + b"\n")
         self.places[number].sight.request = {}
 
-    def _time(self, number: int) -> None:
-        """Begin the time of a person's open request, after which the seat answers by itself, as if they had.
+    def _start_timer(self, number: int) -> None:
+        """Start the time limit of a person's open request. At its end the table answers with the quietest move.
 
-        So a slow machine forfeits no person, and the other players don't notice.
+        So a person never forfeits on a slow machine, and other players can't see that the time ran out.
         """
         place, limit_ms = self.places[number], self.offer.person.limit_ms
         request = place.sight.request
@@ -414,68 +417,68 @@ class LiveTable:
         def end() -> None:
             if self._playing is not None and place.sight.request is request:
                 place.missed += 1
-                self._send(number, place.sight.answer(place.sight.quiet()))
+                self._send_answer(number, place.sight.answer(place.sight.quiet()))
                 if place.guest is not None:
                     place.guest.changed.set()
 
-        limit_ms = min(limit_ms, _ALONE_MS) if place.missed >= _MAX_MISSES else limit_ms
+        limit_ms = min(limit_ms, _ABSENT_LIMIT_MS) if place.missed >= _MAX_MISSES else limit_ms
         place.sight.allow(limit_ms)
         place.ends = self._loop.call_later(limit_ms / 1000, end)
 
     def _continue_if_all_want(self) -> None:
         """Begin the next game if all connected players want it."""
-        if all(self.places[number].again for number in self._of("person") if self.places[number].guest):
-            self._go_on(self._playing)
+        if all(self.places[number].again for number in self._slots_of("person") if self.places[number].guest):
+            self._resume_match(self._playing)
 
-    def _go_on(self, playing: LiveMatch | None, games: int | None = None) -> None:
-        """Begin a match's next game; with `games`, only if as many are over."""
+    def _resume_match(self, playing: LiveMatch | None, games: int | None = None) -> None:
+        """Begin the next game of the current match; with `games`, only if exactly as many games are over."""
         if playing is None or playing is not self._playing or self.state != "between":
             return
         if games in (None, len(playing.games)):
-            self._be("playing")
+            self._set_state("playing")
             playing.resume()
-            self._wake()
+            self._notify_clients()
 
-    # --- what programs do
+    # --- lines of programs
 
-    def lines(self, carrier: ProgramConnection) -> list[str]:
-        """Return the lines that a program's connection hasn't received."""
-        assert carrier.place is not None
-        lines = self.places[carrier.place].lines
-        fresh = lines.since(carrier.next)
-        carrier.next = lines.count
+    def lines(self, connection: ProgramConnection) -> list[str]:
+        """Return the lines that a program's connection hasn't received, and count them as received."""
+        assert connection.place is not None
+        lines = self.places[connection.place].lines
+        fresh = lines.since(connection.next)
+        connection.next = lines.count
         return fresh
 
-    def say(self, carrier: ProgramConnection, line: str) -> None:
-        """Pass on a line of a program, or note the delay that its client has measured."""
-        assert carrier.place is not None
-        place = self.places[carrier.place]
+    def say(self, connection: ProgramConnection, line: str) -> None:
+        """Pass on a program's line, or store the delay that the program's client reports in it."""
+        assert connection.place is not None
+        place = self.places[connection.place]
         line = line.rstrip("\n")
-        if line.startswith(_DELAY):  # shown with what happens next: by itself it would reveal something to the others
+        if line.startswith(_DELAY_PREFIX):  # shown with the next frame: a frame of its own would reveal activity
             now = self._loop.time()
             if now >= place.measures_at:
                 place.measures_at = now + _MIN_DELAY_INTERVAL_S
                 with suppress(ValueError, RecursionError, AttributeError):
                     place.measured(json.loads(line).get("ms"))
-        elif self._playing is not None and place.guest is carrier:
-            repeats, carrier.repeats = carrier.repeats, None
+        elif self._playing is not None and place.guest is connection:
+            repeats, connection.repeats = connection.repeats, None
             if line != repeats:
                 place.lines.note_answer(line)
-                self._playing.answer(carrier.place, line.encode("utf-8", "replace") + b"\n")
+                self._playing.answer(connection.place, line.encode("utf-8", "replace") + b"\n")
 
-    # --- what happens
+    # --- events of the match
 
-    def _soon(self, happening: MatchEvent) -> None:
+    def _post_event(self, event: MatchEvent) -> None:
         with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._happened, happening)
+            self._loop.call_soon_threadsafe(self._handle_event, event)
 
-    def _happened(self, happening: MatchEvent) -> None:
+    def _handle_event(self, event: MatchEvent) -> None:
         playing = self._playing
         if playing is None or self._dealt is None:
             return
-        match happening:
+        match event:
             case LineReceived(bot):
-                self._take_line(bot, happening)
+                self._handle_line(bot, event)
                 return
             case StateUpdate(messages_by_seat):
                 for eyes, message in messages_by_seat.items():
@@ -487,37 +490,37 @@ class LiveTable:
                 self._public.take(ended)  # no seat's line is for a spectator
                 self._dealt.keep(playing.record, ())
                 if len(playing.games) < len(playing.spec.seatings):
-                    self._be_between(playing)
+                    self._pause_between_games(playing)
             case MatchEnd(problem):
-                self._finish(playing, problem)
+                self._finish_match(playing, problem)
             case _:
                 return
-        self._wake()
+        self._notify_clients()
 
-    def _be_between(self, playing: LiveMatch) -> None:
+    def _pause_between_games(self, playing: LiveMatch) -> None:
         if self._ended:
             return
-        self._be("between")
-        if not self._of("person"):
-            self._go_on(playing)
+        self._set_state("between")
+        if not self._slots_of("person"):
+            self._resume_match(playing)
         elif self.offer.person.timed:
-            self._loop.call_later(_BETWEEN_S, self._go_on, playing, len(playing.games))
+            self._loop.call_later(_MAX_PAUSE_S, self._resume_match, playing, len(playing.games))
 
-    def _finish(self, playing: LiveMatch, problem: str | None) -> None:
+    def _finish_match(self, playing: LiveMatch, problem: str | None) -> None:
         assert self._dealt is not None
         self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
         self._playing = None
         playing.close()
         if not self._ended:
-            self._be("over" if problem is None else "void", problem)
-        for number in self._of("program"):
+            self._set_state("over" if problem is None else "void", problem)
+        for number in self._slots_of("program"):
             place = self.places[number]
-            if place.lines.last != MATCH_OVER:  # it had forfeited, or this machine failed
+            if place.lines.last != MATCH_OVER:  # the program forfeited, or this machine failed
                 place.lines.add(MATCH_OVER)
             if place.guest is not None:
-                self._close_if_done(place.guest)
+                self._disconnect_if_over(place.guest)
 
-    def _take_line(self, bot: int, line: LineReceived) -> None:
+    def _handle_line(self, bot: int, line: LineReceived) -> None:
         place = self.places[bot]
         if place.kind == "program":
             place.lines.add(line.data.decode().rstrip("\n"))
@@ -528,29 +531,29 @@ class LiveTable:
             answer = place.sight.take(message)
             if answer is not None and self._playing is not None:
                 self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
-            self._time(bot)
+            self._start_timer(bot)
         if place.guest is not None:
             place.guest.changed.set()
 
-    def _wake(self) -> None:
-        for guest in self._guests:
-            guest.changed.set()
+    def _notify_clients(self) -> None:
+        for client in self._clients:
+            client.changed.set()
 
-    # --- what is shown
+    # --- frames
 
-    def frame(self, guest: TableClient) -> Message:
-        """Return all that a client shows, with the end of its request's time by the monotonic clock."""
-        sight = self._public if guest.place is None else self.places[guest.place].sight
+    def frame(self, client: TableClient) -> Message:
+        """Return the whole state that a client shows; the end of its request's time is by the monotonic clock."""
+        sight = self._public if client.place is None else self.places[client.place].sight
         seen = sight.seen()
-        missed = 0 if guest.place is None else self.places[guest.place].missed
-        rows = [self._row(number, place, guest) for number, place in enumerate(self.places)]
+        missed = 0 if client.place is None else self.places[client.place].missed
+        rows = [self._describe_slot(number, place, client) for number, place in enumerate(self.places)]
         return {
             "table": {
                 "id": self.name,
                 "rules": self.offer.terms.rules.name,
                 "games": self.offer.games,
-                "clock": _clock(self.offer.person),
-                "program_clock": _clock(self.offer.program),
+                "clock": _describe_clock(self.offer.person),
+                "program_clock": _describe_clock(self.offer.program),
                 "talk": str(self.offer.terms.rules.talk),
                 "open_names": self.offer.terms.open_names,
                 "state": self.state,
@@ -564,7 +567,7 @@ class LiveTable:
             "game": None if seen is None else asdict(seen),
         }
 
-    def _row(self, number: int, place: Slot, guest: TableClient) -> Message:
+    def _describe_slot(self, number: int, place: Slot, client: TableClient) -> Message:
         spec = self._dealt.spec if self._dealt is not None else None
         shows = place.kind == "person" or self.state in ("over", "void") or self.offer.terms.open_names
         return {
@@ -572,7 +575,7 @@ class LiveTable:
             "name": place.name if shows else None,
             "kind": place.kind,
             "here": place.kind == "bot" or place.guest is not None,
-            "you": number == guest.place,
+            "you": number == client.place,
             "won": place.won,
             "again": place.again,
             "delay_ms": place.delay_ms,
@@ -581,30 +584,30 @@ class LiveTable:
     # --- the end
 
     def end(self, why: str) -> None:
-        """End the table as void, with the reason that all are shown; whole games are kept. No match follows."""
+        """End the table as void, for a reason shown to all clients. Complete games are kept; no match follows."""
         if not self._ended:
             self._ended = True
-            self._be("void", why)
+            self._set_state("void", why)
             if self._playing is not None:
                 self._playing.give_up()
-            self._wake()
+            self._notify_clients()
 
     def close(self) -> None:
-        """End the match without its unfinished game. Blocks as long as a bot may take for an answer."""
+        """End the match, discarding its unfinished game. May block for as long as a bot has for an answer."""
         dealt, playing, self._playing = self._dealt, self._playing, None
         if playing is None:
             return
         playing.close()
-        if dealt is not None and playing.games:  # one may have ended of which the loop hasn't heard
+        if dealt is not None and playing.games:  # the event of the last game's end may still be queued
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(dealt.keep, playing.record, playing.logs)
 
 
-def _words(statements: object) -> str | None:
+def _statement_text(statements: object) -> str | None:
     """Return the statement in an answer, None if it isn't text."""
     return statements if isinstance(statements, str) and statements.strip() else None
 
 
-def _clock(timing: Timing) -> Message | None:
-    """Return times as shown, in s; None without a clock."""
+def _describe_clock(timing: Timing) -> Message | None:
+    """Return a timing as clients show it, in seconds; None without a clock."""
     return {"move_s": timing.limit_ms / 1000, "game_s": timing.bank_ms / 1000} if timing.timed else None

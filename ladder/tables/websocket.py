@@ -19,24 +19,24 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ladder.tables.table import LiveTable, ProgramConnection, Superseded, TableClient, TableClosed
 
-# Close codes, ours and the client's.
-OVER = 1000  # ours: the match is over, or the table closed; a program's: it leaves the table
-FLOOD = 1008  # too much came
-LOST = 1006  # the code of a socket that was cut
+# Close codes.
+OVER = 1000  # from the server: the match is over, or the table closed; from a program: it leaves the table
+FLOOD = 1008  # the client sent too much, or read too slowly
+LOST = 1006  # the connection was lost
 SUPERSEDED = 4001  # another tab, or another client, has the seat
-VOID = 4011  # the match came to no end
+VOID = 4011  # the match ended without a result
 UNKNOWN = 4004  # the table doesn't know the secret
 
 PING_S = 20.0  # a proxy cuts sockets that are idle for a minute
-MAX_FRAME_BYTES = 70_000  # of a frame that comes: a line of the protocol, and space for escapes
-_MAX_FRAME_CHARS = 4_000  # characters of a frame that comes from a person
-_MAX_REASON_CHARS = 30  # characters of a reason: a close frame has space for 123 bytes
-_RATE = 40  # frames a second, on the average of the time since the last pause
+MAX_FRAME_BYTES = 70_000  # of a received frame: a line of the protocol, and space for escapes
+_MAX_FRAME_CHARS = 4_000  # of a received frame of a browser
+_MAX_REASON_CHARS = 30  # a close frame has space for 123 bytes
+_MAX_FRAMES_PER_S = 40  # average, beyond a burst of _MAX_BURST_FRAMES
 _MAX_BURST_FRAMES = 200
-_STALLED_S = 30.0  # for what is sent to leave this machine
+_SEND_TIMEOUT_S = 30.0  # for a frame to leave this machine
 
 
-class ChannelClosed(Exception):  # noqa: N818  # no error: the other side went away
+class ChannelClosed(Exception):  # noqa: N818  # not an error
     """The other side closed the socket, with a code."""
 
     def __init__(self, code: int = LOST) -> None:
@@ -45,26 +45,26 @@ class ChannelClosed(Exception):  # noqa: N818  # no error: the other side went a
 
 
 class Channel(Protocol):
-    """A socket that is open: frames of text both ways. Each method raises Gone once the other side is gone."""
+    """An open socket for text frames. `send` and `receive` raise ChannelClosed once the other side has closed it."""
 
     async def send(self, text: str) -> None:
-        """Send a frame; return when it has left."""
+        """Send a frame; return when the transport accepts more."""
 
     async def receive(self) -> str:
-        """Wait for a frame."""
+        """Wait for a frame, and return it."""
 
     async def close(self, code: int, reason: str) -> None:
-        """Close the socket; nothing if it is closed."""
+        """Close the socket, if it is open."""
 
 
 class WebChannel:
-    """A WebSocket of this process's web server, as a channel. `open` first."""
+    """A Channel over a WebSocket of this process's web server. Call `open` first."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
 
     async def open(self) -> None:
-        """Accept what the client asked for."""
+        """Accept the connection."""
         await self._socket.accept()
 
     async def send(self, text: str) -> None:
@@ -73,11 +73,11 @@ class WebChannel:
             await self._socket.send_text(text)
         except WebSocketDisconnect as end:
             raise ChannelClosed(end.code) from end
-        except RuntimeError as end:  # it was closed meanwhile
+        except RuntimeError as end:  # closed in the meantime
             raise ChannelClosed from end
 
     async def receive(self) -> str:
-        """Wait for a frame; one of bytes is read as text."""
+        """Wait for a frame, and return it; a binary frame is decoded as UTF-8."""
         try:
             message = await self._socket.receive()
         except RuntimeError as end:
@@ -94,35 +94,39 @@ class WebChannel:
 
 
 async def serve_client(channel: Channel, table: LiveTable, secret: str | None) -> None:
-    """Exchange frames and actions with a browser until the socket closes; without a secret as a spectator."""
+    """Send frames to a browser and receive its requests until the socket closes; without a secret, to a spectator."""
     try:
-        guest = table.join(secret)
+        client = table.join(secret)
     except KeyError:
         await channel.close(UNKNOWN, "no such place at this table")
         return
     try:
-        await _both(channel, _show(channel, table, guest), _hear(channel, table, guest))
+        await _run_both(channel, _send_frames(channel, table, client), _receive_requests(channel, table, client))
     finally:
-        table.part(guest)
+        table.part(client)
 
 
 async def serve_program(channel: Channel, table: LiveTable, secret: str, after: int | None) -> None:
-    """Carry a program's lines until the socket closes: a frame is a line. `after`: see Table.attach."""
+    """Exchange a program's lines until the socket closes, one line per frame. `after`: see LiveTable.attach."""
     try:
-        carrier = table.attach(secret, after)
+        connection = table.attach(secret, after)
     except KeyError:
         await channel.close(UNKNOWN, "no such place at this table")
         return
     code = LOST
     try:
-        code = await _both(channel, _carry(channel, table, carrier), _pass_on(channel, table, carrier))
+        directions = _send_lines(channel, table, connection), _receive_lines(channel, table, connection)
+        code = await _run_both(channel, *directions)
     finally:
-        table.detach(carrier, left=code == OVER)
+        table.detach(connection, left=code == OVER)
 
 
-async def _both(channel: Channel, *ways: Coroutine[Any, Any, None]) -> int:
-    """Run both ways until one ends, end the other, and close the socket; return the code that the client gave."""
-    tasks = [asyncio.create_task(way) for way in ways]
+async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) -> int:
+    """Run both directions until one ends, cancel the other, and close the socket; return the client's close code.
+
+    It is LOST if the client didn't close the socket.
+    """
+    tasks = [asyncio.create_task(direction) for direction in directions]
     code = LOST
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -145,22 +149,22 @@ async def _both(channel: Channel, *ways: Coroutine[Any, Any, None]) -> int:
     return code
 
 
-# --- a person's
+# --- browsers
 
 
-async def _show(channel: Channel, table: LiveTable, guest: TableClient) -> None:
-    """Send what is new, until the guest is gone."""
+async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) -> None:
+    """Send each changed frame. Raises Superseded, TableClosed, ChannelClosed, TimeoutError."""
     shown: dict[str, Any] = {}
     while True:
-        frame = table.frame(guest)
+        frame = table.frame(client)
         if frame != shown:
-            await asyncio.wait_for(channel.send(_counted_down(frame)), _STALLED_S)
+            await asyncio.wait_for(channel.send(_serialize_frame(frame)), _SEND_TIMEOUT_S)
             shown = frame
-        await guest.news()
+        await client.news()
 
 
-def _counted_down(frame: dict[str, Any]) -> str:
-    """Return a frame as it is sent: the end of the request's time as what is left of it now."""
+def _serialize_frame(frame: dict[str, Any]) -> str:
+    """Return a frame as JSON, with the remaining seconds of the open request in place of the time at which it ends."""
     game = frame["game"]
     if game is not None and game["ask"] is not None and game["ask"]["ends_at"] is not None:
         ask = dict(game["ask"])
@@ -169,53 +173,53 @@ def _counted_down(frame: dict[str, Any]) -> str:
     return json.dumps(frame, separators=(",", ":"))
 
 
-async def _hear(channel: Channel, table: LiveTable, guest: TableClient) -> None:
-    """Take what comes, until the socket closes."""
+async def _receive_requests(channel: Channel, table: LiveTable, client: TableClient) -> None:
+    """Receive a browser's requests until the socket closes; close it if they come too fast or are too long."""
     allowance, then = float(_MAX_BURST_FRAMES), time.monotonic()
     while True:
         text = await channel.receive()
         now = time.monotonic()
-        allowance, then = min(_MAX_BURST_FRAMES, allowance + (now - then) * _RATE) - 1, now
+        allowance, then = min(_MAX_BURST_FRAMES, allowance + (now - then) * _MAX_FRAMES_PER_S) - 1, now
         if allowance < 0 or len(text) > _MAX_FRAME_CHARS:
             await channel.close(FLOOD, "too much came at once")
             return
         with suppress(ValueError, RecursionError):
             message = json.loads(text)
             if isinstance(message, dict):
-                answer = table.take(guest, message)
+                answer = table.take(client, message)
                 if answer is not None:
                     await channel.send(json.dumps(answer))
 
 
-# --- a program's
+# --- programs
 
 
-async def _carry(channel: Channel, table: LiveTable, carrier: ProgramConnection) -> None:
-    """Send each line once, until the seat is taken or the table has no more."""
+async def _send_lines(channel: Channel, table: LiveTable, connection: ProgramConnection) -> None:
+    """Send each line once. Raises Superseded, TableClosed, ChannelClosed, TimeoutError."""
     while True:
-        for line in table.lines(carrier):
-            await asyncio.wait_for(channel.send(line), _STALLED_S)
-        await carrier.news()
+        for line in table.lines(connection):
+            await asyncio.wait_for(channel.send(line), _SEND_TIMEOUT_S)
+        await connection.news()
 
 
-async def _pass_on(channel: Channel, table: LiveTable, carrier: ProgramConnection) -> None:
-    """Pass on what comes, whatever it is: the referee judges it."""
+async def _receive_lines(channel: Channel, table: LiveTable, connection: ProgramConnection) -> None:
+    """Pass on each received line unchecked: the referee checks it. Raises ChannelClosed."""
     while True:
-        table.say(carrier, await channel.receive())
+        table.say(connection, await channel.receive())
 
 
 HOST = "127.0.0.1"
-UNREACHABLE = 1013  # the process that plays the table is away: come again
-_FIRST_S = 5.0
-_MAX_SHOWN_BYTES = 1 << 20  # bytes of a frame to a browser; one is some 10,000
-_MAX_BUFFERED_BYTES = 1 << 16  # bytes on the way to a browser that takes nothing
-_RELAY_STALLED_S = 30.0
+UNREACHABLE = 1013  # the process that plays the table can't be reached: try again
+_HELLO_TIMEOUT_S = 5.0
+_MAX_SHOWN_BYTES = 1 << 20  # of a frame to a browser; usual are 10,000
+_MAX_BUFFERED_BYTES = 1 << 16  # to a browser that reads too slowly
+_RELAY_SEND_TIMEOUT_S = 30.0
 
 RelayHello = dict[str, Any]
 
 
 class StreamChannel:
-    """The side of the process that plays: a channel whose other end is a web server's."""
+    """The table server's end of a relay: a Channel over a local stream from a web server."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -243,7 +247,7 @@ class StreamChannel:
         return line[:-1].decode("utf-8", "replace")
 
     async def close(self, code: int, reason: str) -> None:
-        """Have the web server close the browser's socket."""
+        """Request that the web server closes the browser's socket, and close the stream."""
         with suppress(OSError):
             self._writer.write(f"!{code} {reason}\n".encode())
             self._writer.close()
@@ -252,12 +256,12 @@ class StreamChannel:
 async def listen_for_relays(
     secret: str, come: Callable[[StreamChannel, RelayHello], Awaitable[None]]
 ) -> asyncio.Server:
-    """Listen on a free port of this machine; `come` has each stream that shows the secret, and what it is for."""
+    """Listen on a free local port; `come` gets each stream that shows the secret, with the rest of its first line."""
 
     async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with suppress(OSError, ValueError, TimeoutError, RecursionError):
-                hello = json.loads(await asyncio.wait_for(reader.readline(), _FIRST_S))
+                hello = json.loads(await asyncio.wait_for(reader.readline(), _HELLO_TIMEOUT_S))
                 if hmac.compare_digest(str(hello.pop("secret")).encode(), secret.encode()):
                     await come(StreamChannel(reader, writer), hello)
         finally:
@@ -267,28 +271,29 @@ async def listen_for_relays(
 
 
 async def relay_frames(channel: Channel, port: int, hello: RelayHello) -> None:
-    """Carry frames between a browser's socket and the process at a port, until either side ends."""
+    """Relay frames between a browser's socket and the table server at a local port, until either side closes."""
     try:
         reader, writer = await asyncio.open_connection(HOST, port, limit=_MAX_SHOWN_BYTES)
     except OSError:
         await channel.close(UNREACHABLE, "the table is away")
         return
-    ways = [asyncio.create_task(way) for way in (_out(channel, reader), _in(channel, writer, hello))]
+    relays = (_relay_to_browser(channel, reader), _relay_from_browser(channel, writer, hello))
+    tasks = [asyncio.create_task(relay) for relay in relays]
     try:
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for way in ways:
-            way.cancel()
-        await asyncio.gather(*ways, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         writer.close()
 
 
-async def _out(channel: Channel, reader: asyncio.StreamReader) -> None:
-    """Carry what is shown; close the browser's socket as the other side says."""
+async def _relay_to_browser(channel: Channel, reader: asyncio.StreamReader) -> None:
+    """Relay frames to the browser; at the end close its socket with the table server's code, else UNREACHABLE."""
     line = b""
     with suppress(ChannelClosed, OSError, ValueError, TimeoutError):
         while (line := await reader.readline()).endswith(b"\n") and not line.startswith(b"!"):
-            await asyncio.wait_for(channel.send(line[:-1].decode()), _RELAY_STALLED_S)
+            await asyncio.wait_for(channel.send(line[:-1].decode()), _RELAY_SEND_TIMEOUT_S)
     code, _, reason = line[1:].decode().strip().partition(" ")
     if line.startswith(b"!"):
         await channel.close(int(code), reason)
@@ -296,8 +301,8 @@ async def _out(channel: Channel, reader: asyncio.StreamReader) -> None:
         await channel.close(UNREACHABLE, "the table is away")
 
 
-async def _in(channel: Channel, writer: asyncio.StreamWriter, hello: RelayHello) -> None:
-    """Carry what is done; say by which code the browser's socket was closed."""
+async def _relay_from_browser(channel: Channel, writer: asyncio.StreamWriter, hello: RelayHello) -> None:
+    """Relay frames from the browser; at the end send the close code of its socket to the table server."""
     with suppress(OSError):
         writer.write(json.dumps(hello).encode() + b"\n")
         try:

@@ -1,9 +1,9 @@
-"""Read what a ladder shows: each view is one value, from one state of the database, for one viewer.
+"""Read views of a ladder: each view is one value, from one state of the database, for one viewer.
 
-What a viewer may not see isn't in it: `ladder.permissions` says what that is. Terminal, JSON, CSV and pages print the
-same values. Reading one takes the same time after a million games as after a thousand. Lists continue from a cursor.
-`revision` is the number of the ladder's last event: the value is the same as long as that is; None where it changes
-without one.
+Fields that the viewer may not see are None or empty, as `ladder.permissions` defines. Terminal, JSON, CSV and pages
+print the same values. The time to read a view doesn't grow with the number of games. Lists continue from a cursor.
+`revision` is the number of the ladder's newest event: the view is unchanged as long as the revision is. It is None if
+the view also changes without events.
 """
 
 from ladder.views.accounts import (

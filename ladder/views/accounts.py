@@ -16,12 +16,10 @@ from ladder.views.users import CredentialSummary, UserSummary, list_credentials,
 
 @dataclass(frozen=True, slots=True)
 class OwnBotSummary:
-    """A bot of the user or of a teammate. owner: the teammate's name.
+    """A bot of the user or of a teammate. owner: the teammate's name, None if the bot is the user's own.
 
-    active_version: the number of the version that plays, None if none does.
-
-    newest_version: the number of the newest, of this state, for a reason. disabled_reason: why the bot was disabled or
-    auto-disabled.
+    active_version: the number of the version that plays, None if no version does. status, reason: of the version
+    numbered newest_version. disabled_reason: why the bot was disabled or auto-disabled, None if it wasn't.
     """
 
     bot: str
@@ -35,10 +33,10 @@ class OwnBotSummary:
 
 @dataclass(frozen=True, slots=True)
 class AccountPage:
-    """A user's account. team: its current members, with the user; empty without a team.
+    """A user's account. team: its current members including the user, empty without a team.
 
-    credentials: the valid ones. session_id: the number of the one that reads this.
-    deadlines: the deadlines, as they are for the user.
+    credentials: the valid ones. session_id: the number of the credential by which the viewer signed in.
+    deadlines: the user's personal deadlines.
     """
 
     user: UserSummary
@@ -51,7 +49,7 @@ class AccountPage:
 
 
 def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
-    """Return the viewer's account, with their personal deadlines; None for the public."""
+    """Return the viewer's account, None for the public. `due`: the viewer's personal deadlines."""
     viewer, connection = reader.viewer, reader.connection
     owner = None if viewer.login is None else find_user(connection, viewer.login)
     if owner is None:
@@ -64,7 +62,7 @@ def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> 
     result = AccountPage(
         summarize_user(connection, owner, viewer),
         tuple(team.values()),
-        tuple(hide_fields(_own_bot(connection, bot, of[bot.name]), viewer, bot.login) for bot in listed),
+        tuple(hide_fields(_summarize_own_bot(connection, bot, of[bot.name]), viewer, bot.login) for bot in listed),
         tuple(row for row in list_credentials(reader, owner.login).items if row.valid),
         viewer.session,
         due,
@@ -73,7 +71,7 @@ def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> 
     return hide_fields(result, viewer, owner.login)
 
 
-def _own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSummary:
+def _summarize_own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSummary:
     versions = versions_of(connection, bot.id)
     newest = versions[-1]
     decided = list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
@@ -85,10 +83,10 @@ def _own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSu
 
 @dataclass(frozen=True, slots=True)
 class RemainingQuota:
-    """What a user may submit now. bots: the names of theirs; can_add_bot: whether one more is allowed.
+    """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
 
-    remaining: submissions of today; limit: of a day, which ends at `resets_at`, in seconds since 1970. max_upload_mb:
-    of one.
+    remaining: submissions left today. limit: submissions per day; the day ends at resets_at, in seconds since 1970.
+    max_upload_mb: the maximum size of one submission.
     """
 
     bots: tuple[str, ...]
@@ -102,7 +100,7 @@ class RemainingQuota:
 
 @dataclass(frozen=True, slots=True)
 class UserAdminSummary:
-    """A user, with the team and the names of their bots."""
+    """A user, with the names of their team and their bots."""
 
     user: UserSummary
     team: str | None
@@ -111,7 +109,7 @@ class UserAdminSummary:
 
 @dataclass(frozen=True, slots=True)
 class UserAdminList:
-    """People, in order of login. total: how many were found. sections: of all people, in order."""
+    """Users, in order of login. total: the number of users that match. sections: those of all users, in order."""
 
     items: tuple[UserAdminSummary, ...]
     total: int
@@ -122,9 +120,9 @@ class UserAdminList:
 
 @dataclass(frozen=True, slots=True)
 class UserAdminPage:
-    """All that staff knows of a user. teams: current and former ones, the newest last; team_names: of all.
+    """A user as staff sees them. teams: the user's memberships, current ones last. team_names: of all teams.
 
-    credentials: the valid ones, the newest first. remaining_quota: what the user may submit now.
+    credentials: the valid ones, newest first.
     """
 
     user: UserSummary
@@ -140,11 +138,14 @@ class UserAdminPage:
 def list_users_for_admin(
     reader: ViewContext, search: str = "", after: str | None = None, limit: int = 50
 ) -> UserAdminList:
-    """Return up to `limit` users that match all words, after the one whose pseudonym is `after`."""
+    """Return up to `limit` users that match all words of `search`, after the user whose pseudonym is `after`.
+
+    Words are looked for in logins, names, pseudonyms, sections, emails, student IDs, teams and bots.
+    """
     names = defaultdict(list)
     for bot in all_bots(reader.connection):
         names[bot.owner_id].append(bot.name)
-    owners, teams = all_users(reader.connection), _teams(reader)
+    owners, teams = all_users(reader.connection), _current_teams(reader)
     words = search.casefold().split()
     matching = [
         owner
@@ -168,14 +169,14 @@ def list_users_for_admin(
     return hide_fields(UserAdminList(rows, len(matching), sections, more, reader.revision), reader.viewer)
 
 
-def _teams(reader: ViewContext) -> dict[str, str]:
+def _current_teams(reader: ViewContext) -> dict[str, str]:
     return {each.login: each.team for each in list_teams(reader).items if each.left_at is None}
 
 
 def view_user_for_admin(
     reader: ViewContext, login: str, allowance: RemainingQuota | None = None
 ) -> UserAdminPage | None:
-    """Return a user with what they may submit, None if no user has the login."""
+    """Return a user, None if no user has the login. `allowance`: the user's remaining quota."""
     owner = find_user(reader.connection, login)
     if owner is None:
         return None

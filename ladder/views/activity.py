@@ -38,8 +38,8 @@ class EventSummary:
     """One event.
 
     type: submitted, check_started, check_step, check_finished, match_ended, decision, standings_updated, users_changed,
-    table_changed, signed_in, sign_in_failed. version: its label. table: its number. decision: what was decided.
-    details: of a sign-in, whose it was and by what.
+    table_changed, signed_in, sign_in_failed. version: the version ref. table: the id of its session. details: of a
+    sign-in, the user and the method.
     """
 
     id: int
@@ -54,22 +54,21 @@ class EventSummary:
 
 @dataclass(frozen=True, slots=True)
 class EventList:
-    """Events in order. next_cursor: what to give as `after` for those that follow, also for those that are yet to
-    happen."""
+    """Events in order. next_cursor: the value of `after` for later events, also for future ones."""
 
     items: tuple[EventSummary, ...]
     next_cursor: int
 
 
 def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventList:
-    """Return what happened after an event, `limit` events at most; less what the viewer may not see."""
+    """Return up to `limit` events after event `after`, without those that the viewer may not see."""
     happened = events_after(reader.connection, after, limit)
-    rows = tuple(line for line in (_line(reader, event) for event in happened) if line is not None)
+    rows = tuple(line for line in (_summarize_event(reader, event) for event in happened) if line is not None)
     return EventList(rows, happened[-1].id if happened else after)
 
 
-def _line(reader: ViewContext, event: Event) -> EventSummary | None:
-    """Return an event as the viewer may see it, None if they may not."""
+def _summarize_event(reader: ViewContext, event: Event) -> EventSummary | None:
+    """Return an event as the viewer may see it, None if they may not see it."""
     connection = reader.connection
     if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not reader.viewer.can("users:read"):
         return None
@@ -100,13 +99,13 @@ def _line(reader: ViewContext, event: Event) -> EventSummary | None:
     return hide_fields(line, reader.viewer, owner)
 
 
-MAX_RECENT_DECISIONS = 10  # decisions that are shown
-_ROUTINE = ("issue",)  # one for each person of a section: they would bury the decisions
+MAX_RECENT_DECISIONS = 10
+_HIDDEN_ACTIONS = ("issue",)  # too many: one for each user of a section
 
 
 @dataclass(frozen=True, slots=True)
 class QuotaSummary:
-    """The quotas of a user, by ladder.toml."""
+    """The quotas of each user, from ladder.toml."""
 
     max_bots_per_user: int
     max_submissions_per_day: int
@@ -116,11 +115,10 @@ class QuotaSummary:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """The state of a ladder, for staff. frozen: the decision in force, or None.
+    """The state of a ladder, for staff. frozen: the decision that froze it, None if it isn't frozen.
 
-    users: users that take part. awaiting_approval: accounts to be approved. bots, active_bots: of theirs and the
-    references.
-    versions: how many by state; matches: by what became of them. findings: of a checkup, None where there was none.
+    users: the number of users that take part. awaiting_approval: accounts to be approved. bots, active_bots: counts,
+    with reference bots. versions: counts by status. matches: counts by outcome. findings: of a checkup, if any.
     """
 
     frozen: DecisionSummary | None
@@ -139,7 +137,7 @@ class Dashboard:
 
 
 def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Finding, ...] | None = None) -> Dashboard:
-    """Return a ladder's state, with its quotas and the findings of a checkup."""
+    """Return a ladder's dashboard, with these quotas and findings of a checkup."""
     connection = reader.connection
     counts = count_ladder(connection)
     became: Counter[str] = Counter()
@@ -157,7 +155,7 @@ def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Fi
         counts.versions,
         dict(became),
         list_runners(reader),
-        list_audit_log(reader, limit=MAX_RECENT_DECISIONS, without=_ROUTINE).items,
+        list_audit_log(reader, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
         hide_fields(quotas, reader.viewer),
         None if findings is None else tuple(hide_fields(finding, reader.viewer) for finding in findings),
         reader.revision,

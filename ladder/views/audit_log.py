@@ -1,4 +1,4 @@
-"""Show the audit log, newest entry first, and describe its decisions by people and by the ladder itself."""
+"""Show the audit log, newest entry first, and describe the decisions of users and of the ladder itself."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ audit_log, bots, users, versions = (METADATA.tables[name] for name in ("audit_lo
 
 @dataclass(frozen=True, slots=True)
 class AuditEntrySummary:
-    """One decision, and what it is about: a bot, a version of it, a match, a user. actor: the login that decided."""
+    """One decision about a bot, a version (by its number), a match or a user. actor: the login of its author."""
 
     id: int
     created_at: float
@@ -30,7 +30,7 @@ class AuditEntrySummary:
 
 @dataclass(frozen=True, slots=True)
 class AuditLog:
-    """Decisions. next_cursor: what to give as `after` for those before, None at the end."""
+    """Decisions, newest first. next_cursor: the value of `after` for the next page, None at the end."""
 
     items: tuple[AuditEntrySummary, ...]
     next_cursor: int | None = None
@@ -44,9 +44,9 @@ def list_audit_log(
     login: str | None = None,
     without: Sequence[str] = (),
 ) -> AuditLog:
-    """Return up to `limit` decisions before the one whose number is `after`; all, or those about a user.
+    """Return up to `limit` decisions older than decision `after`. `login`: only those about a user or their bots.
 
-    without: the kinds that are left out.
+    without: the actions to leave out.
     """
     about = users.alias()
     of = users.alias()  # the bot's owner
@@ -76,7 +76,7 @@ def list_audit_log(
 
 @dataclass(frozen=True, slots=True)
 class DecisionSummary:
-    """One decision. version: its number, where it is about one. actor: the login that decided, or "ladder"."""
+    """One decision. version: its number, None without one. actor: a login, a pseudonym, or "ladder"."""
 
     created_at: float
     action: str
@@ -112,7 +112,7 @@ _PAST_TENSE = {
 
 
 def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
-    """Return an action in words: "the ladder activated version 3"."""
+    """Return a decision in words, such as "the ladder activated version 3"."""
     version = "it" if act.version is None else f"version {act.version}"
     who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.actor, act.actor)
     return f"{who} {_PAST_TENSE.get(act.action, f'decided: {act.action}').format(version=version)}"
@@ -121,7 +121,10 @@ def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
 def summarize_decisions(
     reader: ViewContext, acts: Iterable[AuditEntry], number: Mapping[int, int], owner: str | None = None
 ) -> tuple[DecisionSummary, ...]:
-    """Return entries as shown. `number`: versions' numbers by id; `owner`: the owner of what was decided on."""
+    """Return audit entries as the viewer may see them.
+
+    number: versions' numbers by id. owner: the login of the user, or of the bot's owner, that the entries are about.
+    """
     return tuple(
         hide_fields(
             DecisionSummary(
@@ -135,7 +138,7 @@ def summarize_decisions(
 
 
 def display_actor(reader: ViewContext, who: str) -> str:
-    """Return the name of an actor: another user by the pseudonym; staff and the ladder as they are."""
+    """Return an actor's login, or the pseudonym if the viewer may not see a user's login."""
     person = find_user(reader.connection, who)
     if person is None or person.staff or reader.viewer.can_view(UserSummary, "login", who):
         return who

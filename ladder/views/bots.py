@@ -48,7 +48,7 @@ _STEP = TypeAdapter(CheckStepView)
 
 
 def serialize_step(step: CheckStep) -> tuple[str, bytes]:
-    """Return a step for the database, and what its build printed."""
+    """Return a check step as JSON for the database, and its build log."""
     return _STEP.dump_json(step.view()).decode(), step.log
 
 
@@ -59,7 +59,7 @@ def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepVie
 
 @dataclass(frozen=True, slots=True)
 class StyleNumber:
-    """A number of `arena stats`, such as "challenged all": its cases. field_mean: the mean of the active bots."""
+    """A rate of `arena stats`, such as "challenged all": `count` of `total` cases. field_mean: over all active bots."""
 
     name: str
     count: int
@@ -69,12 +69,12 @@ class StyleNumber:
 
 @dataclass(frozen=True, slots=True)
 class HiddenNumber(StyleNumber):
-    """A number that depends on cards that no player may have seen, or on a reaction that didn't count."""
+    """A rate that depends on hidden cards, or on a reaction that had no effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotStyle:
-    """What a bot did in its newest rated matches. public: by what all players see."""
+    """The play style of a bot in its newest rated matches. public: rates that all players can observe."""
 
     matches: int
     public: tuple[StyleNumber, ...]
@@ -82,7 +82,7 @@ class BotStyle:
 
 
 def view_bot_style(reader: ViewContext, version: int, owner: str, field: FieldStyle | None) -> BotStyle | None:
-    """Return the play style of a version of this owner, None without counts."""
+    """Return a version's play style, None if no match was counted. owner: a login. field: the means of all bots."""
     style, viewer = get_play_style(reader.connection, version), reader.viewer
     if not style.matches:
         return None
@@ -107,7 +107,7 @@ games, match_players, matches = (METADATA.tables[name] for name in ("games", "ma
 
 @dataclass(frozen=True, slots=True)
 class SeatWinRate:
-    """One seat, counted from 0: its rated games, and those won; a draw among j is 1/j."""
+    """The rated games and wins in one seat, from 0; a draw among j players counts 1/j."""
 
     seat: int
     games: int
@@ -115,7 +115,7 @@ class SeatWinRate:
 
 
 def seat_win_rates(reader: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
-    """Return a version's results in each seat, in the order of play."""
+    """Return a version's results in each seat in which it has played, in order of seats."""
     query = (
         select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
         .join(games, games.c.match == match_players.c.match)
@@ -136,13 +136,13 @@ faults, match_players, matches, versions = (
     METADATA.tables[name] for name in ("faults", "match_players", "matches", "versions")
 )
 
-_OF_OWNER = ("suspend", "unsuspend", "leave", "return")  # decisions about the owner that are shown with the bot
+_OWNER_ACTIONS = ("suspend", "unsuspend", "leave", "return")  # about the owner, shown with the bot
 _OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "files:read")
 
 
 @dataclass(frozen=True, slots=True)
 class VersionTotals:
-    """The totals of a version's matches. `wins`: a draw among j is 1/j. Times are its own; a match has one peak."""
+    """The totals of a version's matches. wins: a draw among j counts 1/j. Times: the bot's own. peak_bytes: maximum."""
 
     matches: int = 0
     games: int = 0
@@ -159,11 +159,9 @@ class VersionTotals:
 class BotVersion:
     """A version. status: queued, checking, accepted, or rejected for a `reason`. Times: seconds since 1970.
 
-    received_at: when the owner handed it in, as staff says where that isn't when it was submitted.
-    rated_matches, all_matches: what its matches add up to, those that rate, and all that were played. faults: how many
-    of each kind, in all that were played; those that follow from others too. blocked_reason: why its owner may not
-    choose it.
-    submitted_by: the login that submitted it.
+    received_at: when the owner submitted it, if staff entered it later. faults: counts by code, in all played matches,
+    including consequences of other faults. blocked_reason: why its owner may not choose it, None if they may.
+    submitted_by: a login or pseudonym.
     """
 
     number: int
@@ -183,7 +181,7 @@ class BotVersion:
 
 @dataclass(frozen=True, slots=True)
 class VersionCheckView:
-    """How the check of a version went. has_build_log: whether its build printed anything."""
+    """The check of a version, by its number. has_build_log: whether its build printed anything."""
 
     version: int
     steps: tuple[CheckStepView, ...]
@@ -202,17 +200,14 @@ class DailyRating:
 
 @dataclass(frozen=True, slots=True)
 class BotPage:
-    """All that a bot's page shows; its owner sees more than others.
+    """A bot's page; its owner sees more than others. The selected version is the requested one, else the newest.
 
-    owner: the login. standing: its row of the standings, None if it isn't there; ranked_total: how many rows they
-    have. checks: of the version that was asked for, else of the newest. fault_reports: faulty exchanges, of each kind
-    the first, of that version and of the one that plays. recent_matches: its last matches, newest first. limit_ms: the
-    time of a request.
-    throttle_reason: why it plays less than others, None if it doesn't. rating_history: what each day's table said of
-    it. head_to_head,
-    wins_by_seat: how the version that plays, else the one asked for, fared against others, and in each seat;
-    play_style: what it does.
-    deadlines: the deadlines, with the version of it that counts. permissions: those that the viewer has for it.
+    owner: a login. standing: the bot's row of the standings, None if it has none; ranked_total: the number of rows.
+    checks: of the selected version. fault_reports: the first fault of each kind, of the selected and active versions.
+    recent_matches: newest first. limit_ms: the time limit per request. throttle_reason: why the bot plays less often
+    than others, None if it doesn't. rating_history: one point per day. head_to_head, wins_by_seat, play_style: of the
+    active version, else of the selected one. deadlines: with the bot's version that counts at each. permissions: the
+    viewer's, for this bot.
     """
 
     bot: str
@@ -241,7 +236,7 @@ class BotPage:
 
 @dataclass(frozen=True, slots=True)
 class BuildLog:
-    """What the build of a version printed."""
+    """The output of a version's build."""
 
     version: int
     text: bytes
@@ -250,9 +245,9 @@ class BuildLog:
 def view_bot(
     reader: ViewContext, name: str, wanted: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
 ) -> BotPage | None:
-    """Return all that the viewer may know of a bot, None without a bot of the name, or a version of the number.
+    """Return a bot's page for the viewer, None if no bot has the name, or no version the number `wanted`.
 
-    `last`: how many matches. due: the deadlines, as they are for the bot and the reader.
+    last: the maximum number of recent matches. due: the deadlines for this bot and viewer.
     """
     connection, viewer = reader.connection, reader.viewer
     known = find_bot(connection, name)
@@ -263,15 +258,15 @@ def view_bot(
     ids = [version.id for version in versions]
     number = {version.id: version.number for version in versions}
     barred = barred_versions(connection, known.id)
-    rated, played = _sums(reader, ids, matches.c.is_rated), _sums(reader, ids)
-    kinds = _faults(reader, ids)
+    rated, played = _sum_matches(reader, ids, matches.c.is_rated), _sum_matches(reader, ids)
+    kinds = _count_faults(reader, ids)
     text = find_latest_snapshot(connection)
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
     rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
     acts = list_audit_entries(connection, bot=known.id)
     if viewer.can("user_decisions:read", known.login):
-        acts += list_audit_entries(connection, user_id=known.owner_id, actions=_OF_OWNER)
+        acts += list_audit_entries(connection, user_id=known.owner_id, actions=_OWNER_ACTIONS)
     whole = BotPage(
         bot=known.name,
         pseudonym=known.pseudonym,
@@ -282,7 +277,7 @@ def view_bot(
         fair_win_rate=None if table is None else table.fair_win_rate,
         trend=(compute_trends(connection, rates, reader.now) if rates else {}).get(name, Trend()),
         limit_ms=reader.limit_ms,
-        throttle_reason=None if known.is_reference else _held(reader, known.active_version_id),
+        throttle_reason=None if known.is_reference else _throttle_reason(reader, known.active_version_id),
         versions=tuple(
             hide_fields(
                 BotVersion(
@@ -308,7 +303,7 @@ def view_bot(
         checks=VersionCheckView(
             asked.number, list_check_steps(connection, asked.id), get_build_log(connection, asked.id) != b""
         ),
-        fault_reports=_examples(reader, [version for version in versions if version.is_active or version is asked])
+        fault_reports=_list_fault_reports(reader, [each for each in versions if each.is_active or each is asked])
         if viewer.can_view(BotPage, "fault_reports", known.login)
         else None,
         recent_matches=list_matches(reader, bot=known.id, limit=last).items if last else (),
@@ -341,8 +336,8 @@ def view_bot(
     return hide_fields(whole, viewer, known.login)
 
 
-def _held(reader: ViewContext, version: int | None) -> str | None:
-    """Return why the version that plays has fewer matches than others, None where it hasn't."""
+def _throttle_reason(reader: ViewContext, version: int | None) -> str | None:
+    """Return why an active version plays less often than others, None if it doesn't."""
     spent = [] if version is None else recent_usage(reader.connection, version, RECENT_MATCHES)
     if not is_slow(spent, reader.limit_ms):
         return None
@@ -355,7 +350,7 @@ def _held(reader: ViewContext, version: int | None) -> str | None:
 
 
 def inactive_reason(page: BotPage) -> str:
-    """Return why no version of a bot plays, to its owner: what was decided last, or what checks said."""
+    """Return, for its owner, why no version of a bot plays: by the latest decision, else by the newest check."""
     for out, back, state in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
         of_owner = [act for act in page.audit_log or () if act.action in (out, back)]
         if of_owner and of_owner[-1].action == out:
@@ -368,14 +363,14 @@ def inactive_reason(page: BotPage) -> str:
     newest = page.versions[-1]
     if newest.status == "rejected":
         return f"no version plays, since version {newest.number} is rejected: {newest.reason or ''}"
-    if newest.status == "accepted":  # what was decided about the owner is not the reader's to know
+    if newest.status == "accepted":  # a decision about the owner, which the viewer may not see
         return "no version plays now: ask the staff"
     return f"no version plays yet; version {newest.number} waits for its check"
 
 
 @dataclass(frozen=True, slots=True)
 class BotSummary:
-    """A bot in one line. active_version: the number of the version that plays, None without one."""
+    """A bot in a list. active_version: the number of the version that plays, None without one. versions: a count."""
 
     bot: str
     pseudonym: str
@@ -387,7 +382,7 @@ class BotSummary:
 
 @dataclass(frozen=True, slots=True)
 class BotList:
-    """Bots, in order of name. next_cursor: what to give as `after` for the next page, None at the end."""
+    """Bots, in order of name. next_cursor: the value of `after` for the next page, None at the end."""
 
     items: tuple[BotSummary, ...]
     next_cursor: str | None = None
@@ -395,7 +390,7 @@ class BotList:
 
 
 def list_bots(reader: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
-    """Return up to `limit` bots whose name, or owner as shown, contains the words, after the bot `after`."""
+    """Return up to `limit` bots after bot `after` whose name, pseudonym or visible owner contains `search`."""
     count: Counter[int] = Counter()
     number: dict[int, int] = {}
     for id, of, which in reader.connection.execute(select(versions.c.id, versions.c.bot, versions.c.number)):
@@ -423,7 +418,7 @@ def list_bots(reader: ViewContext, search: str = "", after: str | None = None, l
 
 
 def view_build_log(reader: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
-    """Return what a version's build printed, None if there is no such version, or it isn't the reader's to read."""
+    """Return a version's build log, of the newest without a `number`; None if it doesn't exist or isn't permitted."""
     known = find_bot(reader.connection, name)
     if known is None or not reader.viewer.can("build_log:read", known.login):
         return None
@@ -434,10 +429,10 @@ def view_build_log(reader: ViewContext, name: str, number: int | None = None) ->
     return BuildLog(asked.number, get_build_log(reader.connection, asked.id))
 
 
-def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultReport, ...]:
-    """Return the stored fault samples of versions for their owner, without matches that are sealed to the viewer.
+def _list_fault_reports(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultReport, ...]:
+    """Return reports of the stored fault samples of versions, without matches of unrevealed finals.
 
-    The record and the logs of a match are kept for a time only: without them, an example says less.
+    A report has fewer details once the record and the logs of its match have been removed.
     """
 
     def report(kept: StoredFaultSample, version: Version) -> FaultReport:
@@ -459,8 +454,8 @@ def _examples(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultRe
     )
 
 
-def _sums(reader: ViewContext, ids: list[int], *which: Any) -> defaultdict[int, VersionTotals]:
-    """Return the totals of the versions' played matches: all, or those of these conditions."""
+def _sum_matches(reader: ViewContext, ids: list[int], *conditions: Any) -> defaultdict[int, VersionTotals]:
+    """Return the totals of the played matches that meet all `conditions`, by version."""
     table = match_players.c
     query = (
         select(
@@ -469,7 +464,8 @@ def _sums(reader: ViewContext, ids: list[int], *which: Any) -> defaultdict[int, 
             func.max(table.max_time_us), func.max(table.peak_bytes),
         )
         .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(reader.unrevealed_finals), *which)
+        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(reader.unrevealed_finals))
+        .where(*conditions)
         .group_by(table.version)
     )  # fmt: skip
     sums: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
@@ -479,8 +475,8 @@ def _sums(reader: ViewContext, ids: list[int], *which: Any) -> defaultdict[int, 
     return sums
 
 
-def _faults(reader: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
-    """Return the versions' faults by kind, in order of name."""
+def _count_faults(reader: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
+    """Return the number of faults by version and code, in order of codes."""
     query = (
         select(faults.c.version, faults.c.code, func.sum(faults.c.count))
         .join(matches, matches.c.id == faults.c.match)
@@ -496,7 +492,7 @@ def _faults(reader: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class ProcessLog:
-    """What one process wrote. version: its label; process: counted from 0 in the match."""
+    """The standard error of one process. version: a version ref. process: numbered from 0 in the match."""
 
     version: str
     process: int
@@ -505,15 +501,15 @@ class ProcessLog:
 
 @dataclass(frozen=True, slots=True)
 class BotLogs:
-    """What the processes of a bot wrote, one after the other."""
+    """The standard error of a bot's processes in a match, in order."""
 
     items: tuple[ProcessLog, ...]
 
 
 def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | None:
-    """Return what a bot (honest), or a version of it (honest@3), wrote in a match; None if it wasn't at its table.
+    """Return the standard error of a bot (honest) or a version (honest@3) in a match, None if it didn't play in it.
 
-    What isn't the reader's to read is left out.
+    Logs that the viewer may not read are left out.
     """
     seats = [seat for seat in line.players if bot in (seat.version_ref, seat.version_ref.rpartition("@")[0])]
     rows = tuple(
@@ -526,7 +522,7 @@ def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | No
 
 
 def find_version_archive(reader: ViewContext, name: str, number: int) -> bytes | None:
-    """Return a version's files as a tar, None if there is no such version, or it isn't the reader's to read."""
+    """Return a version's files as a tar archive, None if it doesn't exist or the viewer may not read it."""
     bot = find_bot(reader.connection, name)
     if bot is None or not reader.viewer.can("files:read", bot.login):
         return None
@@ -536,7 +532,7 @@ def find_version_archive(reader: ViewContext, name: str, number: int) -> bytes |
 
 @dataclass(frozen=True, slots=True)
 class SimilarityPair:
-    """Two versions, their owners' logins, and how many percent of its own text each has in common with the other."""
+    """Two versions, their owners' logins, and the percentage of each one's own text that it shares with the other."""
 
     version: str
     owner: str
@@ -548,9 +544,9 @@ class SimilarityPair:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityReport:
-    """The pairs, the most alike first.
+    """Pairs of similar versions, the most similar first, None before a comparison.
 
-    versions: how many were compared. pairs: None where nothing was. skipped: sentences on files that weren't compared.
+    versions: the number of compared versions. skipped: sentences about files that weren't compared.
     """
 
     versions: int

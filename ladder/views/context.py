@@ -1,4 +1,4 @@
-"""Define the context of a view: the viewer, the database state that is read, and the pagination of lists."""
+"""Define the context of a view (the viewer and the database state that is read) and the pagination of lists."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from ladder.store.database import all_finals, last_event_id
 class ViewContext:
     """The viewer of a ladder, one state of its database, and a time in seconds since 1970.
 
-    limit_ms: the time of a request. sandbox: its name; isolated: whether it keeps bots apart.
+    seats: of a rated table. limit_ms: a bot's time limit per request. sandbox: its name. isolated: whether the sandbox
+    isolates bots.
     """
 
     viewer: Viewer
@@ -28,12 +29,12 @@ class ViewContext:
 
     @cached_property
     def revision(self) -> int:
-        """The number of the ladder's last event. A match has one when it ends, none when it is queued or leased."""
+        """The number of the ladder's newest event. The end of a match is an event; queueing or leasing it isn't."""
         return last_event_id(self.connection)
 
     @cached_property
     def unrevealed_finals(self) -> Sequence[int]:
-        """The finals of which the viewer may not see a match: their results are shown together, at the end."""
+        """The ids of finals whose matches the viewer may not see yet: all their results are revealed together."""
         if self.viewer.can("final:preview"):
             return ()
         return [final.id for final in all_finals(self.connection) if not final.revealed]
@@ -45,7 +46,10 @@ T = TypeVar("T")
 def paginate(
     rows: Sequence[T], name: Callable[[T], str], after: str | None, limit: int | None
 ) -> tuple[Sequence[T], str | None]:
-    """Return the rows after the one called `after`, `limit` at most; and the name after which the list continues."""
+    """Return up to `limit` rows after the one named `after`, and the cursor of the next page, None at the end.
+
+    Without a row of this name the page starts with the first row.
+    """
     names = list(map(name, rows))
     start = names.index(after) + 1 if after in names else 0
     part = rows[start:][:limit]

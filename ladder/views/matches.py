@@ -34,7 +34,7 @@ from ladder.store.database import (
 from ladder.views.audit_log import DecisionSummary, summarize_decisions
 from ladder.views.context import ViewContext
 
-MAX_QUERY_IDS = 500  # ids in one query: databases bound how many values a query may have
+MAX_QUERY_IDS = 500  # databases limit the number of values in a query
 
 bots, finals, logs, match_players, matches, users, records, versions = (
     METADATA.tables[name]
@@ -44,7 +44,7 @@ bots, finals, logs, match_players, matches, users, records, versions = (
 
 @dataclass(frozen=True, slots=True)
 class MatchParticipant:
-    """A version's part in a match. `wins`: a draw among j is 1/j. Times are its own, for all requests."""
+    """A version in a match. `version`: its id. `wins`: a draw among j counts 1/j. Times: its own, over all requests."""
 
     version_ref: str
     version: int
@@ -60,11 +60,11 @@ class MatchParticipant:
 
 @dataclass(frozen=True, slots=True)
 class MatchSummary:
-    """A match in one line, its table in the order of places.
+    """A match in a list, with its players in order of slots.
 
-    status: queued, leased, ended. cause, of one that ended: played, abandoned, cancelled. requested_by: the pseudonym
-    of who asked for a challenge. final: the name of the final that it belongs to, plan_index: in its plan. Times are
-    seconds since 1970.
+    status: queued, leased, ended. outcome, once it has ended: played, abandoned, cancelled. requested_by: the pseudonym
+    of the user that requested a challenge. final: the name of its final; plan_index: its index in the final's plan.
+    Times are seconds since 1970.
     """
 
     id: int
@@ -83,13 +83,13 @@ class MatchSummary:
 
     @property
     def voided(self) -> bool:
-        """Whether it was taken out of the ratings."""
+        """Whether the match was taken out of the ratings."""
         return self.outcome == PLAYED and self.kind in ("rated", "final") and not self.is_rated
 
 
 @dataclass(frozen=True, slots=True)
 class MatchList:
-    """Matches, one after the other. next_cursor: what to give as `after` for the next page, None at the end."""
+    """Matches in the order of their list. next_cursor: the value of `after` for the next page, None at the end."""
 
     items: tuple[MatchSummary, ...]
     next_cursor: int | None = None
@@ -98,7 +98,7 @@ class MatchList:
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """An attempt at a match that a host failed: when, and why."""
+    """An attempt at a match that gave no result because of its host. failed_at: seconds since 1970."""
 
     failed_at: float
     reason: str | None
@@ -108,9 +108,9 @@ class FailedAttempt:
 class MatchPage(MatchSummary):
     """A match without its record and its bots' logs.
 
-    results: one a game. failed_attempts: the attempts that a host failed. audit_log: what was decided about it.
-    has_record: whether it is kept. logs: the labels of the bots of which standard error is kept. cards: of those whose
-    cards the reader may see.
+    results: one per game. audit_log: decisions about the match. has_record: whether its record is still stored.
+    logs: version refs of the bots whose standard error is stored and visible to the viewer. cards: version refs of the
+    bots whose cards the viewer may see.
     """
 
     results: tuple[GameResult, ...] = ()
@@ -122,7 +122,7 @@ class MatchPage(MatchSummary):
     revision: int | None = None
 
 
-_LINE = (
+_MATCH_QUERY = (
     select(
         matches.c.id, matches.c.kind, matches.c.status, matches.c.outcome, matches.c.reason, matches.c.is_rated,
         matches.c.queued_at, matches.c.ended_at, users.c.pseudonym, finals.c.name, matches.c.plan_index,
@@ -132,7 +132,7 @@ _LINE = (
     .outerjoin(finals, finals.c.id == matches.c.final)
 )  # fmt: skip
 
-_SEAT = (
+_PARTICIPANT_QUERY = (
     select(
         match_players.c.match, bots.c.name, versions.c.number, match_players.c.version, match_players.c.games,
         match_players.c.wins, match_players.c.forfeits, match_players.c.faults, match_players.c.requests,
@@ -144,8 +144,9 @@ _SEAT = (
 
 
 def find_match_summary(connection: Connection, id: int, sealed: Sequence[int] = ()) -> MatchSummary | None:
-    """Return a match, None if it doesn't exist, or is of a sealed final."""
-    lines = _lines(connection, connection.execute(_LINE.where(matches.c.id == id, outside_finals(sealed))).all())
+    """Return a match, None if it doesn't exist or belongs to one of the finals `sealed` (ids)."""
+    query = _MATCH_QUERY.where(matches.c.id == id, outside_finals(sealed))
+    lines = _make_summaries(connection, connection.execute(query).all())
     return lines[0] if lines else None
 
 
@@ -157,9 +158,9 @@ def list_matches(
     after: int | None = None,
     limit: int = 20,
 ) -> MatchList:
-    """Return the matches that ended, the newest first: of a bot, of a kind; from the one after `after`.
+    """Return up to `limit` ended matches, newest first, after match `after`; only of a bot (id) or a kind if given.
 
-    `todo`: those instead that are played or wait, in order of id. Not those of finals that are sealed to the reader.
+    todo: return queued and leased matches instead, in order of id. Matches of unrevealed finals are left out.
     """
     connection = reader.connection
     wanted = select(matches.c.id)
@@ -177,26 +178,26 @@ def list_matches(
     if todo:
         wanted = wanted.where(matches.c.status.in_((WAITING, LEASED))).order_by(matches.c.id)
     else:
-        began = or_(matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED)  # a check may end before its match
-        # Nearly all have ended: where the kind is open, an index of states would only make the database sort them.
+        began = or_(matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED)  # cancelled if its check ended before it
+        # Nearly all have ended: without a kind, an index on the status would only make the database sort them.
         ended = matches.c.status.not_in((WAITING, LEASED)) if kind is None else matches.c.status == ENDED
         wanted = wanted.where(ended, began).order_by(matches.c.id.desc())
     ids = list(connection.scalars(wanted.limit(limit + 1)))
     lines: dict[int, MatchSummary] = {}
     for start in range(0, min(limit, len(ids)), MAX_QUERY_IDS):
-        part = connection.execute(_LINE.where(matches.c.id.in_(ids[start : start + MAX_QUERY_IDS]))).all()
-        lines |= {line.id: line for line in _lines(connection, part)}
+        part = connection.execute(_MATCH_QUERY.where(matches.c.id.in_(ids[start : start + MAX_QUERY_IDS]))).all()
+        lines |= {line.id: line for line in _make_summaries(connection, part)}
     rows = tuple(hide_fields(lines[id], reader.viewer) for id in ids[:limit])
     return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else reader.revision)
 
 
 def outside_finals(sealed: Sequence[int]) -> Any:
-    """Return the condition that a match belongs to none of these finals."""
+    """Return the SQL condition that a match belongs to no final of `sealed` (ids)."""
     return or_(matches.c.final.is_(None), matches.c.final.not_in(sealed)) if sealed else true()
 
 
 def view_match(reader: ViewContext, id: int) -> MatchPage | None:
-    """Return all that the viewer may know of a match, None if it doesn't exist, or is sealed."""
+    """Return a match as the viewer may see it, None if it doesn't exist or its final is unrevealed."""
     connection, viewer = reader.connection, reader.viewer
     line = find_match_summary(connection, id, reader.unrevealed_finals)
     if line is None:
@@ -222,9 +223,9 @@ def view_match(reader: ViewContext, id: int) -> MatchPage | None:
     return hide_fields(whole, viewer)
 
 
-def _lines(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
-    """Return a few matches with their tables."""
-    query = _SEAT.where(match_players.c.match.in_([row[0] for row in rows]))
+def _make_summaries(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
+    """Return the matches of rows of _MATCH_QUERY, with their players."""
+    query = _PARTICIPANT_QUERY.where(match_players.c.match.in_([row[0] for row in rows]))
     seats = connection.execute(query.order_by(match_players.c.match, match_players.c.slot))
     tables = {
         id: tuple(MatchParticipant(f"{name}@{number}", *rest) for _, name, number, *rest in table)
@@ -237,8 +238,8 @@ def _lines(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
 class MatchReplay:
     """The replay of a match, with the standard error that the viewer may read.
 
-    replay: from `arena.replay.steps`, for the viewer's own bots or with all cards. unavailable_reason: "unended";
-    "unplayed" where it was abandoned or cancelled; of its record "not kept", or "unreadable" for this arena.
+    replay: as made by `arena.replay.make_replay_object`, None if it is unavailable. unavailable_reason: "unended";
+    "unplayed" (abandoned or cancelled); "not kept" or "unreadable" (the record).
     """
 
     summary: MatchSummary
@@ -248,9 +249,9 @@ class MatchReplay:
 
 
 def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
-    """Return the replay of a match, None if it doesn't exist, or is sealed.
+    """Return the replay of a match, None if it doesn't exist or its final is unrevealed.
 
-    The public sees what all players could know, an owner also what their bots could, staff all cards.
+    The public sees only information that all players had, owners also that of their bots; staff sees all cards.
     """
     line = find_match_summary(reader.connection, id, reader.unrevealed_finals)
     if line is None:
@@ -263,7 +264,7 @@ def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
     else:
         text = find_record(reader.connection, id)
         try:
-            why, match = ("not kept", None) if text is None else (None, _as_object(reader, line, text))
+            why, match = ("not kept", None) if text is None else (None, _make_replay(reader, line, text))
         except RecordError:
             why = "unreadable"
     change = reader.revision if line.status == ENDED else None
@@ -271,7 +272,7 @@ def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
 
 
 def find_record_text(reader: ViewContext, id: int) -> str | None:
-    """Return the record of a match, None without one that the viewer may read: it has all cards, and the key."""
+    """Return the record of a match as text, with all cards and the key; None without one that the viewer may read."""
     if (
         not reader.viewer.can("record:read")
         or find_match_summary(reader.connection, id, reader.unrevealed_finals) is None
@@ -280,8 +281,8 @@ def find_record_text(reader: ViewContext, id: int) -> str | None:
     return find_record(reader.connection, id)
 
 
-def _as_object(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, Any]:
-    """Return the record as the reader may know it. Raises RecordError."""
+def _make_replay(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, Any]:
+    """Return the replay of a record, redacted for the viewer. Raises RecordError."""
     record, viewer = read_record(text), reader.viewer
     owners = {seat.version_ref: get_version_by_id(reader.connection, seat.version).login for seat in line.players}
     logs = {
@@ -298,7 +299,7 @@ def _as_object(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class QueuedCheck:
-    """A version whose check hasn't ended. status: queued, or checked now."""
+    """A version whose check hasn't ended. status: queued or checking."""
 
     version_ref: str
     pseudonym: str
@@ -308,9 +309,10 @@ class QueuedCheck:
 
 @dataclass(frozen=True, slots=True)
 class RunnerSummary:
-    """A runner that hasn't ended. capacity: how many it plays and checks at a time; matches: those among its leases.
+    """A runner that hasn't ended. capacity: how many matches and checks it runs at once.
 
-    leases: how many it holds now, also one that waits until another has ended. dead: None if unknown.
+    leases: the number of matches and checks that it holds, including waiting ones. matches: the ids of those matches.
+    is_dead: None if unknown.
     """
 
     id: str
@@ -324,10 +326,9 @@ class RunnerSummary:
 
 @dataclass(frozen=True, slots=True)
 class QueuePage:
-    """Checks in order of their submission, and matches that are played now or wait, in order of id.
+    """Unfinished checks in order of submission, and queued or leased matches in order of id.
 
-    next_cursor: what to give as `after` for the next page, None at the end. runners: those of the
-    ladder.
+    next_cursor: the value of `after` for the next page of matches, None at the end.
     """
 
     checks: tuple[QueuedCheck, ...]
@@ -337,7 +338,7 @@ class QueuePage:
 
 
 def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -> QueuePage:
-    """Return what waits: at most `limit` matches, from the one after `after`."""
+    """Return the queue, with up to `limit` matches after match `after`."""
     lines = list_matches(reader, todo=True, after=after, limit=limit)
     waiting = unchecked_versions(reader.connection, reader.now)
     whole = QueuePage(
@@ -352,7 +353,7 @@ def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -
 
 
 def list_runners(reader: ViewContext) -> tuple[RunnerSummary, ...]:
-    """Return the runners that haven't ended, in order of their begin."""
+    """Return the runners that haven't ended, in order of their start."""
     return tuple(
         hide_fields(
             RunnerSummary(each.runner.id, each.runner.host.split()[0], each.runner.pid, each.runner.capacity,

@@ -26,9 +26,9 @@ from ladder.views.context import ViewContext
 
 @dataclass(frozen=True, slots=True)
 class TableSlot:
-    """A slot for a bot, a person or a program. name: the player's. free: no player has joined.
+    """A slot for a bot, a person or a program. name: the player's. is_free: whether no player has joined.
 
-    bot: which version; while the first match is played, and before it, only who opened the table knows.
+    bot: the version ref, hidden from all but the opener of the table until the first match has ended.
     """
 
     kind: str
@@ -39,10 +39,9 @@ class TableSlot:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A table in one line. opened_by: the pseudonym of its opener. move_time_s: of people, a move; None: no clock.
+    """A table in a list. opened_by: the opener's pseudonym. move_time_s: people's time per move, None without a clock.
 
-    allow_spectators: spectators are allowed. status: open, playing (a match), ended; why it ended. Times are seconds
-    since 1970.
+    status: open, playing (a match), ended. Times are seconds since 1970.
     """
 
     id: int
@@ -60,7 +59,7 @@ class TableSummary:
 
 @dataclass(frozen=True, slots=True)
 class TableList:
-    """Tables, the newest first: those that are open, and of those that ended some, from the one after `after`."""
+    """Tables: on the first page all open ones, then ended ones; each newest first."""
 
     items: tuple[TableSummary, ...]
     next_cursor: int | None = None
@@ -69,9 +68,9 @@ class TableList:
 
 @dataclass(frozen=True, slots=True)
 class TablePage:
-    """A table and its matches that ended. slot: the viewer's own place. manages: the viewer may close it.
+    """A table and its ended matches. slot: the viewer's own slot. manages: whether the viewer may close the table.
 
-    unreachable: the process that plays it is no more, or on another machine.
+    unreachable: whether the process that plays it has ended or is on another machine.
     """
 
     table: TableSummary
@@ -84,10 +83,9 @@ class TablePage:
 
 @dataclass(frozen=True, slots=True)
 class TableReplay:
-    """The replay of a table's match. unavailable_reason: without one, "not kept", or "unreadable" for this
-    arena.
+    """The replay of a table's match.
 
-    replay: as `arena.replay.steps` shows it to the viewer's own seats and bots, or with all cards.
+    replay: as made by `arena.replay.make_replay_object`, None if unavailable_reason is "not kept" or "unreadable".
     """
 
     table: int
@@ -98,10 +96,10 @@ class TableReplay:
 
 
 def list_tables(reader: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
-    """Return the tables that are open, without `after`; then those that ended, `limit` at most."""
+    """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
     ended = list_session_ids(reader.connection, True, after, limit + 1)
     ids = [*(list_session_ids(reader.connection, False) if after is None else ()), *ended[:limit]]
-    lines = {line.id: line for line in _lines(reader, find_sessions(reader.connection, ids))}
+    lines = {line.id: line for line in _make_summaries(reader, find_sessions(reader.connection, ids))}
     next_ = ended[limit - 1] if len(ended) > limit else None
     return TableList(tuple(lines[id] for id in ids), next_, reader.revision)
 
@@ -112,18 +110,18 @@ def view_table(reader: ViewContext, id: int) -> TablePage | None:
     if session is None:
         return None
     matches = tuple(match for match in list_session_matches(reader.connection, id) if match.is_complete)
-    mine = [
+    own_slots = [
         number
         for number, place in enumerate(session.slots)
         if place.kind == PERSON and place.login is not None and place.login == reader.viewer.login
     ]
     return hide_fields(
         TablePage(
-            _line(reader, session, bool(matches)),
+            _make_summary(reader, session, bool(matches)),
             matches,
-            mine[0] if mine else None,
+            own_slots[0] if own_slots else None,
             reader.viewer.can("table:close", session.login),
-            session.status != CLOSED and _is_away(reader, session),
+            session.status != CLOSED and _is_unreachable(reader, session),
             None if session.status != CLOSED else reader.revision,
         ),
         reader.viewer,
@@ -132,9 +130,9 @@ def view_table(reader: ViewContext, id: int) -> TablePage | None:
 
 
 def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay | None:
-    """Return the replay of a table's match, None without one, or while it is played.
+    """Return the replay of a table's match by its number, None if it doesn't exist or hasn't ended.
 
-    The public sees what all players could know, a player also their own cards, staff all cards.
+    The public sees only information that all players had, players also their own cards; staff sees all cards.
     """
     session = find_session(reader.connection, id)
     matches = {match.number: match for match in list_session_matches(reader.connection, id) if match.is_complete}
@@ -142,14 +140,14 @@ def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay 
         return None
     text = find_session_record(reader.connection, id, number)
     try:
-        why, match = ("not kept", None) if text is None else (None, _as_object(reader, session, text))
+        why, match = ("not kept", None) if text is None else (None, _make_replay(reader, session, text))
     except RecordError:
         why, match = "unreadable", None
     return TableReplay(id, number, why, match, reader.revision)
 
 
-def _as_object(reader: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
-    """Return a record as the viewer may see it. Raises RecordError."""
+def _make_replay(reader: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
+    """Return the replay of a record, redacted for the viewer. Raises RecordError."""
     viewer = reader.viewer
     if viewer.can("record:read"):
         return make_replay_object(read_record(text))
@@ -161,15 +159,17 @@ def _as_object(reader: ViewContext, session: TableSession, text: str) -> dict[st
     return make_replay_object(read_record(text), viewers=own)
 
 
-def _lines(reader: ViewContext, sessions: Sequence[TableSession]) -> list[TableSummary]:
+def _make_summaries(reader: ViewContext, sessions: Sequence[TableSession]) -> list[TableSummary]:
     return [
-        _line(reader, session, any(match.is_complete for match in list_session_matches(reader.connection, session.id)))
-        for session in sessions
+        _make_summary(
+            reader, each, any(match.is_complete for match in list_session_matches(reader.connection, each.id))
+        )
+        for each in sessions
     ]
 
 
-def _line(reader: ViewContext, session: TableSession, played: bool) -> TableSummary:
-    """Return a table in one line. played: a match has ended, which showed all players' names."""
+def _make_summary(reader: ViewContext, session: TableSession, played: bool) -> TableSummary:
+    """Return a table's summary. played: whether a match has ended, which revealed the bots."""
     bots = played or session.status == CLOSED or reader.viewer.login == session.login
     places = tuple(
         TableSlot(place.kind, place.label if bots else None, place.name, place.kind != BOT and place.name is None)
@@ -181,8 +181,8 @@ def _line(reader: ViewContext, session: TableSession, played: bool) -> TableSumm
     )  # fmt: skip
 
 
-def _is_away(reader: ViewContext, session: TableSession) -> bool:
-    """Return whether no process of this machine plays a table, or would."""
+def _is_unreachable(reader: ViewContext, session: TableSession) -> bool:
+    """Return whether no live table server of this machine plays the table, or could claim it."""
     runners = [
         runner for runner in list_live_runners(reader.connection, table_servers=True) if is_port_on_this_machine(runner)
     ]

@@ -1,7 +1,7 @@
-"""Show users, credentials and teams, and stream the tables of an export.
+"""Show users, credentials and teams, and make the queries of an export.
 
-Credentials are listed without their secrets. A team lists its present and former members. The export yields all
-matches, versions, audit entries and users one by one, whatever their number."""
+Credentials are listed without their secrets. A team lists its present and former members. An export has all matches,
+versions and audit entries, and, for staff, users."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +24,12 @@ from ladder.views.context import ViewContext, paginate
 
 @dataclass(frozen=True, slots=True)
 class UserSummary:
-    """A user; only staff, the user and their team see more than the pseudonym. student_id: the school's.
+    """A user; only staff, the user and their team see more than the pseudonym.
 
-    canvas_id: Canvas' ID of the person; moodle_id: the Identifier in Moodle's grading worksheet.
-    suspension_reason: why nothing of the person's plays, is submitted or counts, None if it does. withdrawal_reason:
-    why the person left the course, with the same consequence, None if the person didn't. awaiting_approval: staff
-    hasn't approved the account.
+    student_id: the school's student number. canvas_id: the user's ID in Canvas. moodle_id: the Identifier in Moodle's
+    grading worksheet. suspension_reason, withdrawal_reason: why the user is suspended or has left the course, None if
+    they aren't; either way their bots don't play or count and they can't submit. awaiting_approval: whether staff has
+    yet to approve the account.
     """
 
     login: str | None
@@ -48,7 +48,7 @@ class UserSummary:
 
 @dataclass(frozen=True, slots=True)
 class UserList:
-    """Owners, in order of login."""
+    """Users, in order of login."""
 
     items: tuple[UserSummary, ...]
     next_cursor: str | None = None
@@ -56,14 +56,14 @@ class UserList:
 
 
 def list_users(reader: ViewContext, after: str | None = None, limit: int | None = None) -> UserList:
-    """Return the owners, as the reader may know them."""
+    """Return up to `limit` users after the one whose pseudonym is `after`, as the viewer may see them."""
     part, more = paginate(all_users(reader.connection), lambda owner: owner.pseudonym, after, limit)
     rows = tuple(summarize_user(reader.connection, owner, reader.viewer) for owner in part)
     return UserList(rows, more, reader.revision)
 
 
 def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserSummary:
-    """Return an owner as a viewer may know the person."""
+    """Return a user as a viewer may see them."""
     line = UserSummary(
         owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.student_id, owner.section,
         suspension_reason(connection, owner), owner.canvas_id, owner.moodle_id, withdrawal_reason(connection, owner),
@@ -74,7 +74,7 @@ def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserS
 
 @dataclass(frozen=True, slots=True)
 class CredentialSummary:
-    """A link, a session or a token: its user, scope, maker and expiry. valid: it is valid now."""
+    """A link, session, token or password, without its secret. Times: seconds since 1970. valid: whether it is now."""
 
     id: int
     login: str
@@ -88,13 +88,13 @@ class CredentialSummary:
 
 @dataclass(frozen=True, slots=True)
 class CredentialList:
-    """All of them, in order of id."""
+    """Credentials, in order of id."""
 
     items: tuple[CredentialSummary, ...]
 
 
 def list_credentials(reader: ViewContext, login: str | None = None) -> CredentialList:
-    """Return what lets people in: all, or what is a person's; less what isn't the reader's to see."""
+    """Return the credentials of all users, or of one, without those that the viewer may not see."""
     rows = (
         (
             CredentialSummary(
@@ -123,7 +123,7 @@ class TeamList:
 
 
 def list_teams(reader: ViewContext) -> TeamList:
-    """Return the members of teams, as far as the viewer may know them: a mate doesn't see former ones."""
+    """Return the members of teams, as far as the viewer may see them: teammates don't see former members."""
     rows = [
         hide_fields(each, reader.viewer, each.login)
         for each in list_memberships(reader.connection)
@@ -138,9 +138,9 @@ audit_log, bots, matches, users, versions = (
 
 
 def make_export_queries(reader: ViewContext) -> dict[str, Select[Any]]:
-    """Return a query for each table, by its name; users are logins for viewers who may see them, else pseudonyms.
+    """Return a query for each exported table, by name. Users appear by login if the viewer may see it, else pseudonym.
 
-    Other actors, such as staff and the ladder, are called as the decision says.
+    Staff and the ladder itself appear as stored. The table of users, and decisions about them, require that right.
     """
     logins = reader.viewer.can_view(UserSummary, "login")
     user = users.c.login if logins else users.c.pseudonym

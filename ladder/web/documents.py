@@ -21,12 +21,12 @@ from ladder.web.request_context import HTTPError, RequestContext, authorize
 router = APIRouter()
 
 INDEX_DOCUMENT = "docs/README.md"
-_KINDS = {".png": "image/png"}  # all else is text
+_MEDIA_TYPES = {".png": "image/png"}  # other files are text
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document. links: (heading, label, address) of each link that leads to a file of the ladder's."""
+    """A document as HTML. links: (heading, label, address) of each link to a page of this site, in order."""
 
     title: str
     html: str
@@ -34,25 +34,25 @@ class Document:
 
 
 @router.get("/docs", include_in_schema=False)
-def menu(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def document_index(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show the list of all documents."""
-    return show(INDEX_DOCUMENT, visit)
+    return show_document(INDEX_DOCUMENT, visit)
 
 
 @router.get("/docs/{path:path}", include_in_schema=False)
-def show(path: str, visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
-    """Show a document, or answer with a file that one links to."""
+def show_document(path: str, visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+    """Show a document as a page, or return another file that documents link to."""
     file = list_document_files().get(path)
     if file is None:
         raise HTTPError(404, "There is no such document.", visit)
     if file.suffix == ".md":
         return render_form(visit, "document.html", document=rendered(path), menu=rendered(INDEX_DOCUMENT).links)
-    return Response(file.read_bytes(), media_type=_KINDS.get(file.suffix, "text/plain; charset=utf-8"))
+    return Response(file.read_bytes(), media_type=_MEDIA_TYPES.get(file.suffix, "text/plain; charset=utf-8"))
 
 
 @router.get("/downloads/{name}", include_in_schema=False, dependencies=[Depends(authorize)])
 def download(name: str) -> Response:
-    """Answer with the arena's wheel, or with the zip of a new bot."""
+    """Return the arena's wheel, or the zip archive of a starter bot, mybot-LANGUAGE.zip."""
     if name == wheel_name():
         return Response(build_wheel(), media_type="application/zip")
     language = name.removeprefix("mybot-").removesuffix(".zip")
@@ -63,42 +63,42 @@ def download(name: str) -> Response:
 
 @cache
 def rendered(path: str) -> Document:
-    """Return a document as HTML. A link to a file that isn't served is its text alone."""
+    """Return the document of a path in list_document_files(). Links to files that aren't served become plain text."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(list_document_files()[path].read_text(encoding="utf-8"))
     title, heading, anchors = "", "", Counter[str]()
     links = []
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.type == "heading_open":
-            heading = _words(tokens[place + 1].children or [])
+            heading = _plain_text(tokens[index + 1].children or [])
             title = title or heading
             anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
             token.attrs["id"] = f"{anchor}-{anchors[anchor]}" if anchors[anchor] else anchor
             anchors[anchor] += 1
-        elif "style" in token.attrs:  # the page's policy allows none
+        elif "style" in token.attrs:  # the content security policy allows no inline styles
             token.attrs = {"class": "number"} if "right" in str(token.attrs["style"]) else {}
         elif token.type == "table_open":
-            token.attrs["tabindex"] = "0"  # it scrolls where it is too wide
+            token.attrs["tabindex"] = "0"  # so that the keyboard can scroll a wide table
         children = token.children or []
         for start, child in enumerate(children):
             if child.type == "image":
-                child.attrs["src"] = _address(path, str(child.attrs["src"])) or ""
+                child.attrs["src"] = _resolve_link(path, str(child.attrs["src"])) or ""
             elif child.type == "link_open":
                 end = next(at for at in range(start, len(children)) if children[at].type == "link_close")
-                address = _address(path, str(child.attrs["href"]))
+                address = _resolve_link(path, str(child.attrs["href"]))
                 child.attrs["href"] = address or ""
                 child.hidden = children[end].hidden = address is None
                 if address is not None and address.startswith("/"):
-                    links.append((heading, _words(children[start:end]), address))
+                    links.append((heading, _plain_text(children[start:end]), address))
     return Document(title, parser.renderer.render(tokens, parser.options, {}), tuple(links))
 
 
-def _words(tokens: list[Token]) -> str:
+def _plain_text(tokens: list[Token]) -> str:
     return "".join(token.content for token in tokens if token.type in ("text", "code_inline"))
 
 
-def _address(document: str, link: str) -> str | None:
-    """Return where a document's link leads on the ladder's pages, None if to nothing there."""
+def _resolve_link(document: str, link: str) -> str | None:
+    """Return the address of a document's link: external links unchanged, None for files that aren't served."""
     parts = urlsplit(link)
     if parts.scheme or not parts.path:
         return link

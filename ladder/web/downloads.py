@@ -19,17 +19,17 @@ from arena.bots import new_bot, sample_folder
 from arena.sandbox import scratch_folder
 
 SHIPPED_PACKAGES = ("arena", "ladder", "protocol")
-_ALONE = ("README.md", "CHANGELOG.md", "SECURITY.md")
-_NOT, _NOT_TYPES = {"__pycache__", "build"}, {".so", ".exe"}  # what builds make: the wheel is for any machine
+_ROOT_DOCUMENTS = ("README.md", "CHANGELOG.md", "SECURITY.md")
+_BUILD_FOLDERS, _BUILD_SUFFIXES = {"__pycache__", "build"}, {".so", ".exe"}  # left out: build output is for one machine
 _METADATA = {"METADATA", "entry_points.txt", "LICENSE"}
 _WHEEL = b"Wheel-Version: 1.0\nGenerator: coup-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-_THEN = (1980, 1, 1, 0, 0, 0)  # of each file, so that the same files make the same bytes
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of each file, so that equal files give equal archives
 
 
 @cache
-def _tracked() -> frozenset[Path] | None:
-    """Return the files that git tracks in a checkout; None where there is no checkout, or git doesn't say."""
-    base = _home("arena").parent
+def _list_tracked_files() -> frozenset[Path] | None:
+    """Return the files that git tracks in this checkout; None outside of a checkout, or if git fails."""
+    base = _package_folder("arena").parent
     if not (base / ".git").exists():
         return None
     try:
@@ -39,40 +39,42 @@ def _tracked() -> frozenset[Path] | None:
     return frozenset(base / os.fsdecode(name) for name in listed.split(b"\0") if name)
 
 
-def _files_in(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder by their paths in it: no links, no hidden ones, nothing that was made there.
+def _list_files(folder: Path) -> dict[str, Path]:
+    """Return the files of a folder by their relative paths, without links, hidden files and build output.
 
-    Of a checkout these are the files that git tracks, since others may be anybody's.
+    In a checkout only the files that git tracks are listed: others may be private.
     """
-    tracked = _tracked()
+    tracked = _list_tracked_files()
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        made = _NOT & set(name.parts) or name.suffix in _NOT_TYPES or any(part.startswith(".") for part in name.parts)
-        inside = tracked is None or path in tracked or not path.is_relative_to(_home("arena").parent)
-        if path.is_file() and not path.is_symlink() and not made and inside:
+        hidden = any(part.startswith(".") for part in name.parts)
+        made = _BUILD_FOLDERS & set(name.parts) or name.suffix in _BUILD_SUFFIXES
+        inside = tracked is None or path in tracked or not path.is_relative_to(_package_folder("arena").parent)
+        if path.is_file() and not path.is_symlink() and not (made or hidden) and inside:
             found[name.as_posix()] = path
     return found
 
 
-def _home(package: str) -> Path:
+def _package_folder(package: str) -> Path:
     return Path(str(files(package)))
 
 
 @cache
 def list_document_files() -> dict[str, Path]:
-    """Return the documents and the files that they lead to, by their paths in the repository."""
-    installed = _home("arena") / "documents"
+    """Return the documents and the files that they may link to, by their paths in the repository."""
+    installed = _package_folder("arena") / "documents"
     base = installed if installed.is_dir() else installed.parents[1]
-    found = {name: base / name for name in _ALONE}
-    for name, folder in (("docs", base / "docs"), ("protocol", _home("protocol")), ("sample_bots", sample_folder())):
-        found |= {f"{name}/{path}": file for path, file in _files_in(folder).items()}
+    found = {name: base / name for name in _ROOT_DOCUMENTS}
+    folders = {"docs": base / "docs", "protocol": _package_folder("protocol"), "sample_bots": sample_folder()}
+    for name, folder in folders.items():
+        found |= {f"{name}/{path}": file for path, file in _list_files(folder).items()}
     return found
 
 
 @cache
 def wheel_name() -> str | None:
-    """Return the name of the arena's wheel, None where the arena runs without being installed."""
+    """Return the file name of the arena's wheel, None if the arena isn't installed."""
     try:
         return f"coup_arena-{distribution('coup-arena').version}-py3-none-any.whl"
     except PackageNotFoundError:
@@ -81,8 +83,9 @@ def wheel_name() -> str | None:
 
 @cache
 def build_wheel() -> bytes:
-    """Return the arena's wheel: its packages, its documents and sample bots within, and its metadata."""
-    paths = {f"{name}/{path}": file for name in SHIPPED_PACKAGES for path, file in _files_in(_home(name)).items()}
+    """Return the arena's wheel as bytes: its packages, documents, sample bots and metadata."""
+    folders = {name: _package_folder(name) for name in SHIPPED_PACKAGES}
+    paths = {f"{name}/{path}": file for name, folder in folders.items() for path, file in _list_files(folder).items()}
     for name, file in list_document_files().items():
         if not name.startswith("protocol/"):
             paths[f"arena/{name}" if name.startswith("sample_bots/") else f"arena/documents/{name}"] = file
@@ -95,27 +98,27 @@ def build_wheel() -> bytes:
     contents[f"{about}/WHEEL"] = (_WHEEL, False)
     rows = [f"{name},sha256={_digest(data)},{len(data)}\n" for name, (data, _) in sorted(contents.items())]
     contents[f"{about}/RECORD"] = ("".join([*rows, f"{about}/RECORD,,\n"]).encode(), False)
-    return _zipped(contents)
+    return _make_zip(contents)
 
 
 @cache
 def build_starter_zip(language: str) -> bytes:
-    """Return a zip with the folder that `arena new mybot` makes for a language."""
+    """Return a zip archive, as bytes, of the folder that `arena new mybot` makes for a language."""
     with scratch_folder() as folder:
         made = new_bot(folder / "mybot", language).folder
-        return _zipped({f"mybot/{name}": (path.read_bytes(), False) for name, path in _files_in(made).items()})
+        return _make_zip({f"mybot/{name}": (path.read_bytes(), False) for name, path in _list_files(made).items()})
 
 
 def _digest(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
-def _zipped(contents: Mapping[str, tuple[bytes, bool]]) -> bytes:
-    """Return a zip of files: name -> contents, whether it is a program."""
+def _make_zip(contents: Mapping[str, tuple[bytes, bool]]) -> bytes:
+    """Return a zip archive, as bytes, of files by name: (contents, whether the file is executable)."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (data, program) in sorted(contents.items()):
-            entry = zipfile.ZipInfo(name, _THEN)
+            entry = zipfile.ZipInfo(name, _FIXED_TIME)
             entry.external_attr = (0o100755 if program else 0o100644) << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
     return whole.getvalue()

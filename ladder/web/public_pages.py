@@ -45,22 +45,22 @@ def standings(
     section: str = "",
     first: First = 1,
 ) -> StandingsPage:
-    """Return the table: the newest, or the last of a day; fifty rows from a place in it, of bots with these words.
+    """Return one page of the standings, from position `first`: the current ones, or the last of `day`.
 
-    Staff asks for a section's, too.
+    `search` filters by bot name and pseudonym; staff can also filter by `section`.
     """
     return views.view_standings_page(reader, sort, day, search, section, first)
 
 
 @page_and_json(standings_router, "/head-to-head", "head_to_head.html", shared=True)
 def head_to_head(ladder: Ladder, reader: ViewContext, first: First = 1) -> HeadToHeadMatrix:
-    """Return the head-to-head results of twenty bots of the standings, from a position on."""
+    """Return the head-to-head results of twenty bots of the standings, from position `first`."""
     return views.view_head_to_head(reader, first)
 
 
 @standings_router.get("/head-to-head.csv", include_in_schema=False)
 def head_to_head_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
-    """Return all pairs that met as CSV."""
+    """Return the results of all pairs of versions that met, as CSV."""
     with visit.ladder.reading(visit.viewer) as reader:
         table = views.view_head_to_head(reader, count=None)
     rows = (
@@ -73,8 +73,8 @@ def head_to_head_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) ->
 
 
 @standings_router.get("/standings.csv", include_in_schema=False)
-def as_csv(visit: Annotated[RequestContext, Depends(authorize)], day: Day = None) -> Response:
-    """Return all rows as CSV."""
+def standings_as_csv(visit: Annotated[RequestContext, Depends(authorize)], day: Day = None) -> Response:
+    """Return the standings, current or of `day`, as CSV."""
     with visit.ladder.reading(visit.viewer) as reader:
         rows = views.view_standings(reader, "rank", day).items
     return _csv(STANDINGS_COLUMNS, map(make_standings_cells, rows))
@@ -91,25 +91,25 @@ bots_router = APIRouter()
 
 @page_and_json(bots_router, "/bots", "bots.html")
 def bots(ladder: Ladder, reader: ViewContext, search: str = "", after: str | None = None) -> BotList:
-    """Return the bots in order of name, fifty after the one called `after`; those with these words in their names."""
+    """Return fifty bots in order of name, from the one after `after`. `search` filters by bot name and owner."""
     return views.list_bots(reader, search, after)
 
 
 @page_and_json(bots_router, "/bots/{name}", "bot.html", fresh_s=60)
 def bot(ladder: Ladder, reader: ViewContext, name: str) -> BotPage | None:
-    """Return a bot, with the check of its newest version for who may see that."""
+    """Return a bot. Viewers with permission also get the check of its newest version."""
     return views.view_bot(reader, name, due=deadlines_of_bot(ladder, reader, name))
 
 
 @page_and_json(bots_router, "/bots/{name}/{number}", "bot.html", fresh_s=60)
 def version(ladder: Ladder, reader: ViewContext, name: str, number: RowId) -> BotPage | None:
-    """Return a bot, with the check of one of its versions."""
+    """Return a bot. Viewers with permission also get the check of the version with this number."""
     return views.view_bot(reader, name, number, due=deadlines_of_bot(ladder, reader, name))
 
 
 @bots_router.get("/bots/{name}/{number}/build-log", include_in_schema=False)
 def build_log(visit: Annotated[RequestContext, Depends(authorize)], name: str, number: RowId) -> Response:
-    """Return what the build of a version printed, as text."""
+    """Return the output of a version's build, as text."""
     with visit.ladder.reading(visit.viewer) as reader:
         log = views.view_build_log(reader, name, number)
     if log is None:
@@ -130,7 +130,7 @@ def matches(
     kind: Literal["rated", "qualifying", "challenge", "final"] | None = None,
     after: RowId | None = None,
 ) -> MatchList:
-    """Return the matches that ended, the newest first; fifty after the one whose number is `after`."""
+    """Return fifty ended matches, newest first, from the one after match `after`. `kind` filters them."""
     return views.list_matches(reader, kind=kind, after=after, limit=MATCHES_PER_PAGE)
 
 
@@ -142,17 +142,17 @@ def match(ladder: Ladder, reader: ViewContext, id: RowId) -> MatchPage | None:
 
 @matches_router.get("/matches/{id}/replay", include_in_schema=False)
 def replay(visit: CurrentContext, id: RowId) -> Response:
-    """Return the games of a match, step by step: a page of its own, which shows what its reader may know."""
-    return static_document(visit, lambda reader: _replay(reader, id))
+    """Return the replay of a match as an HTML page, redacted for the viewer."""
+    return static_document(visit, lambda reader: _replay_html(reader, id))
 
 
 @matches_router.get("/api/matches/{id}/replay", response_model=MatchReplay)
 def replay_as_json(visit: CurrentContext, id: RowId) -> Response:
-    """Return the games of a match, step by step, as its reader may know them."""
+    """Return the games of a match, step by step, redacted for the viewer."""
     return json_response(visit, MatchReplay, lambda reader: view_match_replay(reader, id))
 
 
-def _replay(reader: ViewContext, id: int) -> str | None:
+def _replay_html(reader: ViewContext, id: int) -> str | None:
     view = view_match_replay(reader, id)
     return None if view is None or view.replay is None else replay_page([view.replay], f"Match {id}")
 
@@ -162,7 +162,7 @@ queue_router = APIRouter()
 
 @page_and_json(queue_router, "/queue", "queue.html", shared=True, fresh_s=5)
 def queue(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> QueuePage:
-    """Return what waits, with fifty matches after the one whose number is `after`."""
+    """Return the checks and matches that are queued or running; of the matches fifty, from the one after `after`."""
     return views.view_queue(reader, after, 50)
 
 
@@ -172,14 +172,14 @@ CACHE_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 @page_and_json(home_router, "/", "home.html", shared=True, fresh_s=60)
-def front(ladder: Ladder, reader: ViewContext) -> HomePage:
-    """Return what a newcomer sees first: what this is, who leads, what was played last, what is due."""
+def home(ladder: Ladder, reader: ViewContext) -> HomePage:
+    """Return the ladder's description, the leaders, the latest match, the finals and the deadlines."""
     return views.view_home(reader, describe_ladder(ladder))
 
 
 @home_router.get("/static/{tag}/{name}", include_in_schema=False, dependencies=[Depends(authorize)])
-def file(tag: str, name: str) -> Response:
-    """Return a file that pages load."""
+def static_file(tag: str, name: str) -> Response:
+    """Return a file that pages load, cached forever: its address changes with each build."""
     if name not in static_files():
         raise HTTPError(404, "There is no such file.")
     data, kind = static_files()[name]
@@ -187,12 +187,12 @@ def file(tag: str, name: str) -> Response:
 
 
 @home_router.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authorize)])
-def schema(request: Request) -> Response:
-    """Return the API's description in OpenAPI's form."""
+def openapi_schema(request: Request) -> Response:
+    """Return the OpenAPI document of the API."""
     return JSONResponse(request.app.openapi())
 
 
 @home_router.get("/api-docs", include_in_schema=False)
-def api(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
-    """Show the API's routes, and how a program asks."""
+def api_docs(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+    """Show the documentation of the API."""
     return render_form(visit, "api.html", spec=visit.request.app.openapi())

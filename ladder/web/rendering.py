@@ -28,9 +28,9 @@ from ladder.views import DailyRating, ViewContext, describe_decision
 from ladder.web.downloads import wheel_name
 from ladder.web.request_context import HTTPError, RequestContext, authorize
 
-_HOME = files("ladder.web")
-_TYPES = {"js": "text/javascript", "css": "text/css", "LICENSE": "text/plain", "svg": "image/svg+xml"}
-_MAX_SHARED = 500
+_WEB_FOLDER = files("ladder.web")
+_MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "LICENSE": "text/plain", "svg": "image/svg+xml"}
+_MAX_SHARED_PAGES = 500
 
 # The browser runs scripts and applies styles from files of this server alone, never from within a page.
 CONTENT_SECURITY_POLICY = (
@@ -44,7 +44,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}  # a year of TLS alone, where people come by it
+HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}  # TLS only, for a year
 
 ViewFunction = Callable[[ViewContext], Any]
 T = TypeVar("T")
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """What a page shows below its head. live: the ids of the parts that follow the ladder, None for all of it."""
+    """A page's content within its layout. live: the ids of the parts that are reloaded on changes, None for all."""
 
     title: str
     text: str
@@ -61,32 +61,32 @@ class PageContent:
 
 @cache
 def static_files() -> dict[str, tuple[bytes, str]]:
-    """Return the files that pages load: name -> bytes, type."""
-    named = {path.name: path.read_bytes() for path in (_HOME / "static").iterdir()}
+    """Return the files that pages load, by name: (contents, media type)."""
+    named = {path.name: path.read_bytes() for path in (_WEB_FOLDER / "static").iterdir()}
     named["look.css"] = (files("arena.replay") / "static" / "look.css").read_bytes()
-    return {name: (data, _TYPES[name.rpartition(".")[2]]) for name, data in named.items()}
+    return {name: (data, _MEDIA_TYPES[name.rpartition(".")[2]]) for name, data in named.items()}
 
 
 @cache
-def _build() -> str:
-    """Return a short name of what pages are drawn with: they change when it does."""
+def _assets_version() -> str:
+    """Return a hash of the templates, the static files and the arena's version, which determine how pages look."""
     parts = [__version__.encode(), *(data for data, _ in static_files().values())]
-    parts += [path.read_bytes() for path in sorted((_HOME / "templates").iterdir(), key=lambda path: path.name)]
+    parts += [path.read_bytes() for path in sorted((_WEB_FOLDER / "templates").iterdir(), key=lambda path: path.name)]
     return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
 
 
 def asset_url(name: str) -> str:
-    """Return the address of a file of `static_files`, under which it never changes."""
-    return f"/static/{_build()}/{name}"
+    """Return the path of a file of `static_files`. The path contains a hash, so browsers may cache it forever."""
+    return f"/static/{_assets_version()}/{name}"
 
 
 @cache
 def _environment() -> Environment:
     env = Environment(
-        loader=FileSystemLoader(str(_HOME / "templates")),
+        loader=FileSystemLoader(str(_WEB_FOLDER / "templates")),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_plain,
+        finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -103,15 +103,15 @@ def _environment() -> Environment:
     return env
 
 
-def _plain(value: object) -> object:
-    """Return what a template prints: of a text with escapes for what can't be printed, nothing for None."""
+def _finalize(value: object) -> object:
+    """Return a template's value as it is printed: text with control characters escaped, "" for None."""
     if value is None:
         return ""
     return escape_control(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def escape_lines(text: str | bytes | Sequence[str]) -> Markup:
-    """Return a text of several lines, such as standard error, or some texts: each line escaped, none joined."""
+    """Return the lines of a text, such as standard error, or of several texts, with control characters escaped."""
     if isinstance(text, bytes):
         text = text.decode(errors="backslashreplace")
     texts = [text] if isinstance(text, str) else text
@@ -121,23 +121,23 @@ def escape_lines(text: str | bytes | Sequence[str]) -> Markup:
 def render_page(
     visit: RequestContext, template: str, make: ViewFunction, *, shared: bool = False, fresh_s: float | None = None
 ) -> Response:
-    """Draw what `make` returns of the ladder as it is now; 404 where that is None.
+    """Return the page of a template for the value that `make` returns. Raises HTTPError 404 if that is None.
 
-    shared: it is the same for all but staff: the template always gets the public as its viewer.
-    fresh_s: it changes with time, too, and is drawn again after this time.
+    shared: the page is the same for all users but staff, so it is rendered once, for the public as its viewer.
+    fresh_s: the page also changes with time, and is rendered again after this many seconds.
     """
 
     def draw(found: Any, reader: ViewContext) -> PageContent:
-        return _content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
+        return _render_content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
 
-    drawn, headers = _draw(visit, make, draw, shared, fresh_s)
-    return _not_new(headers) if drawn is None else _whole(visit, drawn, headers)
+    content, headers = _render_cached(visit, make, draw, shared, fresh_s)
+    return _not_modified(headers) if content is None else _render_layout(visit, content, headers)
 
 
 def json_response(visit: RequestContext, shape: Any, make: ViewFunction, *, fresh_s: float | None = None) -> Response:
-    """Answer with what `make` returns, a value of the type `shape`, as JSON: as `page` does with HTML."""
-    text, headers = _draw(visit, make, lambda found, reader: _adapter(shape).dump_json(found), False, fresh_s)
-    return _not_new(headers) if text is None else Response(text, media_type="application/json", headers=headers)
+    """Return the value of type `shape` that `make` returns, as JSON; `fresh_s` and errors as in `render_page`."""
+    text, headers = _render_cached(visit, make, lambda found, reader: _adapter(shape).dump_json(found), False, fresh_s)
+    return _not_modified(headers) if text is None else Response(text, media_type="application/json", headers=headers)
 
 
 @cache
@@ -146,13 +146,13 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 
 
 def static_document(visit: RequestContext, make: ViewFunction) -> Response:
-    """Answer with a page that `make` returns whole, and that never changes; it brings its policy, and fits a frame."""
-    text, headers = _draw(visit, make, lambda found, reader: found, False, None, lasts=True)
+    """Return a complete HTML document that `make` returns and that never changes; pages of this site may frame it."""
+    text, headers = _render_cached(visit, make, lambda found, reader: found, False, None, lasts=True)
     headers["Content-Security-Policy"] = "frame-ancestors 'self'"
-    return _not_new(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
+    return _not_modified(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
 
 
-def _draw(
+def _render_cached(
     visit: RequestContext,
     make: ViewFunction,
     draw: Callable[[Any, ViewContext], T],
@@ -160,12 +160,15 @@ def _draw(
     fresh_s: float | None,
     lasts: bool = False,
 ) -> tuple[T | None, dict[str, str]]:
-    """Return what is drawn, None where the asker has it already; and its headers. Raises HTTPError."""
+    """Return the rendered value, None if the client's ETag is current, and the headers. Raises HTTPError.
+
+    lasts: the value never changes, so the ladder's revision isn't a part of its ETag.
+    """
     viewer = PUBLIC_VIEWER if shared and not visit.viewer.staff else visit.viewer
     with visit.ladder.reading(viewer) as reader:
         change = None if lasts else reader.revision
-        of = (visit.here, _who(viewer), change, None if fresh_s is None else int(reader.now / fresh_s))
-        tag = _tag((of, _who(visit.viewer), _build(), visit.ladder.name))
+        of = (visit.here, _viewer_key(viewer), change, None if fresh_s is None else int(reader.now / fresh_s))
+        tag = _etag((of, _viewer_key(visit.viewer), _assets_version(), visit.ladder.name))
         headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(visit) else "private, no-cache"}
         if visit.request.headers.get("if-none-match") == tag:
             return None, headers
@@ -178,48 +181,48 @@ def _draw(
         made = draw(found, reader)
     if shared:
         kept[of] = made
-        while len(kept) > _MAX_SHARED:
+        while len(kept) > _MAX_SHARED_PAGES:
             kept.pop(next(iter(kept)), None)
     return made, headers
 
 
 def _is_personal(visit: RequestContext) -> bool:
-    """Return whether a page is about its reader or about people: no browser keeps it on a disk."""
+    """Return whether a page has personal data, so that browsers must not store it."""
     page = visit.request.url.path.removeprefix("/api")
     return page.startswith(("/account", "/grades", "/admin"))
 
 
-def _not_new(headers: dict[str, str]) -> Response:
+def _not_modified(headers: dict[str, str]) -> Response:
     return Response(status_code=304, headers=headers)
 
 
 def render_form(visit: RequestContext, template: str, status: int = 200, **words: Any) -> Response:
-    """Draw a page that isn't kept by anybody: a form, a secret, a refusal."""
-    return _whole(visit, _content(visit, template, **words), {"Cache-Control": "no-store"}, status)
+    """Return a page that must not be stored: a form, a secret, an error. `words`: the variables of its template."""
+    return _render_layout(visit, _render_content(visit, template, **words), {"Cache-Control": "no-store"}, status)
 
 
-def _content(visit: RequestContext, template: str, **words: Any) -> PageContent:
-    """Return what a template makes of these words."""
+def _render_content(visit: RequestContext, template: str, **words: Any) -> PageContent:
+    """Return a page's content from its template and variables."""
     module: Any = _environment().get_template(template).make_module({"visit": visit, **words})
     return PageContent(module.title, str(module), getattr(module, "live", None))
 
 
-def _whole(visit: RequestContext, content: PageContent, headers: dict[str, str], status: int = 200) -> Response:
+def _render_layout(visit: RequestContext, content: PageContent, headers: dict[str, str], status: int = 200) -> Response:
     layout = _environment().get_template("layout.html")
     text = layout.render(visit=visit, content=content)
     return Response(text, status, headers, "text/html; charset=utf-8")
 
 
-def _who(viewer: Viewer) -> str:
+def _viewer_key(viewer: Viewer) -> str:
     return "staff" if viewer == STAFF_VIEWER else f"{viewer.login}/{viewer.staff}/{sorted(viewer.mates)}"
 
 
-def _tag(of: object) -> str:
+def _etag(of: object) -> str:
     return f'"{hashlib.sha256(repr(of).encode()).hexdigest()[:20]}"'
 
 
 def format_time(at: float | None) -> Markup:
-    """Return a time of UTC, in a form that the browser's script turns into the reader's own."""
+    """Return a time as HTML in UTC, which the browser's script converts to local time; "-" for None."""
     if at is None:
         return Markup("-")
     text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
@@ -228,11 +231,11 @@ def format_time(at: float | None) -> Markup:
 
 
 def format_time_left(at: float, now: float) -> str:
-    """Return how long it is until a time, or that it is over."""
-    return "over" if at <= now else f"in {_long(at - now)}"
+    """Return the time left until `at`, such as "in 3 d", or "over"."""
+    return "over" if at <= now else f"in {_format_duration(at - now)}"
 
 
-def _long(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= 2 * size or (unit == "min" and seconds >= size):
             return f"{seconds // size:.0f} {unit}"
@@ -240,7 +243,7 @@ def _long(seconds: float) -> str:
 
 
 def scale_ratings(days: Sequence[DailyRating], end: str) -> list[tuple[float, float]]:
-    """Return where the ratings of days, or an end of their intervals, stand: from the first day, 0, to the last, 1."""
+    """Return (x, rating) for each day, with x from 0 (the first day) to 1; `end`: "value", "low" or "high"."""
     values = [getattr(day.rating, end) for day in days]
     last = max(1, len(days) - 1)
     return [
@@ -250,20 +253,20 @@ def scale_ratings(days: Sequence[DailyRating], end: str) -> list[tuple[float, fl
 
 
 def sparkline_points(points: Sequence[tuple[float, float]], width: int, height: int, low: float, high: float) -> str:
-    """Return the points of a line in a drawing of this size: x goes from 0 to 1, y from low to high."""
+    """Return points as an SVG line's attribute, scaled to width and height; x is from 0 to 1, y from low to high."""
     span = (high - low) or 1.0
     return " ".join(f"{x * width:.1f},{height - (y - low) / span * height:.1f}" for x, y in points)
 
 
 def share_scale(rows: Sequence[StandingsRow], fair: float) -> tuple[float, float]:
-    """Return the least and the most of the rows' shares with their intervals, and of the fair share."""
+    """Return the minimum and maximum of the rows' adjusted win rates with their intervals, and of the fair win rate."""
     shares = [row.win_rate_adjusted for row in rows if row.win_rate_adjusted is not None]
     ends = [end for share in shares for end in (share.low, share.value, share.high) if end is not None]
     return min([fair, *ends]), max([fair, *ends])
 
 
 def percent_on_scale(value: float, scale: tuple[float, float]) -> str:
-    """Return where a value stands on a scale, in percent of its length."""
+    """Return the position of a value on a scale (low, high), in percent of its length, as text."""
     low, high = scale
     return f"{100 * (value - low) / ((high - low) or 1):.1f}"
 
@@ -274,9 +277,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 def page_and_json(
     router: APIRouter, path: str, template: str, *, shared: bool = False, fresh_s: float | None = None
 ) -> Callable[[F], F]:
-    """Declare a function of the ladder, of a Reader, and of what the path and the query say, as a page and as JSON.
+    """Return a decorator that serves a function's value as a page at `path`, and as JSON below /api.
 
-    It returns a value of `ladder.views`, or None if this viewer may not see one. See `ladder.web.rendering.page`.
+    The function takes the ladder, a ViewContext and the parameters of the path and the query. It returns a value of
+    `ladder.views`, or None for a 404 error. `shared` and `fresh_s` are as in `render_page`.
     """
 
     def declare(make: F) -> F:
@@ -287,17 +291,17 @@ def page_and_json(
         )
         kind = inspect.get_annotations(make)["return"]
 
-        def drawn(*, visit: RequestContext, **given: Any) -> Response:
+        def html_endpoint(*, visit: RequestContext, **given: Any) -> Response:
             return render_page(visit, template, partial(make, visit.ladder, **given), shared=shared, fresh_s=fresh_s)
 
-        def plain(*, visit: RequestContext, **given: Any) -> Response:
+        def json_endpoint(*, visit: RequestContext, **given: Any) -> Response:
             return json_response(visit, kind, partial(make, visit.ladder, **given), fresh_s=fresh_s)
 
-        for function in (drawn, plain):
+        for function in (html_endpoint, json_endpoint):
             function.__signature__ = inspect.Signature([*words, visit])  # type: ignore[attr-defined]
             function.__doc__, function.__name__ = make.__doc__, make.__name__
-        router.get(path, include_in_schema=False)(drawn)
-        router.get(f"/api{path}".rstrip("/"), response_model=None, responses={200: {"model": kind}})(plain)
+        router.get(path, include_in_schema=False)(html_endpoint)
+        router.get(f"/api{path}".rstrip("/"), response_model=None, responses={200: {"model": kind}})(json_endpoint)
         return make
 
     return declare

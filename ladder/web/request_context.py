@@ -32,20 +32,20 @@ from ladder.service import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSe
 from ladder.store.database import DatabaseError
 
 TRIES_PER_MINUTE = {"form": 120, "sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30}
-PER_HOUR = {"password": 90}  # where a minute's worth comes back more slowly: 100 in the first hour
-_MAX_NAMES = 10_000  # names that are remembered
+PER_HOUR = {"password": 90}  # refill of kinds that refill more slowly than per minute: at most 100 in the first hour
+_MAX_REMEMBERED = 10_000  # names
 
 
 class RateLimiter:
-    """Counts tries: each name has a minute's worth of them, which comes back as time goes by."""
+    """Limits tries by a token bucket for each kind and name, which holds TRIES_PER_MINUTE and refills over time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._left: dict[tuple[str, str], tuple[float, float]] = {}  # -> tries left at a time
+        self._left: dict[tuple[str, str], tuple[float, float]] = {}  # (kind, name) -> (tries left, at this time)
 
     def wait_s(self, what: str, name: str) -> int:
-        """Count a try; return 0 if it is allowed, else after how many seconds the next one is."""
+        """Count a try of kind `what`; return 0 if it is allowed, else the number of seconds until the next one is."""
         most, now = TRIES_PER_MINUTE[what], self._clock()
         each_s = 3600 / PER_HOUR.get(what, 60 * most)
         with self._lock:
@@ -53,13 +53,13 @@ class RateLimiter:
             left = min(float(most), left + (now - at) / each_s)
             allowed = left >= 1
             self._left[what, name] = (left - allowed, now)
-            while len(self._left) > _MAX_NAMES:
-                del self._left[next(iter(self._left))]  # the name that came longest ago
+            while len(self._left) > _MAX_REMEMBERED:
+                del self._left[next(iter(self._left))]  # the name with the oldest try
         return 0 if allowed else 1 + int((1 - left) * each_s)
 
 
 class ConcurrencyLimiter:
-    """Limits what is held at a time: in total, and by each holder."""
+    """Limits how many places are held at once: `most` in total, `of_one` by each name."""
 
     def __init__(self, most: int, of_one: int) -> None:
         self._most = most
@@ -69,7 +69,7 @@ class ConcurrencyLimiter:
 
     @contextmanager
     def held(self, name: str) -> Iterator[bool]:
-        """Hold a place; yield whether one was free."""
+        """Hold a place if one is free, and yield whether it was."""
         with self._lock:
             free = self._held.total() < self._most and self._held[name] < self._of_one
             self._held[name] += free
@@ -82,10 +82,10 @@ class ConcurrencyLimiter:
                     del self._held[name]
 
 
-FORM_TIMEOUT_S = 30.0  # for a form to come
+FORM_TIMEOUT_S = 30.0  # for a form to arrive
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-DOUBLE_SUBMIT_S = 10.0  # in which the same form of the same browser is the same wish: a double click
-CREATING_ROUTES = {  # routes whose forms make something new each time
+DOUBLE_SUBMIT_S = 10.0  # within it, the same form from the same browser counts once: a double click
+CREATING_ROUTES = {  # routes whose forms create something each time
     "POST /account/tokens",
     "POST /admin/users/join",
     "POST /admin/users/links",
@@ -94,33 +94,36 @@ CREATING_ROUTES = {  # routes whose forms make something new each time
     "POST /tables",
     "POST /tables/{id}/slots/{slot}/link",
 }
-RowId = Annotated[int, Le(2**31 - 1)]  # a number of something in the database
+RowId = Annotated[int, Le(2**31 - 1)]  # a database row's number
 
 
 @dataclass(frozen=True)
 class AppState:
-    """What all requests share: an open ladder, the address where people find it, and how often one may try things."""
+    """The state that all requests share: the open ladder, its public URL, rate limits and caches.
+
+    said_public: whether the pages are public, None if ladder.toml decides. sheet: a ruleset as plain text for players.
+    """
 
     ladder: Ladder
     url: str
     said_public: bool | None = None
-    sheet: Callable[[Ruleset], str] = lambda rules: rules.name  # the rules as plain text, for who plays
+    sheet: Callable[[Ruleset], str] = lambda rules: rules.name
     limits: RateLimiter = field(default_factory=RateLimiter)
-    drawn: dict[Any, Any] = field(default_factory=dict)  # what was drawn for all alike
-    posted: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # forms of the last seconds
-    ending: asyncio.Event = field(default_factory=asyncio.Event)  # the server is asked to end
+    drawn: dict[Any, Any] = field(default_factory=dict)  # rendered pages that are the same for all
+    posted: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # responses by form
+    ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when the server shuts down
     uploads: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(64, of_one=3))
     people: ConcurrencyLimiter = field(
         default_factory=lambda: ConcurrencyLimiter(2_000, of_one=30)
-    )  # sockets and feeds of a person
+    )  # sockets and change streams by user
     addresses: ConcurrencyLimiter = field(
         default_factory=lambda: ConcurrencyLimiter(2_000, of_one=300)
-    )  # of an address: a school has one
+    )  # the same by address; a whole school may share one
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
 
     @property
     def cookie(self) -> str:
-        """Return the name of the session's cookie: browsers keep __Host- for one site, over TLS alone."""
+        """Return the name of the session cookie. Browsers restrict a __Host- cookie to one host and to TLS."""
         return "__Host-session" if self.secure else "session"
 
     def guest_cookie(self, table: int) -> str:
@@ -129,12 +132,12 @@ class AppState:
 
     @property
     def secure(self) -> bool:
-        """Return whether people come over TLS."""
+        """Return whether the public URL uses TLS."""
         return self.url.startswith("https:")
 
     @property
     def printed(self) -> str | None:
-        """Return the address for programs that pages print, None if none is known: of files, or of a wildcard."""
+        """Return the URL that pages show for programs, None for a static export or a wildcard address."""
         wild = urlsplit(self.url).hostname in ("0.0.0.0", "::")
         return None if wild or self.said_public is not None else self.url
 
@@ -144,14 +147,14 @@ class AppState:
         return self.ladder.last_settings.web.public if self.said_public is None else self.said_public
 
     def last_change(self) -> int:
-        """Return the number of the ladder's last event. Raises DatabaseError."""
+        """Return the number of the ladder's newest event. Raises DatabaseError."""
         with self.ladder.reading(PUBLIC_VIEWER) as reader:
             return reader.revision
 
 
 @dataclass(frozen=True)
 class RequestContext:
-    """One request and its viewer. session: its cookie's secret. why: why its session or token was rejected."""
+    """One request and its viewer. session: the secret of its cookie. why: the reason if it was rejected, as text."""
 
     request: HTTPConnection
     state: AppState
@@ -172,21 +175,21 @@ class RequestContext:
 
     @property
     def sender(self) -> str:
-        """Return the key of rate limits: a login, or the address. One host may have all of a /64 of IPv6."""
+        """Return the key of rate limits: the login, else the client's network."""
         return self.viewer.login or client_network(self.request)
 
     @property
     def plain(self) -> bool:
-        """Return whether the client is a program, which reads JSON."""
-        return _page_of(self.request.url.path) != self.request.url.path
+        """Return whether the request is for JSON: its path is below /api."""
+        return _page_path(self.request.url.path) != self.request.url.path
 
     @property
     def reads(self) -> bool:
-        """Return whether the visitor may read the ladder."""
+        """Return whether the viewer may read the ladder's pages."""
         return self.viewer.can("ladder:read") or self.state.public
 
     def let_in(self, response: Response, issued: IssuedSecret) -> Response:
-        """Set the session's cookie on a response."""
+        """Set the session cookie on a response, and return it."""
         lasts, secure = int(CREDENTIAL_LIFETIMES_S["session"]), self.state.secure  # the session itself may end sooner
         response.set_cookie(
             self.state.cookie, issued.secret, max_age=lasts, secure=secure, httponly=True, samesite="lax"
@@ -194,14 +197,14 @@ class RequestContext:
         return response
 
     def let_out(self, response: Response) -> Response:
-        """Clear the session's cookie on a response."""
+        """Delete the session cookie on a response, and return it."""
         response.delete_cookie(self.state.cookie, secure=self.state.secure, httponly=True, samesite="lax")
         response.headers["Clear-Site-Data"] = '"cache"'
         return response
 
 
 class HTTPError(Exception):
-    """A request is rejected: HTTP status, and in a line or two what to do."""
+    """A request is rejected with an HTTP status and one or two lines of text; retry after `retry_s`."""
 
     def __init__(self, status: int, what: str, visit: RequestContext | None = None, retry_s: int | None = None) -> None:
         super().__init__(what)
@@ -209,7 +212,7 @@ class HTTPError(Exception):
 
 
 class SignInRequiredError(Exception):
-    """The visitor has to sign in first; `then` is where to continue."""
+    """The user has to sign in first; `to` is the address of the sign-in page, which leads back here."""
 
     def __init__(self, visit: RequestContext) -> None:
         super().__init__("sign in first")
@@ -221,29 +224,29 @@ class AuthorizedRoute(APIRoute):
     """A route whose form is read and parsed only after authorization and rate limiting."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
+        """Return the handler of requests."""
         handle = super().get_route_handler()
 
-        async def gated(request: Request) -> Response:
+        async def handle_authorized(request: Request) -> Response:
             if request.method == "POST":
                 request.state.visit = visit = await run_in_threadpool(authorize, request)
                 wait = visit.state.limits.wait_s("form", visit.sender)
                 if wait:
                     raise HTTPError(429, f"That was too often. Try again in {wait} s.", visit, wait)
-                body = b"" if self.body_field is None else await _body(request, visit)
+                body = b"" if self.body_field is None else await _read_body(request, visit)
                 form = self.body_field is not None and isinstance(self.body_field.field_info, params.Form)
                 kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if body and kind not in (_FORMS if form else ("application/json",)):
                     raise HTTPError(415, f"Send it as {_FORMS[0] if form else 'application/json'}.", visit)
                 if visit.session is not None and route_name("POST", self.path) in CREATING_ROUTES:
-                    return await _once(visit, hashlib.sha256(body).digest(), handle(request))
+                    return await _deduplicate(visit, hashlib.sha256(body).digest(), handle(request))
             return await handle(request)
 
-        return gated
+        return handle_authorized
 
 
-async def _once(visit: RequestContext, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
-    """Return the answer to a form; one that came twice gets the first one's answer, unless that was refused."""
+async def _deduplicate(visit: RequestContext, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
+    """Return the response to a form. A repeated form gets the first one's response, unless that one failed."""
     posted, key = visit.state.posted, (visit.session, visit.here, form)
     if key in posted:
         answer.close()
@@ -257,8 +260,8 @@ async def _once(visit: RequestContext, form: bytes, answer: Coroutine[Any, Any, 
         raise
 
 
-async def _body(request: Request, visit: RequestContext) -> bytes:
-    """Return the body of a form, which is short: an upload reads its own. Raises HTTPError."""
+async def _read_body(request: Request, visit: RequestContext) -> bytes:
+    """Return the body of a form; uploads are read elsewhere. Raises HTTPError if it is cut off or too slow."""
     try:
         async with asyncio.timeout(FORM_TIMEOUT_S):
             return await request.body()
@@ -269,11 +272,11 @@ async def _body(request: Request, visit: RequestContext) -> bytes:
 
 
 def authorize(request: Request) -> RequestContext:
-    """Check a request by its route's row of ROUTES, and return its context. Raises HTTPError, SignInRequiredError."""
+    """Check a request's permission by ROUTES, and return its context. Raises HTTPError, SignInRequiredError."""
     passed: RequestContext | None = getattr(request.state, "visit", None)
     if passed is not None:
         return passed
-    visit = _come(request, request.method)
+    visit = _make_context(request, request.method)
     permission, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
     viewer = visit.viewer
     allowed = viewer.in_scope(scope) and (
@@ -293,23 +296,23 @@ def authorize(request: Request) -> RequestContext:
 
 def authorize_websocket(socket: WebSocket) -> RequestContext:
     """Return the context of a WebSocket; a browser's must come from a page of this ladder. Raises HTTPError."""
-    return _come(socket, "WS")
+    return _make_context(socket, "WS")
 
 
 def route_name(method: str, path: str) -> str:
-    """Return the name of a route in ROUTES; JSON has that of its page."""
-    path = _page_of(path)
+    """Return the name of a route in ROUTES; the JSON of a page has the page's name."""
+    path = _page_path(path)
     return f"{'GET' if method == 'HEAD' else method} {path}"
 
 
-def _page_of(path: str) -> str:
-    """Return the path of the page whose JSON stands at a path; of any other, the same."""
+def _page_path(path: str) -> str:
+    """Return the path of the page whose JSON has this path; any other path is returned unchanged."""
     return path[4:] or "/" if path == "/api" or path.startswith("/api/") else path
 
 
 def safe_redirect_path(path: str | None) -> str:
-    """Return a path of this site to redirect to, whatever was asked for."""
-    printable = "".join(character for character in path or "/" if character.isprintable())  # browsers leave others out
+    """Return `path` if it is a path of this site, else "/"."""
+    printable = "".join(character for character in path or "/" if character.isprintable())  # browsers drop the others
     try:
         parts = urlsplit(printable)
     except ValueError:  # "//["
@@ -319,22 +322,22 @@ def safe_redirect_path(path: str | None) -> str:
 
 
 def current_context(request: Request) -> RequestContext:
-    """Return the context of a request without a route, or of a failed one."""
+    """Return the context of a request that has no route or has failed, without a viewer if none can be found."""
     try:
-        return _come(request, request.method)
+        return _make_context(request, request.method)
     except (HTTPError, DatabaseError):
         return RequestContext(request, request.app.state.shared)
 
 
 def client_network(request: HTTPConnection) -> str:
-    """Return the address that a request comes from, of IPv6 the network of its host."""
+    """Return the client's address, for IPv6 its /64 network: one host may use all of it."""
     host = request.client.host if request.client else ""
     return str(ip_network(f"{host}/64", strict=False)) if ":" in host and "%" not in host else host
 
 
 @contextmanager
 def hold_connection(state: AppState, request: HTTPConnection, person: str | None) -> Iterator[bool]:
-    """Hold a place for a socket or a stream of an address, and of a user if known; yield whether one was free."""
+    """Hold a place for a socket or stream, by address and, if known, by user; yield whether one was free."""
     with state.addresses.held(client_network(request)) as free:
         if not free or person is None:
             yield free
@@ -349,19 +352,22 @@ def find_bearer_token(request: HTTPConnection) -> str | None:
     return token.strip() if kind.lower() == "bearer" else None
 
 
-def _come(request: HTTPConnection, method: str) -> RequestContext:
-    """Return the context of a request, with the user of its token or cookie. Raises HTTPError for another site's."""
+def _make_context(request: HTTPConnection, method: str) -> RequestContext:
+    """Return the context of a request, with the viewer of its token or cookie. Raises HTTPError if it is cross-site."""
     visit = RequestContext(request, request.app.state.shared)
     token = find_bearer_token(request)
     if token is not None:
-        return _as(visit, token, "token", lambda why: HTTPError(401, why, visit))
+        return _authenticate(visit, token, "token", lambda why: HTTPError(401, why, visit))
     session = request.cookies.get(visit.state.cookie)
-    if method not in ("GET", "HEAD") and _from_elsewhere(request, visit.state):
+    if method not in ("GET", "HEAD") and _is_cross_site(request, visit.state):
         raise HTTPError(403, "This form came from another site. Open the page here, and send it again.", visit)
-    return visit if session is None else _as(visit, session, "session", None)
+    return visit if session is None else _authenticate(visit, session, "session", None)
 
 
-def _as(visit: RequestContext, secret: str, kind: str, refuse: Callable[[str], HTTPError] | None) -> RequestContext:
+def _authenticate(
+    visit: RequestContext, secret: str, kind: str, refuse: Callable[[str], HTTPError] | None
+) -> RequestContext:
+    """Return the context of a secret's viewer. For a wrong secret raise `refuse(reason)`, else return the public's."""
     try:
         viewer = authenticate_secret(visit.ladder, secret, kind)
     except AuthenticationError as problem:
@@ -371,8 +377,8 @@ def _as(visit: RequestContext, secret: str, kind: str, refuse: Callable[[str], H
     return RequestContext(visit.request, visit.state, viewer, secret if kind == "session" else None)
 
 
-def _from_elsewhere(request: HTTPConnection, state: AppState) -> bool:
-    """Return whether a page of another site sent this. Browsers say so; what is no browser brings no cookie either."""
+def _is_cross_site(request: HTTPConnection, state: AppState) -> bool:
+    """Return whether a page of another site sent the request, by browsers' headers; other clients send no cookie."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site not in ("same-origin", "none")
@@ -397,13 +403,13 @@ Reason = Annotated[str, Depends(_reason)]
 
 
 def actor_login(visit: RequestContext) -> str:
-    """Return the login of the user that acts."""
+    """Return the login of the user who made a request that requires signing in."""
     assert visit.viewer.login is not None, "who administers has signed in"
     return visit.viewer.login
 
 
 def redirect_after(visit: RequestContext, new: bool, now: str, to: str) -> Response:
-    """Redirect to a page after a decision. Raises HTTPError if it changed nothing; `now` describes the state."""
+    """Redirect to `to` after a decision. Raises HTTPError if it changed nothing (not `new`); `now` names the state."""
     if not new:
         raise HTTPError(409, f"{now} already: nothing was decided.", visit)
     return RedirectResponse(to, 303)

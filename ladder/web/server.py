@@ -18,12 +18,12 @@ from ladder.service import Ladder, LadderError
 from ladder.tables import MAX_FRAME_BYTES, PING_S
 from ladder.web.app import make_app
 
-IDLE_CONNECTION_S = 10  # for a request to come, from the connection or the last answer on
+IDLE_CONNECTION_S = 10  # for the next complete request, from the connection or the last response on
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where a server listens. certificate, key: PEM files. behind: where people find it, of a proxy."""
+    """The address at which a server listens. certificate, key: PEM files. behind: the public URL of its proxy."""
 
     host: str
     port: int
@@ -33,13 +33,13 @@ class ServerAddress:
 
     @property
     def url(self) -> str:
-        """Return where people find it."""
+        """Return the public URL: that of the proxy, else the server's own."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.behind or f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
     def check(self, insecure: bool) -> None:
-        """Raise LadderError for one where others could read what comes and goes, unless `insecure`."""
-        if not (insecure or self.certificate or _this_machine(self.host)):
+        """Raise LadderError if the address is reachable from other hosts without encryption, unless `insecure`."""
+        if not (insecure or self.certificate or _is_loopback(self.host)):
             raise LadderError(
                 f"{self.host} is seen from elsewhere, and nothing there is encrypted.\n"
                 "Give --tls-cert and --tls-key, stay on 127.0.0.1 behind a proxy with TLS, or insist: --insecure"
@@ -49,49 +49,49 @@ class ServerAddress:
 def serve_web(
     ladder: Ladder, address: ServerAddress, begun: Callable[[str], object], sheet: Callable[[Ruleset], str]
 ) -> None:
-    """Serve until SIGINT or SIGTERM; call `begun` with where people find it, once it listens. Raises LadderError.
+    """Serve until SIGINT or SIGTERM. Raises LadderError if the address can't be used.
 
-    sheet: the rules as plain text, for who plays by them.
+    begun: called with the public URL once the server listens. sheet: returns a ruleset as plain text for players.
     """
-    with _listening(address) as listening:
+    with _open_socket(address) as listening:
         address = replace(address, port=listening.getsockname()[1])
         config = uvicorn.Config(
             make_app(ladder, address.url, sheet=sheet),
             ssl_certfile=address.certificate,
             ssl_keyfile=address.key,
-            log_config=None,  # an address may hold a link's secret
+            log_config=None,  # URLs may contain a link's secret
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=3,
             timeout_keep_alive=IDLE_CONNECTION_S,
             limit_concurrency=max(100, getrlimit(RLIMIT_NOFILE)[0] - 200),  # leaves files for the database and uploads
-            http=_Protocol,
+            http=_DeadlineProtocol,
             h11_max_incomplete_event_size=32 << 10,
             ws_max_size=MAX_FRAME_BYTES,
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,
-            ws_per_message_deflate=False,  # it keeps some 300 kB a socket
+            ws_per_message_deflate=False,  # it would use 300 kB of memory per socket
         )
-        if remove_dead_scratch():  # uploads of a server that was killed
+        if remove_dead_scratch():  # uploads that a killed server left
             cleanup_all_stale()
         begun(address.url)
-        _Server(config).run(sockets=[listening])
+        _StreamEndingServer(config).run(sockets=[listening])
 
 
-class _Protocol(H11Protocol):
-    """Closes a connection unless its next request is whole within IDLE_CONNECTION_S, the first one too."""
+class _DeadlineProtocol(H11Protocol):
+    """Closes a connection unless each request, also the first, is complete within IDLE_CONNECTION_S."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def data_received(self, data: bytes) -> None:
-        self.conn.receive_data(data)  # a piece of a request stops no clock
+        self.conn.receive_data(data)  # unlike in uvicorn, a part of a request doesn't stop the timer
         self.handle_events()
 
 
-class _Server(uvicorn.Server):
-    """Ends the feeds of open pages with itself: they would be waited for, and cut off with a traceback."""
+class _StreamEndingServer(uvicorn.Server):
+    """Ends the change streams of open pages on exit. Uvicorn would wait for them and cut them off with a traceback."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app: Any = self.config.app
@@ -99,8 +99,8 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _listening(address: ServerAddress) -> socket.socket:
-    """Return a socket that listens. Raises LadderError."""
+def _open_socket(address: ServerAddress) -> socket.socket:
+    """Return a socket that listens at an address. Raises LadderError."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=512)
@@ -111,7 +111,7 @@ def _listening(address: ServerAddress) -> socket.socket:
         ) from None
 
 
-def _this_machine(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

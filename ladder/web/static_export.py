@@ -1,4 +1,4 @@
-"""Export the public pages as linked static files, at one moment, for any web host."""
+"""Export the public pages as static files with relative links, for any web host."""
 
 import asyncio
 import hashlib
@@ -18,26 +18,26 @@ from ladder.web.app import make_app
 
 MAX_EXPORTED_MATCHES = 200
 _MAX_NAME_BYTES = 200  # of a folder's name
-_FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)  # a search, which no file answers
+_FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)  # removed: static files can't answer a search
 _LINK = re.compile(r'(?<=[ ])(href|src|action|hx-get)="(/[^"]*)"')
-_STARTS = ("/", "/standings", "/head-to-head", "/bots", "/matches", "/finals", "/docs")
-_NOT = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openapi.json", "/changes")
+_START_PAGES = ("/", "/standings", "/head-to-head", "/bots", "/matches", "/finals", "/docs")
+_EXCLUDED_PREFIXES = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openapi.json", "/changes")
 
 
 def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED_MATCHES) -> int:
-    """Write what the public may read into a folder, each file at once; return how many. Raises OSError.
+    """Write all public pages into `folder`, replacing each file atomically, and return the number of files.
 
-    matches: of how many there are pages, the newest. Pages that aren't there any more stay: what links led to
-    yesterday, they lead to tomorrow.
+    matches: how many of the newest matches get a page. Files from earlier exports are kept, so old links keep working.
+    Raises OSError.
     """
     app = make_app(ladder, "http://localhost", public=True)
     with ladder.reading(PUBLIC_VIEWER) as reader:
         newest = {f"/matches/{line.id}" for line in list_matches(reader, limit=matches).items}
-    seen, todo = set(_STARTS), list(_STARTS)
+    seen, unvisited = set(_START_PAGES), list(_START_PAGES)
     pages: dict[str, str] = {}
     files: dict[str, bytes] = {}
-    while todo:
-        address = todo.pop()
+    while unvisited:
+        address = unvisited.pop()
         status, kind, body = asyncio.run(_get(app, address))
         if status != 200:
             continue
@@ -45,21 +45,21 @@ def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED
             files[address] = body
             continue
         pages[address] = _FORM.sub("", body.decode())
-        for link in _links(pages[address]):
+        for link in _find_links(pages[address]):
             if link not in seen and (link in newest or not re.fullmatch(r"/matches/\d+", link)):
                 seen.add(link)
-                todo.append(link)
-    names = {address: _page_file(address) for address in pages}
-    names |= {address: unquote(urlsplit(address).path).strip("/") for address in files}
+                unvisited.append(link)
+    file_names = {address: _page_file(address) for address in pages}
+    file_names |= {address: unquote(urlsplit(address).path).strip("/") for address in files}
     for address, text in pages.items():
-        files[address] = _LINK.sub(partial(_relative, names, address), text).encode()
+        files[address] = _LINK.sub(partial(_relative_link, file_names, address), text).encode()
     for address, data in files.items():
-        _put(folder / names[address], data)
-    return len({names[address] for address in files})  # two spellings of an address are one page
+        _write_atomically(folder / file_names[address], data)
+    return len({file_names[address] for address in files})  # two spellings of an address are one page
 
 
 async def _get(app: Any, address: str) -> tuple[int, str, bytes]:
-    """Return status, type and body of the application's response to the public."""
+    """Return the status, content type and body of the app's response to a GET request without a user."""
     parts, sent = urlsplit(address), []
     scope = {
         "type": "http", "method": "GET", "path": unquote(parts.path), "raw_path": parts.path.encode(),
@@ -78,39 +78,39 @@ async def _get(app: Any, address: str) -> tuple[int, str, bytes]:
     return sent[0]["status"], kind, b"".join(message.get("body", b"") for message in sent[1:])
 
 
-def _links(text: str) -> Iterator[str]:
-    """Yield the addresses of the ladder's own that a page leads to, without what is for people who sign in."""
+def _find_links(text: str) -> Iterator[str]:
+    """Yield the site's addresses that a page links to, without fragments and without _EXCLUDED_PREFIXES."""
     for match in _LINK.finditer(text):
         address = html.unescape(match[2]).partition("#")[0]
-        if match[1] != "action" and not address.startswith(_NOT):
+        if match[1] != "action" and not address.startswith(_EXCLUDED_PREFIXES):
             yield address
 
 
-def _relative(names: Mapping[str, str], address: str, match: re.Match[str]) -> str:
-    """Return an attribute whose address counts from the file that holds it; none for what isn't written."""
+def _relative_link(file_names: Mapping[str, str], address: str, match: re.Match[str]) -> str:
+    """Return an attribute with its link made relative to the page at `address`; "" if the target isn't exported."""
     name, target = match[1], html.unescape(match[2])
-    path, hash_, place = target.partition("#")
-    if name in ("action", "hx-get") or path not in names:
+    path, hash_, fragment = target.partition("#")
+    if name in ("action", "hx-get") or path not in file_names:
         return ""
-    to = os.path.relpath(names[path], PurePosixPath(names[address]).parent)
-    return f'{name}="{html.escape(to + hash_ + place)}"'
+    to = os.path.relpath(file_names[path], PurePosixPath(file_names[address]).parent)
+    return f'{name}="{html.escape(to + hash_ + fragment)}"'
 
 
 def _page_file(address: str) -> str:
-    """Return the file of a page: index.html in a folder of its path, and of its query, which alone has a "="."""
+    """Return a page's file: index.html in the folder of its path, with one more level for a query (marked by "=")."""
     parts = urlsplit(address)
-    folders = [_safe(unquote(part)) for part in parts.path.split("/") if part]
-    return "/".join([*folders, *([_safe(parts.query, "=")] if parts.query else []), "index.html"])
+    folders = [_safe_name(unquote(part)) for part in parts.path.split("/") if part]
+    return "/".join([*folders, *([_safe_name(parts.query, "=")] if parts.query else []), "index.html"])
 
 
-def _safe(part: str, extra: str = "") -> str:
-    """Return a folder's name without what a web space or a browser reads otherwise: signs become their numbers."""
+def _safe_name(part: str, extra: str = "") -> str:
+    """Return a folder name that is safe in URLs: other characters become "~" and their code; long names are hashed."""
     safe = re.sub(rf"[^\w@{extra}-]", lambda found: f"~{ord(found[0]):x}", part)
     whole = safe.encode()
     return safe if len(whole) <= _MAX_NAME_BYTES else f"{safe[:40]}~~{hashlib.sha256(whole).hexdigest()[:32]}"
 
 
-def _put(path: Path, data: bytes) -> None:
+def _write_atomically(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     scratch.write_bytes(data)
