@@ -25,7 +25,7 @@ class ComparedStyleNumber(Protocol):
 
 
 def format_range(numbers: Sequence[int]) -> str:
-    """Return the smallest and the largest number, such as "8-9" or "8"; "-" if there are none."""
+    """Return the smallest and the largest number, such as "8-9" or "8"; "-" without numbers."""
     if not numbers:
         return NO_VALUE
     least, most = min(numbers), max(numbers)

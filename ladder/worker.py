@@ -1,16 +1,15 @@
 """Run a runner's task in a worker process: play a match, or check a submitted version.
 
-The check decides whether a version may play in a ladder, and returns steps for its owner. They are the steps of
-`arena check` under the ladder's settings, and one qualifying match in the same sandbox. A failed step rejects the
-version; notices don't. Input and output can be pickled and contain no path of a machine, so any worker can run the
-task.
+The check decides whether a version may play in a ladder, and returns steps for its owner: the steps of `arena check`
+under the ladder's settings, and one qualifying match in the same sandbox. A failed step rejects the version; notices
+don't. Jobs and results can be pickled and contain no path of a machine, so any worker can run a job.
 
-Time limits are wall time. They are at least a match's, because the machine also runs other checks and matches: no bot
-fails because of its neighbours. A slow bot gets fewer requests.
+Time limits are wall time and at least those of a match, so that no bot fails because the machine also runs other checks
+and matches. A slow bot gets fewer requests.
 
-Each step, and the beginning of a long one, is reported with its number as it is found. A new report replaces those of
-its number and above; only the returned steps count. A failure of the machine raises, and the version is checked
-again. All files are in a locked scratch folder, which the next check removes if this one is killed."""
+Each step is reported with its number when it ends, and a long one also when it begins. A report replaces all earlier
+ones with the same or a higher number; only the returned steps count. A failure of the machine raises, and the version
+is checked again. All files are in a locked scratch folder, which the next check removes if this one is killed."""
 
 import errno
 import io
@@ -78,25 +77,25 @@ from ladder.pool import WorkerRejectedError, limit_time, report_progress
 from ladder.schedule import seat_orders
 from ladder.store import PlayedMatch
 
-MAX_CHECK_S = 900.0  # for all but the build: the slowest bot that passes takes some 300 on a busy machine
-MAX_BUILD_S = 120.0  # a large C++ or Rust bot takes some 30 on a busy machine
-_MIN_MOVE_S = 2.0  # for a request's answer, whatever the terms: others compute at the same time
-_LEAVE_S = 3.0  # likewise, for leaving at the end of input
-_ENOUGH_S = 10.0  # of one process's answers: then no further game begins
-_MAX_LOG_BYTES = 128 << 10  # of a build's log, at each end
-_OF_FILES = (errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR, errno.ENOTDIR)  # no failing machine answers so
-_MAX_LAST_LINES = 8  # of standard error
+MAX_CHECK_S = 900.0  # without the build; the slowest bot that passes takes about 300 s on a busy machine
+MAX_BUILD_S = 120.0  # a large C++ or Rust bot takes about 30 s on a busy machine
+_MIN_MOVE_S = 2.0  # the least time limit for a request, since other matches run at the same time
+_LEAVE_S = 3.0  # for exiting at the end of input
+_ENOUGH_S = 10.0  # total time of one process's answers, after which no further game begins
+_MAX_LOG_BYTES = 128 << 10  # kept of a build's log, at each end
+_OF_FILES = (errno.ENAMETOOLONG, errno.ELOOP, errno.EISDIR, errno.ENOTDIR)  # errors of a bot's files, not of the host
+_MAX_LAST_LINES = 8  # shown of standard error
 
 
 @dataclass(frozen=True, slots=True)
 class VersionCheckJob:
-    """All that a worker needs to check a version.
+    """The input of a version's check.
 
-    name: the version's, such as "honest@3"; a folder without a name in its manifest gets its first part. archive,
-    digest, file: as a Bundle has them. seats, match_games: of the qualifying match, whose number and key are `match`
-    and `key`. references: its opponents, with their archives; where they are too few for a table they sit
-    there more than once, and where there is none the version plays against itself. build_s: how long its build may
-    take. arena: the version of the arena that sends it.
+    name: the version ref, such as "honest@3"; a bot without a name in its manifest gets the part before "@". archive,
+    digest, file: the submission archive, its digest, and the name of a single-file bot. seats, match_games, match, key:
+    of the qualifying match. references: its opponents, with their archives; they repeat if they are too few for a
+    table, and without any the version plays against itself. build_s: the build's time limit. arena: the version of the
+    arena that sends the job.
     """
 
     name: str
@@ -115,7 +114,7 @@ class VersionCheckJob:
 
     @property
     def limit_s(self) -> float:
-        """How long the whole check may take, in wall time; what takes longer fails."""
+        """The time limit of the whole check, in seconds of wall time."""
         return MAX_CHECK_S + self.build_s
 
 
@@ -123,8 +122,8 @@ class VersionCheckJob:
 class VersionCheckResult:
     """The result of a check.
 
-    passed: no step failed. bot: what plays, once it was loaded and built. built: the archive of its files as they play,
-    None if they are those that were submitted. played: the qualifying match. language: what it is written in, if known.
+    passed: no step failed. bot: the loaded and built bot, None if a step before failed. built: the archive of the built
+    files, None if they are the submitted ones. played: the qualifying match. language: the bot's, None if unknown.
     """
 
     steps: tuple[CheckStep, ...]
@@ -139,7 +138,7 @@ class VersionCheckResult:
 def check_version(job: VersionCheckJob) -> VersionCheckResult:
     """Check a version in this process.
 
-    Raises WorkerRejectedError where this machine may not or can't check now, ArenaError where it failed.
+    Raises WorkerRejectedError if this machine isn't suitable or its disk is full, ArenaError if the check failed on it.
     """
     require_suitable_machine(job.arena, job.choice)
     if remove_dead_scratch():
@@ -149,7 +148,7 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
     try:
         with scratch_folder() as folder:
             scratch = folder
-            check = _Version(job, folder.resolve()).checked()
+            check = _VersionCheck(job, folder.resolve()).run()
     except (MissingProgramError, SandboxError, ArchiveError, OSError) as problem:
         if is_disk_full(problem, scratch or Path("/")):
             raise WorkerRejectedError(no_space_message((scratch or Path()).parent)) from problem
@@ -159,8 +158,8 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
     return replace(check, seconds=time.monotonic() - began)
 
 
-class _Version:
-    """The check of one version below a scratch folder."""
+class _VersionCheck:
+    """The check of one version, with all its files in a scratch folder."""
 
     def __init__(self, job: VersionCheckJob, scratch: Path) -> None:
         self.job = job
@@ -168,14 +167,14 @@ class _Version:
         self.programs = programs_of(job.choice.name)
         self.steps: list[CheckStep] = []
 
-    def checked(self) -> VersionCheckResult:
-        path = self.unpacked()
+    def run(self) -> VersionCheckResult:
+        path = self.unpack_archive()
         bot, built, played = None, None, None
         checked = self.check(path)
         language = None if checked is None else language_of(checked)
         if checked is not None and self.passed:
             bot = make_portable(replace(checked, name=self.job.name), self.programs)
-            archive = self.job.archive if checked.build is None and checked.path == path else self.packed(checked)
+            archive = self.job.archive if checked.build is None and checked.path == path else self.pack_build(checked)
             if archive is not None:
                 built = None if archive is self.job.archive else archive
                 played = self.qualify(bot, archive, checked)
@@ -185,35 +184,35 @@ class _Version:
     def passed(self) -> bool:
         return all(step.severity is not Severity.FAIL for step in self.steps)
 
-    def note(self, step: CheckStep) -> None:
-        """Add the next step, and report it; the log of a build is long, and can wait."""
+    def add_step(self, step: CheckStep) -> None:
+        """Add the next step and report it, without a build's log, which is only in the result."""
         step = replace(step, number=len(self.steps) + 1, log=_shorten(step.log))
         self.steps.append(step)
         report_progress(replace(step, log=b""))
 
-    def begin(self, what: str, text: str) -> None:
-        """Report that the next step has begun, which takes long."""
+    def report_begin(self, what: str, text: str) -> None:
+        """Report the beginning of the next step, which takes long."""
         report_progress(CheckStep(what, Severity.NOW, text, number=len(self.steps) + 1))
 
-    def unpacked(self) -> Path:
-        """Write the version's files, and return its file or folder."""
+    def unpack_archive(self) -> Path:
+        """Write the version's files, and return the path of its file or folder. Raises ArchiveError."""
         job = self.job
-        place = self.scratch / job.name.partition("@")[0]
-        place.mkdir()
-        unpack(io.BytesIO(job.archive), place, MAX_BYTES, MAX_FILES)
-        path = place if job.file is None else place / job.file
-        if is_changed(Bot(job.name, path, (), place, None, job.digest), frozenset()):
+        folder = self.scratch / job.name.partition("@")[0]
+        folder.mkdir()
+        unpack(io.BytesIO(job.archive), folder, MAX_BYTES, MAX_FILES)
+        path = folder if job.file is None else folder / job.file
+        if is_changed(Bot(job.name, path, (), folder, None, job.digest), frozenset()):
             raise ArchiveError(f'the archive of "{job.name}" isn\'t that of the digest {job.digest}')
         return path
 
     def check(self, path: Path) -> Bot | None:
-        """Do what `arena check` does; return the bot as it was built, None if it failed."""
+        """Run the steps of `arena check`; return the loaded and built bot, None if that failed."""
         terms, timing = self.job.terms, self.job.terms.timing
-        work, boxes = self.scratch / "@exam", self.scratch / "@boxes"  # no bot is called so
+        work, boxes = self.scratch / "@exam", self.scratch / "@boxes"  # bot names have no "@"
         work.mkdir()
         boxes.mkdir()
         with closing(make_sandbox(self.job.choice, boxes)) as sandbox:
-            exam = CheckSettings(
+            settings = CheckSettings(
                 sandbox=sandbox,
                 choice=self.job.choice,
                 scratch=work,
@@ -226,22 +225,28 @@ class _Version:
                 leave_s=_LEAVE_S,
                 enough_s=_ENOUGH_S,
                 root=self.scratch,
-                on_build=lambda bot: self.begin("build", " ".join(bot.build or ())),
+                on_build=lambda bot: self.report_begin("build", " ".join(bot.build or ())),
             )
-            check = BotCheck(exam)
-            self.quoted = exam.quoted
+            check = BotCheck(settings)
+            self.quoted = settings.quoted
             try:
                 for step in chain(check.steps_before_run(f"./{path.relative_to(self.scratch)}"), check.steps_of_run()):
-                    self.note(step)
-            except (ValueError, RecursionError, OSError) as problem:  # of names and files that nothing refused before
+                    self.add_step(step)
+            except (
+                ValueError,
+                RecursionError,
+                OSError,
+            ) as problem:  # unusual files and names that earlier steps accept
                 if isinstance(problem, OSError) and problem.errno not in _OF_FILES:
                     raise
                 text = f"its files can't be checked: {getattr(problem, 'strerror', None) or repr(problem)}"
-                self.note(CheckStep(check.step, Severity.FAIL, text, advice="give its files short and ordinary names"))
+                self.add_step(
+                    CheckStep(check.step, Severity.FAIL, text, advice="give its files short and ordinary names")
+                )
         return getattr(check, "bot", None)
 
-    def packed(self, bot: Bot) -> bytes | None:
-        """Return the archive of what was built, None with a failed step if it is too large to be kept."""
+    def pack_build(self, bot: Bot) -> bytes | None:
+        """Return the archive of the built files; None, after adding a failed step, if they can't be stored."""
         archive = io.BytesIO()
         try:
             size = sum(path.lstat().st_size for path in bot.path.rglob("*"))
@@ -252,19 +257,19 @@ class _Version:
         except BotError as problem:
             what = str(problem).partition("\n")[0]
         help = "let the build remove what the bot doesn't need to play, such as objects and caches"
-        self.note(CheckStep("build kept", Severity.FAIL, what, advice=help))
+        self.add_step(CheckStep("build kept", Severity.FAIL, what, advice=help))
         return None
 
     # -- the qualifying match
 
     def qualify(self, bot: PortableBot, archive: bytes, checked: Bot) -> PlayedMatch:
-        """Play one match against the reference bots."""
+        """Play one match against the reference bots, and add its step."""
         job = self.job
         others = list(islice(cycle(job.references or ((bot, archive),)), job.seats - 1))
         table = [bot]
-        for place, (other, _) in enumerate(others, 1):
-            again = any(other.name == each.name for each in table)
-            table.append(replace(other, name=f"{other.name} ({place})") if again else other)
+        for slot, (other, _) in enumerate(others, 1):
+            repeated = any(other.name == each.name for each in table)
+            table.append(replace(other, name=f"{other.name} ({slot})") if repeated else other)
         folder = self.scratch / "@cache"
         folder.mkdir()
         cache = BotCache(folder)
@@ -273,18 +278,18 @@ class _Version:
         names = tuple(each.name for each in table)
         rows = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
         spec = MatchSpec(job.match, job.key, names, rows, job.terms)
-        self.begin("qualifying match", f"{len(rows)} games against {', '.join(names[1:])}")
+        self.report_begin("qualifying match", f"{len(rows)} games against {', '.join(names[1:])}")
         with closing(Worker(cache)) as worker:
             played = worker.play(Job(spec, tuple(table), job.choice)).match
-        self.note(self.describe(played, names, checked))
+        self.add_step(self.describe_match(played, names, checked))
         return played
 
-    def describe(self, played: PlayedMatch, names: tuple[str, ...], checked: Bot) -> CheckStep:
-        """Return the step of the match: its result, and the first fault of the version with its exchange."""
+    def describe_match(self, played: PlayedMatch, names: tuple[str, ...], checked: Bot) -> CheckStep:
+        """Return the step of the match: its result, and the version's first fault with its sample."""
         record = read_record(played.record)
         games, won = len(record.games), sum(result.winner == result.seats.index(names[0]) for result in played.results)
         text = f"{games} games against {', '.join(names[1:])}: won {won}"
-        faults = _faults(record)
+        faults = _faults_by_game(record)
         if not faults:
             return CheckStep("qualifying match", Severity.OK, f"{text}, without a fault")
         lost = sum(any(FAULTS[fault.code].consequence is Consequence.FORFEIT for fault in of) for of in faults.values())
@@ -318,20 +323,20 @@ class _Version:
 
 
 def _shorten(log: bytes) -> bytes:
-    """Return a build's log, its middle left out if it is long."""
+    """Return a build's log, without its middle if it is long."""
     capture = BoundedLog(_MAX_LOG_BYTES)
     capture.feed(log)
     return capture.render()
 
 
-def _faults(record: Record) -> dict[int, list[Fault]]:
-    """Return the faults of the match's first bot by game."""
+def _faults_by_game(record: Record) -> dict[int, list[Fault]]:
+    """Return the faults of the match's first bot, by game; only games with faults."""
     by_game = {game.game: [fault for fault in game.faults if fault.bot == 0] for game in record.games}
     return {game: faults for game, faults in by_game.items() if faults}
 
 
 def _last_lines(logs: Iterable[bytes]) -> tuple[bytes, ...]:
-    """Return the last lines of standard error that the bot wrote itself, of the last process that wrote any."""
+    """Return the last lines that the bot itself wrote to standard error, from the last process that wrote any."""
     for data in reversed(list(logs)):
         lines = list_own_lines(data)
         if lines:
@@ -341,19 +346,19 @@ def _last_lines(logs: Iterable[bytes]) -> tuple[bytes, ...]:
 
 @dataclass(eq=False, slots=True)
 class Task:
-    """A match to play, or a version to check; its id is the match's or the version's."""
+    """A match to play or a version to check, with the id of the match or version."""
 
     id: int
     work: WorkItem | VersionCheckJob
 
     @property
     def exam(self) -> bool:
-        """Whether it is a check."""
+        """Whether the task is a check."""
         return isinstance(self.work, VersionCheckJob)
 
 
 def run_task(task: Task) -> MatchOutput | VersionCheckResult:
-    """Do a task, in a worker."""
+    """Run a task in a worker process. Raises the errors of `check_version` and `play_work_item`."""
     if isinstance(task.work, VersionCheckJob):
         with limit_time(task.work.limit_s):
             return check_version(task.work)

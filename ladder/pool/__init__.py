@@ -1,6 +1,6 @@
-"""Run jobs in worker processes that are replaced when they die, until each job has ended.
+"""Run jobs in worker processes, which are replaced when they die, until each job has ended.
 
-Must not know what a job is. The same on the machines of a cluster is `ladder.pool.cluster`.
+Must not depend on the content of jobs. `ladder.pool.cluster` does the same on the machines of a cluster.
 """
 
 from ladder.pool.drive import (

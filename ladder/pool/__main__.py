@@ -1,4 +1,4 @@
-"""Run a worker process. Usage: python -m ladder.pool DESCRIPTOR OWNER CORES."""
+"""Run a worker process. Usage: python -m ladder.pool SOCKET_DESCRIPTOR OWNER_PID CORES."""
 
 import sys
 

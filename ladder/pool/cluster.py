@@ -1,25 +1,25 @@
-"""Run calls on the workers of a Dask cluster, as an executor: in this project's processes, which Dask only reaches.
+"""Run calls on the workers of a Dask cluster, through an executor. Dask only transports them to worker processes.
 
-Each Dask worker keeps worker processes of its own (`LocalExecutor`), as many as it has threads. So a call runs as it
-does on a laptop: in a process with one thread, which is replaced when it dies and dies with its owner.
+Each Dask worker has as many worker processes (`LocalExecutor`) as it has threads. So a call runs as it does on a
+laptop: in a process with one thread, which is replaced when it dies and dies with its owner.
 
-A worker is admitted first: `admit` is called there, and may raise WorkerRejectedError. An admitted worker gets a Dask
-resource of this executor's kind, which every call asks for. So no call reaches a worker that refuses, and one that
-joins later is found within a second. A call that raises WorkerRejectedError takes the resource away until the worker is
-asked again.
+The executor first calls `admit` on each worker, which may raise WorkerRejectedError. An admitted worker gets a Dask
+resource named after the executor's kind, which every call requires. So no call reaches a rejecting worker, and workers
+that join later are used within a second. If a call raises WorkerRejectedError, the worker loses the resource until it
+is admitted again.
 
-The scheduler unpickles what it passes on. It gets nothing but bytes, so it needs Dask alone.
+The scheduler unpickles the messages that it forwards. They contain only bytes, so the scheduler needs only Dask.
 
 What can happen to a call:
 
-* Its Dask worker dies. Dask runs it again elsewhere and says nothing: a call may run twice. After some deaths
-  (`distributed.scheduler.allowed-failures`) its future holds a WorkerDiedError.
-* The scheduler dies, or the way to it. Every future holds an ExecutorLostError, and so does every new one until the
-  scheduler is back, which is tried for `patience_s`. The workers end with their scheduler.
-* It is cancelled. A call that has begun runs to its end, and its result is dropped.
+* Its Dask worker dies. Dask silently runs the call again elsewhere: it may run twice. After several deaths
+  (`distributed.scheduler.allowed-failures`) its future has a WorkerDiedError.
+* The scheduler or the connection to it fails. All futures get an ExecutorLostError, as do new ones until the scheduler
+  is back; reconnecting is tried for `patience_s`. Workers end with their scheduler.
+* It is cancelled. A call that has started runs to its end, and its result is dropped.
 
-What a call says travels as an event of a topic of this executor's, with the call's key. A call that runs twice says all
-of it again. The scheduler keeps the last 10,000 events of a topic: words are short.
+A call's messages are Dask events with the call's key, in a topic of this executor. A call that runs twice sends all
+messages again. The scheduler keeps the last 10,000 events of a topic, so messages should be short.
 """
 
 import asyncio
@@ -52,15 +52,15 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LOOK_S = 0.5  # between two looks at the cluster: so soon a worker that joined gets calls
-_CONNECT_S = 5.0  # for the scheduler to answer
-_HEAR_S = 0.25  # between two looks at what a call has said
-_AGAIN_S = 60.0  # until a worker that refused is asked again
+_POLL_S = 0.5  # between checks for new workers
+_CONNECT_S = 5.0  # for the scheduler's reply
+_MESSAGE_POLL_S = 0.25  # between checks for a call's messages
+_RETRY_S = 60.0  # until a worker that refused is asked again
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The files, in PEM format, by which both sides of a connection know each other."""
+    """The files, in PEM format, for mutual TLS authentication."""
 
     ca: Path
     cert: Path
@@ -70,8 +70,8 @@ class Tls:
 class DaskExecutor(WorkerExecutor):
     """An executor over the workers of the scheduler at `address`, such as tcp://10.0.0.1:8786.
 
-    kind: what an admitted worker may run; executors of the same kind on a cluster share their admissions. tls: None for
-    what Dask's own configuration says. Raises ExecutorLostError if no scheduler answers.
+    kind: names the Dask resource; executors of the same kind on a cluster share their admitted workers. tls: None for
+    Dask's own configuration. Raises ExecutorLostError if no scheduler answers.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class DaskExecutor(WorkerExecutor):
         self._topic = f"{kind}-{uuid.uuid4()}"
         self._lock = threading.Lock()
         self._running: dict[Future[Any], DaskFuture[bytes]] = {}
-        self._asked: dict[str, DaskFuture[bytes]] = {}  # admissions on their way, by the workers' addresses
-        self._refused: dict[str, tuple[str, float]] = {}
+        self._asked: dict[str, DaskFuture[bytes]] = {}  # pending admissions, by worker address
+        self._refused: dict[str, tuple[str, float]] = {}  # reason and time, by worker address
         self._width = 0
         self._workers = 0
         self._known: set[str] = set()
@@ -99,27 +99,27 @@ class DaskExecutor(WorkerExecutor):
         self._lost_since: float | None = None
         self._closed = False
         self._closing = threading.Event()
-        self._client: Client = self._connected()
+        self._client: Client = self._connect()
         self._watcher = threading.Thread(target=self._watch, name="cluster", daemon=True)
         self._watcher.start()
 
     def width(self) -> int:
-        """Return how many threads the admitted workers have. Raises ExecutorLostError if patience has ended."""
+        """Return the number of threads of all admitted workers. Raises ExecutorLostError after `patience_s`."""
         lost = self._lost_since
         if lost is not None and time.monotonic() - lost > self._patience_s:
             raise ExecutorLostError(f"{self._no_scheduler()} for {self._patience_s:.0f} s")
         return self._width if lost is None else 0
 
     def refused(self) -> dict[str, str]:
-        """Return the workers that get no calls, and why."""
+        """Return the workers that get no calls, by address, with the reasons."""
         return {address: reason for address, (reason, _) in self._refused.copy().items()}
 
     def changes(self) -> list[tuple[str, bool]]:
-        """Return which workers and schedulers were lost, or are there (True), since the last call."""
+        """Return changes since the last call: (message, True if a worker or scheduler joined, False if it was lost)."""
         return [self._changes.get() for _ in range(self._changes.qsize())]
 
     def last_error(self) -> str | None:
-        """Return in one line why the width is 0, None if it isn't."""
+        """Return in one line the reason why the width is 0, None if it isn't."""
         if self._lost_since is not None:
             return self._no_scheduler()
         if self._width:
@@ -131,27 +131,27 @@ class DaskExecutor(WorkerExecutor):
         return f"no worker has joined the scheduler at {self.address}" if not self._workers else "workers are checked"
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Send a call to the cluster; it waits there until an admitted worker is free."""
+        """Send a call to the cluster, where it waits for an admitted worker. Raises RuntimeError after shutdown."""
         future: WorkerCall[T] = WorkerCall()
-        data = pickle.dumps(_Call(_run, (self._kind, self._topic, fn, args, kwargs)))
+        data = pickle.dumps(_Call(_run_call, (self._kind, self._topic, fn, args, kwargs)))
         with self._lock:
             if self._closed:
                 raise RuntimeError("the executor is shut down")
             client = self._client
             try:
-                client.subscribe_topic(self._topic, self._hear)  # each time: a new scheduler knows nothing of it
+                client.subscribe_topic(self._topic, self._deliver_message)  # each time: the scheduler may be new
                 sent = self._send(client, data, resources={self._kind: 1})
-            except Exception as problem:  # the scheduler has just gone: Dask has several words for that
+            except Exception as problem:  # the scheduler is lost: Dask raises various exceptions
                 future.set_exception(ExecutorLostError(f"{self._no_scheduler()} ({_first_line(problem)})"))
                 return future
             self._running[future] = sent
-        future.add_done_callback(self._cancelled)
+        future.add_done_callback(self._cancel)
         assert client.loop is not None
-        client.loop.add_callback(self._bring, client, sent, future)
+        client.loop.add_callback(self._transfer_result, client, sent, future)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster: after what was submitted has ended, or with `cancel_futures` at once."""
+        """Disconnect after all submitted calls; without `wait` or with `cancel_futures`, cancel them immediately."""
         with self._lock:
             self._closed = True
             running = list(self._running)
@@ -169,30 +169,30 @@ class DaskExecutor(WorkerExecutor):
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def _send(self, client: "Client", data: bytes, **where: Any) -> "DaskFuture[bytes]":
-        # pure=False and a key of its own: Dask would answer an equal call with the earlier result.
+        # pure=False and a unique key: otherwise Dask would return the earlier result of an equal call.
         return client.submit(pickle.loads, data, key=f"{self._kind}-{uuid.uuid4()}", pure=False, **where)
 
-    def _take(self, future: Future[Any]) -> "DaskFuture[bytes] | None":
-        """Return what was sent for a future, once: its receiver ends the future."""
+    def _forget(self, future: Future[Any]) -> "DaskFuture[bytes] | None":
+        """Remove a future from the running ones; return its Dask future, None if it was removed already."""
         with self._lock:
             return self._running.pop(future, None)
 
-    def _hear(self, event: tuple[float, tuple[str, bytes]]) -> None:
-        """Let a call have what it said; what comes after its end is late."""
+    def _deliver_message(self, event: tuple[float, tuple[str, bytes]]) -> None:
+        """Add a message, an event of (time, (key, data)), to its call's future; drop it if the call has ended."""
         key, data = event[1]
         with self._lock:
-            spoke = next((future for future, sent in self._running.items() if sent.key == key), None)
-        if isinstance(spoke, WorkerCall):
-            spoke.hear(pickle.loads(data))
+            sender = next((future for future, sent in self._running.items() if sent.key == key), None)
+        if isinstance(sender, WorkerCall):
+            sender.hear(pickle.loads(data))
 
-    def _cancelled(self, future: Future[Any]) -> None:
-        sent = self._take(future)
+    def _cancel(self, future: Future[Any]) -> None:
+        sent = self._forget(future)
         if sent is not None:
-            future.set_running_or_notify_cancel()  # wakes up who waits
+            future.set_running_or_notify_cancel()  # wakes up waiting threads
             sent.client.loop.add_callback(sent.cancel)
 
-    async def _bring(self, client: "Client", sent: "DaskFuture[bytes]", future: Future[Any]) -> None:
-        """Bring the outcome of a call from the cluster into its future."""
+    async def _transfer_result(self, client: "Client", sent: "DaskFuture[bytes]", future: Future[Any]) -> None:
+        """Wait for a call's result or exception on the cluster, and set it in its future."""
         from distributed import KilledWorker
 
         value: Any
@@ -204,20 +204,20 @@ class DaskExecutor(WorkerExecutor):
             succeeded, value = False, ExecutorLostError(f"the scheduler at {self.address} went away")
         except Exception as problem:
             succeeded, value = False, problem
-        if self._take(future) is not None and future.set_running_or_notify_cancel():
+        if self._forget(future) is not None and future.set_running_or_notify_cancel():
             if succeeded:
                 future.set_result(value)
             else:
                 future.set_exception(value)
 
-    # --- looking after the cluster ------------------------------------------------------------------------------------
+    # --- monitoring the cluster ---------------------------------------------------------------------------------------
 
-    def _connected(self) -> "Client":
+    def _connect(self) -> "Client":
         import dask
         from distributed import Client
 
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "4 GiB"})  # bots travel in calls
-        # `last_error` says what is lost. Dask's tasks that wait for a worker that died are never asked how they ended.
+        # `last_error` reports lost connections. Results of Dask's own tasks for dead workers are never retrieved.
         for name in ("distributed", "distributed.client", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
@@ -226,11 +226,11 @@ class DaskExecutor(WorkerExecutor):
             raise ExecutorLostError(f"{self._no_scheduler()}: {_first_line(problem)}") from problem
 
     def _watch(self) -> None:
-        while not self._closing.wait(_LOOK_S):
+        while not self._closing.wait(_POLL_S):
             try:
                 if self._client.status == "closed":
-                    self._client = self._connected()
-                self._look()
+                    self._client = self._connect()
+                self._update_workers()
                 if self._lost_since is not None:
                     self._changes.put((f"the Dask scheduler at {self.address} answers again", True))
                 self._lost_since = None
@@ -241,17 +241,17 @@ class DaskExecutor(WorkerExecutor):
                     self._changes.put((self._no_scheduler(), False))
                     self._lost_since = time.monotonic()
 
-    def _look(self) -> None:
+    def _update_workers(self) -> None:
         if self._client.status != "running":
             raise ExecutorLostError(self._no_scheduler())
         assert self._client.scheduler is not None
         workers = self._client.sync(self._client.scheduler.identity, callback_timeout=_CONNECT_S)["workers"]
         offers = {address: int(worker["resources"].get(self._kind, 0)) for address, worker in workers.items()}
-        self._read_answers(offers)
+        self._read_admissions(offers)
         for address, offered in offers.items():
-            again = self._refused.get(address, ("", -_AGAIN_S))[1] + _AGAIN_S < time.monotonic()
+            again = self._refused.get(address, ("", -_RETRY_S))[1] + _RETRY_S < time.monotonic()
             if not offered and address not in self._asked and again:
-                data = pickle.dumps(_Call(_admit, (self._kind, self._admit)))
+                data = pickle.dumps(_Call(_admit_worker, (self._kind, self._admit)))
                 self._asked[address] = self._send(self._client, data, workers=[address])
         for address in sorted(self._known ^ set(offers)):
             joined = address in offers
@@ -259,9 +259,9 @@ class DaskExecutor(WorkerExecutor):
         self._known = set(offers)
         self._workers, self._width = len(offers), sum(offers.values())
 
-    def _read_answers(self, offers: dict[str, int]) -> None:
+    def _read_admissions(self, offers: dict[str, int]) -> None:
         for address in [*self._asked, *self._refused]:
-            if address not in offers:  # the worker has left: a call that only this worker may run would wait for ever
+            if address not in offers:  # the worker has left: a call restricted to it would never run
                 self._refused.pop(address, None)
                 if (left := self._asked.pop(address, None)) is not None:
                     left.cancel()
@@ -270,7 +270,7 @@ class DaskExecutor(WorkerExecutor):
                 del self._asked[address]
                 try:
                     reason = pickle.loads(asked.result(timeout=_CONNECT_S))
-                except Exception as problem:  # such as that there is no arena on that machine
+                except Exception as problem:  # for example, the arena isn't installed on that machine
                     reason = f"{type(problem).__name__}: {_first_line(problem)}"
                 if reason is None:
                     self._refused.pop(address, None)
@@ -295,7 +295,7 @@ def _first_line(problem: BaseException) -> str:
 
 
 class _Call:
-    """What unpickles to the result of a call, so that only a worker imports what it names."""
+    """An object that unpickles to the result of a call, so that only the worker imports the call's modules."""
 
     def __init__(self, fn: Callable[..., bytes], args: tuple[Any, ...]) -> None:
         self._made = (fn, args)
@@ -304,41 +304,41 @@ class _Call:
         return self._made
 
 
-_pool: LocalExecutor | None = None  # this Dask worker's own
+_pool: LocalExecutor | None = None  # of this Dask worker
 _pool_lock = threading.Lock()
 
 
-def _run(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-    """Run a call in a process of this worker's; return (True, the result) or (False, the exception), pickled."""
+def _run_call(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    """Run a call in a process of this Dask worker; return (True, the result) or (False, the exception), pickled."""
     from distributed import get_worker
 
     worker = get_worker()
     key = worker.get_current_task()
     try:
-        call = _processes().submit(fn, *args, **kwargs)
-        while not wait_for([call], timeout=_HEAR_S).done:
+        call = _local_executor().submit(fn, *args, **kwargs)
+        while not wait_for([call], timeout=_MESSAGE_POLL_S).done:
             for word in call.words() if isinstance(call, WorkerCall) else ():
                 worker.log_event(topic, (key, pickle.dumps(word)))
         return pickle.dumps((True, call.result()))
     except Exception as problem:
         if isinstance(problem, WorkerRejectedError):
-            _offer(kind, 0)
+            _set_resource(kind, 0)
         problem.__traceback__ = None
         return pickle.dumps((False, problem))
 
 
-def _admit(kind: str, admit: Callable[[], object]) -> bytes:
-    """Let this worker run calls of a kind if it may; return the reason why not, None for none, pickled."""
+def _admit_worker(kind: str, admit: Callable[[], object]) -> bytes:
+    """Admit this worker for calls of a kind; return, pickled, the reason if it is rejected, else None."""
     try:
-        _processes().submit(admit).result()
+        _local_executor().submit(admit).result()
     except (WorkerRejectedError, WorkerDiedError) as problem:
         return pickle.dumps(str(problem))
-    _offer(kind, _threads())
+    _set_resource(kind, _thread_count())
     return pickle.dumps(None)
 
 
-def _processes() -> LocalExecutor:
-    """Return this Dask worker's processes; they end with it, and their calls as those of a laptop that are stopped."""
+def _local_executor() -> LocalExecutor:
+    """Return this Dask worker's executor, which is shut down, with all its calls, when the Dask worker ends."""
     global _pool
     with _pool_lock:
         if _pool is None:
@@ -350,31 +350,31 @@ def _processes() -> LocalExecutor:
                     workers.shutdown(cancel_futures=True)
 
             worker = get_worker()
-            workers = _pool = LocalExecutor(_threads())
+            workers = _pool = LocalExecutor(_thread_count())
             sync(worker.loop, worker.plugin_add, Ending(), f"processes of {__name__}", callback_timeout=_CONNECT_S)
         return _pool
 
 
-def _threads() -> int:
+def _thread_count() -> int:
     from distributed import get_worker
 
     return get_worker().state.nthreads
 
 
-def _offer(kind: str, threads: int) -> None:
-    """Send the scheduler how many calls of a kind this worker runs at once."""
+def _set_resource(kind: str, threads: int) -> None:
+    """Set how many calls of a kind the scheduler may run on this worker at once."""
     from distributed import get_worker
     from distributed.utils import sync
 
     worker = get_worker()
-    sync(worker.loop, _announce, worker, kind, threads, callback_timeout=_CONNECT_S)
+    sync(worker.loop, _set_resource_in_loop, worker, kind, threads, callback_timeout=_CONNECT_S)
 
 
-async def _announce(worker: "Worker", kind: str, threads: int) -> None:
+async def _set_resource_in_loop(worker: "Worker", kind: str, threads: int) -> None:
     from distributed.core import Status
 
     await worker.set_resources(**{kind: threads})
     if threads and worker.status == Status.running:
-        # Else a call that waits for the resource never starts: the scheduler looks for one when a worker resumes.
+        # The scheduler only starts calls that wait for the resource when a worker resumes.
         worker.status = Status.paused
         worker.status = Status.running

@@ -1,9 +1,8 @@
-"""Drive matches through an executor until each has exactly one end.
+"""Run jobs through an executor until each is completed or abandoned.
 
-The caller supplies the source of jobs, the play function and the executor: a run and a ladder, a laptop and a cluster
-use the same loop. A match ends by completion, or is abandoned after too many failed attempts. The match of a dead
-worker is played again. This module has no store: the caller that iterates over `drive_jobs` stores each completed
-match before it requests the next event."""
+The caller supplies the source of jobs, the function that runs one, and the executor; so runs and ladders, laptops and
+clusters use the same loop. A job is abandoned after too many failed attempts; if its worker dies, it is run again. This
+module has no store: the caller that iterates over `drive_jobs` stores each result before it requests the next event."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,15 +15,15 @@ from ladder.pool.executors import WorkerCall, WorkerDiedError
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-MAX_FAILED_ATTEMPTS = 3  # the host failed this match so often that it is listed instead of tried again
-MAX_WORKER_DEATHS = 10  # a killed worker says little about its match; one that kills every worker must end some time
+MAX_FAILED_ATTEMPTS = 3  # after this many failures of the host a job is abandoned
+MAX_WORKER_DEATHS = 10  # more, since a worker is rarely killed by its job; but a job that kills each worker must end
 
-_POLL_S = 0.25  # how long a wait may keep Ctrl-C and the live display waiting
+_POLL_S = 0.25  # the longest delay of Ctrl-C and of the live display
 
 
 @dataclass(frozen=True, slots=True)
 class JobCompleted(Generic[Job, Result]):
-    """A match was played to its end."""
+    """A job has ended with a result."""
 
     job: Job
     result: Result
@@ -32,7 +31,7 @@ class JobCompleted(Generic[Job, Result]):
 
 @dataclass(frozen=True, slots=True)
 class JobFailed(Generic[Job]):
-    """A match was void; it is played again unless `abandoned`."""
+    """An attempt at a job failed; the job runs again unless it is abandoned."""
 
     job: Job
     problem: BaseException
@@ -40,13 +39,13 @@ class JobFailed(Generic[Job]):
 
     @property
     def reason(self) -> str:
-        """Return in one line why."""
+        """The message of the exception."""
         return str(self.problem)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerMessage(Generic[Job]):
-    """A match that is being played has said something: what is new of it, in order."""
+    """The new messages of a running job, in order."""
 
     job: Job
     words: tuple[object, ...]
@@ -54,31 +53,31 @@ class WorkerMessage(Generic[Job]):
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Nothing happened for a moment: a chance to draw."""
+    """Nothing happened for a moment: a chance to update a display."""
 
 
 class JobSource(Protocol[Job]):
-    """Where jobs come from, and where those go back that failed."""
+    """A source of jobs, to which failed jobs are returned."""
 
     @property
     def more(self) -> bool:
-        """Whether jobs may still come when none is there and none is played."""
+        """Whether `take` may still return a job later, although none is running now."""
 
     def take(self) -> Job | None:
-        """Return the job that is to begin now, None if no job is left or all must wait."""
+        """Return the job to start now, None if no job is left or all must wait."""
 
     def failed(self, job: Job, problem: BaseException) -> bool:
-        """Take a job back that the host failed or whose worker died; return whether it is abandoned."""
+        """Take back a job whose attempt failed; return whether it is abandoned."""
 
     def completed(self, job: Job) -> None:
-        """Hear that a job was played."""
+        """Note that a job has ended with a result."""
 
 
 class RetryingJobs(Generic[Job]):
-    """A source of given jobs. One that failed begins again before new ones, after a pause; too many failures end it.
+    """A source of the given jobs that retries failed ones after a pause, before new ones, and finally abandons them.
 
-    `pauses_s` are the seconds to wait after a job's first, second, ... void, in which nothing else begins: what failed
-    may be coming back. After further ones there is no pause.
+    `pauses_s` are the seconds to wait after a job's first, second, ... failure; later ones have no pause. Meanwhile no
+    new job starts, since the host may need time to recover. A worker's death has no pause.
     """
 
     def __init__(
@@ -87,23 +86,23 @@ class RetryingJobs(Generic[Job]):
         self._new = iter(jobs)
         self._pauses_s = pauses_s
         self._clock = clock
-        self._again: list[tuple[float, Job]] = []  # when it is due
-        self._counts: dict[int, list[int]] = {}  # by id(job): voids and deaths
+        self._retries: list[tuple[float, Job]] = []  # (time to start, job)
+        self._counts: dict[int, list[int]] = {}  # by id(job): failures and worker deaths
 
     @property
     def more(self) -> bool:
-        """Whether a job that was void has yet to begin again."""
-        return bool(self._again)
+        """Whether a failed job waits for its next attempt."""
+        return bool(self._retries)
 
     def take(self) -> Job | None:
-        """Return the job that is to begin now, None if no job is left or all must wait."""
+        """Return the job to start now, None if no job is left or all must wait."""
         now = self._clock()
-        due = next((entry for entry in self._again if entry[0] <= now), None)
+        due = next((entry for entry in self._retries if entry[0] <= now), None)
         if due is not None:
-            self._again.remove(due)
+            self._retries.remove(due)
             return due[1]
-        # As long as a void job pauses, no new one begins: it would fail for the same reason.
-        return None if self._again else next(self._new, None)
+        # While a failed job pauses, no new one starts: it would fail for the same reason.
+        return None if self._retries else next(self._new, None)
 
     def failed(self, job: Job, problem: BaseException) -> bool:
         """Count a failure; return whether the job is abandoned."""
@@ -115,11 +114,11 @@ class RetryingJobs(Generic[Job]):
             self.completed(job)
             return True
         pause_s = self._pauses_s[voids - 1] if not died and voids <= len(self._pauses_s) else 0.0
-        self._again.append((self._clock() + pause_s, job))
+        self._retries.append((self._clock() + pause_s, job))
         return False
 
     def completed(self, job: Job) -> None:
-        """Forget a job that has ended: its id may be a later job's."""
+        """Forget the counts of a job that has ended: a later job may have the same id."""
         self._counts.pop(id(job), None)
 
 
@@ -131,11 +130,11 @@ def drive_jobs(
     voids: tuple[type[Exception], ...],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[JobCompleted[Job, Result] | JobFailed[Job] | WorkerMessage[Job] | Idle]:
-    """Play all jobs of a source, at most `width()` at a time, and yield what becomes of each, in order of time.
+    """Run all jobs of a source, at most `width()` at a time, and yield events in order of time.
 
-    What a job says is yielded while it is played, if at all: not what it said just before its end. `voids` are the
-    exceptions of `play` that void a match, like a worker's death. Any other (a defect, or what every further match
-    would meet too) is raised.
+    Messages of a job are yielded only while it runs: the last ones before its end may be missing. `voids` are the
+    exceptions of `play` that count as failed attempts, like a worker's death. Any other exception is raised: it is a
+    defect, or a problem that all further jobs would have too.
     """
     running: dict[Future[Result], Job] = {}
 

@@ -1,19 +1,18 @@
 """Run calls in long-lived worker processes, behind the standard `Executor`.
 
-One thread owns one worker process, hands it one call at a time over a socket, and replaces it when it dies. A dead
-worker costs its call, whose future then holds a WorkerDiedError. (The standard process pool refuses all work after one
-death.)
+Each worker process belongs to one thread, which sends it one call at a time over a socket and replaces it when it dies.
+If a worker dies, its call's future has a WorkerDiedError. (The standard process pool refuses all work after one death.)
 
-The owner of the workers may be killed at any moment. A worker then reads end of file and leaves; during a call the
-kernel kills it (Linux). A worker runs in a session of its own, so that Ctrl-C at a terminal reaches the owner alone,
-and has one thread, because programs are best started from a process with one thread. It imports from where its owner
-does: the user's present folder isn't searched, or a bot there called random.py would stand for the standard library's.
+The owner of the workers may be killed at any time. A worker then reads end of file and exits; during a call the kernel
+kills it (Linux). A worker runs in a session of its own, so that Ctrl-C at a terminal reaches only the owner. It has one
+thread, because starting programs is safest from a process with one thread. It has the same import path as its owner,
+without the current folder, where a bot called random.py would replace the standard library's module.
 
-A worker that is to end during a call is asked first: SIGTERM raises SystemExit in it, so that the call can end the
-processes and remove the files that it made. After `leave_s` it is killed.
+To stop a worker during a call, the owner sends SIGTERM, which raises SystemExit in the worker, so that the call can end
+its processes and remove its files. After `leave_s` the worker is killed.
 
-A call may `say` something before it returns. What it said reaches its owner in order, or not at all. What the
-owner needs is in the result, too.
+A call may send messages with `report_progress` before it returns. They reach the owner in order, or not at all; so the
+result must contain all that the owner needs.
 """
 
 import contextlib
@@ -34,70 +33,70 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LEAVE_S = 10.0  # a worker that was asked to leave closes a table of ten bots in 0.2 s, once it gets a core
+_LEAVE_S = 10.0  # from SIGTERM to SIGKILL; closing a table of ten bots takes 0.2 s once the worker gets a core
 
-_owner: Connection | None = None  # of this process, if it is a worker
+_owner: Connection | None = None  # the connection to this process's owner, if it is a worker
 
 
 class WorkerDiedError(Exception):
-    """The worker process ended in the middle of a call."""
+    """The worker process ended during a call."""
 
 
 class CallTimeoutError(WorkerDiedError):
-    """The call took longer than it may, and the kernel ended its worker."""
+    """The call exceeded its time limit, and the kernel ended its worker."""
 
 
 class WorkerRejectedError(Exception):
-    """This worker's machine can't run the call. Nothing of it was begun, and another worker may run it."""
+    """This worker's machine can't run the call. The call hasn't started, and another worker may run it."""
 
 
 class ExecutorLostError(Exception):
-    """Calls don't reach the workers, or their results don't come back; they may have been run."""
+    """The connection to the workers is lost; calls may or may not have run."""
 
 
 class WorkerCall(Future[T]):
-    """The future of a call that may say something before it returns."""
+    """The future of a call that may send messages before it returns."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._words: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[object] = queue.SimpleQueue()
 
     def hear(self, word: object) -> None:
-        """Take what the call says."""
-        self._words.put(word)
+        """Add a message of the call."""
+        self._messages.put(word)
 
     def words(self) -> list[object]:
-        """Return what the call has said since this was asked last."""
-        return [self._words.get() for _ in range(self._words.qsize())]
+        """Return the call's messages since the last call of this method."""
+        return [self._messages.get() for _ in range(self._messages.qsize())]
 
 
 _Queued = tuple[WorkerCall[Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class WorkerExecutor(Executor):
-    """An executor over workers that may come and go, and may refuse. Futures are Calls."""
+    """An executor whose workers may join, leave, and reject calls. Its futures are WorkerCalls."""
 
     def width(self) -> int:
-        """Return how many calls the workers run at once, 0 while no worker runs."""
+        """Return how many calls the workers can run at once, 0 while there is no worker."""
         raise NotImplementedError
 
     def refused(self) -> dict[str, str]:
-        """Return the workers that get no calls, and why."""
+        """Return the workers that get no calls, with the reasons."""
         return {}
 
     def changes(self) -> list[tuple[str, bool]]:
-        """Return in a line each what was lost, or is there (True), since the last call."""
+        """Return changes since the last call: (message, True if a worker or scheduler joined, False if it was lost)."""
         return []
 
     def last_error(self) -> str | None:
-        """Return in one line why the width is 0, None if it isn't."""
+        """Return in one line the reason why the width is 0, None if it isn't."""
         return None
 
 
 class LocalExecutor(WorkerExecutor):
-    """An executor over `jobs` worker processes. Calls, arguments and results must pickle. Use it as a context manager.
+    """An executor with `jobs` worker processes; a context manager. Functions, arguments and results must be picklable.
 
-    Each worker calls `initializer(*initargs)` before its first call. One that can't counts as dead.
+    Each worker runs `initializer(*initargs)` before its first call; if this fails, the worker counts as dead.
     """
 
     def __init__(
@@ -110,25 +109,25 @@ class LocalExecutor(WorkerExecutor):
         self._initializer = initializer
         self._initargs = initargs
         self._leave_s = leave_s
-        self._cores = [",".join(map(str, share)) for share in assign_cores(jobs, _cores())]
+        self._cores = [",".join(map(str, share)) for share in assign_cores(jobs, _usable_cores())]
         self._calls: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
         self._closing = False
         self._cancelled = False
         self._lock = threading.Lock()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._threads = [
-            threading.Thread(target=self._own, args=(n,), name=f"worker-{n}", daemon=True) for n in range(jobs)
+            threading.Thread(target=self._run_calls, args=(n,), name=f"worker-{n}", daemon=True) for n in range(jobs)
         ]
         for thread in self._threads:
             thread.start()
 
     def width(self) -> int:
-        """Return the number of workers: one that died is replaced."""
+        """Return the number of workers, including those that are being replaced."""
         return len(self._threads)
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Return the process ids of the workers that live now."""
+        """The process ids of the running workers."""
         with self._lock:
             return tuple(self._processes)
 
@@ -141,7 +140,7 @@ class LocalExecutor(WorkerExecutor):
         return call
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers: after what is queued, or with `cancel_futures` at once, also during a call."""
+        """End the workers after all queued calls; with `cancel_futures` immediately, even during a call."""
         self._closing = True
         if cancel_futures:
             self._cancelled = True
@@ -166,7 +165,7 @@ class LocalExecutor(WorkerExecutor):
             for process in self._processes.values():
                 process.send_signal(number)
 
-    def _own(self, number: int) -> None:
+    def _run_calls(self, number: int) -> None:
         process: subprocess.Popen[bytes] | None = None
         pipe: Connection | None = None
         while (call := self._calls.get()) is not None:
@@ -180,13 +179,13 @@ class LocalExecutor(WorkerExecutor):
                 continue
             try:
                 if process is None or pipe is None or process.poll() is not None:
-                    process, pipe = self._replace(number, process, pipe)
-                    self._begin(pipe)
-                succeeded, value = _ask(pipe, words, future.hear)
-            except Exception as problem:  # what the pipe still holds would answer the next call
+                    process, pipe = self._start_process(number, process, pipe)
+                    self._initialize(pipe)
+                succeeded, value = _run_in_worker(pipe, words, future.hear)
+            except Exception as problem:  # the pipe can't be used again: it may contain the rest of this call's result
                 if process is not None and not isinstance(problem, EOFError | OSError):
-                    process.terminate()  # it lives, and may be in the middle of the call
-                code = self._end(process, pipe)
+                    process.terminate()  # it may still run the call
+                code = self._end_process(process, pipe)
                 process = pipe = None
                 died = CallTimeoutError if code == -signal.SIGALRM else WorkerDiedError
                 future.set_exception(died(f"the worker process ended with {code} ({problem!r})"))
@@ -196,12 +195,12 @@ class LocalExecutor(WorkerExecutor):
                 future.set_result(value)
             else:
                 future.set_exception(value)
-        self._end(process, pipe)
+        self._end_process(process, pipe)
 
     def _reap_adopted(self) -> None:
-        """Reap what killed workers left, where this process adopts it: a box has a session of its own.
+        """Reap the orphans of killed workers if this process adopts them, such as boxes, which have their own sessions.
 
-        The kernel leaves orphans to the first thread; workers are the children of other threads.
+        The kernel makes orphans children of the main thread; workers are children of other threads.
         """
         with contextlib.suppress(OSError):
             with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
@@ -210,10 +209,10 @@ class LocalExecutor(WorkerExecutor):
                 if os.getsid(pid) != os.getsid(0):
                     os.waitpid(pid, os.WNOHANG)
 
-    def _replace(
+    def _start_process(
         self, number: int, process: subprocess.Popen[bytes] | None, pipe: Connection | None
     ) -> tuple[subprocess.Popen[bytes], Connection]:
-        self._end(process, pipe)
+        self._end_process(process, pipe)
         ours, theirs = socket.socketpair()
         with ours, theirs:
             fresh = subprocess.Popen(
@@ -238,16 +237,16 @@ class LocalExecutor(WorkerExecutor):
                 fresh.terminate()
         return fresh, connection
 
-    def _begin(self, pipe: Connection) -> None:
-        """Call the initializer in a fresh worker. Raises an exception if it fails."""
+    def _initialize(self, pipe: Connection) -> None:
+        """Call the initializer in a new worker. Raises ChildProcessError if it fails."""
         if self._initializer is not None:
-            succeeded, value = _ask(pipe, pickle.dumps((self._initializer, self._initargs, {})))
+            succeeded, value = _run_in_worker(pipe, pickle.dumps((self._initializer, self._initargs, {})))
             if not succeeded:
                 raise ChildProcessError(f"it can't begin: {value!r}")
 
-    def _end(self, process: subprocess.Popen[bytes] | None, pipe: Connection | None) -> int | None:
+    def _end_process(self, process: subprocess.Popen[bytes] | None, pipe: Connection | None) -> int | None:
         if pipe is not None:
-            pipe.close()  # the worker reads end of file and leaves
+            pipe.close()  # the worker reads end of file and exits
         if process is None:
             return None
         try:
@@ -260,10 +259,12 @@ class LocalExecutor(WorkerExecutor):
         return process.returncode
 
 
-def _ask(pipe: Connection, call: bytes, hear: Callable[[object], object] = lambda word: None) -> tuple[bool, Any]:
-    """Let a worker make a pickled call; return (True, the result) or (False, the exception). `hear` gets its words.
+def _run_in_worker(
+    pipe: Connection, call: bytes, hear: Callable[[object], object] = lambda word: None
+) -> tuple[bool, Any]:
+    """Run a pickled call in a worker; return (True, the result) or (False, the exception). `hear` gets its messages.
 
-    After an exception of this function the worker's next message can't be trusted.
+    If this function raises, the connection to the worker can't be used again.
     """
     pipe.send_bytes(call)
     while True:
@@ -274,15 +275,15 @@ def _ask(pipe: Connection, call: bytes, hear: Callable[[object], object] = lambd
 
 
 def report_progress(word: object) -> None:
-    """Send a message to this worker's owner before the call returns; without an owner it is dropped."""
+    """Send a picklable message to this worker's owner before the call returns; without an owner it is dropped."""
     if _owner is not None:
-        with contextlib.suppress(OSError):  # the owner is dead, and the kernel ends this process
+        with contextlib.suppress(OSError):  # the owner is dead, and the kernel will end this process
             _owner.send_bytes(pickle.dumps((None, word)))
 
 
 @contextlib.contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
-    """Let the kernel end this worker if what is done takes longer: no loop can keep it from that, in C neither."""
+    """Make the kernel end this worker if the block takes longer; no code can block this, not even a loop in C."""
     before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -292,16 +293,15 @@ def limit_time(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _cores() -> list[int]:
-    """Return the cores of this process, none where they can't be chosen."""
+def _usable_cores() -> list[int]:
+    """Return the cores that this process may use, ascending; empty if the system has no core affinity."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 def assign_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return, for each worker, the cores that it and its children run on; more workers than cores share them.
+    """Return, for each worker, the cores that it and its children run on; if there are more workers, they share cores.
 
-    A referee that shares a core with its bots wakes them for a third less CPU than one that wakes them on another core
-    (measured over pipes), and a window's bots have as many cores as without it.
+    Measured over pipes: waking a bot on the referee's own core takes a third less CPU than on another core.
     """
     if not cores:
         return [()] * jobs
@@ -309,10 +309,10 @@ def assign_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def run_worker(descriptor: int, owner: int, cores: str) -> None:
-    """Run calls from the socket until it ends."""
+    """Run calls from the socket `descriptor` until its end. cores: comma-separated, "" for all."""
     global _owner
     if cores and hasattr(os, "sched_setaffinity"):
-        with contextlib.suppress(OSError):  # a core that was taken away since: then run where the kernel likes
+        with contextlib.suppress(OSError):  # a core isn't available any more: run on any
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, lambda *_: None)  # a closed terminal signals the owner, which ends the workers
@@ -322,7 +322,7 @@ def run_worker(descriptor: int, owner: int, cores: str) -> None:
     while True:
         try:
             data = pipe.recv_bytes()
-        except (EOFError, OSError):  # the owner has closed, or is dead
+        except (EOFError, OSError):  # the owner has closed the connection, or is dead
             return
         answer: tuple[bool, Any]
         try:
@@ -341,7 +341,7 @@ def run_worker(descriptor: int, owner: int, cores: str) -> None:
 
 
 def _leave_on_sigterm() -> None:
-    """Let SIGTERM raise SystemExit in the call, and again where Python drops it: in a finalizer, or a hook of fork."""
+    """Make SIGTERM raise SystemExit in the call; again if Python drops it in a finalizer or a fork hook."""
     leaving = False
 
     def leave(*_: object) -> None:
@@ -352,9 +352,9 @@ def _leave_on_sigterm() -> None:
     def lost(problem: "sys.UnraisableHookArgs") -> None:
         if isinstance(problem.exc_value, SystemExit):
             signal.signal(signal.SIGALRM, leave)
-            signal.setitimer(signal.ITIMER_REAL, 0.01)  # soon, but after what is being done
+            signal.setitimer(signal.ITIMER_REAL, 0.01)  # after the finalizer or hook
         elif leaving and isinstance(problem.exc_value, ResourceWarning):
-            pass  # SystemExit came between the opening of a file and its `with`; the finalizer that says so closes it
+            pass  # SystemExit was raised between the opening of a file and its `with`; the finalizer closes the file
         else:
             sys.__unraisablehook__(problem)
 
@@ -364,7 +364,7 @@ def _leave_on_sigterm() -> None:
 
 
 def _die_with(owner: int) -> None:
-    """Ask the kernel for SIGKILL when the owner's thread ends (Linux; elsewhere end of file ends the worker)."""
+    """Make the kernel send SIGKILL when the owner's thread ends (Linux; elsewhere end of file ends the worker)."""
     if sys.platform == "linux":
         import ctypes
 

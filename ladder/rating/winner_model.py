@@ -23,7 +23,7 @@ MODEL = trueskill.TrueSkill(
     mu=25.0,
     sigma=25 / 2,  # default: mu / 3, which pulls down the best bot of a wide field: its intervals cover 92 %
     beta=25 / 3,  # twice the default: Coup is mostly luck
-    tau=0.01,  # default: mu / 300; with so much variation, more games would not make a rating more precise
+    tau=0.01,  # default: mu / 300; with this variation, more games would not make a rating more precise
     draw_probability=0.0,
 )
 NOISE = math.hypot(MODEL.beta, MODEL.tau)

@@ -1,4 +1,4 @@
-"""Store the results of a run or a ladder. Each store is a module here that implements `Store`."""
+"""Store the results of a run in a folder (`run_folder`), or a ladder in a database (`database`)."""
 
 from ladder.store.run_folder import (
     MAX_SAMPLES_PER_FAULT,

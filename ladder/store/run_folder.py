@@ -1,11 +1,11 @@
 """Store a run in a folder: the store interface, records, logs, fault samples and atomic writes.
 
     run.json         the request, the key, the bots with their digests; written first. `ended` is added at the end
-    results.jsonl    one line a game in match order; derived from the records, never read back
-    records/         one file a match, 000012.jsonl; exists only when its match is complete
+    results.jsonl    one line per game in match order; derived from the records, never read back
+    records/         one file per match, 000012.jsonl; exists only when its match is complete
     logs/            standard error by process, 000012-honest-1.txt. A bot's first and last files are kept, up to
                      MAX_LOG_BYTES; honest.left-out.txt contains the size of the rest
-    faults/          the first fault samples of each kind, a file for each bot: honest.jsonl
+    faults/          the first fault samples of each kind, one file per bot: honest.jsonl
 
 A store contains facts, which readers aggregate: completed matches with their results, and failed attempts. A record
 is written to a temporary file, synced and renamed, so after a crash a match exists whole or not at all. Its fault
@@ -29,15 +29,15 @@ from typing import Any, Protocol
 
 from ladder.results import GameResult
 
-MAX_SAMPLES_PER_FAULT = 3  # exchanges that are kept of each kind of fault of a bot: one to show, two to compare it with
+MAX_SAMPLES_PER_FAULT = 3  # for each bot and kind of fault: one to show, two to compare it with
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFaultSample:
-    """What a bot was sent and what it answered, as it crossed the pipe, without the newline.
+    """A request and a bot's faulty reply, as bytes without the newline.
 
-    code: the kind of fault. game, step: None if the fault belongs to none. got: None if nothing came.
-    facts: names and values of what is known of its cause; older exchanges have none.
+    code: the kind of fault. game, step: None if the fault isn't part of one. got: None without a reply.
+    facts: names and values that describe the cause; empty in older samples.
     """
 
     match: int
@@ -50,7 +50,7 @@ class StoredFaultSample:
     facts: tuple[tuple[str, Any], ...] = ()
 
     def to_line(self) -> str:
-        """Return the exchange as a line of JSON in ASCII; bytes that aren't UTF-8 are half surrogates in it."""
+        """Return the sample as a line of ASCII JSON; bytes that aren't UTF-8 become surrogates (surrogateescape)."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields |= {name: None if fields[name] is None else _text(fields[name]) for name in ("sent", "got")}
         fields["facts"] = dict(self.facts)
@@ -58,7 +58,7 @@ class StoredFaultSample:
 
     @classmethod
     def from_line(cls, line: str) -> "StoredFaultSample":
-        """Return the exchange that `to_line` wrote. Raises ValueError for any other line."""
+        """Parse a line that `to_line` returned. Raises ValueError for any other line."""
         try:
             fields = json.loads(line)
             sent, got = fields.pop("sent"), fields.pop("got")
@@ -69,10 +69,9 @@ class StoredFaultSample:
 
 
 def select_samples(exchanges: Iterable[StoredFaultSample]) -> tuple[StoredFaultSample, ...]:
-    """Return the exchanges that a store keeps: of each kind of fault of a bot those of its first matches.
+    """Return the samples to store, in match order: for each bot and kind of fault, the first MAX_SAMPLES_PER_FAULT.
 
-    They are the same in whatever order the matches were played. In the order of the matches; of one match in the order
-    given.
+    The order in which matches were played doesn't matter. Samples of one match stay in the given order.
     """
     kept: dict[tuple[str, str], list[StoredFaultSample]] = defaultdict(list)
     for exchange in sorted(exchanges, key=lambda each: each.match):
@@ -91,7 +90,7 @@ def _bytes(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class SlotUsage:
-    """The cost of a bot in a match: requests, microseconds of all of them and of the slowest, bytes of memory."""
+    """A bot's resource usage in a match: requests, own time in total and for the slowest one, peak memory."""
 
     requests: int = 0
     time_us: int = 0
@@ -101,11 +100,11 @@ class SlotUsage:
 
 @dataclass(frozen=True, slots=True)
 class PlayedMatch:
-    """Hold a match that was played to its end.
+    """A completed match.
 
-    record: the text from which the match can be replayed. results: one a game, in the order of play.
-    logs: (bot, process number, standard error) of each process. exchanges: the first faulty one of each bot and kind.
-    spent: what each bot took, styles: what it did, as JSON; where they are known.
+    record: the text from which the match can be replayed. results: one for each game, in order of play. logs: (bot,
+    process number, standard error) of each process. exchanges: the first fault sample of each bot and kind.
+    spent, styles: (bot, its usage) and (bot, its play style as JSON), if known.
     """
 
     match: int
@@ -119,7 +118,7 @@ class PlayedMatch:
 
 @dataclass(frozen=True, slots=True)
 class FailedMatch:
-    """Hold an attempt at a match that the host failed. `is_last`: it was the last attempt of this session."""
+    """A failed attempt at a match. `is_last`: it was the last attempt of this session."""
 
     match: int
     reason: str
@@ -127,40 +126,37 @@ class FailedMatch:
 
 
 class Store(Protocol):
-    """Keep the matches of one run."""
+    """A store of the matches of one run."""
 
     def todo(self, matches: Iterable[int]) -> list[int]:
-        """Return those of the matches that aren't kept, in the same order; void ones are among them."""
+        """Return the given matches that aren't stored, in the same order, including ones with failed attempts."""
 
     def keep(self, played: PlayedMatch) -> None:
-        """Keep a match, once: of a match that comes twice the first counts.
-
-        The match is kept whole or not at all, whenever the process dies. Raises OSError if the store can't take it.
-        """
+        """Store a match atomically, unless it is already stored. Raises OSError if writing fails."""
 
     def void(self, void: FailedMatch) -> None:
-        """Note that an attempt at a match was void."""
+        """Note a failed attempt."""
 
     def kept(self) -> Sequence[int]:
-        """Return the kept matches in the order in which they were kept: those of earlier sessions first."""
+        """Return the stored matches, in order of storing; earlier sessions come first."""
 
     def results(self, match: int) -> tuple[GameResult, ...]:
-        """Return the results of a kept match. Raises KeyError for any other."""
+        """Return the results of a stored match. Raises KeyError for any other."""
 
     def exchanges(self, bot: str) -> Sequence[StoredFaultSample]:
-        """Return the first few fault samples of a bot in stored matches, also of those of earlier sessions."""
+        """Return a bot's first fault samples of each kind in all stored matches."""
 
     def voids(self) -> Sequence[FailedMatch]:
-        """Return the failed attempts in order; perhaps of this session alone."""
+        """Return failed attempts in order; an implementation may return only those of this session."""
 
     def finish(self) -> None:
-        """End a session, also one that was interrupted at any moment. Raises OSError if the store can't be written."""
+        """End a session, even after an interruption at any moment. Raises OSError if writing fails."""
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Replace a file by one with this text, which is on the disk when this returns. Raises OSError."""
+    """Write `text` to a file atomically and sync it to disk. Raises OSError."""
     scratch = path.with_name(path.name + ".tmp")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)  # never the group's
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)  # never group-writable
     with open(descriptor, "w", encoding="utf-8") as out:
         out.write(text)
         out.flush()
@@ -173,8 +169,8 @@ def replace_file(path: Path, text: str) -> None:
         os.close(folder)
 
 
-MAX_LOG_BYTES = 2 << 20  # a bot: 32 processes that write all that is kept of one, or 512 that write little
-_BLOCK = 4096  # what a file takes on a disk at least
+MAX_LOG_BYTES = 2 << 20  # for each bot: 32 processes with the largest logs, or 512 with small ones
+_BLOCK = 4096  # the least disk space of a file
 _NAME = re.compile(r"(\d{6,})-(.+)-(\d+)\.txt")
 _LEFT_OUT = "{} kB in {} files left out: the first and the last are kept\n"
 _LEFT_OUT_BEFORE = re.compile(rb"([0-9]{1,18}) kB in ([0-9]{1,18}) files ")
@@ -183,117 +179,117 @@ _Log = tuple[int, int, int]  # match, process, bytes
 
 
 class LogFolder:
-    """The logs in a folder, which others only add to by this object."""
+    """A folder of log files, limited in size for each bot. Only one object at a time may write to the folder."""
 
     def __init__(self, folder: Path, kept_bytes: int = MAX_LOG_BYTES) -> None:
         self._folder = folder
-        self._kept = kept_bytes
-        self._of: dict[str, list[_Log]] | None = None  # bot -> its files in order; None until they are needed
+        self._max_bytes = kept_bytes
+        self._by_bot: dict[str, list[_Log]] | None = None  # each bot's files in order; None until they are needed
 
     def add(self, match: int, bot: str, process: int, data: bytes) -> None:
-        """Keep what a process wrote, and leave out what is too much. Raises OSError."""
+        """Write a process's standard error; remove the bot's middle files if all are too large. Raises OSError."""
         name = escape_file_name(bot)
         self._path(name, match, process).write_bytes(data)
         logs = self._files().setdefault(name, [])
-        logs[:] = [log for log in logs if log[:2] != (match, process)]  # of an attempt that was cut off
+        logs[:] = [log for log in logs if log[:2] != (match, process)]  # of an interrupted attempt
         insort(logs, (match, process, len(data)))
         left_out = []
-        while len(logs) > 1 and sum(map(_size, logs)) > self._kept:
+        while len(logs) > 1 and sum(map(_disk_size, logs)) > self._max_bytes:
             left_out.append(logs.pop(self._first_of_middle(logs)))
         if left_out:
             for number, which, _ in left_out:
                 self._path(name, number, which).unlink(missing_ok=True)
-            self._note(name, left_out)
+            self._note_left_out(name, left_out)
 
     def files(self, match: int, bot: str) -> list[Path]:
-        """Return the files of a bot in a match, one a process, in order."""
+        """Return the files of a bot in a match, one for each process, in order."""
         start = f"{match:06d}-{escape_file_name(bot)}-"
         files = {path.stem.removeprefix(start): path for path in self._folder.glob(f"{start}*.txt")}
         return [files[number] for number in sorted(filter(str.isdecimal, files), key=int)]  # "2-1" is that of bot-2
 
     def _first_of_middle(self, logs: list[_Log]) -> int:
-        """Return the place of the first file that isn't of the first half; never the last file."""
+        """Return the index of the first file after the first half of the allowed size; never the last file."""
         size = 0
         for place, log in enumerate(logs[:-1]):
-            size += _size(log)
-            if size > self._kept // 2:
+            size += _disk_size(log)
+            if size > self._max_bytes // 2:
                 return place
         return len(logs) - 2
 
-    def _note(self, name: str, logs: list[_Log]) -> None:
-        """Add to the note about a bot's left-out files."""
+    def _note_left_out(self, name: str, logs: list[_Log]) -> None:
+        """Add removed files to the counts in the bot's left-out.txt."""
         path = self._folder / f"{name}.left-out.txt"
-        before = _LEFT_OUT_BEFORE.match(path.read_bytes()) if path.is_file() else None  # else nothing is left out yet
+        before = _LEFT_OUT_BEFORE.match(path.read_bytes()) if path.is_file() else None
         kilobytes, files = (int(before[1]), int(before[2])) if before else (0, 0)
         kilobytes += sum(-(-size // 1000) for _, _, size in logs)  # rounded up
         replace_file(path, _LEFT_OUT.format(kilobytes, files + len(logs)))
 
     def _files(self) -> dict[str, list[_Log]]:
-        """Return the files by bot; those of earlier sessions are looked for once."""
-        if self._of is None:
-            self._of = {}
+        """Return the files by bot; the first call lists those of earlier sessions."""
+        if self._by_bot is None:
+            self._by_bot = {}
             for path in self._folder.iterdir():
                 if named := _NAME.fullmatch(path.name):
-                    insort(self._of.setdefault(named[2], []), (int(named[1]), int(named[3]), path.stat().st_size))
-        return self._of
+                    insort(self._by_bot.setdefault(named[2], []), (int(named[1]), int(named[3]), path.stat().st_size))
+        return self._by_bot
 
     def _path(self, name: str, match: int, process: int) -> Path:
         return self._folder / f"{match:06d}-{name}-{process}.txt"
 
 
-def _size(log: _Log) -> int:
+def _disk_size(log: _Log) -> int:
     return max(_BLOCK, log[2])
 
 
 def escape_file_name(bot: str) -> str:
-    """Return a bot's name as a part of a file's name: no two names give the same."""
+    """Return a bot's name, escaped for use in a file name; different names have different results."""
     return "".join(c if c.isalnum() or c in "-_." else f"%{ord(c):05x}" for c in bot)
 
 
 def record_file_name(match: int) -> str:
-    """Return the name of the file that holds the record of a match."""
+    """Return the name of the file that contains the record of a match."""
     return f"{match:06d}.jsonl"
 
 
 def new_run_folder_name(parent: str) -> Path:
-    """Return a name for a folder of its own: the time, and six digits in hex for those that begin in one second."""
+    """Return a path in `parent` for a new run: the local time and six random hex digits."""
     return Path(parent, f"{time.strftime('%Y-%m-%d-%H%M%S')}-{secrets.token_hex(3)}")
 
 
 class FolderError(Exception):
-    """The folder can't be used; the message says in one line why, and what to do."""
+    """The folder can't be used; the message states the reason and a remedy in one line."""
 
 
 class RunFolder:
-    """A run's folder. `results_of` turns a record's text into the results of its games, or raises FolderError."""
+    """A run's folder. `results_of` returns the results of a record's text, or raises FolderError."""
 
     def __init__(self, path: Path, results_of: Callable[[str], tuple[GameResult, ...]]) -> None:
         self.path = path
         self._results_of = results_of
         self._logs = LogFolder(self.logs)
-        self._kept: dict[int, None] = {}  # the kept matches, in the order in which they were kept
-        # Their results until they are asked for; packed, a game takes 80 bytes.
-        self._unasked: dict[int, tuple[GameResult, ...] | bytes] = {}
-        self._lines: dict[int, str] = {}  # those that can't be written yet, since a match before is missing
-        self._faulty: dict[str, tuple[StoredFaultSample, ...]] = {}  # what the bots' files hold that were looked at
+        self._kept: dict[int, None] = {}  # the stored matches, in order of storing
+        # Results until `results` returns them; pickled, a game takes 80 bytes.
+        self._unread_results: dict[int, tuple[GameResult, ...] | bytes] = {}
+        self._lines: dict[int, str] = {}  # that can't be written yet, since an earlier match is missing
+        self._samples: dict[str, tuple[StoredFaultSample, ...]] = {}  # contents of the bots' files, once read
         self._voids: list[FailedMatch] = []
-        self._listed = (0, 0)  # the first match that isn't in results.jsonl, and its bytes as far as they are right
+        self._listed = (0, 0)  # the first match that isn't in results.jsonl, and the valid bytes of this file
         self._locked: int | None = None
 
     @property
     def records(self) -> Path:
-        """Return the folder of the records."""
+        """The folder of the records."""
         return self.path / "records"
 
     @property
     def logs(self) -> Path:
-        """Return the folder of the bots' standard error."""
+        """The folder of the bots' standard error."""
         return self.path / "logs"
 
     def create(self, config: dict[str, Any], fill: Callable[[], object] = lambda: None) -> None:
-        """Make the folder, have it filled, and write run.json last: a folder that has one lacks nothing.
+        """Create the folder, call `fill`, and write run.json last, so that a folder with run.json is complete.
 
-        Raises FolderError if it exists or can't be made.
+        Raises FolderError if the folder exists or can't be created.
         """
         self.refuse_existing()
         try:
@@ -307,19 +303,19 @@ class RunFolder:
             raise FolderError(f"{self.path} can't be made: {problem.strerror}; name another --out") from None
 
     def refuse_existing(self) -> None:
-        """Raise FolderError if there is something where the folder is to be made."""
-        if os.path.exists(self.path / "run.json"):  # Path.exists raises where the name is too long
+        """Raise FolderError if a file or folder exists at the path."""
+        if os.path.exists(self.path / "run.json"):  # Path.exists raises if the name is too long
             raise FolderError(f"{self.path} exists; name another --out, or continue with --resume {self.path}")
         if os.path.lexists(self.path):
             raise FolderError(f"{self.path} exists; name another --out")
 
     def end(self) -> None:
-        """Write into run.json that the run has ended, and with how many matches. Raises OSError, FolderError."""
+        """Write the number of matches into run.json as `ended`. Raises OSError, FolderError."""
         config = {**self.config(), "ended": len(self._kept)}
         replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
 
     def lock(self) -> None:
-        """Keep other processes from playing this run as long as this one lives. Raises FolderError if one does."""
+        """Lock the run until `unlock` or the end of this process. Raises FolderError if another process has it."""
         try:
             self._locked = os.open(self.path, os.O_RDONLY)
             fcntl.flock(self._locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -330,17 +326,17 @@ class RunFolder:
             pass  # a file system without locks
 
     def unlock(self) -> None:
-        """Undo `lock`."""
+        """Release the lock, if this object has it."""
         if self._locked is not None:
             os.close(self._locked)
             self._locked = None
 
     def config(self) -> dict[str, Any]:
-        """Return what run.json holds. Raises FolderError if it can't be read, or others may write it."""
+        """Return the contents of run.json. Raises FolderError if it is unreadable, invalid or writable for others."""
         try:
             text = (self.path / "run.json").read_text(encoding="utf-8")
             for path in (self.path, self.path / "run.json"):
-                self._refuse_others(path)
+                self._require_own_file(path)
             config = json.loads(text)
         except (FileNotFoundError, NotADirectoryError):
             raise FolderError(f"{self.path} holds no run: it has no run.json; name the folder of a run") from None
@@ -352,8 +348,8 @@ class RunFolder:
             raise FolderError(f"{self.path / 'run.json'} holds no JSON object: it was changed; start a new run")
         return config
 
-    def _refuse_others(self, path: Path) -> None:
-        """Raise FolderError for a file that another user has, or may write: run.json could name any command."""
+    def _require_own_file(self, path: Path) -> None:
+        """Raise FolderError if another user owns or may write the file: run.json could name any command."""
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode) and path != self.path:
             raise FolderError(f"{path} is a link, and says which programs are started: put the file in its place")
@@ -372,8 +368,8 @@ class RunFolder:
     def load(self) -> None:
         """Read the matches that earlier sessions stored, in match order.
 
-        results.jsonl then ends where the first match is missing, so that `keep` can continue it in order.
-        Raises FolderError at a record that isn't whole.
+        results.jsonl then contains all matches before the first missing one, so that `keep` can continue it in order.
+        Raises FolderError if a record is incomplete, OSError if results.jsonl can't be written.
         """
         for folder in (self.path, self.records, self.path / "faults"):
             for leftover in folder.glob("*.jsonl.tmp"):
@@ -381,92 +377,89 @@ class RunFolder:
         self._listed = (0, 0)
         self._lines.clear()
         replace_file(self.path / "results.jsonl", "")
-        self._take_in()
-        self._list()
+        self._read_new_records()
+        self._write_result_lines()
 
     def todo(self, matches: Iterable[int]) -> list[int]:
-        """Return those of the matches that aren't kept, in the same order."""
+        """Return the given matches that aren't stored, in the same order."""
         return [match for match in matches if match not in self._kept]
 
     def keep(self, played: PlayedMatch) -> None:
-        """Keep a match, once: of a match that comes twice the first counts.
-
-        Raises OSError if the disk doesn't take it. The match isn't kept then.
-        """
+        """Store a match, unless it is already stored. Raises OSError, without storing the match, if writing fails."""
         if self.record(played.match).exists():
-            self._take_in()
+            self._read_new_records()
         else:
             for bot, number, data in played.logs:
                 self._logs.add(played.match, bot, number, data)
-            self._keep_exchanges(played)
+            self._write_samples(played)
             replace_file(self.record(played.match), played.record)
-            self._note(played.match, played.results)
-            self._unasked[played.match] = played.results
-        self._list()
+            self._note_match(played.match, played.results)
+            self._unread_results[played.match] = played.results
+        self._write_result_lines()
 
     def void(self, void: FailedMatch) -> None:
-        """Note that an attempt at a match was void, for this session."""
+        """Note a failed attempt, in memory only."""
         self._voids.append(void)
 
     def kept(self) -> tuple[int, ...]:
-        """Return the kept matches in the order in which they were kept: those of earlier sessions first."""
+        """Return the stored matches, in order of storing; earlier sessions come first."""
         return tuple(self._kept)
 
     def results(self, match: int) -> tuple[GameResult, ...]:
-        """Return the results of a kept match. Raises KeyError for any other."""
+        """Return the results of a stored match. Raises KeyError for any other."""
         if match not in self._kept:
             raise KeyError(match)
-        results = self._unasked.pop(match, None)
+        results = self._unread_results.pop(match, None)
         if results is None:
             return self._read_results(match)
         return pickle.loads(results) if isinstance(results, bytes) else results
 
     def exchanges(self, bot: str) -> tuple[StoredFaultSample, ...]:
-        """Return the first faulty exchanges of each kind of a bot in kept matches. Raises FolderError if changed."""
-        return tuple(exchange for exchange in self._exchanges(bot) if exchange.match in self._kept)
+        """Return a bot's first fault samples of each kind in stored matches. Raises FolderError for an invalid file."""
+        return tuple(exchange for exchange in self._read_samples(bot) if exchange.match in self._kept)
 
     def voids(self) -> tuple[FailedMatch, ...]:
-        """Return the void attempts of this session, in order."""
+        """Return the failed attempts of this session, in order."""
         return tuple(self._voids)
 
     def finish(self) -> None:
-        """Bring results.jsonl up to all kept matches, over the gaps. Raises OSError, FolderError as `load` does."""
-        self._take_in()  # Ctrl-C may have come between the writing of a record and the noting of its results
-        self._list(over_gaps=True)
+        """Write all stored matches to results.jsonl, skipping missing ones. Raises OSError, FolderError like `load`."""
+        self._read_new_records()  # Ctrl-C may have interrupted `keep` after it wrote a record
+        self._write_result_lines(over_gaps=True)
 
     def record(self, match: int) -> Path:
-        """Return where the record of a match is or will be."""
+        """Return the path of a match's record, which may not exist yet."""
         return self.records / record_file_name(match)
 
     def read(self, match: int) -> str:
-        """Return the record of a kept match."""
+        """Return the record of a stored match."""
         return self.record(match).read_text(encoding="utf-8")
 
     def log_files(self, match: int, bot: str) -> list[Path]:
-        """Return the files of a bot's standard error in a match, one a process, in order."""
+        """Return the files of a bot's standard error in a match, one for each process, in order."""
         return self._logs.files(match, bot)
 
     def exchanges_file(self, bot: str) -> Path:
-        """Return where a bot's faulty exchanges are, if it has any."""
+        """Return the path of a bot's fault samples; the file exists if it has any."""
         return self.path / "faults" / f"{escape_file_name(bot)}.jsonl"
 
-    def _exchanges(self, bot: str) -> tuple[StoredFaultSample, ...]:
-        """Return what a bot's file holds, also of matches that aren't kept."""
-        if bot not in self._faulty:
+    def _read_samples(self, bot: str) -> tuple[StoredFaultSample, ...]:
+        """Return the samples in a bot's file, including those of matches that aren't stored."""
+        if bot not in self._samples:
             file = self.exchanges_file(bot)
             try:
                 lines = file.read_text(encoding="utf-8").splitlines()
-                self._faulty[bot] = tuple(map(StoredFaultSample.from_line, lines))
+                self._samples[bot] = tuple(map(StoredFaultSample.from_line, lines))
             except FileNotFoundError:
-                self._faulty[bot] = ()
+                self._samples[bot] = ()
             except (KeyError, TypeError, ValueError) as problem:
                 raise FolderError(f"{file} was changed: {problem}; remove it, and resume") from None
-        return self._faulty[bot]
+        return self._samples[bot]
 
-    def _keep_exchanges(self, played: PlayedMatch) -> None:
-        """Write the files that the match changes."""
+    def _write_samples(self, played: PlayedMatch) -> None:
+        """Update the fault samples of the match's bots."""
         for bot in sorted({bot for result in played.results for bot in result.seats}):
-            before = self._exchanges(bot)
+            before = self._read_samples(bot)
             others = [exchange for exchange in before if exchange.match != played.match]
             new = [exchange for exchange in played.exchanges if exchange.bot == bot]
             after = select_samples([*others, *new])
@@ -474,18 +467,18 @@ class RunFolder:
                 file = self.exchanges_file(bot)
                 file.parent.mkdir(exist_ok=True)
                 replace_file(file, "".join(exchange.to_line() for exchange in after))
-                self._faulty[bot] = after
+                self._samples[bot] = after
 
-    def _take_in(self) -> None:
-        """Read the records that this session hasn't seen."""
+    def _read_new_records(self) -> None:
+        """Read the records that aren't in `_kept` yet."""
         numbers = [int(path.stem) for path in self.records.glob("*.jsonl") if path.stem.isdecimal()]
         for match in sorted(set(numbers) - self._kept.keys()):
             if self.record(match).is_file():
                 results = self._read_results(match)
-                self._note(match, results)
-                self._unasked[match] = pickle.dumps(results)
+                self._note_match(match, results)
+                self._unread_results[match] = pickle.dumps(results)
 
-    def _note(self, match: int, results: tuple[GameResult, ...]) -> None:
+    def _note_match(self, match: int, results: tuple[GameResult, ...]) -> None:
         self._lines[match] = _lines_of(results)
         self._kept[match] = None  # last: an interrupted run reads the match from its record
 
@@ -499,10 +492,10 @@ class RunFolder:
             path = self.record(match)
             raise FolderError(f"{path}: {problem}; remove it, and --resume plays the match again") from None
 
-    def _list(self, over_gaps: bool = False) -> None:
-        """Write to results.jsonl the lines that can follow those in it; over gaps: of all kept matches.
+    def _write_result_lines(self, over_gaps: bool = False) -> None:
+        """Append lines to results.jsonl up to the first missing match; with `over_gaps`, those of all stored matches.
 
-        What an interrupted call left of its lines is cut off first.
+        First remove incomplete lines of an interrupted call.
         """
         first, size = self._listed
         after = max(self._lines, default=-1) + 1 if over_gaps else first
@@ -510,7 +503,7 @@ class RunFolder:
             after += 1
         matches = [match for match in sorted(self._lines) if first <= match < after]
         with (self.path / "results.jsonl").open("ab") as out:
-            cut = out.tell() < size  # by another process
+            cut = out.tell() < size  # another process has truncated the file: write all lines again
             before = [match for match in sorted(self._kept) if match < first] if cut else []
             size = 0 if cut else size
             out.truncate(size)
