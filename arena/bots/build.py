@@ -1,17 +1,17 @@
 """Build a bot and compile its Python modules, in its own folder or in a box.
 
-- In its folder, as the user: for bots that play as plain processes. The build has the user's environment, which
-  compilers need, and could read the user's files anyway. Processes that a build leaves are killed, so that the folder
-  can't change after it was hashed.
-- In a box: for bots that play in one. A build is as untrusted as the bot. It gets no network and only the bot's
-  files, and works on a copy in the box's /tmp. Its result is an archive on standard output, which is untrusted too:
-  it is read up to a size and unpacked by archive.py. Standard error is the log.
+- In its folder, as the user: for bots that play as plain processes. The build gets the user's environment, which
+  compilers need, and could read the user's files anyway. Processes that outlive a build are killed, so that the folder
+  can't change after it is hashed.
+- In a box: for bots that play in boxes. A build is as untrusted as the bot. It gets no network and only the bot's
+  files, and works on a copy in the box's /tmp. Its result is an archive on standard output, which is untrusted, too:
+  it has a size limit and is unpacked by archive.py. Standard error is the log.
 
 The whole output becomes the build's log; the error of a failed build quotes some of its lines.
 
-Bytecode: compiling takes a third of a start with the kit. A box of the same sandbox and Python compiles the modules
-once, and all boxes of the bot show the result next to the sources. It isn't checked by time. It is untrusted, and
-only this bot loads it. A failure costs only the bytecode. Must not know matches, nor how a sandbox isolates."""
+Bytecode: compiling takes a third of the start time of a bot with the kit. A box of the same sandbox and Python compiles
+the modules once, and all boxes of the bot show the result next to the sources. It is untrusted, but only this bot loads
+it. If the compilation fails, bots start without bytecode. Must not know matches, nor how a sandbox isolates."""
 
 import os
 import re
@@ -49,20 +49,20 @@ from arena.sandbox import (
 )
 
 _FIRST_LINES = 10  # from the first error on: a compiler's other errors often follow from it
-_LAST_LINES = 4  # what make, or a linker, says at the end
-_HEAD_BYTES = 1 << 20  # of a log, that are searched for an error
-_TAIL_BYTES = 8_192  # of a longer log, where its last lines are found
+_LAST_LINES = 4  # the summary of make or a linker
+_HEAD_BYTES = 1 << 20  # of a log, searched for an error
+_TAIL_BYTES = 8_192  # of a longer log, searched for its last lines
 _LINE_BYTES = 1_000  # of each line that is shown
 _LINE_CHARACTERS = 200  # of each line in a message
-_COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
-# What compilers and linkers say: not in -Wno-error, nor in error.c, nor where make and linkers say that others failed.
+_COLOUR_CODE = re.compile(rb"\x1b\[[0-9;]*[mK]")
+# Errors of compilers and linkers; excludes -Wno-error, error.c, and the messages that another program failed.
 _ERROR = re.compile(
     rb"(?i)(?<![-\w])error(?=[:\[ ])(?! \d|: ld returned|: linker command)|undefined (?:reference|symbol)|undefined:"
 )
-_NOT_THERE = re.compile(rb"(?i): not found|no such file")  # a configure may say so of what it can do without
+_MISSING = re.compile(rb"(?i): not found|no such file")  # configure prints this for optional programs, too
 _WARNING = re.compile(rb"(?i)(?<![-\w])warning: ")
 
-# A C++ compiler takes some 500 MB, and what a build writes to /tmp counts as memory.
+# A C++ compiler takes some 500 MB, and files in /tmp count as memory.
 BUILD_LIMITS = Limits(
     memory_mb=1024,
     processes=256,  # make -j, with a JVM or two
@@ -72,14 +72,14 @@ BUILD_LIMITS = Limits(
     tmp_mb=512,
     open_files=1024,  # linkers open every object
 )
-_MAX_OUTPUT_BYTES = 512 << 20  # of the archive: all that /tmp can hold
-_LOG_BYTES = 16 << 20  # more is no log
-_PRINTED_TOO_MUCH = f"printed more than {_LOG_BYTES >> 20} MB"
-_MIN_FREE_BYTES = 4096  # bytes: with less, a disk is full
+_MAX_OUTPUT_BYTES = 512 << 20  # of the archive: the size of /tmp
+_MAX_LOG_BYTES = 16 << 20
+_PRINTED_TOO_MUCH = f"printed more than {_MAX_LOG_BYTES >> 20} MB"
+_MIN_FREE_BYTES = 4096  # with less, a disk is full
 _READ_BYTES = 1 << 20  # read from a pipe at once
-_TICK_MS = 100  # how often the end is looked for of a build that left its output open to a child
+_TICK_MS = 100  # between two checks for the end of a build whose child keeps the output open
 
-# The copy comes without write bits. Standard input and output aren't the build's.
+# The copy has no write bits. The build gets neither the standard input nor the standard output of the script.
 _SCRIPT = (
     "mkdir /tmp/build && cp -r /bot/. /tmp/build && chmod -R u+w /tmp/build && cd /tmp/build || exit 1; "
     '"$@" </dev/null >&2 || exit $?; exec tar -cf - .'
@@ -89,8 +89,8 @@ _SCRIPT = (
 # --- both ways --------------------------------------------------------------------------------------------------------
 
 
-def _to_build(bots: Sequence[Bot]) -> Iterator[tuple[int, Bot]]:
-    """Yield what has a build command, with its place among the bots: once, if it plays under several names."""
+def _bots_to_build(bots: Sequence[Bot]) -> Iterator[tuple[int, Bot]]:
+    """Yield (index, bot) for each bot with a build command; once for a bot that plays under several names."""
     built: set[Path] = set()
     for number, bot in enumerate(bots):
         if bot.build is not None and bot.path not in built:
@@ -98,7 +98,7 @@ def _to_build(bots: Sequence[Bot]) -> Iterator[tuple[int, Bot]]:
             yield number, bot
 
 
-def _command(bot: Bot, programs: Programs) -> list[str]:
+def _build_command(bot: Bot, programs: Programs) -> list[str]:
     """Return the bot's build command, its program absolute. Raises BotError if it can't be run."""
     assert bot.build is not None
     program = programs.find(bot.build[0], bot.cwd)
@@ -107,8 +107,8 @@ def _command(bot: Bot, programs: Programs) -> list[str]:
     return [program, *bot.build[1:]]
 
 
-def _check_built(bot: Bot, log: BinaryIO) -> None:
-    """Raise BuildError if the build didn't make the program that is to run."""
+def _require_executable(bot: Bot, log: BinaryIO) -> None:
+    """Raise BuildError if the build didn't make the executable of the bot's run command."""
     own = Path(bot.argv[0]).is_relative_to(bot.cwd)
     if own and not is_executable(bot.argv[0]):
         what = f'"{bot.name}": the build made no executable {escape_control(os.path.relpath(bot.argv[0], bot.cwd))}.'
@@ -119,54 +119,54 @@ def _file_name(bot: Bot) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in bot.name)
 
 
-def _log(number: int, bot: Bot, logs: Path) -> BinaryIO:
-    """Open the log of a bot's build; its folder is made when needed."""
+def _open_log(number: int, bot: Bot, logs: Path) -> BinaryIO:
+    """Open the log of a bot's build, and create its folder if necessary."""
     logs.mkdir(parents=True, exist_ok=True)
     return build_log_path(number, bot, logs).open("w+b")
 
 
 class BuildError(BotError):
-    """A build failed; the message says why.
+    """A build failed.
 
-    `what` is one line; `help` is what to do, "" where its lines say it. `excerpt` has the most informative lines of its
-    output.
+    `what`: the problem, one line; `help`: the fix, "" if the output shows it. `excerpt`: the most informative lines of
+    the output. The message contains all of them, and the path of the log.
     """
 
     def __init__(self, what: str, help: str, log: BinaryIO) -> None:
         self.what, self.help = what, help
-        self.excerpt = _excerpt_log(log, _ERROR, _NOT_THERE)
+        self.excerpt = _excerpt_log(log, _ERROR, _MISSING)
         lines = (escape_control(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.excerpt.lines)
         where = f"The whole log: {escape_control(log.name)}"
         super().__init__("\n".join([what, *filter(None, [help, where]), *(f"  {line}" for line in lines)]))
 
 
 class BuildLogExcerpt(NamedTuple):
-    """The most informative lines of an output. `partial`: there are more, not counting blank lines."""
+    """The most informative lines of an output. `partial`: whether lines, other than blank ones, were omitted or cut."""
 
     lines: tuple[bytes, ...]
     partial: bool
 
 
 def build_log_path(number: int, bot: Bot, logs: Path) -> Path:
-    """Return where in a folder the log of a bot's build is kept. The number is the bot's place among the bots."""
+    """Return the path of a build's log in the folder `logs`. `number`: the bot's index among the bots."""
     return logs / f"build-{number:02d}-{_file_name(bot)}.log"
 
 
 def excerpt_warnings(log: Path) -> BuildLogExcerpt:
-    """Return the lines of a build's log from the first warning on, and its last ones; none if it has no warning."""
+    """Return lines of a build's log from the first warning on, and its last lines; () without a warning."""
     with log.open("rb") as file:
         head = file.read(_HEAD_BYTES)
         return (
             _excerpt_log(file, _WARNING)
-            if _first(_lines(head), _WARNING) is not None
+            if _first_match(_lines(head), _WARNING) is not None
             else BuildLogExcerpt((), bool(head))
         )
 
 
 def _excerpt_log(output: BinaryIO, *sought: re.Pattern[bytes]) -> BuildLogExcerpt:
-    """Return all lines of a short output; of a longer one the first that has what is sought, those after it, the last.
+    """Return all lines of a short output; of a longer one the lines from the first match on, and the last lines.
 
-    Where no line has what is sought first, what is sought next counts; where none has that, the first lines of all.
+    `sought`: patterns in order of preference; if nothing matches, the excerpt starts at the first line.
     """
     size = output.seek(0, os.SEEK_END)
     output.seek(0)
@@ -175,7 +175,7 @@ def _excerpt_log(output: BinaryIO, *sought: re.Pattern[bytes]) -> BuildLogExcerp
     cut = size > _HEAD_BYTES or any(len(line) > _LINE_BYTES for line in lines)
     if len(lines) <= _FIRST_LINES + _LAST_LINES and size <= _HEAD_BYTES:
         return BuildLogExcerpt(_shorten(lines), cut)
-    at = next((place for each in sought if (place := _first(lines, each)) is not None), 0)
+    at = next((place for each in sought if (place := _first_match(lines, each)) is not None), 0)
     first, rest = lines[at : at + _FIRST_LINES], lines[at + _FIRST_LINES :]
     left_out = at > 0
     if size > _HEAD_BYTES:
@@ -191,7 +191,7 @@ _GAP = b"[...]"
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Return the lines that aren't blank."""
+    """Split output into lines, without blank ones."""
     return [line.rstrip().expandtabs() for line in data.split(b"\n") if line.strip()]
 
 
@@ -199,30 +199,30 @@ def _shorten(lines: Sequence[bytes]) -> tuple[bytes, ...]:
     return tuple(line[:_LINE_BYTES] for line in lines)
 
 
-def _first(lines: Sequence[bytes], sought: re.Pattern[bytes]) -> int | None:
-    """Return the place of the first line that has what is sought at its beginning, whatever its colours."""
-    return next((at for at, line in enumerate(lines) if sought.search(_COLOUR.sub(b"", line[:_LINE_BYTES]))), None)
+def _first_match(lines: Sequence[bytes], sought: re.Pattern[bytes]) -> int | None:
+    """Return the index of the first line whose beginning, without colour codes, matches `sought`."""
+    return next((at for at, line in enumerate(lines) if sought.search(_COLOUR_CODE.sub(b"", line[:_LINE_BYTES]))), None)
 
 
 # --- as the user ------------------------------------------------------------------------------------------------------
 
 
 def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
-    """Build what has a build command where it stands, and return the bots with the digests that count for the run.
+    """Build all bots that have a build command, in their own folders; return the bots with their new digests.
 
-    A folder that plays under several names is built once. logs: each build's log is a file in it; it is made when
-    needed. timeout_s: for each build. Digests are taken after the last build, as one bot's folder may lie in another's.
-    Raises BotError; BuildError for a build that fails, and OSError instead where a disk is full then.
+    A folder that plays under several names is built once. logs: the folder of the build logs, created if necessary.
+    timeout_s: for each build. Digests are computed after the last build, as one bot's folder may contain another's.
+    Raises BotError; BuildError if a build fails, or OSError if it failed on a full disk.
     """
-    to_build = list(_to_build(bots))
+    to_build = list(_bots_to_build(bots))
     for number, bot in to_build:
-        with _log(number, bot, logs) as log:
+        with _open_log(number, bot, logs) as log:
             _build_as_user(bot, log, timeout_s)
     return [with_digest(bot) for bot in bots] if to_build else list(bots)
 
 
 def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
-    command = _command(bot, Programs())
+    command = _build_command(bot, Programs())
     by_hand = f"Try it by hand in the bot's folder: {escape_control(shlex.join(bot.build or ()))}"
     try:
         why = _run_as_user(command, bot.cwd, log, timeout_s)
@@ -231,11 +231,11 @@ def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
     if why is not None:
         _require_disk_space(Path(log.name).parent, bot.cwd, Path(tempfile.gettempdir()))
         raise BuildError(f'"{bot.name}": the build {why}.', by_hand, log)
-    _check_built(bot, log)
+    _require_executable(bot, log)
 
 
 def _require_disk_space(*folders: Path) -> None:
-    """Raise OSError that names the folder if one is on a full disk: a build that failed there may be a good one."""
+    """Raise OSError with the folder if one is on a full disk, which may be the reason of a failed build."""
     for folder in folders:
         try:
             with tempfile.TemporaryFile(dir=folder) as file:
@@ -246,8 +246,8 @@ def _require_disk_space(*folders: Path) -> None:
 
 
 def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float) -> str | None:
-    """Run a command to its end, and cut its output; return why it failed, None if it didn't. Raises OSError."""
-    # A file takes any output from any number of processes; a pipe would have to be drained until the last one leaves.
+    """Run a command, and truncate its output; return why it failed, None if it didn't. Raises OSError."""
+    # A file needs no reader; a pipe would have to be drained until the last process has ended.
     process = subprocess.Popen(
         argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     )
@@ -257,16 +257,18 @@ def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float)
         while code is None and why is None:
             with suppress(subprocess.TimeoutExpired):
                 code = process.wait(_TICK_MS / 1000)
-            if os.fstat(output.fileno()).st_size > _LOG_BYTES:
+            if os.fstat(output.fileno()).st_size > _MAX_LOG_BYTES:
                 break
             if code is None and time.monotonic() > deadline:
                 why = f"took longer than {timeout_s:g} s"
     finally:
-        with suppress(ProcessLookupError, PermissionError):  # macOS: not permitted, if only the dead are in the group
+        with suppress(ProcessLookupError, PermissionError):  # macOS: not permitted if the group contains only zombies
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if os.fstat(output.fileno()).st_size > _LOG_BYTES:  # also for processes it left, which wrote until now
-        output.truncate(_LOG_BYTES)
+    if (
+        os.fstat(output.fileno()).st_size > _MAX_LOG_BYTES
+    ):  # checked again: processes that outlived the build wrote until now
+        output.truncate(_MAX_LOG_BYTES)
         return _PRINTED_TOO_MUCH
     if code is None or code == 0:
         return why
@@ -279,29 +281,28 @@ def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float)
 def build_in_box(
     bots: Sequence[Bot], sandbox: Sandbox, programs: Programs, into: Path, logs: Path, timeout_s: float
 ) -> list[Bot]:
-    """Build what has a build command, each in a box, and return the bots as they are to be played.
+    """Build all bots that have a build command, each in a box; return the bots with their new paths and digests.
 
-    into: what was built plays from a folder of its own below it. logs: each build's log is a file in it. Both are made
-    when needed. A folder that plays under several names is built once. timeout_s: for each build.
+    into: the folder for the results, one folder each. logs: the folder of the build logs. Both are created if
+    necessary. A folder that plays under several names is built once. timeout_s: for each build.
 
-    Raises BuildError for a build that fails, BotError for one that can't be tried, SandboxError and OSError where this
-    machine fails.
+    Raises BuildError if a build fails, BotError if it can't be started, SandboxError and OSError if this machine fails.
     """
     built: dict[Path, Path] = {}
-    for number, bot in _to_build(bots):
+    for number, bot in _bots_to_build(bots):
         into.mkdir(parents=True, exist_ok=True)
         folder = built[bot.path] = into / f"{number:02d}-{_file_name(bot)}"
-        with _log(number, bot, logs) as log:
+        with _open_log(number, bot, logs) as log:
             _build_in_box(bot, sandbox, programs, folder, log, timeout_s)
-            _check_built(relocate_bot(bot, bot.path, folder), log)
+            _require_executable(relocate_bot(bot, bot.path, folder), log)
     return [bot if bot.build is None else with_digest(relocate_bot(bot, bot.path, built[bot.path])) for bot in bots]
 
 
 def _build_in_box(
     bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, log: BinaryIO, timeout_s: float
 ) -> None:
-    """Build one bot into `folder`, which isn't there yet."""
-    command = tuple(_command(bot, programs))
+    """Build one bot into `folder`, which must not exist yet."""
+    command = tuple(_build_command(bot, programs))
     moved = relocate_bot(replace(bot, argv=command), bot.path, Path("/tmp/build"))
     program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path, wrapped_command=command)
     with tempfile.TemporaryFile(dir=folder.parent) as archive:
@@ -310,10 +311,10 @@ def _build_in_box(
         except ProgramError as problem:
             raise BotError(f'"{bot.name}": the build can\'t be started: {problem}') from None
         try:
-            ended = _await(box, archive, log, timeout_s)
+            ended = _await_build(box, archive, log, timeout_s)
         finally:
             box.close()
-        why = _failure(ended)
+        why = _failure_reason(ended)
         if why is not None:
             failed = BuildError(f'"{bot.name}": the build {why}.', "", log)
             lacks = any(
@@ -330,7 +331,7 @@ def _build_in_box(
 
 
 def _unpack_atomically(archive: IO[bytes], folder: Path) -> None:
-    """Make `folder` of an archive, all of it or nothing. Raises ArchiveError, OSError."""
+    """Unpack an archive to the new folder `folder`, completely or not at all. Raises ArchiveError, OSError."""
     scratch = Path(tempfile.mkdtemp(prefix="new-", dir=folder.parent))
     try:
         unpack(archive, scratch, _MAX_OUTPUT_BYTES, MAX_FILES)
@@ -339,11 +340,11 @@ def _unpack_atomically(archive: IO[bytes], folder: Path) -> None:
         remove_tree(scratch)
 
 
-def _await(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Exit | str:
-    """Read all that the build prints until it ends, and return its exit; or why it has to be stopped."""
+def _await_build(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Exit | str:
+    """Read the output of a build until it ends, and return its exit; or the reason for stopping it."""
     box.close_stdin()
     deadline = time.monotonic() + timeout_s
-    left = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _LOG_BYTES}
+    left = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _MAX_LOG_BYTES}
     files = {box.stdout: archive, box.stderr: log}
     too_much = {
         box.stdout: f"made more than {_MAX_OUTPUT_BYTES >> 20} MB",
@@ -353,7 +354,7 @@ def _await(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Ex
     for descriptor in files:
         poll.register(descriptor, select.POLLIN)
     while True:
-        ended = box.exit()  # first, so that what the build wrote last is there below
+        ended = box.exit()  # before reading, so that the last output is read below
         ready = [descriptor for descriptor, _ in poll.poll(_TICK_MS if ended is None else 0)]
         for descriptor in ready:
             data = _read(descriptor)
@@ -371,7 +372,7 @@ def _await(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Ex
 
 
 def _read(descriptor: int) -> bytes | None:
-    """Return what is there: nothing at the end, None if there is nothing yet."""
+    """Return the available data: b"" at the end, None if there is nothing yet."""
     try:
         return os.read(descriptor, _READ_BYTES)
     except BlockingIOError:
@@ -380,8 +381,8 @@ def _read(descriptor: int) -> bytes | None:
         return b""
 
 
-def _failure(ended: Exit | str) -> str | None:
-    """Return what the message says of a build that failed, None if it didn't."""
+def _failure_reason(ended: Exit | str) -> str | None:
+    """Return why a build failed, None if it didn't."""
     if isinstance(ended, str):
         return ended
     if ended.limit is not None:
@@ -391,14 +392,14 @@ def _failure(ended: Exit | str) -> str | None:
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")
 _MAX_COMPILE_S = 5.0  # a module of 1,000 lines takes a hundredth of a second
-_MAX_BYTECODE_BYTES = 4 << 20  # of one bot: some 100,000 lines; what comes after them is compiled at each start
+_MAX_BYTECODE_BYTES = 4 << 20  # of one bot: some 100,000 lines; further modules are compiled at each start
 _MAX_BYTECODE_FILES = 1_000
-_MAX_PATH_AND_NAME_BYTES = (1_024, 255)  # bytes of a path, and of the name at its end
-_KEPT_BYTES = 32 << 20  # of all bots that a process starts; one with the kit has 50 kB
-_PIPE_BYTES = 1 << 16  # what a pipe holds
+_MAX_PATH_AND_NAME_BYTES = (1_024, 255)  # of a path, and of its last part
+_MAX_CACHED_BYTES = 32 << 20  # for all bots of a process; one with the kit has 50 kB
+_PIPE_BYTES = 1 << 16  # the capacity of a pipe
 
-# py_compile does the same, but its import takes longer than Python's start. Of each module: sizes, path, bytecode.
-_PROGRAM = r"""
+# As py_compile, whose import takes longer than Python's start. Prints sizes, path and bytecode of each module.
+_COMPILER = r"""
 import importlib.util, marshal, os, sys
 head = importlib.util.MAGIC_NUMBER + b"\1\0\0\0"
 for where, _, names in os.walk("."):
@@ -419,40 +420,40 @@ for where, _, names in os.walk("."):
 
 _SIZES = re.compile(rb"([0-9]{1,4}) ([0-9]{1,8})\n")
 
-Files = tuple[tuple[str, bytes], ...]  # paths in the bot's folder, and what is there
+Files = tuple[tuple[str, bytes], ...]  # (path in the bot's folder, content)
 
 
 class BytecodeCache:
-    """What was compiled of the bots that one process starts: of those that played last, up to a number of bytes."""
+    """The bytecode of the most recently used bots of a process, up to `most_bytes`."""
 
-    def __init__(self, most_bytes: int = _KEPT_BYTES) -> None:
+    def __init__(self, most_bytes: int = _MAX_CACHED_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._made: dict[tuple[str, str, SandboxChoice], Files] = {}  # the latest in use is the last
+        self._cached: dict[tuple[str, str, SandboxChoice], Files] = {}  # in order of use
         self._bytes = 0
 
     def program(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Program:
-        """Return how to start a bot in a box of `sandbox`, which was made of `choice`."""
+        """Return the program that starts a bot, with its bytecode, in a box of `sandbox`, which `choice` selected."""
         return Program(bot.argv, bot.cwd, files=bot.path, bytecode=self.files_of(bot, choice, sandbox))
 
     def files_of(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Files:
-        """Return the bytecode of a bot for those boxes."""
+        """Return the bytecode of a bot for these boxes; () if it has none."""
         if not choice.isolates or bot.path.is_file() or not _is_python(bot):
             return ()
         key = (bot.digest, bot.argv[0], choice)
-        code = self._made.pop(key, None)
+        code = self._cached.pop(key, None)
         if code is None:
             code = _compile(bot, sandbox)
             if code is None:
                 return ()
             self._bytes += _size(code)
-        self._made[key] = code
+        self._cached[key] = code
         while self._bytes > self._most_bytes:
-            self._bytes -= _size(self._made.pop(next(iter(self._made))))
+            self._bytes -= _size(self._cached.pop(next(iter(self._cached))))
         return code
 
 
 def _is_python(bot: Bot) -> bool:
-    """Return whether a bot is run by a Python that isn't its own program."""
+    """Return whether a bot is run by a Python outside of its own folder."""
     program = PurePosixPath(bot.argv[0])
     return _PYTHON.fullmatch(program.name) is not None and not program.is_relative_to(bot.path)
 
@@ -462,23 +463,23 @@ def _size(files: Files) -> int:
 
 
 def _compile(bot: Bot, sandbox: Sandbox) -> Files | None:
-    """Compile the modules in a bot's folder, as many as can be; None where this machine fails."""
-    # -I keeps the bot's folder from the compiler's own imports: nothing of the bot's is run.
-    program = Program((bot.argv[0], "-I", "-S", "-W", "ignore", "-c", _PROGRAM), bot.cwd, files=bot.path)
+    """Compile the modules in a bot's folder, up to the limits; return None if this machine fails."""
+    # -I keeps the compiler from importing files of the bot: none of its code is run.
+    program = Program((bot.argv[0], "-I", "-S", "-W", "ignore", "-c", _COMPILER), bot.cwd, files=bot.path)
     try:
         box = sandbox.start(program, Limits())
         try:
-            return parse_bytecode(_output(box))
+            return parse_bytecode(_read_output(box))
         finally:
             box.close()
-    except ProgramError:  # the match that follows meets it too, and reports it
+    except ProgramError:  # the next match fails in the same way, and reports it
         return ()
     except (SandboxError, OSError):
         return None
 
 
-def _output(box: Box) -> bytes:
-    """Return what a program prints, up to its end or a bound."""
+def _read_output(box: Box) -> bytes:
+    """Return the output of a program, up to its end or a limit of time or size."""
     printed = bytearray()
     deadline = time.monotonic() + _MAX_COMPILE_S
     while len(printed) < _MAX_BYTECODE_BYTES and wait_readable(box.stdout, max(0.0, deadline - time.monotonic())):
@@ -490,7 +491,7 @@ def _output(box: Box) -> bytes:
 
 
 def parse_bytecode(printed: bytes) -> Files:
-    """Return the files that the box printed, up to what is cut off or none of its own."""
+    """Return the bytecode files in the output, up to the first incomplete or invalid entry."""
     files: dict[str, bytes] = {}
     end = 0
     while (match := _SIZES.match(printed, end)) and len(files) < _MAX_BYTECODE_FILES:

@@ -22,17 +22,17 @@ from arena.compare.report import (
 )
 from arena.replay import html_page, style_sheets
 
-_WIDTH, _HEIGHT = 480, 220  # of the plot, in units of its own
+_WIDTH, _HEIGHT = 480, 220  # of the plot, in SVG units
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 34, 10, 30
-_SCALES = (0.1, 0.2, 0.3, 0.5, 1.0)  # where the axis of differences may end
+_AXIS_MAXIMA = (0.1, 0.2, 0.3, 0.5, 1.0)  # of the axis of differences
 _TICKS = 5
 
 
 def comparison_page(report: CompareReport) -> str:
-    """Return the HTML of an report."""
+    """Return the HTML page of a comparison."""
     title = f"NEW is {report.verdict_text}" if report.verdict != "not known" else report.verdict_text.capitalize()
-    body = f"<main class='compare'>\n{_head(report, title)}{_differences(report)}{_opponents(report)}"
-    body += f"{_evidence(report)}{_players(report)}</main>"
+    body = f"<main class='compare'>\n{_head(report, title)}{_divergences_section(report)}"
+    body += f"{_opponents_section(report)}{_evidence_section(report)}{_versions_section(report)}</main>"
     return html_page(f"Comparison: {title}", body, [style_sheets("look", "stats", "compare")], [])
 
 
@@ -46,21 +46,21 @@ def _head(report: CompareReport, title: str) -> str:
         )
     if report.error is not None:
         lines.append(f"It stopped before its end: {report.error}")
-    text = "".join(f"<p>{_safe(line)}</p>\n" for line in lines)
-    text += "".join(f"<p class='remark'>{_safe(line)}.</p>\n" for line in remarks(report))
-    return f"<header>\n<h1>{_safe(title)}</h1>\n{text}</header>\n"
+    text = "".join(f"<p>{_escape(line)}</p>\n" for line in lines)
+    text += "".join(f"<p class='remark'>{_escape(line)}.</p>\n" for line in remarks(report))
+    return f"<header>\n<h1>{_escape(title)}</h1>\n{text}</header>\n"
 
 
 # --- where they differ ------------------------------------------------------------------------------------------------
 
 
-def _differences(report: CompareReport) -> str:
+def _divergences_section(report: CompareReport) -> str:
     about = (
         "Both halves of a pair have the same cards, seats and opponents. So up to the first choice that made a "
         "difference they are one game: below are these choices, what matters most first."
     )
     names = ("adds, points", "gain, points", "pairs", "OLD won", "NEW won")
-    body = "".join(_difference(report, row) for row in report.divergences)
+    body = "".join(_divergence_row(report, row) for row in report.divergences)
     parts = [_table("Where they differ", ("OLD's choice, and NEW's", *names), body) if body else "<p>None found.</p>\n"]
     if body:
         parts.append(
@@ -73,8 +73,8 @@ def _differences(report: CompareReport) -> str:
     return f"<section class='panel'>\n<h2>Where they differ</h2>\n{_muted(about)}{''.join(parts)}</section>\n"
 
 
-def _difference(report: CompareReport, row: DivergenceGroup) -> str:
-    choices = f"<span class='muted'>{_safe(row.request)}</span><br>{_safe(row.old)} → {_safe(row.new)}"
+def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
+    choices = f"<span class='muted'>{_escape(row.request)}</span><br>{_escape(row.old)} → {_escape(row.new)}"
     cells = (
         format_points(row.contribution),
         format_gain(row),
@@ -85,32 +85,33 @@ def _difference(report: CompareReport, row: DivergenceGroup) -> str:
     summary = "examples" if len(row.examples) > 1 else "example"
     examples = "".join(_example(report, seen) for seen in row.examples)
     more = f"<tr class='more'><td colspan='6'><details><summary>{summary}</summary>{examples}</details></td></tr>\n"
-    return _row("td", ("long", choices), *_numbers(*cells)) + more
+    return _row("td", ("long", choices), *_number_cells(*cells)) + more
 
 
 def _example(report: CompareReport, seen: DivergencePosition) -> str:
     halves = (("OLD", seen.old, seen.old_won, seen.match), ("NEW", seen.new, seen.new_won, seen.new_match))
     lines = "".join(
-        f"<br>{name}: {_safe(turn)}. <b>{_won(won)}</b><br><code>{_safe(_replay(report, seen, match))}</code>"
+        f"<br>{name}: {_escape(turn)}. <b>{_outcome(won)}</b><br><code>{_escape(_command(report, seen, match))}</code>"
         for name, turn, won, match in halves
     )
-    return f"<p><b>{_safe(', '.join(seen.hand))}</b> in turn {seen.turn}; {_safe(seen.table)}{lines}</p>"
+    return f"<p><b>{_escape(', '.join(seen.hand))}</b> in turn {seen.turn}; {_escape(seen.table)}{lines}</p>"
 
 
-def _replay(report: CompareReport, seen: DivergencePosition, match: int) -> str:
+def _command(report: CompareReport, seen: DivergencePosition, match: int) -> str:
     return f"arena replay {shlex.quote(report.run)} --match {match} --game {seen.game} --from {seen.turn}"
 
 
-def _won(worth: float) -> str:
+def _outcome(worth: float) -> str:
     return "won" if worth == 1 else "lost" if not worth else "a draw"
 
 
-def _opponents(report: CompareReport) -> str:
-    """Return the difference against each opponent, where tables differ in who sits there."""
+def _opponents_section(report: CompareReport) -> str:
+    """Return the differences by opponent; "" if the same opponents sit at all tables."""
     if len(report.opponents) < report.seats:
         return ""
     rows = "".join(
-        _row("td", ("long", _safe(row.bot)), *_numbers(format_gain(row), str(row.blocks))) for row in report.by_opponent
+        _row("td", ("long", _escape(row.bot)), *_number_cells(format_gain(row), str(row.blocks)))
+        for row in report.by_opponent
     )
     about = "The blocks in which this opponent sat at the table, with others: each row alone, of 20 one misses."
     table = _table("Against whom", ("opponent", "points", "blocks"), rows)
@@ -120,7 +121,7 @@ def _opponents(report: CompareReport) -> str:
 # --- the evidence -----------------------------------------------------------------------------------------------------
 
 
-def _evidence(report: CompareReport) -> str:
+def _evidence_section(report: CompareReport) -> str:
     if not report.interim_results:
         return ""
     lines = [
@@ -132,29 +133,29 @@ def _evidence(report: CompareReport) -> str:
         f"{mixture_hint(report).capitalize()}. It is often sooner, and promises less.",
     ]
     names = ("blocks", "points", "low", "high", "for better", "for not better")
-    table = _table("The evidence after each block", names, "".join(map(_look, report.interim_results)))
+    table = _table("The evidence after each block", names, "".join(map(_interim_row, report.interim_results)))
     return (
         f"<section class='panel'>\n<h2>Evidence</h2>\n{''.join(map(_muted, lines))}{_plot(report)}"
         f"<details><summary>The numbers</summary>\n{table}</details>\n</section>\n"
     )
 
 
-def _look(look: InterimResult) -> str:
+def _interim_row(look: InterimResult) -> str:
     evidence = (f"{look.better:.3g}", f"{look.not_better:.3g}")
-    return _row("td", *_numbers(str(look.blocks), *map(format_points, _ends(look)), *evidence))
+    return _row("td", *_number_cells(str(look.blocks), *map(format_points, _ends(look)), *evidence))
 
 
 def _ends(look: InterimResult | CompareReport) -> tuple[float, float, float]:
-    """Return the difference and both ends of its interval, which is always known here."""
+    """Return (difference, low, high); all interim results have an interval."""
     value, low, high = astuple(look.difference)
     return value, low, high
 
 
 def _plot(report: CompareReport) -> str:
-    """Return the difference with its interval, block by block."""
+    """Return a plot of the difference and its interval by number of blocks."""
     looks, last = report.interim_results, report.interim_results[-1]
     widest = max(*map(abs, _ends(last)[1:]), report.min_effect) * 1.6
-    end = next(scale for scale in _SCALES if scale >= min(widest, 1.0))
+    end = next(scale for scale in _AXIS_MAXIMA if scale >= min(widest, 1.0))
 
     def x(blocks: int) -> float:
         return _LEFT + (_WIDTH - _LEFT - _RIGHT) * blocks / last.blocks
@@ -165,24 +166,25 @@ def _plot(report: CompareReport) -> str:
     band = [(look.blocks, _ends(look)[2]) for look in looks]
     band += [(look.blocks, _ends(look)[1]) for look in reversed(looks)]
     marks = "".join(
-        _level(level, y(level), report.min_effect) for level in (-end, -end / 2, 0.0, end / 2, end, report.min_effect)
+        _grid_line(level, y(level), report.min_effect)
+        for level in (-end, -end / 2, 0.0, end / 2, end, report.min_effect)
     )
     ticks = sorted({max(1, round(last.blocks * tick / _TICKS)) for tick in range(1, _TICKS + 1)})
     below = "".join(
         f"<text class='axis' x='{x(tick):.1f}' y='{_HEIGHT - 12}' text-anchor='middle'>{tick}</text>" for tick in ticks
     )
     label = f"The difference in points after each block, at the end {format_points(last.difference.value)}"
-    line = _path([(x(look.blocks), y(look.difference.value)) for look in looks])
+    line = _points_text([(x(look.blocks), y(look.difference.value)) for look in looks])
     return (
-        f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{_safe(label)}'>\n{marks}"
-        f"<polygon class='band' points='{_path([(x(at), y(value)) for at, value in band])}'/>\n"
+        f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{_escape(label)}'>\n{marks}"
+        f"<polygon class='band' points='{_points_text([(x(at), y(value)) for at, value in band])}'/>\n"
         f"<polyline class='line' points='{line}'/>\n{below}"
         f"</svg><figcaption class='muted'>Points by which NEW leads, after each block, with their interval; the broken "
         f"line is what counts as better.</figcaption></figure>\n"
     )
 
 
-def _level(level: float, at: float, points: float) -> str:
+def _grid_line(level: float, at: float, points: float) -> str:
     kind = "wanted" if level == points else "zero" if not level else "grid"
     label = format_points(level).removesuffix(".0") if level else "0"
     anchor = f"'{_WIDTH - _RIGHT + 4}'" if kind == "wanted" else f"'{_LEFT - 6}' text-anchor='end'"
@@ -192,13 +194,13 @@ def _level(level: float, at: float, points: float) -> str:
     )
 
 
-def _path(places: Sequence[tuple[float, float]]) -> str:
+def _points_text(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
-def _players(report: CompareReport) -> str:
+def _versions_section(report: CompareReport) -> str:
     rows = "".join(
-        _row("td", name, ("long", _safe(half.resolved)), *_numbers(str(half.faults), str(half.forfeits)))
+        _row("td", name, ("long", _escape(half.resolved)), *_number_cells(str(half.faults), str(half.forfeits)))
         for name, half in (("OLD", report.old), ("NEW", report.new))
     )
     table = _table("The two", ("version", "what it is", "faults", "forfeits"), rows)
@@ -211,25 +213,25 @@ def _players(report: CompareReport) -> str:
 
 
 def _muted(text: str) -> str:
-    return f"<p class='muted'>{_safe(text)}</p>\n"
+    return f"<p class='muted'>{_escape(text)}</p>\n"
 
 
 def _table(label: str, names: Sequence[str], body: str) -> str:
-    """Return a table that may be wider than a phone; the first column is text."""
-    head = _row("th", names[0], *_numbers(*names[1:]))
+    """Return a table that scrolls if it is too wide; the first column is text, the others are numbers."""
+    head = _row("th", names[0], *_number_cells(*names[1:]))
     return (
-        f"<div class='scroll' tabindex='0' role='region' aria-label='{_safe(label)}'>\n<table><thead>{head}</thead>\n"
+        f"<div class='scroll' tabindex='0' role='region' aria-label='{_escape(label)}'>\n<table><thead>{head}</thead>\n"
         f"<tbody>{body}</tbody></table></div>\n"
     )
 
 
-def _numbers(*texts: str) -> Iterator[tuple[str, str]]:
-    return (("number", _safe(text)) for text in texts)
+def _number_cells(*texts: str) -> Iterator[tuple[str, str]]:
+    return (("number", _escape(text)) for text in texts)
 
 
 def _row(kind: str, *cells: str | tuple[str, str]) -> str:
-    """Return a row of a table: a cell is its text, or its class and its HTML."""
-    report = [cell if isinstance(cell, tuple) else ("", _safe(cell)) for cell in cells]
+    """Return a table row of `kind` cells (th or td): each is a text, or (class, HTML)."""
+    report = [cell if isinstance(cell, tuple) else ("", _escape(cell)) for cell in cells]
     return "<tr>" + "".join(f"<{kind} class='{name}'>{text}</{kind}>" for name, text in report) + "</tr>\n"
 
 
@@ -237,5 +239,5 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     return html.escape(escape_control(text))

@@ -1,7 +1,7 @@
 """Define the report of `arena compare`: the verdict, its evidence, and where the two versions differ.
 
-`--json` prints it, and the HTML page shows it. All differences are in win rate, from -1 to 1; a point is a hundredth.
-A new field leaves VERSION unchanged; removing a field or changing its meaning increases it."""
+`--json` prints this report, and the HTML page shows it. All differences are of win rates, from -1 to 1; a point is
+0.01. A new field leaves VERSION unchanged; removing a field or changing its meaning increases it."""
 
 from collections.abc import Callable
 from dataclasses import astuple
@@ -20,8 +20,8 @@ from ladder.rating import Estimate
 from ladder.run_standings import RunStandings
 
 VERSION: Literal[2] = 2
-_MIN_BLOCKS = 10  # from which an interval of theirs means something
-_LOOKS = 60  # at the evidence that the plot shows: each computes an interval
+_MIN_BLOCKS = 10  # for an interval
+_MAX_INTERIM_RESULTS = 60  # in the plot: the interval of each must be computed
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Gain = Annotated[float, Field(ge=-1, le=1)]
@@ -33,7 +33,7 @@ class _Part(BaseModel):
 
 
 class ComparedSide(_Part):
-    """One of the two versions."""
+    """One of the two versions with its results."""
 
     argument: str = Field(description="as it was named")
     resolved: str = Field(description="the path; of a revision the commit")
@@ -43,7 +43,7 @@ class ComparedSide(_Part):
 
 
 class InterimResult(_Part):
-    """What was known after this number of blocks."""
+    """The result after this number of blocks."""
 
     blocks: Count
     difference: Estimate
@@ -52,7 +52,7 @@ class InterimResult(_Part):
 
 
 class DivergencePosition(_Part):
-    """One decision: the game of either's match, the hand, the table, and the whole turn with either choice."""
+    """A decision at which a pair diverged: where it is, the hand, the table, and the whole turn with either choice."""
 
     match: Count = Field(description="OLD's")
     new_match: Count
@@ -67,7 +67,7 @@ class DivergencePosition(_Part):
 
 
 class DivergenceGroup(_Part):
-    """All pairs that first differed in this way."""
+    """All pairs that diverged in the same way."""
 
     request: str
     old: str = Field(description="what OLD chose")
@@ -83,7 +83,7 @@ class DivergenceGroup(_Part):
 
 
 class OpponentDifference(_Part):
-    """The blocks in which an opponent sat at the table."""
+    """The difference in the blocks in which an opponent sat at the table."""
 
     bot: str
     blocks: Count
@@ -91,7 +91,7 @@ class OpponentDifference(_Part):
 
 
 class CompareReport(_Part):
-    """A comparison, at its end or where it stopped."""
+    """The result of a comparison that ended or stopped."""
 
     version: Literal[2] = VERSION
     error: str | None = Field(description="why it stopped before its end; null if it didn't, or was interrupted")
@@ -130,7 +130,7 @@ class CompareReport(_Part):
 
 
 class RefusedComparison(_Part):
-    """A comparison that didn't begin."""
+    """The error of a comparison that wasn't started."""
 
     version: Literal[2] = VERSION
     error: str
@@ -139,13 +139,13 @@ class RefusedComparison(_Part):
 def make_compare_report(
     comparison: Comparison, board: RunStandings, run: str, record_of: Callable[[int], Record], error: str | None
 ) -> CompareReport:
-    """Return what is known. record_of: gives the record of a match. error: what stopped it before its end, or None."""
+    """Return the report. record_of: returns a match's record. error: why the comparison stopped early, or None."""
     config, evidence, pairs = comparison.config, comparison.evidence, comparison.pairs
     seen, verdict = evidence.summary(), evidence.verdict
     differing = find_divergences(pairs, record_of)
-    step = -(-evidence.blocks // _LOOKS) or 1
+    step = -(-evidence.blocks // _MAX_INTERIM_RESULTS) or 1
     shown = [*range(step, evidence.blocks, step), evidence.blocks] if evidence.blocks else []
-    sides = [_side(comparison, board, side) for side in (OLD, NEW)]
+    sides = [_compared_side(comparison, board, side) for side in (OLD, NEW)]
     return CompareReport(
         error=error,
         verdict="not known" if verdict is None else "better" if verdict else "worse" if seen.high < 0 else "not better",
@@ -158,7 +158,7 @@ def make_compare_report(
         seed=config.seed,
         seats=config.seats,
         min_effect=config.min_effect,
-        difference=_rounded(seen.mean, seen.low, seen.high),
+        difference=_round_estimate(seen.mean, seen.low, seen.high),
         better=float(f"{seen.better:.4g}"),
         not_better=float(f"{seen.not_better:.4g}"),
         studentised_mixture=float(f"{seen.studentised_mixture:.4g}"),
@@ -169,23 +169,23 @@ def make_compare_report(
         blocks_left=None if verdict is not None else evidence.blocks_left(),
         interim_results=[
             InterimResult(
-                blocks=look.blocks,
-                difference=_rounded(look.mean, look.low, look.high),
-                better=float(f"{look.better:.4g}"),
-                not_better=float(f"{look.not_better:.4g}"),
+                blocks=interim.blocks,
+                difference=_round_estimate(interim.mean, interim.low, interim.high),
+                better=float(f"{interim.better:.4g}"),
+                not_better=float(f"{interim.not_better:.4g}"),
             )
-            for look in map(evidence.summary, shown)
+            for interim in map(evidence.summary, shown)
         ],
         identical_pairs=differing.identical_pairs,
         diverged_by_opponent=dict(differing.diverged_by_opponent),
         opponent_contribution=_round(differing.opponent_contribution),
         by_opponent=[_opponent_difference(bot, gains) for bot, gains in comparison.by_opponent()],
-        divergences=[_divergence(group) for group in differing.groups],
+        divergences=[_divergence_group(group) for group in differing.groups],
     )
 
 
 def verdict_text(comparison: Comparison) -> str:
-    """Return what is known, in a few words."""
+    """Return the verdict with its interval as a short text, or how many more blocks are needed."""
     evidence = comparison.evidence
     seen, verdict = evidence.summary(), evidence.verdict
     points = f"{100 * comparison.config.min_effect:.3g}"
@@ -205,7 +205,7 @@ def verdict_text(comparison: Comparison) -> str:
 
 
 def format_range(low: float, high: float) -> str:
-    """Return both ends of an interval above 0 in points: "3 to 9", or "0.4 to 6.1"."""
+    """Return an interval above 0 in points: "3 to 9", or "0.4 to 6.1"."""
     digits = 0 if low >= 0.01 else 1
     return f"{100 * low:.{digits}f} to {100 * high:.{digits}f}"
 
@@ -216,25 +216,25 @@ def format_points(difference: float) -> str:
 
 
 def format_interval(low: float | None, high: float | None) -> str:
-    """Return both ends of an interval in points: "-0.8 to +4.2"."""
+    """Return an interval in points: "-0.8 to +4.2"; "-" without an interval."""
     return "-" if low is None or high is None else f"{format_points(low)} to {format_points(high)}"
 
 
 def mixture_hint(report: CompareReport) -> str:
-    """Return what the studentised mixture says."""
+    """Return the result of the studentised mixture as a text."""
     says = "better" if report.studentised_mixture >= DECISION_THRESHOLD else "nothing yet"
     share = f"{report.studentised_mixture:.3g} of {DECISION_THRESHOLD:g}"
     return f"the studentised mixture, a hint that takes blocks as normal, says {says} ({share})"
 
 
 def format_gain(row: DivergenceGroup | OpponentDifference) -> str:
-    """Return a gain in points, with its interval where there is one: "+18.3 (+5.2 to +38.3)"."""
+    """Return a row's gain in points, with its interval if it has one: "+18.3 (+5.2 to +38.3)"."""
     found = row.win_rate_gain if isinstance(row, DivergenceGroup) else row.difference
     return format_points(found.value) + ("" if found.low is None else f" ({format_interval(found.low, found.high)})")
 
 
 def remarks(report: CompareReport) -> list[str]:
-    """Return what has to be known before the numbers are believed: forfeits, and opponents that differed first."""
+    """Return warnings about the numbers: games that were forfeited, and opponents that diverged first."""
     lines = []
     for name, side in zip(NAMES, (report.old, report.new), strict=True):
         if side.forfeits:
@@ -257,10 +257,10 @@ def _opponent_difference(bot: str, gains: list[float]) -> OpponentDifference:
     if len(gains) >= _MIN_BLOCKS:
         half = 1.96 * stdev(gains) / sqrt(len(gains))
         low, high = max(-1.0, mean - half), min(1.0, mean + half)
-    return OpponentDifference(bot=bot, blocks=len(gains), difference=_rounded(mean, low, high))
+    return OpponentDifference(bot=bot, blocks=len(gains), difference=_round_estimate(mean, low, high))
 
 
-def _side(comparison: Comparison, board: RunStandings, side: int) -> ComparedSide:
+def _compared_side(comparison: Comparison, board: RunStandings, side: int) -> ComparedSide:
     version = comparison.config.versions[side]
     worth = [pair.new if side == NEW else pair.old for pair in comparison.pairs]
     row = next((row for row in board.standings if row.bot == NAMES[side]), None)
@@ -273,7 +273,7 @@ def _side(comparison: Comparison, board: RunStandings, side: int) -> ComparedSid
     )
 
 
-def _divergence(group: Divergence) -> DivergenceGroup:
+def _divergence_group(group: Divergence) -> DivergenceGroup:
     return DivergenceGroup(
         request=group.request,
         old=group.old,
@@ -281,13 +281,13 @@ def _divergence(group: Divergence) -> DivergenceGroup:
         pairs=group.pairs,
         old_win_rate=round(group.old_win_rate, 4),
         new_win_rate=round(group.new_win_rate, 4),
-        win_rate_gain=_rounded(*astuple(group.win_rate_gain)),
+        win_rate_gain=_round_estimate(*astuple(group.win_rate_gain)),
         contribution=_round(group.contribution),
-        examples=tuple(map(_position, group.examples)),
+        examples=tuple(map(_divergence_position, group.examples)),
     )
 
 
-def _position(example: DivergenceExample) -> DivergencePosition:
+def _divergence_position(example: DivergenceExample) -> DivergencePosition:
     return DivergencePosition.model_validate(example)
 
 
@@ -295,5 +295,5 @@ def _round(difference: float) -> float:
     return round(difference, 5)
 
 
-def _rounded(value: float, low: float | None, high: float | None) -> Estimate:
+def _round_estimate(value: float, low: float | None, high: float | None) -> Estimate:
     return Estimate(_round(value), None if low is None else _round(low), None if high is None else _round(high))

@@ -1,7 +1,7 @@
-"""Find a bot's costly decisions, by playouts from what its seat knew, and what another version would choose.
+"""Find a bot's costly decisions by playouts, and compare recorded choices with those of another version.
 
-All of it is made from the lines that the seat was sent, so no hidden card can change it. Must not know sandboxes or the
-command line.
+Playouts use only the lines that the bot's seat received, so hidden cards can't affect them. Must not know sandboxes or
+the command line.
 """
 
 from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator, UnknownRulesError

@@ -18,16 +18,16 @@ from ladder.rating import Z_95, Estimate
 from protocol import ParsedReply, decode, parse_reply
 from protocol.event_text import describe_move
 
-_PATTERNS = 3  # at most, the costliest
-_MIN_COUNT = 3  # what happened less often is no pattern
+_MAX_PATTERNS = 3
+_MIN_COUNT = 3  # costly decisions in a pattern
 
 
 @dataclass(frozen=True, slots=True)
 class CostlyDecision:
-    """A decision that cost something. The moves are in words, `curve_index` is its index in the game's curve, from 0.
+    """A costly decision. The moves are texts; `curve_index`: the decision's index in the game's curve, from 0.
 
-    win_probability: of the bot after it, 0 to 1. cost: by how much of a game `better_move` was better; cost_error: its
-    standard error. Both are what playouts say, see `arena.review.move_evaluation`.
+    win_probability: of the bot after its move, 0 to 1. cost: by how much of a game `better_move` was better;
+    cost_error: its standard error. These are results of playouts, see `arena.review.move_evaluation`.
     """
 
     match: int
@@ -45,7 +45,7 @@ class CostlyDecision:
 
 @dataclass(frozen=True, slots=True)
 class WinProbability:
-    """How likely a bot was to win after its decision in a turn, 0 to 1, and the standard error of that."""
+    """The probability that a bot wins after its decision in a turn, 0 to 1, with its standard error."""
 
     turn: int
     kind: str
@@ -55,7 +55,7 @@ class WinProbability:
 
 @dataclass(frozen=True, slots=True)
 class WinProbabilityCurve:
-    """The win probability over a lost game, by what the seat knew, in the order of its decisions."""
+    """The win probability after each decision of a lost game, in order, given the seat's knowledge."""
 
     match: int
     game: int
@@ -65,8 +65,8 @@ class WinProbabilityCurve:
 
 @dataclass(frozen=True, slots=True)
 class MistakePattern:
-    """What costly decisions have in common. cost: wins lost in a hundred lost games, with its 95 % interval, which
-    takes games as independent."""
+    """A common feature of costly decisions. cost: wins lost by it in a hundred lost games, with a 95 % interval that
+    assumes independent games."""
 
     text: str
     count: int
@@ -75,9 +75,9 @@ class MistakePattern:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The lost games of a bot. `lost` were lost, `games` of them were looked at, with `decisions` decisions.
+    """The review of a bot's lost games: `games` of the `lost` ones were reviewed, with `decisions` decisions.
 
-    costly_decisions: those that cost more than playouts are wrong by, the costliest first.
+    costly_decisions: decisions whose cost clearly exceeds the error of playouts, the costliest first.
     """
 
     bot: str
@@ -100,11 +100,11 @@ def lost_games(record: Record, bot: str) -> list[int]:
 def review_bot(
     records: Iterable[Record], bot: str, most: int, jobs: int = 1, done: Callable[[], None] = lambda: None
 ) -> Review:
-    """Review a bot's first `most` lost games. The same records give the same review, whatever `jobs` is.
+    """Review a bot's first `most` lost games. The same records give the same review for any `jobs`.
 
-    jobs: how many processes look at matches, above 1 on Linux alone. done: is called after each match. Raises
-    RecordError where the engine doesn't play a record so, UnknownRulesError for rules that no playout knows, ValueError
-    and JobError as `arena.local.play` does.
+    jobs: number of processes, above 1 only on Linux. done: called after each match. Raises RecordError if the engine
+    doesn't reproduce a record, UnknownRulesError for rules that playouts don't support, and ValueError and JobError
+    like `arena.local.play`.
     """
     lost = decisions = 0
     costly: list[CostlyDecision] = []
@@ -117,7 +117,7 @@ def review_bot(
         lost += len(games)
     numbers = [record.header.match for record, _ in work]
     with closing(
-        play_in_processes(lambda place: _evaluations(bot, *work[place]), numbers, min(jobs, len(work)))
+        play_in_processes(lambda place: _evaluate_games(bot, *work[place]), numbers, min(jobs, len(work)))
     ) as pieces:
         for (record, games), evaluations in zip(work, pieces, strict=True):
             points: dict[int, list[WinProbability]] = {game: [] for game in games}
@@ -128,8 +128,8 @@ def review_bot(
                     WinProbability(turn, kind, evaluation.win_probability, evaluation.standard_error)
                 )
                 if evaluation.cost - Z_95 * evaluation.cost_error > evaluation.margin:
-                    costly.append(_decision(record, evaluation, len(points[evaluation.game]) - 1))
-                    alike[_pattern(evaluation)].append(((record.header.match, evaluation.game), evaluation.cost))
+                    costly.append(_costly_decision(record, evaluation, len(points[evaluation.game]) - 1))
+                    alike[_pattern_text(evaluation)].append(((record.header.match, evaluation.game), evaluation.cost))
             place = record.header.bots.index(bot) if games else 0
             for game in record.games:
                 if game.game in points:
@@ -137,17 +137,19 @@ def review_bot(
                     curves.append(WinProbabilityCurve(record.header.match, game.game, seat, tuple(points[game.game])))
             done()
     costly.sort(key=lambda decision: -decision.cost)
-    patterns = sorted(_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[:_PATTERNS]
+    patterns = sorted(_significant_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[
+        :_MAX_PATTERNS
+    ]
     return Review(bot, lost, len(curves), decisions, tuple(costly), tuple(patterns), tuple(curves))
 
 
-def _evaluations(bot: str, record: Record, games: Sequence[int]) -> list[MoveEvaluation]:
+def _evaluate_games(bot: str, record: Record, games: Sequence[int]) -> list[MoveEvaluation]:
     if not games:
         return []
     return list(MoveEvaluator().judge(list(sent_lines(record, record.header.bots.index(bot))), frozenset(games)))
 
 
-def _decision(record: Record, evaluation: MoveEvaluation, place: int) -> CostlyDecision:
+def _costly_decision(record: Record, evaluation: MoveEvaluation, place: int) -> CostlyDecision:
     seating = next(game.seating for game in record.games if game.game == evaluation.game)
     names = [record.header.bots[bot] for bot in seating]
     request = evaluation.request
@@ -166,8 +168,10 @@ def _decision(record: Record, evaluation: MoveEvaluation, place: int) -> CostlyD
     )
 
 
-def _patterns(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games: int) -> Iterator[MistakePattern]:
-    """Yield the patterns whose cost isn't by chance."""
+def _significant_patterns(
+    alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games: int
+) -> Iterator[MistakePattern]:
+    """Yield the patterns whose cost is significantly above 0."""
     for text, costs_by_game in alike.items():
         if len(costs_by_game) < _MIN_COUNT or games < 2:
             continue
@@ -180,8 +184,8 @@ def _patterns(alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], game
             yield MistakePattern(text, len(costs_by_game), Estimate(cost, cost - half, cost + half))
 
 
-def _pattern(evaluation: MoveEvaluation) -> str:
-    """Return the mistake pattern that a costly decision belongs to."""
+def _pattern_text(evaluation: MoveEvaluation) -> str:
+    """Return the text of a costly decision's mistake pattern."""
     move, better, request = evaluation.move, evaluation.better_move, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
     last = len(cards) == 1 and request.get("pending", {}).get("action") == "assassinate"
@@ -201,23 +205,23 @@ def _pattern(evaluation: MoveEvaluation) -> str:
             held = "with the card in its hand" if better["block"] in cards else "by a bluff"
             return f"passes where blocking {held} is better{dies}"
         case "turn" if move["action"] == better["action"]:
-            return f"aims {_action(move)} at the wrong player"
+            return f"aims {_action_text(move)} at the wrong player"
         case "turn":
-            return f"takes {_action(move)} where {_action(better)} is better"
+            return f"takes {_action_text(move)} where {_action_text(better)} is better"
         case "lose":
             return "loses the wrong card"
     return "keeps the wrong cards of an exchange"
 
 
-def _action(move: Mapping[str, Any]) -> str:
+def _action_text(move: Mapping[str, Any]) -> str:
     return str(move["action"]).replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionPair:
-    """A request, what the recorded bot chose, and what the program chooses now, in words.
+    """A request with the recorded choice and the new program's choice, as texts.
 
-    recorded_choice: None where a fault chose. new_choice: None where no allowed answer came.
+    recorded_choice: None if a fault replaced it. new_choice: None if the program gave no legal answer.
     """
 
     match: int
@@ -229,27 +233,28 @@ class DecisionPair:
 
 
 def replay_decisions(record: Record, bot: int, ask: Callable[[bytes], bytes]) -> Iterator[DecisionPair]:
-    """Yield each request of a bot with the answer of a program to it, in order.
+    """Yield each request to a bot with the answer of another program, in order.
 
-    ask: gives lines to a new process, and returns what that printed. Raises RecordError as `sent` does.
+    bot: index in the record's header. ask: sends lines to a new process and returns its output. Raises RecordError like
+    `sent_lines`.
     """
-    for lines in _processes(list(sent_lines(record, bot))):
-        replies = _replies(ask(b"".join(each.line for each in lines)))
+    for lines in _lines_by_process(list(sent_lines(record, bot))):
+        replies = _parse_replies(ask(b"".join(each.line for each in lines)))
         for each in lines:
             message = json.loads(each.line)
             if message["type"] == "request":
-                yield _pair(record, each, message, replies.get(message["id"]))
+                yield _decision_pair(record, each, message, replies.get(message["id"]))
 
 
-def _processes(lines: list[SentLine]) -> Iterator[list[SentLine]]:
-    """Yield the lines of each process: one that is new is greeted."""
+def _lines_by_process(lines: list[SentLine]) -> Iterator[list[SentLine]]:
+    """Yield the lines to each process of the bot; the first line to each is a hello."""
     hellos = [place for place, each in enumerate(lines) if each.line.startswith(b'{"type":"hello"')]
     for first, end in zip(hellos, [*hellos[1:], len(lines)], strict=True):
         yield lines[first:end]
 
 
-def _replies(printed: bytes) -> dict[int, ParsedReply]:
-    """Return the answers by their ids; other lines are skipped."""
+def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
+    """Return the answers in a program's output by request id; skip other lines."""
     replies = {}
     for line in printed.split(b"\n"):
         message = decode(line)
@@ -259,14 +264,14 @@ def _replies(printed: bytes) -> dict[int, ParsedReply]:
     return replies
 
 
-def _pair(record: Record, each: SentLine, request: dict[str, Any], answer: ParsedReply | None) -> DecisionPair:
+def _decision_pair(record: Record, each: SentLine, request: dict[str, Any], answer: ParsedReply | None) -> DecisionPair:
     seating = next(game.seating for game in record.games if game.game == each.game)
     names = [record.header.bots[bot] for bot in seating]
     legal = request["legal"]
     now = None
     if answer is not None:
-        spelled = {_key(move): place for place, move in enumerate(legal)}
-        now = answer.choice if answer.move is None else spelled.get(_key(answer.move))
+        spelled = {_move_key(move): place for place, move in enumerate(legal)}
+        now = answer.choice if answer.move is None else spelled.get(_move_key(answer.move))
     words = [describe_move(move, names) for move in legal]
     return DecisionPair(
         record.header.match,
@@ -278,8 +283,8 @@ def _pair(record: Record, each: SentLine, request: dict[str, Any], answer: Parse
     )
 
 
-def _key(move: dict[str, Any]) -> str:
-    """Return a text that is equal for equal moves: types count (true is not 1), the order of a list doesn't."""
+def _move_key(move: dict[str, Any]) -> str:
+    """Return a text that is equal for equal moves: true differs from 1, but the order of a list doesn't matter."""
     return json.dumps(
         {name: sorted(value, key=str) if isinstance(value, list) else value for name, value in move.items()},
         sort_keys=True,
