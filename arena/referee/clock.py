@@ -1,31 +1,31 @@
-"""Measure a bot's own time for a line: wall time without the time in which the host kept the bot from a core.
+"""Measure a bot's own time for a line: wall time minus the time in which the host gave the bot no core.
 
-    own time = wall time - (the longest wait of one of the bot's tasks + the time its answer lay unread)
+    own time = wall time - (the longest wait of one of the bot's tasks + the time its answer was unread)
                but at least the bot's CPU time / the cores that it may use
 
-The second bound stops a bot from gaining time by threads that make one another wait. The kernel counts each task's
+The lower bound stops a bot from gaining time by threads that make one another wait. The kernel counts each task's
 waits (arena/sandbox/linux/processes.py), and adds a wait when it ends. So a bot that seems out of time while one of
 its tasks is ready is measured again after that task ran. A task that was ready at two readings and hasn't slept
-between them was kept waiting whenever it didn't run; this also covers time that a hypervisor takes.
+between them waited whenever it didn't run; this also covers time that a hypervisor takes.
 
-A line that is answered in the first millisecond is charged by wall time, since a reading costs as much as a fast
-answer. A host that keeps a bot waiting for a large multiple of its allowed time is stalled. Bytes that the referee
-itself reads late, because it waited for a core, aren't charged to a bot."""
+A line that is answered in the first millisecond is charged by wall time, since a reading takes as long as a fast
+answer. A host that makes a bot wait for a large multiple of its allowed time is stalled. Time in which the referee
+waited for a core before it read an answer isn't charged to a bot."""
 
 import os
 from typing import NamedTuple
 
 from arena.sandbox import Box, CpuUsage, SandboxError
 
-MAX_WALL_FACTOR = 10  # times what a line may take of its share of cores: 4 burning processes a core stretch it 5 times
-MIN_WALL_S = 5.0  # but at least this: a limit of a millisecond says nothing about the host
-_MIN_STEP_S = 0.001  # between two readings; the poll knows no less
-_NEW = CpuUsage(0, 0)  # what a task had spent before it was there
-_AGAIN_S = 0.005  # until a line that took its time by the wall is looked at again; the kernel's accounts lag by 4 ms
+MAX_WALL_FACTOR = 10  # times the allowed time at the bot's share of cores; 4 busy processes a core cause a factor of 5
+MIN_WALL_S = 5.0  # minimum of that product: a limit of a millisecond would be too strict for any host
+_MIN_STEP_S = 0.001  # between two readings: the poll's resolution
+_NO_USAGE = CpuUsage(0, 0)  # usage of a task before it existed
+_RECHECK_S = 0.005  # until a line past its wall time is read again; the kernel's counters lag by 4 ms
 
 
 class _Mark(NamedTuple):
-    """The first reading of a line: CPU time of the bot, its tasks, and how long it had waited by then, in ns."""
+    """The first reading of a line: CPU time of the bot, usage by task, and its wait for a core by then, in ns."""
 
     cpu_ns: int
     tasks: dict[int, CpuUsage]
@@ -33,11 +33,11 @@ class _Mark(NamedTuple):
 
 
 class Meter:
-    """The meter of one bot process.
+    """Measure the time of one bot process, and freeze it.
 
-    `asked_at` and `look_at` are readings of the table's clock, `allowed_s` is what the line may cost, `own_s` what it
-    has cost when it was last read, of which `cpu_s` is the second bound; all in s. `settled`: no line is being charged.
-    `frozen`: the process is stopped.
+    Times in s: `asked_at`, when the line was sent, and `look_at`, when to read next, by the table's clock; `allowed_s`,
+    the line's allowed time; `own_s`, its own time at the last reading, and `cpu_s`, the lower bound of that. `settled`:
+    no line is being charged. `frozen`: the process is frozen.
     """
 
     __slots__ = (
@@ -67,16 +67,16 @@ class Meter:
         self._cores = max(1.0, cores)
         self._stretch = MAX_WALL_FACTOR * max(cores, 1 / cores)
         self.frozen = False
-        self._last: dict[int, CpuUsage] = {}  # the last reading of the tasks, for this line or one before
+        self._last: dict[int, CpuUsage] = {}  # the last reading of the tasks, for this line or an earlier one
         self._last_at = 0.0
-        self._lost_ns = 0  # from one reading of this line to the next, by tasks that didn't sleep
+        self._lost_ns = 0  # time without a core of tasks that didn't sleep, over all readings of this line
         self._mark: _Mark | None = None
         self._moved_ns = -1
         self.asked_at = self.look_at = self.allowed_s = self.own_s = self.cpu_s = 0.0
         self.settled = True
 
     def start(self, now: float, allowed_s: float) -> None:
-        """Begin to charge a line, with what it may cost."""
+        """Begin to charge a line, sent at `now`."""
         self.settled = False
         self._mark = None
         self._moved_ns = -1
@@ -86,9 +86,9 @@ class Meter:
         self.own_s = self.cpu_s = 0.0
 
     def mark(self, now: float) -> None:
-        """Take the line's first reading; nothing if it was taken, or the kernel counts nothing.
+        """Take the line's first reading, unless it was taken or the bot is charged wall time.
 
-        What the bot has waited since the last reading counts for this line, at most the line's time so far.
+        The bot's wait since its last reading counts for this line, up to the line's time so far.
         """
         if self._reports and self._mark is None:
             before, tasks = self._last, self._tasks()
@@ -97,18 +97,18 @@ class Meter:
 
     @property
     def marked(self) -> bool:
-        """Whether the line's first reading was taken, so that the referee's wait matters."""
+        """Whether the line's first reading was taken."""
         return self._mark is not None
 
     def settle(self, now: float, referee_ns: int) -> None:
-        """End the line: read what it has cost. `referee_ns`: how long the referee waited before it read the answer."""
+        """End the charge of the line. `referee_ns`: how long the referee left the answer unread."""
         self.settled = True
         self._read(now, referee_ns)
 
     def has_time(self, now: float, referee_ns: int) -> bool:
-        """Return whether the line may cost more, and if so set when to look again.
+        """Return whether the line has time left; if so, set `look_at`.
 
-        Raises SandboxError if the host has kept the bot waiting for too long.
+        Raises SandboxError if the host has made the bot wait for a core too long.
         """
         if now < self.look_at:
             return True
@@ -116,9 +116,9 @@ class Meter:
         left = self.allowed_s - self.own_s
         if left > 0:
             self._moved_ns = -1
-            self.look_at = now + max(_MIN_STEP_S, min(left, _AGAIN_S))
+            self.look_at = now + max(_MIN_STEP_S, min(left, _RECHECK_S))
         elif self._mark is not None and self._still_ready(tasks):
-            self.look_at = now + _AGAIN_S
+            self.look_at = now + _RECHECK_S
         else:
             return False
         if now - self.asked_at > max(MIN_WALL_S, self._stretch * self.allowed_s):
@@ -126,19 +126,19 @@ class Meter:
         return True
 
     def thaw(self) -> None:
-        """Let the process run; nothing if it does."""
+        """Thaw the process if it is frozen."""
         if self.frozen:
             self.frozen = False
             self._box.thaw()
 
     def freeze(self) -> None:
-        """Stop the process; nothing if it is stopped, or may ponder."""
+        """Freeze the process unless it is frozen, or may ponder."""
         if self._freezes and not self.frozen:
             self.frozen = True
             self._box.freeze()
 
     def _read(self, now: float, referee_ns: int) -> dict[int, CpuUsage]:
-        """Read what the line has cost; return what its tasks have spent, nothing before the line's first reading."""
+        """Update `own_s` and `cpu_s`; return the usage by task, empty before the line's first reading."""
         wall_s = now - self.asked_at
         mark = self._mark
         if mark is None:
@@ -153,7 +153,7 @@ class Meter:
         return tasks
 
     def _still_ready(self, tasks: dict[int, CpuUsage]) -> bool:
-        """Return whether a task is ready, and none has run or ended a wait since this was last asked."""
+        """Return whether a task is ready, and none has run or ended a wait since the last call."""
         moved_ns = sum(spent.ran_ns + spent.waited_ns for spent in tasks.values())
         before, self._moved_ns = self._moved_ns, moved_ns
         return before in (-1, moved_ns) and any(spent.ready for spent in tasks.values())
@@ -172,38 +172,38 @@ class Meter:
 
 
 def _waited_ns(before: dict[int, CpuUsage], after: dict[int, CpuUsage]) -> int:
-    """Return the longest wait of one task between two readings."""
-    return max((spent.waited_ns - before.get(task, _NEW).waited_ns for task, spent in after.items()), default=0)
+    """Return the longest counted wait of one task between two readings."""
+    return max((spent.waited_ns - before.get(task, _NO_USAGE).waited_ns for task, spent in after.items()), default=0)
 
 
 def _lost_ns(before: dict[int, CpuUsage], after: dict[int, CpuUsage], wall_ns: int) -> int:
-    """Return the longest time in which one task was kept from a core between two readings, `wall_ns` apart."""
+    """Return the longest time without a core of one ready task between two readings, `wall_ns` apart."""
     longest = 0
     for task, spent in after.items():
-        then = before.get(task, _NEW)
+        then = before.get(task, _NO_USAGE)
         awake = then.ready and spent.ready and spent.sleeps == then.sleeps
         lost = wall_ns - (spent.ran_ns - then.ran_ns) if awake else spent.waited_ns - then.waited_ns
         longest = max(longest, lost)
     return longest
 
 
-_FILE = "/proc/thread-self/schedstat"  # time on a core and time of waiting, in ns; Linux only
+_OWN_SCHEDSTAT = "/proc/thread-self/schedstat"  # time on a core and time of waiting, in ns; Linux only
 
 
 class RunQueueClock:
-    """How long the thread that made it has waited for a core, in ns; 0 if the kernel doesn't count it.
+    """Return how long the thread that created this clock has waited for a core, in ns; 0 if that isn't counted.
 
-    Holds a descriptor until `close`: to open the file takes ten times as long as to read it.
+    Keeps a descriptor until `close`: opening the file takes ten times as long as reading it.
     """
 
     def __init__(self) -> None:
         try:
-            self._descriptor = os.open(_FILE, os.O_RDONLY | os.O_CLOEXEC)
+            self._descriptor = os.open(_OWN_SCHEDSTAT, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             self._descriptor = -1
 
     def __call__(self) -> int:
-        """Return the time so far."""
+        """Return the total wait so far, in ns."""
         return int(os.pread(self._descriptor, 64, 0).split()[1]) if self._descriptor >= 0 else 0
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Judge a reply: whether it counts, and what it costs. Pure: no clock, no process, no chance, no record.
+"""Judge a reply: whether its move counts, and what it costs. Pure: no clock, process, randomness or record.
 
-The judge says that a default move is played; the match, which knows the game, chooses that move.
+A verdict can require a default move; the match, which knows the game, chooses that move.
 """
 
 import math
@@ -16,28 +16,28 @@ from protocol import ParsedReply, escape_bytes
 
 
 class SubstitutedMove(Enum):
-    """What is played where no legal move came."""
+    """The substitute for a missing legal move."""
 
     DEFAULT = "default"
     FORFEIT = "forfeit"
 
 
 class PlayerBudget(NamedTuple):
-    """What a bot has left in a game: lives, and its bank of own time, in s."""
+    """A bot's remaining lives and time bank (in s) in a game."""
 
     lives: int
     bank_s: float
 
 
 class RequestBudget(NamedTuple):
-    """What a bot may use: free time of each request, in s (infinite: no clock), and the limits of its process."""
+    """A bot's free time for each request, in s (infinite: no clock), and the limits of its process."""
 
     free_s: float
     limits: Limits
 
 
 class FaultVerdict(NamedTuple):
-    """A fault of a reply: its code, what more is known, in words and as facts, and the line that came (None: none)."""
+    """A fault of a reply: its code, a detail, the line that came (None: none), and known facts."""
 
     code: str
     detail: str | None
@@ -45,39 +45,39 @@ class FaultVerdict(NamedTuple):
     facts: Facts = Facts()
 
 
-# What counts: an index into the legal moves or what is played instead, the fault, and the account afterwards.
+# (index of the legal move, or its substitute; the fault, if any; the budget afterwards)
 Verdict = tuple[int | SubstitutedMove, FaultVerdict | None, PlayerBudget]
-Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in the legal moves, None if it is no move
+Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in the legal moves, None if it isn't legal
 
 
 def make_request_budget(timing: Timing, limits: Limits) -> RequestBudget:
-    """Return what a bot may use by these times and limits."""
+    """Return the budget of each request by these times and limits."""
     return RequestBudget(timing.limit_ms / 1000 if timing.timed else math.inf, limits)
 
 
 def new_player_budget(lives: int, timing: Timing, drained: bool = False) -> PlayerBudget:
-    """Return what a bot has at the start of a game; a bank that a timeout has emptied stays empty."""
+    """Return the budget at the start of a game. `drained`: a timeout has emptied the bank for the rest of the match."""
     return PlayerBudget(lives, 0.0 if drained else timing.bank_ms / 1000)
 
 
 def judge_reply(reply: Reply, legal: int, find: Find, account: PlayerBudget, allowed: RequestBudget) -> Verdict:
-    """Return the verdict on a reply to a request with `legal` moves, among which `find` looks a move up."""
+    """Return the verdict on a reply to a request with `legal` legal moves; `find` returns a move's index."""
     if isinstance(reply, ReplyReceived):
         message, line, own_s = reply
         if own_s > allowed.free_s:
-            account = _paid(account, own_s, allowed)
+            account = _charge_bank(account, own_s, allowed)
         if not isinstance(message, ParsedReply):
-            return _charged(FaultVerdict("illegal_move", None, line), account)
+            return _charge_life(FaultVerdict("illegal_move", None, line), account)
         index = message.choice if message.move is None else find(message.move)
         if index is not None and 0 <= index < legal:
             return index, None, account
-        return _charged(FaultVerdict("illegal_move", _out_of_range(message, legal), line), account)
+        return _charge_life(FaultVerdict("illegal_move", _out_of_range_detail(message, legal), line), account)
     if isinstance(reply, MalformedLine):
-        account = _paid(account, reply.own_s, allowed)
-        return _charged(FaultVerdict(reply.problem.code, reply.problem.message, reply.line), account)
+        account = _charge_bank(account, reply.own_s, allowed)
+        return _charge_life(FaultVerdict(reply.problem.code, reply.problem.message, reply.line), account)
     if isinstance(reply, TimedOut):
         facts = facts_of(reply)
-        return _charged(
+        return _charge_life(
             FaultVerdict("timeout", describe_time_use(facts), None, facts), PlayerBudget(account.lives, 0.0)
         )
     code, detail = exit_fault(reply.code, reply.ended, allowed.limits)
@@ -85,7 +85,7 @@ def judge_reply(reply: Reply, legal: int, find: Find, account: PlayerBudget, all
 
 
 def facts_of(reply: Reply) -> Facts:
-    """Return the facts that a missing or unreadable reply gives about its cause."""
+    """Return the known facts about the cause of a missing reply."""
     match reply:
         case TimedOut(own_s, cpu_s, stale):
             return Facts(round(own_s * 1000), None if cpu_s is None else round(cpu_s * 1000), stale)
@@ -97,7 +97,7 @@ def facts_of(reply: Reply) -> Facts:
 
 
 def describe_time_use(facts: Facts) -> str | None:
-    """Return what the bot did with its time, as far as it is known."""
+    """Return text about a timeout's facts, None if none is known."""
     known = []
     if facts.stale is not None:
         known.append(f"a line came for request {facts.stale}, which had been answered or had timed out")
@@ -106,19 +106,19 @@ def describe_time_use(facts: Facts) -> str | None:
     return "; ".join(known) or None
 
 
-def _paid(account: PlayerBudget, own_s: float, allowed: RequestBudget) -> PlayerBudget:
-    """Take what an answer used beyond the free time out of the bank."""
+def _charge_bank(account: PlayerBudget, own_s: float, allowed: RequestBudget) -> PlayerBudget:
+    """Return the budget after an answer: time beyond the free time is taken from the bank."""
     over_s = max(0.0, own_s - allowed.free_s)
     return account._replace(bank_s=max(0.0, account.bank_s - over_s))
 
 
-def _charged(wrong: FaultVerdict, account: PlayerBudget) -> Verdict:
-    """Take a life: with the last one the bot forfeits."""
+def _charge_life(wrong: FaultVerdict, account: PlayerBudget) -> Verdict:
+    """Return the verdict on a fault that costs a life: a default move, or with the last life a forfeit."""
     lives = account.lives - 1
     return SubstitutedMove.DEFAULT if lives > 0 else SubstitutedMove.FORFEIT, wrong, account._replace(lives=lives)
 
 
-def _out_of_range(message: ParsedReply, legal: int) -> str | None:
+def _out_of_range_detail(message: ParsedReply, legal: int) -> str | None:
     if message.move is not None:
         return None
     return f"choice {escape_bytes(str(message.choice).encode(), 20)} is not one of 0 to {legal - 1}"

@@ -26,7 +26,7 @@ from arena.coup import (
 
 Payload = dict[str, Any]
 
-# Each kind of move as it stands in `legal` and in a reply's `move`.
+# Each kind of move as JSON: an element of `legal`, or a reply's `move`.
 _PAYLOADS: dict[type[Move], Callable[[Any], Payload]] = {
     ActionMove: lambda move: {"action": move.action.value} | ({} if move.target is None else {"target": move.target}),
     Pass: lambda _: {"pass": True},
@@ -46,12 +46,12 @@ _PAYLOADS: dict[type[Move], Callable[[Any], Payload]] = {
 
 
 def move_payload(move: Move) -> Payload:
-    """Return a move as it stands in `legal` and in a reply's `move`."""
+    """Return a move as JSON: an element of `legal`, or a reply's `move`."""
     return _PAYLOADS[type(move)](move)
 
 
 class LegalMoves:
-    """One seat's legal moves. Menus are shared: see `menu`."""
+    """A seat's legal moves; `words` has them in notation. Instances are shared: see `make_legal_moves`."""
 
     __slots__ = ("_by_payload", "_payloads", "json", "moves", "words")
 
@@ -59,21 +59,21 @@ class LegalMoves:
         self.moves = moves
         self.words = tuple(_word(move) for move in moves)
         self.json = f"[{','.join(_move_json(move) for move in moves)}]"
-        self._by_payload: dict[_Frozen, int] = {}  # made when a reply first spells a move out
-        self._payloads: tuple[Payload, ...] = ()  # made when a bot in this process first gets them
+        self._by_payload: dict[_Frozen, int] = {}  # filled when a reply first has `move` instead of `choice`
+        self._payloads: tuple[Payload, ...] = ()  # filled when a bot in this process first needs them
 
     def find(self, move: Payload) -> int | None:
-        """Return the index of the legal move that a reply's `move` is, None if it isn't legal."""
+        """Return the index of the legal move that equals a reply's `move`, None if it isn't legal."""
         if not self._by_payload:
             self._by_payload = {_move_key(move): index for index, move in enumerate(self.moves)}
         try:
             return self._by_payload.get(_frozen(move))
-        except TypeError:  # something that can't be hashed or sorted, so no legal move
+        except TypeError:  # a value that can't be hashed or sorted, so it isn't a legal move
             return None
 
     def payloads(self) -> list[Payload]:
-        """Return the moves as dicts, which are the caller's own."""
-        if type(self.moves[0]) is Keep:  # the one with a list, which copies would share
+        """Return the moves as dicts that the caller may change."""
+        if type(self.moves[0]) is Keep:  # it has a list, which shallow copies would share
             return [move_payload(move) for move in self.moves]
         if not self._payloads:
             self._payloads = tuple(map(move_payload, self.moves))
@@ -81,17 +81,17 @@ class LegalMoves:
 
 
 _Frozen = tuple[tuple[str, type, Any], ...]
-_MENUS: dict[int, LegalMoves] = {}
-_MAX_CACHED_MENUS = 5_000  # under 30 MB with ten seats; a process forks faster the smaller it is
+_CACHE: dict[int, LegalMoves] = {}
+_MAX_CACHED = 5_000  # under 30 MB with ten seats; small processes fork faster
 
 
 def make_legal_moves(moves: tuple[Move, ...]) -> LegalMoves:
-    """Return the menu of a tuple of legal moves; the engine returns the same tuples repeatedly."""
-    known = _MENUS.get(id(moves))  # hashing a list of moves costs more than encoding it, hence by identity
+    """Return the LegalMoves of a tuple, cached by identity: the engine returns the same tuples repeatedly."""
+    known = _CACHE.get(id(moves))  # by identity, because hashing a list of moves takes longer than encoding it
     if known is None or known.moves is not moves:
-        if len(_MENUS) >= _MAX_CACHED_MENUS:
-            _MENUS.clear()
-        known = _MENUS[id(moves)] = LegalMoves(moves)  # holds the tuple, so that its identity stays taken
+        if len(_CACHE) >= _MAX_CACHED:
+            _CACHE.clear()
+        known = _CACHE[id(moves)] = LegalMoves(moves)  # keeps the tuple alive, so that no other gets its id
     return known
 
 
@@ -111,7 +111,7 @@ def _move_key(move: Move) -> _Frozen:
 
 
 def _frozen(payload: Payload) -> _Frozen:
-    """Return a key that is equal for equal payloads: types count (true is not 1), the order of a list doesn't."""
+    """Return a hashable key of a payload. Keys distinguish types (true is not 1) and ignore the order of lists."""
     return tuple(
         (key, type(value), tuple(sorted(value)) if isinstance(value, list) else value)
         for key, value in sorted(payload.items())

@@ -1,15 +1,13 @@
 """Play one match: a table of bots, one process each, for a given number of games.
 
-`play_match` runs the loop of asking, timing, judging and applying in its caller's thread until the match is complete.
-It takes a `MatchSpec`, returns a `MatchResult` with everything worth storing, and writes no file. A process lives for
-the whole match; after a forfeit it is stopped, and restarted for the next game. All randomness comes from the match's
-key.
+`play_match` sends requests, times and judges replies, and applies the moves, in its caller's thread, until the match
+is complete. It takes a `MatchSpec`, returns a `MatchResult`, and writes no file. A process lives for the whole match;
+after a forfeit it is stopped, and restarted for the next game. All randomness comes from the match's key.
 
-Misbehaviour of a bot, of any kind, is a row of the fault table. An ArenaError ends the match itself, which is then a
-failed attempt: the machine can't start a process, the sandbox breaks, or the host stalls.
+The fault table has a row for each kind of misbehaviour of a bot. An ArenaError ends the match as a failed attempt: the
+machine can't start a process, the sandbox breaks, or the host stalls.
 
-An observer is notified of the seats that the table waits for and of the end of each game. The data that an observer
-receives must not reach a bot."""
+An observer is notified of requests, events, and the end of each game. Its data must not reach a bot."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -56,8 +54,8 @@ from arena.referee.table_talk import SayError, read_say
 from arena.sandbox import Box, ProgramError, SandboxError
 from protocol import LINE_LIMIT, Greeting, encode, escape_bytes, framing
 
-_GOT_SHOWN = 1000  # bytes of a faulty line that are kept in the record
-_ECHO_SHOWN = 200  # bytes of it that are sent back to the bot
+_GOT_SHOWN = 1000  # bytes of a faulty line in the record
+_ECHO_SHOWN = 200  # bytes of a faulty line that are sent back to the bot
 
 
 Launch = Callable[[int], Box]
@@ -70,11 +68,11 @@ def play_match(
     waited_ns: Callable[[], int] | None = None,
     watch: MatchObserver | None = None,
 ) -> MatchResult:
-    """Play all games of a match. `launch(i)` starts bot i of the spec, under the terms' limits.
+    """Play all games of a match. `launch(i)` starts bot i of the spec, under the limits of its terms.
 
-    `clock` gives seconds; `waited_ns` how long this thread has waited for a core, None for what the kernel reports.
-    `watch` is called with what happens, and may end the match after any game. Raises ArenaError, after ending all
-    processes, if this machine failed.
+    `clock` returns seconds; `waited_ns` returns this thread's total wait for a core, None for the kernel's value.
+    `watch` is notified, and can end the match after any game. Raises ArenaError, after ending all processes, if this
+    machine failed.
     """
     match = _Match(spec, launch, clock, waited_ns, watch or MatchObserver())
     try:
@@ -87,7 +85,7 @@ def play_match(
 
 
 def hello(spec: MatchSpec, bot: int) -> bytes:
-    """Return the line that greets a bot."""
+    """Return the hello line for a bot."""
     timing = spec.timing(bot)
     return encode(
         {
@@ -99,7 +97,7 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
                 "bank_ms": timing.bank_ms,
                 "start_ms": timing.start_ms,
                 "line_bytes": LINE_LIMIT,
-                "flood_bytes": spec.terms.flood_bytes,  # of the limits below, in the place that it had in 0.1.0
+                "flood_bytes": spec.terms.flood_bytes,  # again below; here it was in 0.1.0
                 "lives": spec.terms.lives,
                 "forfeits": spec.terms.forfeits,
                 "clock": "own" if timing.own else "wall",
@@ -118,7 +116,7 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
 
 
 def error_line(number: int, code: str, detail: str | None, got: bytes | None, used: Move | None, lives: int) -> bytes:
-    """Return the line that reports a bot's fault in its reply to a request, and what was played instead."""
+    """Return the error line for a faulty reply; `used` is the move that was played instead."""
     rule = FAULTS[code]
     message = rule.message if detail is None else f"{rule.message}: {detail}"
     return encode(
@@ -135,12 +133,12 @@ def error_line(number: int, code: str, detail: str | None, got: bytes | None, us
 
 
 def bank_ms(seconds: float) -> int:
-    """Return whole milliseconds, rounded down but for what floats lose: 1.001 s are 1001 ms."""
+    """Return whole milliseconds, rounded down after a correction of float errors: 1.001 s are 1001 ms."""
     return int(seconds * 1000 + 1e-6)
 
 
 class _Player:
-    """One bot of the match: its process, and its account in the present game. Only the match writes it."""
+    """A bot of the match: its process, and its budget in the present game. Only the match writes it."""
 
     __slots__ = (
         "absent",
@@ -163,13 +161,13 @@ class _Player:
         self.allowed = make_request_budget(timing, terms.limits)
         self.account = new_player_budget(terms.lives, timing)
         self.seat: Seat | None = None
-        self.absent = ProcessExited("start_failed")  # why there is no process, if so
+        self.absent = ProcessExited("start_failed")  # the reply while it has no process
         self.processes = 0
         self.forfeits = 0
-        self.drained = False  # a timeout has emptied its bank, for the rest of the match
-        self.warned = 0  # unsolicited lines that were reported to the bot
-        self.sent = b""  # the last line that asked it something
-        self.refused: bytes | None = None  # what came instead of its hello
+        self.drained = False  # whether a timeout has emptied its bank, for the rest of the match
+        self.warned = 0  # number of unsolicited lines that were reported to the bot
+        self.sent = b""  # the last hello or request
+        self.refused: bytes | None = None  # the line that came instead of its hello
 
 
 class _Match:
@@ -213,7 +211,7 @@ class _Match:
         return MatchResult(Record(header, games), logs, exchanges, times, peaks, self.requests, self.startup)
 
     def games(self) -> Iterator[GameRecord]:
-        """Play all games, or until those who watch have seen enough."""
+        """Play all games, or until the observer ends the match."""
         for number in range(len(self.spec.seatings)):
             game = self.game(number)
             yield game
@@ -228,12 +226,12 @@ class _Match:
     # -- processes
 
     def start_processes(self) -> None:
-        """Start and greet every bot that has no process, all at once."""
+        """Start and greet all bots without a process at once, except those that have forfeited the match."""
         absent = [each for each in self.players if each.seat is None and each.forfeits < self.terms.forfeits]
         if not absent:
             return
         began = self.clock()
-        self.table.freeze_idle()  # those that live on: starting the others takes long
+        self.table.freeze_idle()  # the running bots, since starting the others takes long
         started = [(player, seat) for player in absent if (seat := self.start(player)) is not None]
         for player, _ in started:
             player.sent = hello(self.spec, player.bot)
@@ -249,7 +247,7 @@ class _Match:
         self.startup += self.clock() - began
 
     def start(self, player: _Player) -> Seat | None:
-        """Start a bot's process; None if the program can't be started."""
+        """Start a bot's process and return its seat; None if the program can't be started."""
         player.processes += 1
         player.warned = 0
         try:
@@ -273,10 +271,10 @@ class _Match:
             case ProcessExited(code, ended):
                 code, detail = exit_fault(code, ended, self.terms.limits)
                 return detail or FAULTS[code].message
-        raise AssertionError(reply)  # the hello is number 0, and only a greeting answers that
+        raise AssertionError(reply)  # only a greeting answers the hello
 
     def keep(self, player: _Player, wrong: FaultVerdict, game: int | None = None, step: int | None = None) -> None:
-        """Keep a faulty exchange, if it is the first of its bot and kind."""
+        """Keep a sample of a fault, if it is the first of its bot with this code."""
         code, _, got, facts = wrong
         if (player.bot, code) not in self.exchanges:
             sent = player.sent.removesuffix(b"\n")
@@ -307,7 +305,7 @@ class _Match:
 
 
 class _Game:
-    """One game of a match: the seats, what was sent, what is recorded."""
+    """One game of a match."""
 
     def __init__(self, match: _Match, notes: GameRecorder, chance: KeyedRng) -> None:
         self.match = match
@@ -315,8 +313,8 @@ class _Game:
         self.chance = chance
         self.players = [match.players[bot] for bot in notes.seating]
         self.talk = match.terms.rules.talk is not Talk.OFF
-        self.unsaid: dict[int, Fault] = {}  # by bot, the first say that was wrong, and how many were
-        self.moment = 0  # the game's events without what was said
+        self.unsaid: dict[int, Fault] = {}  # bot -> its first invalid say, with the count of all
+        self.moment = 0  # number of the game's events, without statements
 
     def play(self, state: State) -> GameRecord:
         """Play to the end of the game, and return its record."""
@@ -335,7 +333,7 @@ class _Game:
         return self.notes.record(state)
 
     def open(self, state: State) -> None:
-        """Give every bot a new budget, and announce the players."""
+        """Give every bot a new budget, and send it the start of the game."""
         spec, number = self.match.spec, self.notes.game
         handles = [spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
@@ -357,7 +355,7 @@ class _Game:
         self.notes.faults += self.unsaid.values()
 
     def answers(self, state: State) -> list[MoveOrForfeit]:
-        """Ask all seats of the present phase at once; return their answers in the phase's order."""
+        """Send requests to all seats of the present phase at once; return their moves in the phase's order."""
         board = state.board
         self.moment = state.events
         question = wire.PhaseRequests(board, self.notes.game)
@@ -389,7 +387,7 @@ class _Game:
         sight: View,
         menu: legal_moves.LegalMoves,
     ) -> Ask:
-        """Return the request to a bot, after a report of its unsolicited lines, if there were some."""
+        """Return the request to a bot, after warning it of unsolicited lines."""
         if seat.stray_count > player.warned and seat.gone is None:
             self.warn(player, seat)
         bank_s = player.account.bank_s
@@ -405,7 +403,7 @@ class _Game:
         return ProcessExited("retired") if player.forfeits >= self.match.terms.forfeits else player.absent
 
     def judge(self, reply: Reply, player: _Player, sight: View, menu: legal_moves.LegalMoves) -> MoveOrForfeit:
-        """Return the answer that counts for a seat, and record what it took and what was wrong."""
+        """Return the move or forfeit of a seat, and record its time and its fault, if any."""
         notes = self.notes
         choice, wrong, player.account = judge_reply(reply, len(menu.moves), menu.find, player.account, player.allowed)
         own_us = round(reply.own_s * 1_000_000)
@@ -425,7 +423,7 @@ class _Game:
         return self.forfeit(player, wrong)
 
     def listen(self, reply: ReplyReceived, player: _Player, sight: View) -> None:
-        """Record the statement of a seat with a legal move. An invalid one is dropped, without another penalty."""
+        """Record the statements of a seat with a legal move. Invalid ones are dropped, without another penalty."""
         notes = self.notes
         assert not isinstance(reply.message, Greeting)
         try:
@@ -441,7 +439,7 @@ class _Game:
             notes.statements += [(len(notes.moves), statement) for statement in said]
 
     def default(self, player: _Player, sight: View, wrong: FaultVerdict) -> MoveOrForfeit:
-        """Play a move for a bot, and send it the reason."""
+        """Return the default move for a bot, record the fault, and send it the error."""
         move = default_move(sight, self.moment, self.chance)
         self.note(player, wrong, format_move(move))
         self.notes.moves.append(format_move(move))
@@ -449,18 +447,18 @@ class _Game:
         return move
 
     def send_fault(self, player: _Player, wrong: FaultVerdict, used: Move | None) -> None:
-        """Send a bot the fault of its reply, and what was played instead, if anything was."""
+        """Send a bot the fault of its reply; `used` is the move that was played instead, if any."""
         assert player.seat is not None
         number, lives = player.seat.number, player.account.lives
         player.seat.send(error_line(number, wrong.code, wrong.detail, wrong.line, used, lives))
 
     def forfeit(self, player: _Player, wrong: FaultVerdict) -> MoveOrForfeit:
-        """Take a bot out of the game: its process ends, a new one is started for the next game."""
-        if FAULTS[wrong.code].consequence is not Consequence.FORFEIT:  # the fault that cost the last life
+        """Record that a bot forfeits the game, and end its process; the next game starts a new one."""
+        if FAULTS[wrong.code].consequence is not Consequence.FORFEIT:  # the fault that took the last life
             self.note(player, wrong, None)
             wrong = FaultVerdict("out_of_lives", None, None)
         if player.seat is not None:
-            self.match.table.freeze_idle()  # the others: to end a process may take long
+            self.match.table.freeze_idle()  # the others, since ending a process may take long
             self.report_strays(player, player.seat)
             self.match.end_process(player)
         self.note(player, wrong, format_move(FORFEIT))
@@ -479,7 +477,7 @@ class _Game:
             self.match.keep(player, wrong, self.notes.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
-        """Send a bot, at most once a request, that lines of it were dropped."""
+        """Warn a bot, at most once a request, that unsolicited lines were dropped."""
         player.warned = seat.stray_count
         rule = FAULTS["stray_line"]
         seat.send(
@@ -497,7 +495,7 @@ class _Game:
         )
 
     def report_strays(self, player: _Player, seat: Seat) -> None:
-        """Record how many lines of a bot were dropped."""
+        """Record how many unsolicited lines of a bot were dropped."""
         count, example = seat.take_strays()
         player.warned = 0
         if count:

@@ -15,10 +15,10 @@ from arena.referee.settings import MatchSettings, Timing
 
 @dataclass(frozen=True, slots=True)
 class MatchSpec:
-    """What a match is made of. `seatings` has one entry a game: the bot (index into `bots`) of each seat.
+    """The bots and settings of a match. `seatings` has, for each game, the bot (index into `bots`) of each seat.
 
-    `timings` has the times of each bot where they aren't the same for all, as the terms have them: a person has no
-    clock. A bot gets its own alone. `digests` of the bots' files are for the record.
+    `timings` has each bot's timing if they differ from `terms.timing`: a person has no clock. A bot receives only its
+    own. `digests` of the bots' files are for the record.
     """
 
     match: int
@@ -31,39 +31,39 @@ class MatchSpec:
 
     @property
     def seats(self) -> int:
-        """Return the number of seats of the table."""
+        """The number of seats of the table."""
         return len(self.bots)
 
     @property
     def handles(self) -> tuple[str, ...]:
-        """Return the name under which each bot plays."""
+        """The name under which each bot plays."""
         return handles_of(self.key, self.bots, self.terms)
 
     @property
     def header(self) -> MatchHeader:
-        """Return what the record says of the whole match."""
+        """The header of the match's record."""
         return MatchHeader(self.match, self.key, self.bots, self.handles, self.terms, self.timings, self.digests)
 
     def timing(self, bot: int) -> Timing:
-        """Return the times of a bot."""
+        """Return the timing of a bot."""
         return self.timings[bot] if self.timings else self.terms.timing
 
     def bot_seed(self, bot: int) -> str:
-        """Return the seed that a bot is given for its own randomness: 32 hexadecimal digits of a stream of its own."""
+        """Return the seed that a bot receives for its randomness: 32 hexadecimal digits, independent of the game's."""
         return derive_key(self.key, f"bot|{bot}").hex()[:32]
 
     def game_seed(self, bot: int, game: int) -> str:
-        """Return the same for one game: in another match of this key the bot rolls the same dice in this game."""
+        """Return a bot's seed for one game, which is the same in every match with this key."""
         return derive_key(self.key, f"bot|{bot}|game|{game}").hex()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """A complete match: its record, and the standard error of each process as (bot, number, bytes).
+    """A complete match: its record, and the standard error of each process as (bot, number of the process, bytes).
 
-    `exchanges` has the first faulty exchange of each bot and kind of fault, in the order in which they came. `times`
-    has for each bot what its requests took, in microseconds, as the record has them. `peaks` has for each bot the most
-    memory, in bytes, that a process of it has had; None if the sandbox doesn't report it.
+    `exchanges` has the first sample of each bot and fault code, in order of occurrence. `times` has, for each bot, the
+    time of each answered request by the match's clock, in microseconds. `peaks` has, for each bot, the highest peak of
+    memory of its processes, in bytes; None if the sandbox doesn't report it. `startup_s` is the time spent on starts.
     """
 
     record: Record
@@ -76,17 +76,17 @@ class MatchResult:
 
 
 class MatchObserver:
-    """An observer is called in the match's own thread with what happens. This one ignores it."""
+    """The interface of observers, which a match calls in its thread. This class ignores all calls."""
 
     def asked(self, bots: Sequence[int]) -> None:
-        """See that these bots, by their indices, are being waited for from now on."""
+        """Handle that requests are about to be sent to these bots, given by index."""
 
     def answered(self) -> None:
-        """See that all who were asked in a game have answered; what follows waits for the return."""
+        """Handle that all requests of a step in a game have been answered; the match waits for the return."""
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
-        """See a game begin, or what happened in it, from event number `first` on, and the state that it led to."""
+        """Handle the begin of a game, or a step: its events, numbered from `first`, and the state after it."""
 
     def game_over(self, game: GameRecord) -> bool:
-        """Handle a game that has ended; return whether the next one, if any, is wanted."""
+        """Handle the end of a game; return whether the match shall continue."""
         return True

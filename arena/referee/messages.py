@@ -1,15 +1,14 @@
-"""Map the engine to the protocol: views and events become messages, as dicts. No other module does this.
+"""Convert views and events of the engine to messages of the protocol, as dicts. No other module does this.
 
-`wire` writes messages as lines; bots in this process receive the dicts. Each message is a function of a View and of
+`wire` encodes messages as lines; bots in this process receive the dicts. Each message is a function of a View and of
 events that passed `event_for_seat`, so hidden facts can't reach a seat. Every dict and list is made for one seat: a
 bot that changes it affects no other seat. A test checks every message against the models of `protocol`.
 
-An event cursor contains the events of one game in message form, with the first event that each seat hasn't received
-yet.
+An event cursor has the events of one game in serialized form, and the first event that each seat hasn't received yet.
 
-For speed, forms of events and phases are cached by a flat tuple of their fields, since hashing and comparing
-dataclasses takes longer than all other work on them. Enumerations are read by `_value_`, in a quarter of the time of
-`value`."""
+For speed, serialized events and phases are cached by a flat tuple of their fields, since hashing and comparing
+dataclasses takes longer than all other work on them. Enumerations are read by `_value_`, which takes a quarter of the
+time of `value`."""
 
 from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import MISSING, fields
@@ -52,28 +51,40 @@ from arena.coup import (
 )
 from arena.referee.legal_moves import LegalMoves
 
-Form = TypeVar("Form")  # a text for the wire, a dict for bots in this process
+Form = TypeVar("Form")  # the serialized form: text for the wire, a dict for bots in this process
 
 
 class EventCursor(Generic[Form]):
-    """Give each seat every event once, in order, in a form that is made of its number and of what the seat sees."""
+    """Return every event to each seat once, in order, as `form(number, event as the seat sees it)`."""
 
-    __slots__ = ("_concerning", "_form", "_known", "_minds", "_news", "_own", "_private", "_public", "_taken")
+    __slots__ = (
+        "_concerning",
+        "_form",
+        "_knowledge",
+        "_known",
+        "_own",
+        "_pending",
+        "_private",
+        "_public",
+        "_taken",
+    )
 
     def __init__(self, seats: int, form: Callable[[int, Event], Form]) -> None:
         self._form = form
-        self._public: list[Form] = []  # all events, as everybody sees them
-        self._private: dict[int, Event] = {}  # by number, those that have more than everybody sees
-        self._own: list[dict[int, Form]] = [{} for _ in range(seats)]  # a seat's own form of some of them, by number
+        self._public: list[Form] = []  # all events, as every seat sees them
+        self._private: dict[int, Event] = {}  # by number, events with private parts
+        self._own: list[dict[int, Form]] = [
+            {} for _ in range(seats)
+        ]  # each seat's own form of private events, by number
         self._taken = [0] * seats
-        self._minds: list[Knowledge | None] = [None] * seats
+        self._knowledge: list[Knowledge | None] = [None] * seats
         self._known = [CertainCards()] * seats
-        self._concerning: Container[type[Event]] = get_args(Event)  # until the rules are known
-        self._news: list[list[Event]] = [[] for _ in range(seats)]  # what matters and a seat's mind hasn't had, by seat
+        self._concerning: Container[type[Event]] = get_args(Event)  # all kinds, until the rules are known
+        self._pending: list[list[Event]] = [[] for _ in range(seats)]  # events that a seat's Knowledge hasn't received
 
     @property
     def count(self) -> int:
-        """Return how many events there were."""
+        """The number of events so far."""
         return len(self._public)
 
     def add(self, events: Sequence[Event]) -> None:
@@ -83,24 +94,24 @@ class EventCursor(Generic[Form]):
             if type(event) not in PRIVATE:
                 public.append(form(number, event))
                 if type(event) in self._concerning:
-                    for news in self._news:
+                    for news in self._pending:
                         news.append(event)
                 continue
             copy = event_for_seat(event, None)
             public.append(form(number, copy))
             self._private[number] = event
-            for news in self._news:
+            for news in self._pending:
                 news.append(copy)
             for seat in list_private_seats(event):
-                self._news[seat][-1] = mine = event_for_seat(event, seat)
-                self._own[seat][number] = form(number, mine)
+                self._pending[seat][-1] = own = event_for_seat(event, seat)
+                self._own[seat][number] = form(number, own)
 
     def known(self, view: View) -> CertainCards:
-        """Return what is certain to a seat that is asked; once for each of its requests."""
+        """Return the cards that a seat knows for certain. Call it once for each of the seat's requests."""
         seat = view.seat
-        mind, news = self._minds[seat], self._news[seat]
+        mind, news = self._knowledge[seat], self._pending[seat]
         if mind is None:
-            mind = self._minds[seat] = Knowledge(view)
+            mind = self._knowledge[seat] = Knowledge(view)
             self._concerning = concerning(view.board.rules)
         if news or view.drawn or view.seen is not None:
             self._known[seat] = mind.known(view, news)
@@ -108,7 +119,7 @@ class EventCursor(Generic[Form]):
         return self._known[seat]
 
     def take(self, seat: int) -> list[Form]:
-        """Return what the seat hasn't had, and count it as sent."""
+        """Return the events that the seat hasn't received, and count them as sent."""
         first = self._taken[seat]
         self._taken[seat] = len(self._public)
         events = self._public[first:]
@@ -123,8 +134,8 @@ class EventCursor(Generic[Form]):
 _MAX_CACHED_FORMS = 10_000  # a few MB of texts
 
 
-def _flat(kind: type[Any]) -> Callable[[Any], Hashable]:
-    """Return what reads the kind of an event or a phase, and all its fields that a message may contain."""
+def _make_key_reader(kind: type[Any]) -> Callable[[Any], Hashable]:
+    """Return a function that returns the class of an event or phase and all fields that a message may contain."""
     names = []
     for part in fields(kind):
         if part.type in (ActionMove, Claim):
@@ -134,11 +145,11 @@ def _flat(kind: type[Any]) -> Callable[[Any], Hashable]:
     return attrgetter("__class__", *names)
 
 
-_FLAT = {kind: _flat(kind) for kind in get_args(Event | Phase)}
+_KEY_READERS = {kind: _make_key_reader(kind) for kind in get_args(Event | Phase)}
 
 
 class SerializationCache(Generic[Form]):
-    """The forms that `make` gives to events or phases, which must not be changed."""
+    """A cache of `make(event or phase, *numbers)`. Its values must not be changed."""
 
     __slots__ = ("_forms", "_make")
 
@@ -147,8 +158,8 @@ class SerializationCache(Generic[Form]):
         self._make = make
 
     def get(self, value: Event | Phase, *more: int) -> Form:
-        """Return the form of an event or a phase, and of numbers that matter with it."""
-        key = (_FLAT[type(value)](value), *more)
+        """Return `make(value, *more)`, from the cache if it is there."""
+        key = (_KEY_READERS[type(value)](value), *more)
         form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= _MAX_CACHED_FORMS:
@@ -159,7 +170,7 @@ class SerializationCache(Generic[Form]):
 
 Message = dict[str, Any]
 
-# What is asked in each phase, as requests name it.
+# The kind of request in each phase.
 KINDS: dict[type[Any], str] = {
     Turn: "turn",
     ChallengeWindow: "challenge",
@@ -174,16 +185,16 @@ KINDS: dict[type[Any], str] = {
     ChoosingSide: "allegiance",
 }
 
-# The order of the first fields of a ruleset; those of the table of fields that aren't here follow in its own.
+# The order of the first fields of a ruleset; the other fields follow in the order of FIELDS.
 _RULES_FIRST = (
     *("name", "seats", "deck", "start_coins", "two_player_starter_coins"),
     *("coup_cost", "assassinate_cost", "forced_coup", "turn_limit"),
 )
-_NOT_SENT = ("min_seats", "max_seats")  # a bot needs the seats of its own table
+_NOT_SENT = ("min_seats", "max_seats")  # a bot needs only the number of seats of its table
 
 
 def make_ruleset(rules: Ruleset, seats: int) -> Message:
-    """Return the ruleset as in the hello line: its fields, and what follows from them for this number of seats."""
+    """Return the ruleset of the hello line: its fields, and values derived from them for this number of seats."""
     copies = rules.copies(seats)
     values: Message = {
         rule.name: to_json_value(rule.effective(rules, seats)) for rule in FIELDS if rule.name not in _NOT_SENT
@@ -198,7 +209,7 @@ def make_ruleset(rules: Ruleset, seats: int) -> Message:
 
 
 def make_game_start(view: View, game: int, seed: str, players: Sequence[str]) -> Message:
-    """Return the message that opens a game for one seat; `seed` is for the dice of its bot."""
+    """Return the message that opens a game for one seat; `seed` is for the bot's randomness."""
     return {
         **make_opening(view.seat, game, seed, players),
         "you": make_own_view(*view[1:]),
@@ -207,7 +218,7 @@ def make_game_start(view: View, game: int, seed: str, players: Sequence[str]) ->
 
 
 def make_opening(seat: int, game: int, seed: str, players: Sequence[str]) -> Message:
-    """Return the message that opens a game, but for hand and state."""
+    """Return the message that opens a game, without hand and state."""
     return {"type": "game_start", "game": game, "game_seed": seed, "seat": seat, "players": list(players)}
 
 
@@ -248,10 +259,10 @@ def make_moment(
     first: int,
     events: Sequence[Event],
 ) -> Message:
-    """Return what a seat, or a spectator (None), may know of what has just happened, from event number `first` on.
+    """Return a message with the newest events, numbered from `first`, as a seat or a spectator (`view` None) sees them.
 
-    `known` is what is certain to the seat. The message is for people who follow a game as it is played; no bot is sent
-    it. A seat's next line has the same events.
+    `known` has the cards that the seat knows for certain. The message is for people who follow a live game; bots don't
+    receive it. A seat's next line has the same events.
     """
     seat = None if view is None else view.seat
     message: Message = {
@@ -269,12 +280,12 @@ def make_moment(
 
 
 def make_game_over(game: int, board: Board, events: list[Message]) -> Message:
-    """Return the message that ends a game, with the events that the seat hasn't had yet, and the state at its end."""
+    """Return the message that ends a game, with the events that the seat hasn't received, and the final state."""
     return {**make_ending(game, board.phase), "events": events, "state": make_public_state(board)}
 
 
 def make_ending(game: int, over: Phase) -> Message:
-    """Return how a game ended."""
+    """Return the message that ends a game, without events and state."""
     assert isinstance(over, Over)
     return {
         "type": "game_over",
@@ -288,7 +299,7 @@ def make_ending(game: int, over: Phase) -> Message:
 # ---------------------------------------------------------------- events
 
 
-# The fields of each event that messages have, with the values at which they are left out.
+# Event class -> (field, values at which messages omit it) of its fields in messages.
 _FIELDS = {
     kind: [
         (part.name, (None,) if part.default is MISSING else (None, part.default))
@@ -305,24 +316,24 @@ def make_event(number: int, happened: Event, seat: int | None) -> Message:
 
 
 def make_full_event(number: int, happened: Event) -> Message:
-    """Return the event with all that it has: no seat may get that unless it went through `seen`."""
+    """Return an event with its private parts. For a seat, pass it through `event_for_seat` first."""
     return _own(_shared(number, happened))
 
 
 def unnumbered(happened: Event) -> Message:
-    """Return an event with all parts that it has."""
+    """Return an event with its private parts, without its number."""
     message: Message = {"event": happened.word, "seat": happened.seat}
     for name, absent in _FIELDS[type(happened)]:
         value = getattr(happened, name)
         if value not in absent:
-            message[name] = _plain(value)
+            message[name] = _json_value(value)
     if getattr(happened, "denies", False):
         claim = "claim" if "claim" in message else "role"
         message[claim] = _claimed(message[claim], denies=True)
     return message
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [word._value_ for word in value]
     return value._value_ if isinstance(value, StrEnum) else value
@@ -336,7 +347,7 @@ def _shared(number: int, happened: Event) -> Message:
 
 
 def _own(message: Message) -> Message:
-    """Return a copy that shares no list."""
+    """Return a copy of a message and its lists."""
     return {name: [*value] if type(value) is list else value for name, value in message.items()}
 
 
@@ -354,7 +365,7 @@ class MessageCursor(EventCursor[Message]):
         super().__init__(seats, _shared)
 
     def take(self, seat: int) -> list[Message]:
-        """Return what the seat hasn't had, in dicts of its own."""
+        """Return the events that the seat hasn't received, as dicts that the caller may change."""
         events = super().take(seat)
         return [_own(message) if message["event"] in _WITH_LISTS else message.copy() for message in events]
 
@@ -363,8 +374,8 @@ class MessageCursor(EventCursor[Message]):
 
 
 def own_fields(actor: int, phase: Phase) -> Message:
-    """Return the fields that only the present kind of request has."""
-    match phase:  # by class alone: a pattern with positions takes four times as long as reading the fields
+    """Return the fields that are specific to the present kind of request."""
+    match phase:  # by class only: positional patterns take four times as long as reading the fields
         case ChallengeWindow():
             return {"pending": _pending(actor, phase.pending), "claim": _claim(phase.claim)}
         case Turn() | Drafting() | ChoosingSide():
@@ -392,7 +403,7 @@ def _claim(claim: Claim) -> Message:
 
 
 def _claimed(role: str, denies: bool) -> str:
-    """Return a claim's word. That one has no Duke is a word of its own: a bot that skips `denies` would misread it."""
+    """Return a claim as "duke" or, for a claim to have no Duke, "not_duke": bots might ignore a separate flag."""
     return f"not_{role}" if denies else role
 
 
@@ -411,7 +422,7 @@ def make_players(
     revealed: tuple[tuple[Role, ...], ...],
     sides: tuple[Allegiance, ...],
 ) -> list[Message]:
-    """Return what everybody sees of each player."""
+    """Return the public state of each player, in order of seats."""
     rows: list[Message] = [
         {"coins": coins, "influence": influence, "revealed": [*_values(roles)] if roles else []}
         for coins, influence, roles in zip(coins, influence, revealed, strict=True)
@@ -424,7 +435,7 @@ def make_players(
 def make_own_view(
     seat: int, cards: tuple[Role, ...], drawn: tuple[Role, ...], discards: tuple[Role, ...], seen: Role | None
 ) -> Message:
-    """Return what only the seat sees: the fields of its view but for the board."""
+    """Return the private state of a seat: the fields of its view, without the board."""
     message: Message = {"seat": seat, "cards": _roles(cards)}
     if drawn:
         message["drawn"] = _roles(drawn)
@@ -436,7 +447,7 @@ def make_own_view(
 
 
 def make_certain_knowledge(known: CertainCards) -> Message:
-    """Return what a seat knows for certain; what is empty is left out."""
+    """Return the cards that a seat knows for certain; empty fields are omitted."""
     message: Message = {}
     if known.players:
         message["players"] = [

@@ -1,16 +1,16 @@
 """Manage the conversation with one bot over the pipes of its box, and capture its standard error.
 
-A seat is idle or has one open line (a request, or the hello) that waits for its answer. The table reports when bytes
-are readable. The seat cuts them into lines and takes the first one that answers the open line; every other line is
-unsolicited. A seat whose stream ended or broke a limit stays `gone`. Must not know deadlines, CPU time or what a line
-means to the game.
+A seat is idle or has one open line (a request, or the hello) that waits for its answer. The table calls `receive` when
+bytes are readable. The seat splits them into lines; the first one that answers the open line is the answer, every
+other line is unsolicited. A seat whose stream ended or broke a limit stays `gone`. Must not know deadlines, CPU time or
+what a line means to the game.
 
-Replies: one small value for each way in which a request can end. The table makes them, and judge.py reads them.
-`own_s` is the cost of the line by the match's clock, in s (clock.py).
+Replies: one class for each way in which a request can end. The table makes them, and judge.py reads them. `own_s` is
+the time of the line by the match's clock, in s (clock.py).
 
-A bounded log keeps the beginning and the end of standard error in bounded memory and counts the dropped bytes between
-them. Log markers ("--- game 3 ---", "--- turn 14 ---") are ordinary bytes of this stream. A turn's marker is written
-only if output follows. A bot that writes markers itself misplaces only its own output."""
+A bounded log keeps the beginning and the end of standard error, and counts the dropped bytes between them. Log markers
+("--- game 3 ---", "--- turn 14 ---") are ordinary bytes of this stream. A turn's marker is written only if output
+follows. A bot that writes markers itself misplaces only its own output."""
 
 import os
 import re
@@ -32,23 +32,23 @@ from protocol import (
 )
 
 READ_BYTES = 65536  # what a pipe holds
-KEPT_BYTES = 32 * 1024  # at each end: several hundred lines, and 64 KiB a bot is nothing to keep a match
+KEPT_BYTES = 32 * 1024  # of the beginning and of the end: several hundred lines each
 
 
 class BoundedLog:
-    """Keep the first and last `kept` bytes of what is fed."""
+    """Keep the first and the last `kept` bytes of a stream."""
 
     def __init__(self, kept: int = KEPT_BYTES) -> None:
-        self.total = 0  # bytes fed, marks included
+        self.total = 0  # bytes fed, markers included
         self._kept = kept
         self._head = bytearray()
         self._tail = bytearray()  # up to twice `kept`, so that dropping is rare
-        self._line_open = False  # the stream's last byte isn't a newline
-        self.moment = ""  # a mark that waits: it is written as a line of its own before the next bytes
-        self.heard = False  # something was read
+        self._line_open = False  # whether the stream's last byte isn't a newline
+        self.moment = ""  # a pending marker, written as a line before the next bytes
+        self.heard = False  # whether `read_from` has read any bytes
 
     def feed(self, data: bytes) -> None:
-        """Append bytes; amortised cost is their number."""
+        """Append bytes, after the pending marker if there is one. Amortised time is linear in their number."""
         if not data:
             return
         if self.moment:
@@ -64,7 +64,7 @@ class BoundedLog:
             del self._tail[: -self._kept]
 
     def read_from(self, descriptor: int) -> bool:
-        """Read once from a non-blocking descriptor; False at the end of what it gives."""
+        """Read once from a non-blocking descriptor and append the bytes; return False at end of file or an error."""
         try:
             data = os.read(descriptor, READ_BYTES)
         except BlockingIOError:
@@ -76,25 +76,25 @@ class BoundedLog:
         return bool(data)
 
     def mark(self, text: str) -> None:
-        """Append the text as a line of its own; an unfinished line before it is ended."""
-        self.moment = ""  # what waits belongs before the mark, where nothing was written
+        """Append the text as a separate line, and drop the pending marker."""
+        self.moment = ""  # no output followed the pending marker
         self.feed(b"\n" * self._line_open + text.encode(errors="replace") + b"\n")
 
     def render(self) -> bytes:
-        """Give head, a line that counts what is left out (if anything is), and tail."""
-        tail = self._last()
+        """Return the beginning, a line with the number of dropped bytes, if any, and the end."""
+        tail = self._kept_tail()
         left_out = self.total - len(self._head) - len(tail)
         if not left_out:
             return bytes(self._head) + tail
         gap = b"" if self._head.endswith(b"\n") else b"\n"
         return bytes(self._head) + gap + b"[... %d bytes left out ...]\n" % left_out + tail
 
-    def _last(self) -> bytes:
+    def _kept_tail(self) -> bytes:
         return bytes(self._tail[-self._kept :])
 
 
 class ReplyReceived(NamedTuple):
-    """A well-formed line that answers, in time. `line` is that line as it came."""
+    """A well-formed answer in time; `line` is its bytes without the newline."""
 
     message: ParsedReply | Greeting
     line: bytes
@@ -102,14 +102,14 @@ class ReplyReceived(NamedTuple):
 
 
 class UnexpectedLine(NamedTuple):
-    """Why a well-formed line, or many of them, can't be an answer: a fault's code, and what more is known."""
+    """The fault of a well-formed line, or of too many lines, that can't be an answer: its code and a detail."""
 
     code: str
     message: str
 
 
 class MalformedLine(NamedTuple):
-    """A line in time that can't be used, and why."""
+    """An invalid answer in time, with its problem."""
 
     problem: Malformed | UnexpectedLine
     line: bytes
@@ -117,9 +117,9 @@ class MalformedLine(NamedTuple):
 
 
 class TimedOut(NamedTuple):
-    """No answer in time. `cpu_s` is how much of the time the bot computed, None if the kernel doesn't count it.
+    """No answer in time. `cpu_s` is the bot's CPU time, None if it wasn't measured.
 
-    `stale` is the id of the last line that came meanwhile and answered an earlier request; None if none came.
+    `stale` is the id of the last line that came meanwhile with the id of another request; None if none came.
     """
 
     own_s: float
@@ -128,9 +128,9 @@ class TimedOut(NamedTuple):
 
 
 class ProcessExited(NamedTuple):
-    """The process can't answer: the fault's code, how the process ended if it has, and what else is known.
+    """The process can't answer: the fault's code, how the process ended (None if it runs), and a detail.
 
-    `hello` is the reply to the hello that the process failed by.
+    `hello` is the invalid reply to the hello, if that was the cause.
     """
 
     code: str
@@ -144,7 +144,7 @@ Reply = ReplyReceived | MalformedLine | TimedOut | ProcessExited
 
 _LATE = "late"
 _NEWLINE = ord("\n")
-_STRAYS_KEPT = 3  # examples of stray lines that are kept until they are reported; the rest is only counted
+_MAX_STRAY_EXAMPLES = 3  # unsolicited lines that are kept until they are reported; the others are only counted
 
 
 class Seat:
@@ -156,7 +156,7 @@ class Seat:
         "_lines",
         "_received",
         "_strays",
-        "_unasked",
+        "_strays_since_ask",
         "_unsent",
         "answer",
         "box",
@@ -175,13 +175,13 @@ class Seat:
         self.number = 0  # id of the open or last request; 0 is the hello
         self.waiting = False
         self.answer: ParsedReply | Greeting | Malformed | UnexpectedLine | None = None
-        self.line = b""  # the line that was the answer
+        self.line = b""  # the answer's bytes
         self.gone: str | None = None  # a fault's code
-        self.stale: int | None = None  # the earlier id that the last line since the request had
-        self.stray_count = 0  # since they were last reported
-        self._strays: list[bytes] = []  # examples of them
-        self._unasked = 0  # strays that came since the last line that wants an answer
-        self._late: set[int] = set()  # ids that timed out and whose answer hasn't come yet
+        self.stale: int | None = None  # the wrong id in the last line since the request
+        self.stray_count = 0  # unsolicited lines since `take_strays`
+        self._strays: list[bytes] = []  # examples of unsolicited lines
+        self._strays_since_ask = 0  # unsolicited lines since the last line that requires an answer
+        self._late: set[int] = set()  # ids of requests that timed out and have no answer yet
         self._flood_bytes = flood_bytes
         self._lines = LineBuffer()
         self._unsent = b""
@@ -193,12 +193,12 @@ class Seat:
         return bool(self._unsent)
 
     def send(self, data: bytes) -> None:
-        """Write, keeping what the pipe doesn't take for `flush`."""
+        """Write bytes; `flush` writes the rest later if the pipe is full."""
         self._unsent += data
         self.flush()
 
     def flush(self) -> None:
-        """Write what is left over; a closed pipe makes the seat gone."""
+        """Write the unsent bytes; if the pipe is closed, the seat is gone."""
         try:
             while self._unsent:
                 written = os.write(self.box.stdin, self._unsent)
@@ -210,13 +210,13 @@ class Seat:
             self.leave("closed")
 
     def leave(self, code: str) -> None:
-        """Count as gone, with a fault's code; the first reason stays."""
+        """Mark the seat as gone, by a fault's code, unless it is gone already."""
         self.gone = self.gone or code
 
     def ask(self, number: int, line: bytes) -> bool:
-        """Send a line that wants an answer: the request of that number, or the hello, which is number 0.
+        """Send a line that requires an answer: the request with the id `number`, or the hello, which is number 0.
 
-        Returns whether the pipe took all of it. A seat that is gone only forgets its last answer.
+        Returns whether all of it was written. If the seat is gone, this only clears its last answer.
         """
         self.answer = None
         if self.gone is not None:
@@ -227,13 +227,13 @@ class Seat:
         self.line = b""
         self.waiting = True
         self.send(line)
-        if self._unasked > FREE_STRAYS:  # they came when nothing was open
+        if self._strays_since_ask > FREE_STRAYS:  # they came while no line was open
             self._take_strays_for_answer()
-        self._unasked = 0
+        self._strays_since_ask = 0
         return not self._unsent
 
     def receive(self) -> None:
-        """Read once from the bot's output."""
+        """Read once from the bot's standard output."""
         try:
             data = os.read(self.box.stdout, LINE_LIMIT)
         except BlockingIOError:
@@ -241,7 +241,7 @@ class Seat:
         except OSError:
             data = b""
         if not data:
-            self.leave("closed")  # or exited: the table looks at the process when it matters
+            self.leave("closed")  # or exited: the table checks the process
             return
         self._received += len(data)
         if (
@@ -258,22 +258,22 @@ class Seat:
             if len(line) > LINE_LIMIT:
                 self.leave("line_too_long")
                 return
-            self._take(line)
+            self._handle_line(line)
         if not data.endswith(b"\n") and self._lines.pending > LINE_LIMIT:
             self.leave("line_too_long")
         elif self._received > self._flood_bytes:
             self.leave("flood")
 
     def expire(self) -> None:
-        """Wait no longer for the open line's answer; one that comes late is dropped."""
+        """Stop waiting for the answer to the open line; a late answer is dropped."""
         self.waiting = False
         self._late.add(self.number)
 
     # -- lines
 
-    def _take(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         if self.waiting or self._late:
-            answer = self._read(line)
+            answer = self._parse_answer(line)
             if answer is _LATE:
                 return
             if answer is not None and self.waiting:
@@ -284,8 +284,8 @@ class Seat:
                 return
         self._count_stray(line)
 
-    def _read(self, line: bytes) -> ParsedReply | Greeting | Malformed | UnexpectedLine | str | None:
-        """Return the answer to the open line, _LATE for one that timed out, None for a line with another id."""
+    def _parse_answer(self, line: bytes) -> ParsedReply | Greeting | Malformed | UnexpectedLine | str | None:
+        """Return the answer to the open line, _LATE for an answer to an expired line, None for another id."""
         if self.waiting and self.number and (usual := usual_reply(line, self.number)):
             return usual
         message = decode(line)
@@ -305,25 +305,25 @@ class Seat:
         return parse_reply(message)
 
     def _count_stray(self, line: bytes) -> None:
-        """Count a line that answers nothing; one too many is an answer, and a fault."""
+        """Count an unsolicited line; one too many closes the open line with a fault."""
         self.stray_count += 1
-        self._unasked += 1
-        if len(self._strays) < _STRAYS_KEPT:
+        self._strays_since_ask += 1
+        if len(self._strays) < _MAX_STRAY_EXAMPLES:
             self._strays.append(line[:LINE_LIMIT])
-        if self.waiting and self._unasked > FREE_STRAYS:
+        if self.waiting and self._strays_since_ask > FREE_STRAYS:
             self._take_strays_for_answer()
 
     def _take_strays_for_answer(self) -> None:
-        """Close the open line by the strays; a reply that it still gets comes late."""
+        """Close the open line with the fault of too many unsolicited lines; a later reply to it is dropped."""
         self.answer = UnexpectedLine("too_many_strays", "the first of them is shown")
         self.line = self._strays[0] if self._strays else b""
         self.waiting = False
-        self._unasked = 0
+        self._strays_since_ask = 0
         self._late.add(self.number)
 
     @property
     def last_stray(self) -> bytes:
-        """The last line that was kept as an example of a stray."""
+        """The last unsolicited line that was kept as an example."""
         return self._strays[-1]
 
     def take_strays(self) -> tuple[int, bytes]:
@@ -334,18 +334,18 @@ class Seat:
         return taken
 
     def mark(self, text: str) -> None:
-        """Mark standard error: what was written before stands before the mark."""
+        """Read standard error, then append a log marker to it."""
         self.receive_stderr()
         self.capture.mark(text)
 
     def moment(self, text: str) -> None:
-        """Have the text stand before what the bot writes next, if it writes anything; see `BoundedLog.moment`."""
-        if self.capture.heard:  # a read for each request of a silent bot costs more than its first words are worth
+        """Set the log marker to write before the bot's next output; see `BoundedLog.moment`."""
+        if self.capture.heard:  # saves a read per request of a bot that writes nothing
             self.receive_stderr()
         self.capture.moment = text
 
     def receive_stderr(self) -> bool:
-        """Read once from the bot's standard error; False at its end."""
+        """Read once from the bot's standard error; return False at end of file."""
         return self.capture.read_from(self.box.stderr)
 
 
@@ -354,29 +354,29 @@ _TURN = re.compile(rb"^--- turn ([0-9]{1,9}) ---$\n?", re.MULTILINE)
 
 
 def game_marker(game: int) -> str:
-    """Return the line before what is written in a game, which is counted from 0."""
+    """Return the log marker of a game, counted from 0."""
     return f"--- game {game} ---"
 
 
 def turn_marker(turn: int) -> str:
-    """Return the line before what is written in a turn of the game, which is counted from 1."""
+    """Return the log marker of a turn of the game, counted from 1."""
     return f"--- turn {turn} ---"
 
 
 def split_by_game(written: bytes) -> dict[int | None, bytes]:
-    """Return what a process wrote in each game, marks of turns included; None is the time before its first game."""
+    """Return game -> standard error of a process, with turn markers; the key None is the time before its first game."""
     parts: dict[int | None, bytes] = {}
-    for game, part in _parts(_GAME, written):
+    for game, part in _split_at_markers(_GAME, written):
         parts[game] = parts.get(game, b"") + part
     return parts
 
 
 def lines_by_turn(written: bytes) -> list[tuple[int, list[bytes]]]:
-    """Return the lines of one game, but for empty ones, by the turns in which there are any; 0 is before the first."""
+    """Return (turn, its non-empty lines) of a game's standard error, in order; 0 is the time before the first turn."""
     parts: list[tuple[int, list[bytes]]] = []
-    for turn, part in _parts(_TURN, written):
+    for turn, part in _split_at_markers(_TURN, written):
         lines = [line for line in part.split(b"\n") if line]
-        if parts and parts[-1][0] == turn:  # asked twice in it
+        if parts and parts[-1][0] == turn:  # the bot was asked twice in the turn
             parts[-1][1].extend(lines)
         elif lines:
             parts.append((turn or 0, lines))
@@ -384,13 +384,13 @@ def lines_by_turn(written: bytes) -> list[tuple[int, list[bytes]]]:
 
 
 def list_own_lines(written: bytes) -> list[bytes]:
-    """Return all lines that the bot wrote itself, but for blank ones."""
+    """Return all lines of standard error except markers and blank lines."""
     turns = (turn for part in split_by_game(written).values() for turn in lines_by_turn(part))
     return [line for _, lines in turns for line in lines if line.strip()]
 
 
-def _parts(mark: re.Pattern[bytes], written: bytes) -> Iterator[tuple[int | None, bytes]]:
-    """Yield what stands before the first mark, and then each mark's number with what follows it."""
+def _split_at_markers(mark: re.Pattern[bytes], written: bytes) -> Iterator[tuple[int | None, bytes]]:
+    """Yield (None, bytes before the first marker), then (number, bytes after it) of each marker."""
     before, *rest = mark.split(written)
     yield None, before
     for number, part in zip(rest[::2], rest[1::2], strict=True):
@@ -398,11 +398,11 @@ def _parts(mark: re.Pattern[bytes], written: bytes) -> Iterator[tuple[int | None
 
 
 class FaultSample(NamedTuple):
-    """One faulty exchange.
+    """A request and its faulty reply.
 
-    `bot` indexes the match's bots; `code` is the fault's; `game` and `step` say when it was, None for the hello. `sent`
-    is the last line that the bot was sent, `got` the faulty line (None: none came), both as they crossed the pipe,
-    without the newline. `facts` are the fault's.
+    `bot` is an index into the match's bots; `code` is the fault's; `game` and `step` locate it, None for the hello.
+    `sent` is the last line sent to the bot, `got` the faulty line (None: none came), both as raw bytes without the
+    newline. `facts` are the known facts about the fault.
     """
 
     bot: int

@@ -1,26 +1,23 @@
 """Run the bots of one table: their processes, and one poll over all their pipes.
 
-Everything happens in the match's own thread. `exchange` sends a line to several seats at once, starts all clocks at the
+Everything happens in the match's thread. `exchange` sends a line to several seats at once, starts all clocks at the
 same instant, and returns when each has answered, is gone, or is out of time; the clock is read right after the poll,
-before anything is parsed. The deadline of a seat is absolute: what it prints meanwhile doesn't move it. Standard error
-is drained whenever the table polls. Between two exchanges nothing is read: `exchange` begins by looking at what came
-unasked.
+before any parsing. The deadline of a seat is absolute: output that doesn't answer doesn't move it. Standard error is
+read whenever the table polls. Between two exchanges nothing is read: `exchange` begins by reading unsolicited output.
 
-Ownership: a seat owns the conversation with one bot (seat.py), a meter its time (meter.py), the table the poll. No
-module writes another's fields. What came back leaves the table as a value (replies.py).
+Ownership: a seat owns the conversation with one bot (seat.py), a meter its time (clock.py), the table the poll. No
+module writes another's fields. `exchange` returns one `Reply` value (seat.py) for each seat.
 
     table --- poll, descriptors
       |--- seat   box, number, waiting, answer, gone, strays
       `--- meter  asked_at, look_at, allowed_s, own_s, cpu_s, settled, frozen
 
-Two things wait until the bots take longer than _SLOW_S, since each costs as much as a fast bot's whole answer, and
-costs nothing while the referee waits anyway: the first reading of each meter, and, unless bots may ponder, to freeze
-those that aren't asked.
+Two steps are delayed until the bots take longer than _SLOW_S, because each takes as long as a fast bot's whole answer:
+the first reading of each meter, and, unless bots may ponder, freezing the bots that weren't asked.
 
-When nothing moves: a referee that wakes over _STALLED_S late stood still with the whole host, and
-then no answer's lateness says anything about its bot. So did a referee that was stopped alone (SIGSTOP) while it
-waited: how long its bots ran meanwhile isn't known. One that was stopped between two waits continues, or while only
-seats without a clock were waited for.
+If the referee wakes over _STALLED_S late, the whole host stood still, so a late answer isn't its bot's fault, and the
+match fails. The same applies if only the referee was stopped (SIGSTOP) while it waited: how long its bots ran isn't
+known. If it was stopped between two waits, or while it waited only for seats without a clock, the match continues.
 """
 
 import math
@@ -33,26 +30,26 @@ from arena.referee.seat import MalformedLine, ProcessExited, Reply, ReplyReceive
 from arena.sandbox import Exit, SandboxError, wait_readable
 from protocol import Malformed
 
-_TICK_S = 0.02  # how often processes are looked at: one may die while a child holds its output open, or break a limit
-_SLOW_S = 0.001  # how long a bot is charged by the wall, and may run on while others are asked; the poll knows no less
-_LEAVE_S = 0.5  # how long a bot has to leave after match_over (SPEC.md)
-_OVERSLEPT_S = 0.05  # a referee this late itself can't know what came in time: what then lies in the pipe counts
-_STALLED_S = 5.0  # bots that are limited in cores can't keep the referee waiting for a core longer
-_DRAIN_READS = 16  # reads of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
+_TICK_S = 0.02  # between two checks of processes: one may die while a child holds its output open, or break a limit
+_SLOW_S = 0.001  # how long a bot is charged wall time, and stays unfrozen while others are asked; the poll's resolution
+_LEAVE_S = 0.5  # how long a bot has to exit after match_over (SPEC.md)
+_OVERSLEPT_S = 0.05  # a referee that reads this late can't know what came in time, so unread answers count
+_STALLED_S = 5.0  # longer than bots with limited cores can make the referee wait for a core
+_DRAIN_READS = 16  # reads of 64 KiB: a pipe's capacity; a bot that never stops writing must not block the referee
 _DYING_S = 0.1  # how long a process that closed its output may take to end and so count as exited
 
 
-# A line that wants an answer: its seat, its number, the line, and the time that it may cost, in s (infinite: no clock).
+# A line that requires an answer: (seat, request id, line, allowed time in s; infinite without a clock).
 Ask = tuple[Seat, int, bytes, float]
 _WRONG = (Malformed, UnexpectedLine)  # a tuple: isinstance takes three times as long for a union
 _Asked = tuple[Seat, Meter]
 
 
 class SeatPoller:
-    """A set of seats polled together.
+    """The seats of a table, which are polled together.
 
-    `clock` returns seconds and must be monotonic. `own`: seats are charged their own time, and may use `cores` at once;
-    else wall time. `ponder`: they may run between two lines. `waited_ns` returns how long the referee has waited for a
+    `clock` returns seconds and must be monotonic. `own`: seats are charged their own time instead of wall time, and may
+    use `cores` at once. `ponder`: they may run between two requests. `waited_ns` returns the referee's total wait for a
     core.
     """
 
@@ -70,16 +67,16 @@ class SeatPoller:
         self._freezes = not ponder
         self._cores = cores
         self._now = 0.0  # the clock after the last poll
-        self._busy_s = 0.0  # from the end of one poll to the begin of the next: an answer may have lain there since
-        self._due = 0.0  # when a poll ends at the latest, if the referee is nowhere held up
-        self._overslept: set[Seat] = set()  # whose answers were read after that
-        self._polled_ns = 0  # the referee's waits when it last began to poll, or sent the lines
+        self._busy_s = 0.0  # between the last two polls, in which answers may have been unread
+        self._due = 0.0  # when the present poll ends at the latest, unless the referee is delayed
+        self._overslept: set[Seat] = set()  # seats whose answers were read more than _OVERSLEPT_S after that
+        self._polled_ns = 0  # the referee's total wait for a core when it last began to poll, or sent the lines
         self._poll = select.poll()
         self._by_descriptor: dict[int, tuple[Seat, Meter, str]] = {}
         self._meters: dict[Seat, Meter] = {}
 
     def add(self, seat: Seat, own: bool | None = None) -> None:
-        """Begin to poll a seat's pipes. `own`: as for the table; None: as the table's."""
+        """Begin to poll a seat's pipes. `own`: whether the seat is charged own time; None: as the table."""
         charges_own = self._charges_own if own is None else own
         meter = self._meters[seat] = Meter(seat.box, charges_own, self._freezes, self._cores)
         for name, descriptor in (("out", seat.box.stdout), ("err", seat.box.stderr)):
@@ -87,19 +84,19 @@ class SeatPoller:
             self._poll.register(descriptor, select.POLLIN)
 
     def remove(self, seat: Seat) -> Exit:
-        """Stop polling a seat and end its process; what it still had to say on standard error is kept."""
+        """Stop polling a seat and end its process, after a last read of its standard error; return how it ended."""
         self._drain_stderr(seat)
         for descriptor in (seat.box.stdin, seat.box.stdout, seat.box.stderr):
-            self._forget(descriptor)
+            self._unregister(descriptor)
         del self._meters[seat]
         return seat.box.close()
 
     def exchange(self, asks: Sequence[Ask]) -> list[Reply]:
-        """Send each seat its line, wait, and return what came back, in the same order.
+        """Send each seat its line, wait, and return the replies, in the same order.
 
         A seat that is gone is sent nothing. Raises SandboxError if the host stood still.
         """
-        self._look(0)
+        self._poll_once(0)
         self._overslept.clear()
         asked = []
         for seat, number, line, allowed_s in asks:
@@ -121,7 +118,7 @@ class SeatPoller:
         return [self._reply(seat, meter) for seat, meter, _ in asked]
 
     def _await(self, waiting: list[_Asked], start: float) -> None:
-        """Poll until each seat has answered, is gone, or is out of time."""
+        """Poll until each waiting seat has answered, is gone, or is out of time. Raises SandboxError."""
         self._now = start
         self._busy_s = 0.0
         if self._charges_own:
@@ -138,36 +135,36 @@ class SeatPoller:
             if self._charges_own and pause == _TICK_S:
                 self._polled_ns = self._waited_ns()
                 self._busy_s = now - before
-            heard = True
+            was_ready = True
             if left > 0:
-                heard = self._look(math.ceil(nap * 1000))
-                if (not heard and pause == _TICK_S) or now >= tick:
-                    self._look_at_processes(waiting)
+                was_ready = self._poll_once(math.ceil(nap * 1000))
+                if (not was_ready and pause == _TICK_S) or now >= tick:
+                    self._check_processes(waiting)
                     tick = now + _TICK_S
             else:
                 self._now = now
                 if self._charges_own or left < -_OVERSLEPT_S:
-                    self._look(0)
-                self._expire(waiting, now)
+                    self._poll_once(0)
+                self._expire_late(waiting, now)
             if self._now - before > nap + _STALLED_S and any(meter.allowed_s < math.inf for _, meter in waiting):
                 raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
             waiting = [each for each in waiting if each[0].waiting and each[0].gone is None]
-            if waiting and (not heard or now >= slow_at):
+            if waiting and (not was_ready or now >= slow_at):
                 self.freeze_idle()
                 if self._charges_own:
-                    self._mark(waiting, self._now)
+                    self._mark_meters(waiting, self._now)
                 pause = _TICK_S
 
-    def _mark(self, waiting: Sequence[_Asked], now: float) -> None:
+    def _mark_meters(self, waiting: Sequence[_Asked], now: float) -> None:
         """Take the first reading of each line that is still open."""
         for seat, meter in waiting:
             if seat.waiting:
                 meter.mark(now)
 
-    def _expire(self, waiting: Sequence[_Asked], now: float) -> None:
-        """Give up seats at their own deadline: however long the others take, they get no time by that."""
-        self._mark(waiting, now)
-        referee_ns = self._late_ns()
+    def _expire_late(self, waiting: Sequence[_Asked], now: float) -> None:
+        """End the wait for seats that are past their own deadline, even while others have time left."""
+        self._mark_meters(waiting, now)
+        referee_ns = self._unread_ns()
         for seat, meter in waiting:
             if seat.waiting and not meter.has_time(now, referee_ns):
                 seat.expire()
@@ -175,11 +172,11 @@ class SeatPoller:
                 meter.freeze()
 
     def _reply(self, seat: Seat, meter: Meter) -> Reply:
-        """Return what came back for the line that was just sent."""
+        """Return a seat's reply to its last line."""
         answer = seat.answer
         if answer is None:
             if seat.gone is not None:
-                return self._gone(seat, meter)
+                return self._exit_reply(seat, meter)
             return self._timed_out(seat, meter)
         late_s = meter.own_s - meter.allowed_s
         if late_s > 0 and (late_s < _OVERSLEPT_S or seat not in self._overslept or meter.cpu_s > meter.allowed_s):
@@ -193,7 +190,7 @@ class SeatPoller:
         return TimedOut(min(meter.own_s, meter.allowed_s), cpu_s, seat.stale)
 
     def freeze_idle(self) -> None:
-        """Stop all that aren't asked, or are gone, unless they may ponder; a seat's next line wakes it."""
+        """Freeze all seats that aren't asked, or are gone, unless they may ponder; the next line thaws a seat."""
         if self._freezes:
             for seat, meter in self._meters.items():
                 if not seat.waiting or seat.gone is not None:
@@ -204,30 +201,30 @@ class SeatPoller:
         for seat, meter in self._meters.items():
             if seat.gone is None:
                 seat.send(farewell)
-            self._forget(seat.box.stdin)
+            self._unregister(seat.box.stdin)
             seat.box.close_stdin()
             meter.thaw()
         end = self._clock() + _LEAVE_S
         while self._clock() < end and any(seat.box.exit() is None for seat in self._meters):
-            self._look(2)
+            self._poll_once(2)
 
     def close(self) -> None:
-        """End all processes, also those after one that can't be ended."""
+        """End all processes, even if one of them raises an error."""
         with ExitStack() as stack:
             for seat in self._meters:
                 stack.callback(self.remove, seat)
 
-    def _gone(self, seat: Seat, meter: Meter) -> ProcessExited:
-        """Return what is known of a seat that is gone: a stream that ended may be a process that did.
+    def _exit_reply(self, seat: Seat, meter: Meter) -> ProcessExited:
+        """Return the reply of a seat that is gone. If a stream ended, this waits for the end of the process.
 
-        If the process has ended, the end of its standard error is kept.
+        If the process has ended, this reads the rest of its standard error.
         """
-        self.freeze_idle()  # the others: this may take long
+        self.freeze_idle()  # the other seats, since this may take long
         if seat.gone == "closed":
-            meter.thaw()  # it may have been stopped on its way out
+            meter.thaw()  # it may have been frozen while it exited
         end = self._clock() + _DYING_S
         while (ended := seat.box.exit()) is None and seat.gone == "closed" and self._clock() < end:
-            self._look(1)
+            self._poll_once(1)
         code = seat.gone or "closed"
         if ended is None:
             return ProcessExited(code)
@@ -235,7 +232,7 @@ class SeatPoller:
         return ProcessExited("exited" if code == "closed" else code, ended)
 
     def _drain_stderr(self, seat: Seat) -> None:
-        """Read what a process wrote to standard error before it ended, as much as a pipe holds."""
+        """Read the unread standard error of a process, at most a pipe's capacity."""
         for _ in range(_DRAIN_READS):
             if seat.box.stderr not in self._by_descriptor or not wait_readable(seat.box.stderr):
                 return
@@ -244,8 +241,8 @@ class SeatPoller:
 
     # -- polling
 
-    def _look(self, timeout_ms: int) -> bool:
-        """Poll once and read what is there; whether anything was."""
+    def _poll_once(self, timeout_ms: int) -> bool:
+        """Poll once and read all available output; return whether there was any."""
         ready = self._poll.poll(timeout_ms)
         now = self._now = self._clock()
         for descriptor, _ in ready:
@@ -253,35 +250,35 @@ class SeatPoller:
             if name == "out":
                 self._receive(seat, meter, now)
                 if seat.gone is not None:
-                    self._forget(descriptor)
+                    self._unregister(descriptor)
             elif name == "err":
                 if not seat.receive_stderr():
-                    self._forget(descriptor)
+                    self._unregister(descriptor)
             else:
                 seat.flush()
                 if not seat.blocked:
-                    self._forget(descriptor)
+                    self._unregister(descriptor)
         return bool(ready)
 
-    def _look_at_processes(self, waiting: Sequence[_Asked]) -> None:
+    def _check_processes(self, waiting: Sequence[_Asked]) -> None:
         for seat, meter in waiting:
             if seat.box.exit() is not None:
-                # Its last lines may still lie in the pipe; nothing answers after them.
+                # Its last lines may still be in the pipe; it can't answer after them.
                 while seat.waiting and seat.gone is None and wait_readable(seat.box.stdout):
                     self._receive(seat, meter, self._clock())
                 if seat.waiting and seat.gone is None:
                     seat.leave("exited")
 
     def _receive(self, seat: Seat, meter: Meter, now: float) -> None:
-        """Read once what a seat said, and end the charge of the line that it answered."""
+        """Read once from a seat's output, and settle its meter if it has answered."""
         seat.receive()
         if not seat.waiting and not meter.settled:
             if now - self._due > _OVERSLEPT_S:
                 self._overslept.add(seat)
-            meter.settle(now, self._late_ns() if now - meter.asked_at > _SLOW_S else 0)
+            meter.settle(now, self._unread_ns() if now - meter.asked_at > _SLOW_S else 0)
 
-    def _late_ns(self) -> int:
-        """Return how long an answer may have lain unread: the referee was busy before its poll, or got no core."""
+    def _unread_ns(self) -> int:
+        """Return how long an answer may have been unread because the referee was busy, or waited for a core, in ns."""
         return self._waited_ns() - self._polled_ns + int(self._busy_s * 1e9) if self._charges_own else 0
 
     def _watch_input(self, seat: Seat, meter: Meter) -> None:
@@ -289,6 +286,6 @@ class SeatPoller:
             self._by_descriptor[seat.box.stdin] = (seat, meter, "in")
             self._poll.register(seat.box.stdin, select.POLLOUT)
 
-    def _forget(self, descriptor: int) -> None:
+    def _unregister(self, descriptor: int) -> None:
         if self._by_descriptor.pop(descriptor, None) is not None:
             self._poll.unregister(descriptor)

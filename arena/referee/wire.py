@@ -1,8 +1,7 @@
 """Encode the messages of `messages` as lines.
 
-The text of a request is put together from fragments that are the same for all seats of a window, and of events, states
-and hands that come again and again: encoded each time, they were two thirds of the referee's time. A test holds every
-line against its message.
+A request is joined from cached fragments: parts that all seats of a phase share, and events, states and hands that
+recur. Encoding them each time took two thirds of the referee's time. A test compares every line with its message.
 """
 
 import hashlib
@@ -18,29 +17,29 @@ from arena.referee.messages import SerializationCache
 from protocol import encode
 
 MATCH_OVER = encode({"type": "match_over"})
-_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_encode_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def encode_game_start(view: View, game: int, seed: str, players: Sequence[str]) -> bytes:
-    """Return the line that opens a game for one seat; `seed` is for the dice of its bot."""
-    head = _text(messages.make_opening(view.seat, game, seed, players))[:-1]
+    """Return the line that opens a game for one seat; `seed` is for the bot's randomness."""
+    head = _encode_json(messages.make_opening(view.seat, game, seed, players))[:-1]
     return f'{head},"you":{_you(*view[1:])},"state":{_state(view.board)}}}\n'.encode()
 
 
 def encode_game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
-    """Return the line that ends a game, with the encoded events that the seat hasn't had yet."""
+    """Return the line that ends a game, with the encoded events that the seat hasn't received."""
     return f'{_ENDINGS.get(board.phase, game)},"events":[{",".join(events)}],"state":{_state(board)}}}\n'.encode()
 
 
 class PhaseRequests:
-    """The requests of one phase: what all asked seats are sent alike is encoded once."""
+    """The requests of one phase; parts that are the same for all asked seats are encoded once."""
 
     __slots__ = ("_after", "_before", "_head")
 
     def __init__(self, board: Board, game: int) -> None:
         self._head = f',"kind":"{messages.KINDS[type(board.phase)]}","game":{game},"events":['
         self._before = f'],"state":{_state(board)},"you":'
-        self._after = f'{_OWN.get(board.phase, board.actor)},"legal":'
+        self._after = f'{_OWN_FIELDS.get(board.phase, board.actor)},"legal":'
 
     def line(
         self,
@@ -63,19 +62,20 @@ class PhaseRequests:
 
 
 def _own_fields(phase: Phase, actor: int) -> str:
-    text = _text(messages.own_fields(actor, phase))[1:-1]
+    text = _encode_json(messages.own_fields(actor, phase))[1:-1]
     return f",{text}" if text else ""
 
 
 def _unnumbered(happened: Event) -> str:
-    return _text(messages.unnumbered(happened))[1:]
+    return _encode_json(messages.unnumbered(happened))[1:]
 
 
 def _ending(phase: Phase, game: int) -> str:
-    return _text(messages.make_ending(game, phase))[:-1]
+    return _encode_json(messages.make_ending(game, phase))[:-1]
 
 
-_OWN, _EVENTS, _ENDINGS = SerializationCache(_own_fields), SerializationCache(_unnumbered), SerializationCache(_ending)
+_OWN_FIELDS = SerializationCache(_own_fields)
+_EVENTS, _ENDINGS = SerializationCache(_unnumbered), SerializationCache(_ending)
 
 
 def _state(board: Board) -> str:
@@ -84,7 +84,7 @@ def _state(board: Board) -> str:
     return f'{{"turn":{board.turn},"actor":{board.actor},"deck":{board.deck}{reserve},"players":{players}}}'
 
 
-@lru_cache(maxsize=1000)  # half of all steps move neither coins nor cards
+@lru_cache(maxsize=1000)  # half of all steps change neither coins nor cards
 def _players(
     coins: tuple[int, ...],
     influence: tuple[int, ...],
@@ -98,19 +98,19 @@ def _players(
 @lru_cache(maxsize=10_000)
 def _player(coins: int, influence: int, revealed: tuple[Role, ...], side: Allegiance | None) -> str:
     sides = () if side is None else (side,)
-    return _text(messages.make_players((coins,), (influence,), (revealed,), sides)[0])
+    return _encode_json(messages.make_players((coins,), (influence,), (revealed,), sides)[0])
 
 
 @lru_cache(maxsize=10_000)
 def _you(
     seat: int, cards: tuple[Role, ...], drawn: tuple[Role, ...], discards: tuple[Role, ...], seen: Role | None
 ) -> str:
-    return _text(messages.make_own_view(seat, cards, drawn, discards, seen))
+    return _encode_json(messages.make_own_view(seat, cards, drawn, discards, seen))
 
 
 @lru_cache(maxsize=10_000)
 def _known(known: CertainCards) -> str:
-    return _text(messages.make_certain_knowledge(known))
+    return _encode_json(messages.make_certain_knowledge(known))
 
 
 def encode_event(number: int, happened: Event, seat: int | None) -> str:
@@ -119,7 +119,7 @@ def encode_event(number: int, happened: Event, seat: int | None) -> str:
 
 
 def encode_full_event(number: int, happened: Event) -> str:
-    """Return the event with all that it has: no seat may get that unless it went through `seen`."""
+    """Return an event with its private parts. For a seat, pass it through `event_for_seat` first."""
     return f'{{"n":{number},{_EVENTS.get(happened)}'
 
 
@@ -132,8 +132,8 @@ class LineCursor(messages.EventCursor[str]):
         super().__init__(seats, encode_full_event)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all events with their private parts, one a line."""
-        whole = list(self._public)
+        """Return the SHA-256 of all events with their private parts, joined by newlines."""
+        texts = list(self._public)
         for number, happened in self._private.items():
-            whole[number] = encode_full_event(number, happened)
-        return hashlib.sha256("\n".join(whole).encode()).hexdigest()
+            texts[number] = encode_full_event(number, happened)
+        return hashlib.sha256("\n".join(texts).encode()).hexdigest()

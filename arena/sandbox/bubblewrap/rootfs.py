@@ -211,7 +211,7 @@ def exposed_paths(command: str, own: Path) -> list[Path]:
         if not path.is_relative_to(own):
             found = [each for each in (path, Path(os.path.realpath(path))) if not _is_system(each)]
             wanted += [
-                tree for each in found if (tree := _prefix_of(each)) != each or _is_system(path) or _is_on_path(path)
+                tree for each in found if (tree := _prefix_of(each)) != each or _is_system(path) or _on_path(path)
             ]
     kept: list[Path] = []
     for path in sorted(dict.fromkeys(wanted), key=lambda path: len(path.parts)):
@@ -266,7 +266,7 @@ def _is_system(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in SYSTEM)
 
 
-def _is_on_path(program: Path) -> bool:
+def _on_path(program: Path) -> bool:
     return str(program.parent) in os.environ.get("PATH", os.defpath).split(":")
 
 

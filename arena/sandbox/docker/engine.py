@@ -132,9 +132,7 @@ class ContainerEvents:
             if self._watchers == 0:
                 self._stream = _Stream(self._label)
                 self._stop = threading.Event()
-                threading.Thread(
-                    target=self._read_events, args=(self._stop,), name="docker events", daemon=True
-                ).start()
+                threading.Thread(target=self._read, args=(self._stop,), name="docker events", daemon=True).start()
             self._watchers += 1
 
     def unwatch(self) -> None:
@@ -156,7 +154,7 @@ class ContainerEvents:
         self.killed.discard(container)
         self.died.discard(container)
 
-    def _read_events(self, stop: threading.Event) -> None:
+    def _read(self, stop: threading.Event) -> None:
         while not stop.is_set():
             stream = self._stream
             if stream is not None:

@@ -190,9 +190,7 @@ def retry_removals() -> None:
 
 def write(path: Path, text: str) -> None:
     """Write to a file of the kernel. Raises OSError, also if the file doesn't exist."""
-    descriptor = os.open(
-        path, os.O_WRONLY | os.O_CLOEXEC
-    )  # without O_CREAT: a missing file means that the kernel lacks it
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # without O_CREAT, since only the kernel creates them
     try:
         os.write(descriptor, text.encode())
     finally:

@@ -165,9 +165,7 @@ def _identity_of(pid: int) -> str:
 def _start_time(pid: int) -> int:
     """Return when a process started, in ticks after boot; 0 if it doesn't exist, or is a zombie."""
     try:
-        fields = (
-            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        )  # the process's name may contain anything
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # a name may contain any text
     except OSError:
         return 0
     return 0 if fields[0] in "ZX" else int(fields[19])
