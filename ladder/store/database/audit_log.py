@@ -1,4 +1,4 @@
-"""Store the audit log: decisions of people and of the ladder, with actor, time and reason.
+"""Store the audit log: decisions of users and of the ladder, with actor, time and reason.
 
 Entries are never changed or removed."""
 
@@ -16,9 +16,9 @@ from ladder.store.database.users import User
 class AuditEntry:
     """One decision.
 
-    action: activate, disable (by a person), auto_disable (by the ladder), void, unvoid, freeze, unfreeze, final,
-    reveal, suspend, unsuspend, leave, return, merge (two users), issue (a link or a token), revoke, import (users),
-    refuse (an account), receive (a version, at a time that staff gives), extend (a user's deadline), release (grades),
+    action: activate, disable (by a user), auto_disable (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
+    suspend, unsuspend, leave, return, merge (two users), issue (a link or a token), revoke, import (users), refuse (an
+    account), receive (a version, with a submission time set by staff), extend (a user's deadline), release (grades),
     team (a user joined or left one).
     """
 
@@ -37,7 +37,7 @@ _AUDIT_COLUMNS = [audit_log.c[name] for name in AuditEntry.__dataclass_fields__]
 
 
 def log_action(connection: Connection, entry: AuditEntry) -> int:
-    """Write an entry and its event; return its id."""
+    """Insert an entry and its event; return the entry's id."""
     values = {field.name: getattr(entry, field.name) for field in fields(entry) if field.name != "id"}
     id = int(connection.execute(insert(audit_log).values(values).returning(audit_log.c.id)).scalar_one())
     record_event(connection, DECISION, entry.created_at, entry.version, entry.match, id)
@@ -45,7 +45,7 @@ def log_action(connection: Connection, entry: AuditEntry) -> int:
 
 
 def get_audit_entry(connection: Connection, id: int) -> AuditEntry:
-    """Return an entry. Raises NoResultFound without one."""
+    """Return an entry. Raises NoResultFound if the id is unknown."""
     return AuditEntry(*connection.execute(select(*_AUDIT_COLUMNS).where(audit_log.c.id == id)).one())
 
 
@@ -56,7 +56,7 @@ def list_audit_entries(
     actions: tuple[str, ...] = (),
     user_id: int | None = None,
 ) -> list[AuditEntry]:
-    """Return entries in order of time: of a bot, of a match, of these actions, of a user, or all."""
+    """Return entries in order of id, filtered by bot, match, user and actions if given."""
     query = select(*_AUDIT_COLUMNS).order_by(audit_log.c.id)
     if bot is not None:
         query = query.where(audit_log.c.bot == bot)
@@ -70,19 +70,19 @@ def list_audit_entries(
 
 
 def suspension_reason(connection: Connection, user: User) -> str | None:
-    """Return why a user is suspended, None if the user isn't."""
+    """Return the reason why a user is suspended, None if the user isn't."""
     return list_audit_entries(connection, user_id=user.id, actions=("suspend",))[-1].reason if user.suspended else None
 
 
 def withdrawal_reason(connection: Connection, user: User) -> str | None:
-    """Return why a user was withdrawn, None if the user wasn't."""
+    """Return the reason why a user was withdrawn, None if the user wasn't."""
     return list_audit_entries(connection, user_id=user.id, actions=("leave",))[-1].reason if user.withdrawn else None
 
 
 def lockout_reason(connection: Connection, user: User) -> str | None:
-    """Return why nothing of an owner's plays, is submitted or counts; None if it does.
+    """Return the reason why a user's bots may not play, be submitted or count; None if they may.
 
-    "suspended: copied from bob", "no longer in the course: moved away".
+    For example "suspended: copied from bob" or "no longer in the course: moved away".
     """
     if user.waiting:
         return "waiting for the staff's approval"
@@ -92,7 +92,7 @@ def lockout_reason(connection: Connection, user: User) -> str | None:
 
 
 def last_audit_id(connection: Connection, actions: Sequence[str] = ()) -> int:
-    """Return the id of the last entry, of these actions if any are named; 0 without one."""
+    """Return the id of the last entry, with one of these actions if given; 0 without one."""
     query = select(func.max(audit_log.c.id))
     return connection.scalar(query.where(audit_log.c.action.in_(actions)) if actions else query) or 0
 
@@ -104,5 +104,5 @@ def find_freeze_entry(connection: Connection) -> AuditEntry | None:
 
 
 def is_frozen(connection: Connection) -> bool:
-    """Return whether no rated match begins, since the ladder is frozen; finals continue."""
+    """Return whether the ladder is frozen: no rated match starts, but finals continue."""
     return find_freeze_entry(connection) is not None

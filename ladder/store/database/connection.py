@@ -1,12 +1,12 @@
 """Connect to a ladder's database, SQLite or PostgreSQL; read, write, migrate it, and store its fixed settings.
 
-One transaction writes at a time in both databases: SQLite's BEGIN IMMEDIATE, PostgreSQL's advisory lock. So a writer
-sees all earlier writes, several runners can share a database, and no other code handles concurrent writes. (Measured:
-about 500 commits a second; a ladder needs ten.)
+One transaction writes at a time, by SQLite's BEGIN IMMEDIATE or PostgreSQL's advisory lock. So a writer sees all
+earlier writes, several runners can share a database, and no other code handles concurrent writes. (Measured: about 500
+commits a second; a ladder needs ten.)
 
-`write` takes a function, because it may call it again: it waits for a database that restarts. If the reply to a
-commit is lost, the function runs again although it took effect, so write each to be repeatable. Reads can be repeated
-in the same way; `read` waits only for the connection.
+`write` takes a function, because it may call it again: it waits for a database that restarts. If the reply to a commit
+is lost, the function runs again although it took effect, so it must be repeatable. `read_with_retry` repeats reads in
+the same way; `read` waits only for the connection.
 
 A schema change is an Alembic revision in migrations/versions: `python -m ladder.store.database.connection "change"`
 writes one from the difference. Alembic is imported only for changes, because its import is slow. `init` writes the
@@ -43,35 +43,35 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LOCK = 0x636F7570  # of PostgreSQL's advisory locks: any number that others don't take
-_BUSY_MS = 5_000  # how long SQLite waits for another writer at a time; patience is the deadline
-RETRY_TIMEOUT_S = 120.0  # how long a database may be away: a restart of PostgreSQL takes some seconds
+_LOCK = 0x636F7570  # the arbitrary number of PostgreSQL's advisory lock
+_BUSY_MS = 5_000  # SQLite's wait for another writer, repeated until `patience_s`
+RETRY_TIMEOUT_S = 120.0  # the longest tolerated outage; a restart of PostgreSQL takes a few seconds
 _PAUSE_S = 0.5
-_WRITER = text("SELECT pg_current_xact_id_if_assigned()::text")  # null until a write
-_ONE_WRITES = text(
+_TRANSACTION_ID = text("SELECT pg_current_xact_id_if_assigned()::text")  # null until a write
+_LOCK_WRITER = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :idle, true), pg_advisory_xact_lock(:lock)"
 )
-_ONE_STATE = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-_IDLE_S = 30.0  # a writer that is idle for longer is stopped or cut off; PostgreSQL then lets the others write
-_READ_ONLY = "coup_read_only"  # of a connection that can't write: why
+_USE_SNAPSHOT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+_IDLE_S = 30.0  # after which PostgreSQL ends an idle writer's transaction, so that others can write
+_READ_ONLY = "coup_read_only"  # key in a connection's info: the reason why it can't write
 _UNWRITABLE = (
     "the database can't be written: {}; free space on its disk, or make its file and folder writable, and start again"
 )
 
 
 class DatabaseError(Exception):
-    """The database can't be used; the message says in one line why, and what to do."""
+    """The database can't be used; the message states the reason and a remedy in one line."""
 
 
 class DatabaseUnavailableError(DatabaseError):
-    """The database is unreachable, or can't be written: an outage, not a wrong use."""
+    """The database is unreachable or can't be written, as opposed to a wrong URL or revision."""
 
 
 class Database:
     """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db.
 
-    hear: is called once with the reason why the database is unreachable, and with None when it is back. `losses` counts
-    that.
+    hear: called with the reason when the database becomes unreachable, and with None when it is back. `losses` counts
+    these outages. patience_s: the longest tolerated outage.
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class Database:
         self._idle_ms = str(round(1000 * idle_s))
         try:
             self.url = make_url(url)
-            self.engine = _engine(self.url)
+            self.engine = _create_engine(self.url)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as problem:
-            # The URL isn't shown: it may hold a password.
+            # The message doesn't contain the URL, which may contain a password.
             why = problem if isinstance(problem, (NoSuchModuleError, ModuleNotFoundError)) else "it is no URL"
             raise DatabaseError(
                 f"there is no such database ({why}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
@@ -98,40 +98,43 @@ class Database:
 
     @property
     def sqlite(self) -> Path | None:
-        """Return the file of an SQLite database, None for PostgreSQL."""
+        """The file of an SQLite database, None for PostgreSQL."""
         return Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Give a connection whose reads see one state of the database. Raises DatabaseError."""
+        """Open a connection that reads from one snapshot of the database. Raises DatabaseError."""
         try:
-            with self._patiently(self.engine.connect) as connection, self._one_state(connection) as reading:
+            with self._patiently(self.engine.connect) as connection, self._snapshot(connection) as reading:
                 yield reading
         except DBAPIError as problem:
             raise DatabaseUnavailableError(_error_text(problem)) from problem
 
     def read_with_retry(self, act: Callable[[Connection], T]) -> T:
-        """Call a function with a connection as `read` gives it; again if the database went away meanwhile."""
+        """Return `act(connection)`, with a connection like that of `read`; after an outage, call it again.
+
+        Raises DatabaseError if the outage lasts longer than `patience_s`.
+        """
 
         def once() -> T:
-            with self.engine.connect() as connection, self._one_state(connection) as reading:
+            with self.engine.connect() as connection, self._snapshot(connection) as reading:
                 return act(reading)
 
         return self._patiently(once)
 
     @contextmanager
-    def _one_state(self, connection: Connection) -> Iterator[Connection]:
+    def _snapshot(self, connection: Connection) -> Iterator[Connection]:
         with connection.begin():
-            if self.sqlite is None:  # as a statement: what an option's driver call raises is no error of SQLAlchemy's
-                connection.execute(_ONE_STATE)
+            if self.sqlite is None:  # not as an engine option, whose errors aren't SQLAlchemy's
+                connection.execute(_USE_SNAPSHOT)
             yield connection
 
     def write(self, act: Callable[[Connection], T]) -> T:
-        """Call a function in a transaction, and return what it returns; no other writer meanwhile.
+        """Return `act(connection)`, called in a transaction that excludes all other writers.
 
-        A database that is away or busy is waited for, and the function then called again. Raises DatabaseError if it
-        stays away, or takes no more; nothing is written then. A call that writes nothing after another whose commit was
-        not answered finds that one's work done, and returns what it returned.
+        If the database is unreachable or busy, wait and call the function again. Raises DatabaseError, without writing,
+        if this lasts longer than `patience_s` or the database can't be written. If the reply to a commit was lost and
+        the repeated call writes nothing, the first call's result is returned.
         """
         before: list[T] = []
 
@@ -141,33 +144,33 @@ class Database:
                     connection = connection.execution_options(coup_writes=True)
                 with connection.begin():
                     if self.sqlite is None:
-                        connection.execute(_ONE_WRITES, {"idle": self._idle_ms, "lock": _LOCK})
-                    old = self._changes(connection)
+                        connection.execute(_LOCK_WRITER, {"idle": self._idle_ms, "lock": _LOCK})
+                    old = self._write_marker(connection)
                     done = act(connection)
-                    if not before or self._changes(connection) != old:
+                    if not before or self._write_marker(connection) != old:
                         before[:] = [done]
                 return before[0]
 
         return self._patiently(once)
 
-    def _changes(self, connection: Connection) -> object:
-        """Return what is another value once the transaction has written something."""
+    def _write_marker(self, connection: Connection) -> object:
+        """Return a value that changes when the transaction writes."""
         if self.sqlite is not None:
             return connection.connection.dbapi_connection.total_changes  # type: ignore[union-attr]  # sqlite3's
-        return connection.scalar(_WRITER)
+        return connection.scalar(_TRANSACTION_ID)
 
     def _patiently(self, once: Callable[[], T]) -> T:
-        """Call a function until the database is there. Raises DatabaseError.
+        """Call a function until the database is reachable, and return its result. Raises DatabaseError.
 
-        An outage has one deadline, however many calls meet it.
+        All calls during an outage share one deadline.
         """
         while True:
             try:
                 done = once()
             except DBAPIError as problem:
                 if isinstance(problem, (DataError, IntegrityError)):
-                    raise  # a defect of ours
-                if not problem.connection_invalidated and not _may_return(problem):
+                    raise  # a defect in this project
+                if not problem.connection_invalidated and not _is_temporary(problem):
                     raise DatabaseUnavailableError(_error_text(problem)) from problem
                 now = time.monotonic()
                 if self._away_since is None:
@@ -188,7 +191,7 @@ class Database:
         self.engine.dispose()
 
 
-def _engine(url: URL) -> Engine:
+def _create_engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     engine = create_engine(url)
@@ -197,16 +200,16 @@ def _engine(url: URL) -> Engine:
     def connect(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:
         path = arguments[0]
         try:
-            return _prepare(sqlite3.connect(path, **options))
+            return _configure_sqlite(sqlite3.connect(path, **options))
         except sqlite3.OperationalError as problem:
             if path == ":memory:" or "locked" in str(problem):
                 raise
-            # Nothing can be written next to the file: on a full disk, or where all is read-only.
+            # No file can be created in its folder: the disk is full, or the file system is read-only.
             log_there = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
             way = "readonly_shm=1" if log_there else "immutable=1"
             reading = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro&{way}", uri=True, **options)
             record.info[_READ_ONLY] = str(problem)
-            return _prepare(reading, writes=False)
+            return _configure_sqlite(reading, writes=False)
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
@@ -220,13 +223,13 @@ def _engine(url: URL) -> Engine:
     return engine
 
 
-def _prepare(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Connection:
-    """Prepare a connection, and read with it: nothing is written but to a file that is new, or a copy."""
+def _configure_sqlite(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Connection:
+    """Configure a connection and test it with a read. Only a new file or a copy is written to."""
     try:
         connection.isolation_level = None  # the driver begins no transactions: `began` does
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")  # first: the next one may have to wait
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # what retention removes is given back
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that pruning can shrink the file
         if writes and connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
@@ -240,8 +243,8 @@ def _prepare(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Con
         raise
 
 
-def _may_return(problem: DBAPIError) -> bool:
-    """Return whether a database that failed may be there again soon."""
+def _is_temporary(problem: DBAPIError) -> bool:
+    """Return whether an error may be temporary, such as a restart of the database or a lock."""
     if not isinstance(problem, (OperationalError, InterfaceError)):
         return False
     text = str(problem.orig).lower()
@@ -265,10 +268,10 @@ _FOLDER = Path(__file__).parent / "migrations"
 _KNOWN = sorted(path.stem.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py"))
 
 NEWEST_REVISION = _KNOWN[-1] if _KNOWN else None
-"""The revision that this arena reads and writes."""
+"""The schema revision that this version reads and writes."""
 
 
-def _config(connection: Connection) -> "Config":
+def _alembic_config(connection: Connection) -> "Config":
     from alembic.config import Config
 
     config = Config()
@@ -278,10 +281,10 @@ def _config(connection: Connection) -> "Config":
 
 
 def prepare_schema(database: Database, new: bool = False, fill: Callable[[Connection], None] | None = None) -> None:
-    """Bring a database to the newest revision. Raises DatabaseError for no ladder's, and for another version's.
+    """Upgrade a database to the newest revision. Raises DatabaseError if its revision is unknown to this version.
 
-    `new`: it must be empty; otherwise it must be a ladder's already. `fill` is called in the transaction that makes the
-    tables: they are there with what it wrote, or not at all.
+    `new`: the database must not contain a ladder; otherwise it must. `fill` is called in the transaction that creates
+    or upgrades the tables.
     """
 
     def act(connection: Connection) -> None:
@@ -299,7 +302,7 @@ def prepare_schema(database: Database, new: bool = False, fill: Callable[[Connec
             )
         from alembic import command
 
-        command.upgrade(_config(connection), "head")
+        command.upgrade(_alembic_config(connection), "head")
         if fill is not None:
             fill(connection)
 
@@ -317,14 +320,14 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _new_revision(message: str) -> None:
-    """Write a revision from the difference between the tables and a new database of the newest revision."""
+    """Write a migration from the difference between `schema_tables` and the newest revision."""
     from alembic import command
 
     database = Database("sqlite://")
     with database.engine.connect() as connection, connection.begin():
         if NEWEST_REVISION is not None:
-            command.upgrade(_config(connection), "head")
-        command.revision(_config(connection), message, autogenerate=True, rev_id=f"{len(_KNOWN) + 1:04d}")
+            command.upgrade(_alembic_config(connection), "head")
+        command.revision(_alembic_config(connection), message, autogenerate=True, rev_id=f"{len(_KNOWN) + 1:04d}")
 
 
 if __name__ == "__main__":
@@ -332,10 +335,10 @@ if __name__ == "__main__":
 
 
 def insert_settings(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Write the settings of a new ladder."""
+    """Insert the settings of a new ladder, by name; values must be serializable as JSON."""
     connection.execute(insert(settings), [{"name": name, "value": json.dumps(value)} for name, value in values.items()])
 
 
 def get_settings(connection: Connection) -> dict[str, Any]:
-    """Return the ladder's settings."""
+    """Return the ladder's settings by name."""
     return {name: json.loads(value) for name, value in connection.execute(select(settings.c.name, settings.c.value))}

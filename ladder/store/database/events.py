@@ -1,6 +1,6 @@
-"""Store what happened in a ladder, with a number that grows: for readers that follow it, and as the revision of pages.
+"""Store a ladder's events with ascending ids, which clients follow and which are the revisions of pages.
 
-An event is written in the transaction that made it true, by the function of the store that did so.
+A store function that makes a change also inserts its event, in the same transaction.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ SUBMITTED, CHECK_STARTED, CHECK_STEP, CHECK_FINISHED = "submitted", "check_start
 MATCH_ENDED, DECISION, STANDINGS_UPDATED = "match_ended", "decision", "standings_updated"
 USERS_CHANGED, TABLE_CHANGED = "users_changed", "table_changed"
 SIGNED_IN, SIGN_IN_FAILED = "signed_in", "sign_in_failed"
-"""Types of events. A table changes where it opens, a match of it begins or is saved, or it ends."""
+"""Types of events. TABLE_CHANGED: a table session opens or ends, or one of its matches starts or is saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. version, match, audit_id, table_session_id: the ids of what it is about.
+    """One event. version, match, audit_id, table_session_id: the ids of the rows that changed.
 
-    details: of a sign-in, the login and the way.
+    occurred_at: Unix time. details: only of a sign-in, with the login and the way of signing in.
     """
 
     id: int
@@ -47,14 +47,14 @@ def record_event(
     table_session_id: int | None = None,
     details: str | None = None,
 ) -> None:
-    """Write an event of a type."""
+    """Insert an event. at: Unix time."""
     values = {"version": version, "match": match, "audit_id": audit_id, "details": details}
     row = insert(events).values(occurred_at=at, type=type, table_session_id=table_session_id, **values)
     connection.execute(row)
 
 
 def events_after(connection: Connection, after: int, limit: int) -> Sequence[Event]:
-    """Return the events that followed the one of this id, the first `limit` of them, in order."""
+    """Return the first `limit` events with ids greater than `after`, in order."""
     query = select(*_COLUMNS).where(events.c.id > after).order_by(events.c.id).limit(limit)
     return [Event(*row) for row in connection.execute(query)]
 
@@ -65,11 +65,11 @@ def last_event_id(connection: Connection) -> int:
 
 
 def last_event_at(connection: Connection) -> float:
-    """Return when the newest event was, by its writer's clock, in seconds since 1970; 0 without one."""
+    """Return the Unix time of the newest event, by its writer's clock; 0 without one."""
     return connection.scalar(select(events.c.occurred_at).order_by(events.c.id.desc()).limit(1)) or 0.0
 
 
 def delete_events(connection: Connection, before: float) -> None:
-    """Remove events that happened before a time, but for the newest of all: what it changed still has its number."""
+    """Remove events from before a Unix time, except the newest one, whose id is the ladder's revision."""
     newest = last_event_id(connection)
     connection.execute(delete(events).where(events.c.occurred_at < before, events.c.id < newest))

@@ -17,11 +17,11 @@ from ladder.store.database.versions import WAITING
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """A final. `versions` are in the order of its plan; games_per_version: at least. `key` is secret until `revealed`.
+    """A final. `versions` are in the order of its plan. `key` is secret until `revealed`. Times are Unix times.
 
-    deadline_at: the deadline whose versions play, in seconds since 1970; None: those that played when the final was
-    made. versions_until: versions that were submitted later don't play. owner_groups: a number for each version;
-    those with equal ones don't meet.
+    games_per_version: the minimum. deadline_at: the deadline whose versions play; None: the versions that were active
+    when the final was created. versions_until: versions submitted later don't play. owner_groups: a number for each
+    version; versions with the same number don't meet.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Final:
 
     @property
     def commitment(self) -> str:
-        """Return the SHA-256 of the key, which is published beforehand."""
+        """The SHA-256 of the key, as hex, which is published before the final."""
         return hashlib.sha256(self.key).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class FinalMatch:
-    """A match of a final, at an index of its plan. is_rated: it was played and isn't void."""
+    """A match of a final. plan_index: its index in the final's plan. is_rated: it was played and isn't void."""
 
     id: int
     plan_index: int
@@ -66,12 +66,12 @@ def insert_final(connection: Connection, final: Final) -> Final:
 
 
 def find_final(connection: Connection, name: str) -> Final | None:
-    """Return the final of a name, None if it doesn't exist."""
+    """Return the final with this name, None if it doesn't exist."""
     return next((final for final in all_finals(connection) if final.name == name), None)
 
 
 def all_finals(connection: Connection) -> list[Final]:
-    """Return all finals, in order of time."""
+    """Return all finals, oldest first."""
     return [
         Final(
             row.name, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games_per_version, row.deadline_at,
@@ -82,7 +82,7 @@ def all_finals(connection: Connection) -> list[Final]:
 
 
 def get_final_key(connection: Connection, id: int) -> bytes:
-    """Return the key of a final's deals."""
+    """Return the key from which a final's cards are derived. Raises NoResultFound if the id is unknown."""
     return bytes.fromhex(connection.execute(select(finals.c.key).where(finals.c.id == id)).scalar_one())
 
 
@@ -92,9 +92,9 @@ def reveal_final(connection: Connection, id: int) -> None:
 
 
 def requeue_abandoned(connection: Connection, id: int) -> int:
-    """Queue a final's matches again that were abandoned, with their places, so their deals; return how many.
+    """Queue a final's abandoned matches again, with 0 attempts; return how many.
 
-    Their attempts are counted from 0.
+    They keep their plan indices, and so their cards.
     """
     lost = select(matches.c.id).where(matches.c.final == id, matches.c.outcome == ABANDONED)
     connection.execute(update(failed_attempts).where(failed_attempts.c.match.in_(lost)).values(is_last=False))
@@ -111,10 +111,7 @@ def list_final_matches(connection: Connection, id: int) -> list[FinalMatch]:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Grades that were released at a time, in seconds since 1970. scope: ("deadline" or "final", its name).
-
-    data: JSON, the caller's.
-    """
+    """Released grades. scope: ("deadline" or "final", its name). created_at: Unix time. data: the caller's JSON."""
 
     name: str
     scope: tuple[str, str]
@@ -134,7 +131,7 @@ def insert_release(connection: Connection, release: Release) -> None:
 
 
 def all_releases(connection: Connection) -> list[Release]:
-    """Return all releases, the oldest first."""
+    """Return all releases, oldest first."""
     rows = connection.execute(select(grade_releases).order_by(grade_releases.c.id))
     return [
         Release(

@@ -1,11 +1,11 @@
 """Inspect, prune and copy a ladder's database.
 
-Inspection reports the database's health and only reads. Pruning removes old events, records and logs. Results, and
-all else that affects ratings, are permanent. So are the records of finals, with which anyone can verify the deals
+Inspection reports the database's health and only reads. Pruning removes old events, records and logs. Results and
+other data that affects ratings are permanent. So are the records of finals, with which anyone can verify the cards
 once the key is revealed.
 
-A copy is one SQLite file, made from a database or loaded into one, while others play and write. It shows one moment:
-SQLite copies itself in one read transaction, PostgreSQL is read in one snapshot."""
+A copy is one SQLite file, made from a database or loaded into one, even while other processes write. It is consistent:
+SQLite copies itself in one read transaction, and PostgreSQL is read in one snapshot."""
 
 import sqlite3
 from collections import defaultdict
@@ -54,9 +54,9 @@ _TIMES = (
 
 @dataclass(frozen=True, slots=True)
 class RunnerLoad:
-    """A runner that hasn't ended, how much is leased to it, and its matches among that.
+    """A runner that hasn't ended, the number of its leased tasks, and the ids of the matches among them.
 
-    dead: its process has ended; None: unknown.
+    is_dead: whether its process has ended; None if it runs on another machine.
     """
 
     runner: RunnerRecord
@@ -67,14 +67,17 @@ class RunnerLoad:
 
 @dataclass(frozen=True, slots=True)
 class AbandonedMatch:
-    """A match that hosts failed too often."""
+    """A match without a result after too many failed attempts."""
 
     match: int
     reason: str
 
 
 def find_corruption(database: Database, deep: bool) -> list[str]:
-    """Return corruption in an SQLite file, a few lines at most; nothing for PostgreSQL."""
+    """Return messages about corruption in an SQLite file, about ten at most; empty for PostgreSQL.
+
+    deep: check also contents of indexes and foreign keys, which takes longer.
+    """
     if database.sqlite is None:
         return []
     check = "integrity_check" if deep else "quick_check"
@@ -87,13 +90,13 @@ def find_corruption(database: Database, deep: bool) -> list[str]:
 
 
 def find_wrong_totals(connection: Connection) -> list[int]:
-    """Return the matches whose sums for a bot aren't those of its games: 100,000 matches take some ten seconds."""
+    """Return the matches in which a bot's totals differ from its games; takes about ten seconds for 100,000 matches."""
     wins: defaultdict[tuple[int, int], float] = defaultdict(float)
     count: defaultdict[tuple[int, int], int] = defaultdict(int)
     rows = select(games.c.match, games.c.seats, games.c.survivors).execution_options(yield_per=10_000)
     for match, seats, survivors in connection.execute(rows):
-        for place in seats:
-            count[match, int(place)] += 1
+        for slot in seats:
+            count[match, int(slot)] += 1
         for seat in survivors:
             wins[match, int(seats[int(seat)])] += 1 / len(survivors)
     wrong = set()
@@ -102,14 +105,14 @@ def find_wrong_totals(connection: Connection) -> list[int]:
         .join(matches, and_(matches.c.id == match_players.c.match, matches.c.outcome == PLAYED))
         .execution_options(yield_per=10_000)
     )
-    for match, place, played, won in connection.execute(sums):
-        if count[match, place] != played or abs(wins[match, place] - won) > 1e-6:
+    for match, slot, played, won in connection.execute(sums):
+        if count[match, slot] != played or abs(wins[match, slot] - won) > 1e-6:
             wrong.add(match)
     return sorted(wrong)
 
 
 def latest_timestamp(connection: Connection) -> float:
-    """Return the time of the newest fact, in seconds since 1970; 0 without one."""
+    """Return the newest Unix time in the database; 0 if it is empty."""
     times = [connection.scalar(select(func.max(column))) for column in _TIMES]
     return max((time for time in times if time is not None), default=0.0)
 
@@ -129,7 +132,7 @@ def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
 
 
 def abandoned_since(connection: Connection, at: float) -> list[AbandonedMatch]:
-    """Return the matches that were abandoned from a time on, the last first."""
+    """Return the matches that were abandoned since a Unix time, newest first."""
     query = (
         select(matches.c.id, matches.c.reason)
         .where(matches.c.status == ENDED, matches.c.outcome == ABANDONED, matches.c.ended_at >= at)
@@ -139,7 +142,7 @@ def abandoned_since(connection: Connection, at: float) -> list[AbandonedMatch]:
 
 
 def count_worker_deaths(connection: Connection, since: float) -> dict[int, int]:
-    """Count the workers that died from a time on, by the versions that sat at the tables that they played."""
+    """Return, by version, the number of workers that died since a Unix time while they played one of its matches."""
     query = (
         select(match_players.c.version, func.count())
         .join(failed_attempts, failed_attempts.c.match == match_players.c.match)
@@ -150,14 +153,14 @@ def count_worker_deaths(connection: Connection, since: float) -> dict[int, int]:
 
 
 def count_pending_checks(connection: Connection) -> tuple[int, float | None]:
-    """Return how many submissions wait for their check, and since when the first of them does."""
+    """Return the number of versions that wait for their check, and the Unix time of the first one's submission."""
     query = select(func.count(), func.min(versions.c.submitted_at)).where(versions.c.status == QUEUED)
     count, since = connection.execute(query).one()
     return count, since
 
 
 def database_size(connection: Connection) -> tuple[int, int]:
-    """Return the bytes of the database, and how many games it holds."""
+    """Return the size of the database in bytes, and the number of games in it."""
     if connection.dialect.name == "sqlite":
         pages, page = (
             connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
@@ -172,37 +175,37 @@ def _count(connection: Connection, table: Table) -> int:
     return connection.scalar(select(func.count()).select_from(table)) or 0
 
 
-_AT_ONCE = 200  # matches: a few milliseconds, in which no other writer can write
-_PAGES = 500  # of SQLite, likewise
+_MATCHES_PER_WRITE = 200  # this blocks other writers for a few milliseconds
+_PAGES_PER_WRITE = 500  # of SQLite, for the same reason
 
 
 def list_expired_matches(
     connection: Connection, records_before: float, logs_before: float
 ) -> tuple[list[int], list[int]]:
-    """Return the matches that ended before these times and still have records, and those that have logs."""
-    with_records = _old(connection, records, records_before)
-    return with_records, _old(connection, logs, logs_before)
+    """Return the matches that ended before these Unix times: those with records to remove, and those with logs."""
+    with_records = _expired_matches(connection, records, records_before)
+    return with_records, _expired_matches(connection, logs, logs_before)
 
 
 def prune_records(database: Database, records_before: float, logs_before: float) -> tuple[int, int]:
-    """Remove records and logs of matches that ended before these times; return of how many matches each."""
+    """Remove records and logs of matches that ended before these Unix times; return the number of matches of each."""
     with_records, with_logs = database.read_with_retry(
         lambda connection: list_expired_matches(connection, records_before, logs_before)
     )
     database.write(lambda connection: delete_session_records(connection, records_before))
-    _remove(database, records, with_records)
-    _remove(database, logs, with_logs)
+    _delete_rows(database, records, with_records)
+    _delete_rows(database, logs, with_logs)
     if (with_records or with_logs) and database.sqlite is not None:
-        _give_back(database)
+        _shrink_file(database)
     return len(with_records), len(with_logs)
 
 
 def prune_events(database: Database, before: float) -> None:
-    """Remove events that happened before a time: readers have had time to see them."""
+    """Remove events from before a Unix time."""
     database.write(lambda connection: delete_events(connection, before))
 
 
-def _old(connection: Connection, table: Table, before: float) -> list[int]:
+def _expired_matches(connection: Connection, table: Table, before: float) -> list[int]:
     query = (
         select(table.c.match)
         .distinct()
@@ -215,9 +218,9 @@ def _old(connection: Connection, table: Table, before: float) -> list[int]:
     return list(connection.scalars(query))
 
 
-def _remove(database: Database, table: Table, old: Sequence[int]) -> None:
-    for at in range(0, len(old), _AT_ONCE):
-        part = old[at : at + _AT_ONCE]
+def _delete_rows(database: Database, table: Table, old: Sequence[int]) -> None:
+    for at in range(0, len(old), _MATCHES_PER_WRITE):
+        part = old[at : at + _MATCHES_PER_WRITE]
 
         def act(connection: Connection, part: Sequence[int] = part) -> None:
             connection.execute(delete(table).where(table.c.match.in_(part)))
@@ -227,14 +230,14 @@ def _remove(database: Database, table: Table, old: Sequence[int]) -> None:
         database.write(act)
 
 
-def _give_back(database: Database) -> None:
-    """Make SQLite's file smaller by the pages that are free. PostgreSQL's own vacuum does that."""
+def _shrink_file(database: Database) -> None:
+    """Remove free pages from SQLite's file. PostgreSQL does this itself."""
 
     def act(connection: Connection) -> int:
         before = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
         driver = connection.connection.driver_connection
         assert driver is not None
-        driver.execute(f"PRAGMA incremental_vacuum({_PAGES})").fetchall()  # a page a row, each without a column
+        driver.execute(f"PRAGMA incremental_vacuum({_PAGES_PER_WRITE})").fetchall()  # an empty row for each page
         return int(before)
 
     last = 0
@@ -242,23 +245,23 @@ def _give_back(database: Database) -> None:
         last = left
 
 
-_ROWS = 500  # written at a time: rows of records are some 10 KB each
+_ROWS_PER_INSERT = 500  # limits memory: rows of records are about 10 KB each
 
 
 def clone_to_file(database: Database, path: Path) -> None:
-    """Write the database as an SQLite file, which must not be there. Raises DatabaseError."""
+    """Copy the database to a new SQLite file. Raises DatabaseError."""
     if database.sqlite is not None:
-        _vacuum(database, path)
+        _copy_sqlite(database, path)
         return
     copy = Database(f"sqlite:///{path}", patience_s=0)
     try:
         with database.read() as source:
-            prepare_schema(copy, new=True, fill=lambda target: _copy(source, target))
+            prepare_schema(copy, new=True, fill=lambda target: _copy_rows(source, target))
     finally:
         copy.close()
 
 
-def _vacuum(database: Database, path: Path) -> None:
+def _copy_sqlite(database: Database, path: Path) -> None:
     connection = database.engine.raw_connection()
     try:
         connection.cursor().execute("VACUUM INTO ?", (str(path),))  # in a read transaction of its own
@@ -269,38 +272,43 @@ def _vacuum(database: Database, path: Path) -> None:
 
 
 def clone_from_file(path: Path, database: Database) -> None:
-    """Fill an empty database from an SQLite file that `clone_to_file` wrote, of this revision. Raises DatabaseError."""
+    """Fill an empty database from a file of `clone_to_file`, of the same revision. Raises DatabaseError."""
     source = Database(f"sqlite:///{path}")
     try:
         with source.read() as connection:
-            prepare_schema(database, new=True, fill=lambda target: _copy(connection, target))
+            prepare_schema(database, new=True, fill=lambda target: _copy_rows(connection, target))
     finally:
         source.close()
 
 
 def end_runners(connection: Connection, at: float) -> None:
-    """End all runners, and queue again what they had: those of a copy play for the ladder that it was copied from."""
+    """End all runners, table servers and sessions of a restored copy, since they belong to the original ladder.
+
+    Tasks that were leased to them are queued again.
+    """
     for runner in (*list_live_runners(connection), *list_live_runners(connection, table_servers=True)):
         end_runner(connection, runner.id)
         for session in sessions_of_server(connection, runner.id):
             end_session(connection, session, "the ladder was restored from a copy", at)
 
 
-def _copy(source: Connection, target: Connection) -> None:
+def _copy_rows(source: Connection, target: Connection) -> None:
     for table in METADATA.sorted_tables:
-        rows = source.execution_options(stream_results=True, yield_per=_ROWS).execute(select(table)).mappings()
-        for some in _by(_ROWS, iter(rows)):
+        rows = (
+            source.execution_options(stream_results=True, yield_per=_ROWS_PER_INSERT).execute(select(table)).mappings()
+        )
+        for some in _chunks(_ROWS_PER_INSERT, iter(rows)):
             target.execute(insert(table), [dict(row) for row in some])
-        _count_on(target, table)
+        _advance_sequence(target, table)
 
 
-def _by(number: int, rows: Iterator[Any]) -> Iterator[Sequence[Any]]:
+def _chunks(number: int, rows: Iterator[Any]) -> Iterator[Sequence[Any]]:
     while some := list(islice(rows, number)):
         yield some
 
 
-def _count_on(connection: Connection, table: Table) -> None:
-    """Let PostgreSQL's next id of a table be the one beyond those that were copied."""
+def _advance_sequence(connection: Connection, table: Table) -> None:
+    """Set PostgreSQL's id sequence of a table after the copied ids."""
     if connection.dialect.name != "postgresql" or "id" not in table.c or table.c.id.autoincrement is False:
         return
     sequence = connection.scalar(select(func.pg_get_serial_sequence(f'"{table.name}"', "id")))

@@ -1,8 +1,8 @@
 """Queue matches for runners: insert, lease, release, end. Also store the runners and detect dead ones.
 
-The database is the queue. A match ends once, by one cause: played, abandoned, or cancelled before it was played.
+A match ends once, with one outcome: played, abandoned, or cancelled before it was played.
 
-A living runner increments its heartbeat. Another runner that sees no new heartbeat for some time, by its own
+A live runner increments its heartbeat. Another runner that sees no new heartbeat for HEARTBEAT_TIMEOUT_S, by its own
 monotonic clock, considers it dead; wall clocks don't matter. On the same machine the kernel reports a death
 immediately."""
 
@@ -23,12 +23,12 @@ from ladder.store.database.versions import WAITING, AttemptCost, release_check, 
 RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
 LEASED, ENDED = "leased", "ended"
 PLAYED, ABANDONED, CANCELLED = "played", "abandoned", "cancelled"
-_FIRST = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # a user that waits for a challenge watches a screen
+_PRIORITIES = {CHALLENGE: 0, FINAL: 1, RATED: 2, QUALIFYING: 3}  # first challenges, since users watch them
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedMatch:
-    """A match that is to be played. `versions` are its table, in the order of its spec."""
+    """A match to be played. `versions` are the ids at its table, in slot order."""
 
     id: int
     kind: str
@@ -47,7 +47,7 @@ def queue_matches(
     final: int | None = None,
     requested_by: int | None = None,
 ) -> list[int]:
-    """Queue matches, a table of versions each; return their ids, which grow in the order given."""
+    """Queue a match for each table of versions; return their ids, in the given order and ascending."""
     ids = []
     for index, table in enumerate(tables):
         values = {
@@ -61,20 +61,20 @@ def queue_matches(
 
 
 def insert_match_versions(connection: Connection, match: int, table: Sequence[int]) -> None:
-    """Write the versions at a match's table."""
+    """Insert the versions at a match's table, in slot order."""
     zero = dict.fromkeys(("games", "wins", "forfeits", "faults", "requests", "think_time_us", "max_time_us"), 0)
     rows = [{"match": match, "slot": slot, "version": version, **zero} for slot, version in enumerate(table)]
     connection.execute(insert(match_players), rows)
 
 
 def versions_in_match(connection: Connection, match: int) -> tuple[int, ...]:
-    """Return the versions at a match's table, in the order of its spec."""
+    """Return the versions at a match's table, in slot order."""
     query = select(match_players.c.version).where(match_players.c.match == match).order_by(match_players.c.slot)
     return tuple(connection.scalars(query))
 
 
 def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int | None:
-    """Return the qualifying match that waits for a check of the table's first version, None without one."""
+    """Return the waiting qualifying match with exactly this table, whose first version is being checked; else None."""
     query = (
         select(matches.c.id)
         .join(match_players, match_players.c.match == matches.c.id)
@@ -86,20 +86,20 @@ def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int |
 
 
 def claim_match(
-    connection: Connection, runner: str, holding: Collection[int], at: float, kinds: Iterable[str] = tuple(_FIRST)
+    connection: Connection, runner: str, holding: Collection[int], at: float, kinds: Iterable[str] = tuple(_PRIORITIES)
 ) -> QueuedMatch | None:
-    """Lease the next match to a runner, None if nothing waits: challenges first, then in order of id.
+    """Lease the next match to a runner, None if no match is due: by kind (challenges first), then attempts, then id.
 
-    What hosts failed comes after the rest of its kind, and waits for a while. A rated match at whose table one no
-    longer plays, or two don't meet any more, is cancelled.
+    Failed matches are due after a pause. Rated matches are cancelled if a version at the table is no longer active, or
+    two of them now have the same owner or team.
 
-    `holding` are the matches that it plays now. One that is leased to it and isn't among them was leased in a
-    transaction whose answer was lost. One that it plays although it was leased to others isn't begun again.
+    `holding`: the matches that the runner plays now; they aren't returned, even if others have leased them since. A
+    match that is leased to the runner but not in `holding` is returned first: the reply to its lease was lost.
     """
     columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.plan_index, matches.c.attempts)
     new = matches.c.id.not_in(list(holding))
     lost = and_(matches.c.status == LEASED, matches.c.runner == runner)
-    in_order = sorted(kinds, key=_FIRST.__getitem__)
+    in_order = sorted(kinds, key=_PRIORITIES.__getitem__)
     wishes = [
         lost,
         *(and_(matches.c.status == WAITING, matches.c.kind == kind, retry_is_due(matches, at)) for kind in in_order),
@@ -118,7 +118,7 @@ def claim_match(
 
 
 def _unplayable_reason(connection: Connection, match: int) -> str | None:
-    """Return why a rated match isn't to be played any more, None if it is."""
+    """Return the reason why a rated match can't be played any more, None if it can."""
     query = (
         select(versions.c.id, bots.c.active_version_id, IS_ACTIVE_USER, bots.c.is_reference, PARTY)
         .join(match_players, match_players.c.version == versions.c.id)
@@ -134,7 +134,7 @@ def _unplayable_reason(connection: Connection, match: int) -> str | None:
 
 
 def cancel_unplayable(connection: Connection, at: float) -> int:
-    """End the rated matches that wait and aren't to be played any more; return how many."""
+    """Cancel the waiting rated matches that can't be played any more; return how many."""
     waiting = connection.scalars(select(matches.c.id).where(matches.c.status == WAITING, matches.c.kind == RATED)).all()
     reasons = {match: why for match in waiting if (why := _unplayable_reason(connection, match)) is not None}
     for match, why in reasons.items():
@@ -143,7 +143,7 @@ def cancel_unplayable(connection: Connection, at: float) -> int:
 
 
 def cancel_match(connection: Connection, match: int, reason: str, at: float) -> None:
-    """Cancel a match that a runner holds, or that waits."""
+    """Cancel a waiting or leased match."""
     values = {"status": ENDED, "outcome": CANCELLED, "reason": reason, "ended_at": at, "runner": None}
     connection.execute(update(matches).where(matches.c.id == match).values(**values))
 
@@ -157,9 +157,9 @@ def record_failed_attempt(
     cost: AttemptCost = AttemptCost.ATTEMPT,
     worker_died: bool = False,
 ) -> bool | None:
-    """Record that an attempt had no result; return whether the match is abandoned, else it is queued again.
+    """Record a failed attempt; return True if the match is abandoned, False if it is queued again.
 
-    died: the worker did. Returns None where the runner doesn't hold the match any more: nothing happens then.
+    Returns None, without any effect, if the match isn't leased to the runner any more.
     """
     abandoned = release_lease(connection, matches, match, runner, cost, at)
     if abandoned or (abandoned is not None and cost is AttemptCost.ATTEMPT):
@@ -175,7 +175,7 @@ def record_failed_attempt(
 def cancel_queued_matches(
     connection: Connection, reason: str, at: float, version: int | None = None, kinds: Sequence[str] = ()
 ) -> int:
-    """End matches that haven't begun: those of a version, of these kinds, or both; return how many."""
+    """Cancel waiting matches, filtered by version and kinds if given; return how many."""
     query = update(matches).where(matches.c.status == WAITING)
     if version is not None:
         query = query.where(matches.c.id.in_(select(match_players.c.match).where(match_players.c.version == version)))
@@ -186,25 +186,25 @@ def cancel_queued_matches(
 
 
 def challenges_since(connection: Connection, party: Collection[int], at: float) -> list[tuple[int, int, float]]:
-    """Return (id, user, time) of the challenges that these users have requested from a time on."""
-    theirs = and_(matches.c.requested_by.in_(party), matches.c.kind == CHALLENGE, matches.c.queued_at >= at)
-    query = select(matches.c.id, matches.c.requested_by, matches.c.queued_at).where(theirs).order_by(matches.c.id)
+    """Return (match id, user id, time) of the challenges that these users have requested since a time, by id."""
+    requested = and_(matches.c.requested_by.in_(party), matches.c.kind == CHALLENGE, matches.c.queued_at >= at)
+    query = select(matches.c.id, matches.c.requested_by, matches.c.queued_at).where(requested).order_by(matches.c.id)
     return [(id, by, when) for id, by, when in connection.execute(query)]
 
 
 def has_requested_match(connection: Connection) -> bool:
-    """Return whether a requested match waits."""
+    """Return whether a challenge or a final's match waits."""
     asked = and_(matches.c.status == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
     return connection.execute(select(matches.c.id).where(asked).limit(1)).first() is not None
 
 
 def last_round_number(connection: Connection) -> int:
-    """Return the number of the last round that was queued, 0 if there was none."""
+    """Return the number of the last queued round, 0 without one."""
     return connection.scalar(select(func.max(matches.c.round))) or 0
 
 
 def tables_after(connection: Connection, match: int, kind: str) -> Iterator[tuple[int, list[int]]]:
-    """Yield (id, versions at its table) of the matches of a kind beyond an id, in order of id."""
+    """Yield (id, versions in slot order) of the matches of a kind with ids greater than `match`, in order of id."""
     query = (
         select(match_players.c.match, match_players.c.version)
         .join(matches, matches.c.id == match_players.c.match)
@@ -215,12 +215,12 @@ def tables_after(connection: Connection, match: int, kind: str) -> Iterator[tupl
         yield id, [version for _, version in rows]
 
 
-HEARTBEAT_TIMEOUT_S = 60.0  # without a beat; a database that restarts is away for less
+HEARTBEAT_TIMEOUT_S = 60.0  # longer than a restart of the database
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerRecord:
-    """A process that plays."""
+    """A runner or table server."""
 
     id: str
     host: str
@@ -228,7 +228,7 @@ class RunnerRecord:
     process_start: str
     heartbeat: int
     capacity: int
-    port: int | None = None  # of a table server: where it listens
+    port: int | None = None  # on which a table server listens; None for a runner
     secret: str | None = field(default=None, repr=False)
 
 
@@ -243,9 +243,9 @@ def register_runner(
     port: int | None = None,
     secret: str | None = None,
 ) -> str:
-    """Make this process a runner; return its id. With an `id` that is known: let it take part again.
+    """Register this process as a runner and return its id; with the `id` of an ended runner, make it live again.
 
-    A table server says at which port of this machine it listens, and what opens that.
+    port, secret: only of a table server, which listens on this port of 127.0.0.1 for web servers with the secret.
     """
     known = id is not None
     id = id or uuid.uuid4().hex
@@ -271,13 +271,13 @@ def record_heartbeat(connection: Connection, id: str, capacity: int) -> bool:
 
 
 def end_runner(connection: Connection, id: str, lost_at: float | None = None) -> None:
-    """End a runner, and queue its tasks for others. `lost_at`: when it was seen to be dead; None: it has left."""
+    """End a runner and queue its tasks again. `lost_at`: when it was found to be dead; None: it ended normally."""
     connection.execute(update(runners).where(runners.c.id == id).values(ended=True))
     _release(connection, [id], lost_at)
 
 
 def release_ended(connection: Connection) -> None:
-    """Queue again what ended runners hold: a runner that was taken for dead may lease before it learns of that."""
+    """Queue the tasks of ended runners again: a live one that was considered dead may have leased more tasks since."""
     _release(connection, select(runners.c.id).where(runners.c.ended))
 
 
@@ -290,27 +290,27 @@ def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lo
 
 
 def list_live_runners(connection: Connection, table_servers: bool = False) -> list[RunnerRecord]:
-    """Return the runners that haven't ended; some of them may be dead. `table_servers`: those that play tables."""
+    """Return the runners that haven't ended, or the table servers, by start; some of them may be dead."""
     kind = runners.c.port.is_not(None) if table_servers else runners.c.port.is_(None)
     query = select(*_COLUMNS).where(runners.c.ended.is_(False), kind).order_by(runners.c.started_at)
     return [RunnerRecord(*row) for row in connection.execute(query)]
 
 
 class LivenessCheck:
-    """The heartbeats that a runner saw of others. One without a new one for `silent_s` counts as dead."""
+    """Detects dead runners: those of this machine that have ended, and those without a new heartbeat for `silent_s`."""
 
     def __init__(self, clock: Callable[[], float], silent_s: float = HEARTBEAT_TIMEOUT_S) -> None:
         self._clock = clock
         self._silent_s = silent_s
-        self._seen: dict[str, tuple[int, float]] = {}  # beat, and when it was new
-        self._looked = clock()
+        self._seen: dict[str, tuple[int, float]] = {}  # by runner: its last heartbeat, and when it was first seen
+        self._checked_at = clock()
 
     def dead(self, runners: list[RunnerRecord], own: str | None = None) -> list[str]:
-        """Return which of the living runners are dead."""
+        """Return the ids of the dead ones among `runners`, except `own`."""
         now = self._clock()
-        if now - self._looked > self._silent_s / 2:
-            self._seen.clear()  # it was this runner that slept, or all waited for the database
-        self._looked = now
+        if now - self._checked_at > self._silent_s / 2:
+            self._seen.clear()  # this process was suspended, or all runners waited for the database
+        self._checked_at = now
         dead = []
         for runner in runners:
             if runner.id == own:
@@ -325,22 +325,22 @@ class LivenessCheck:
 
 
 def is_on_this_machine(runner: RunnerRecord) -> bool:
-    """Return whether a runner is, or was, a process of this machine since it was started."""
+    """Return whether a runner is or was a process of this machine since its last boot, in this process namespace."""
     return runner.host == _host()
 
 
 def is_port_on_this_machine(runner: RunnerRecord) -> bool:
-    """Return whether a runner's port is one of this machine, perhaps of another process namespace."""
+    """Return whether a runner's port is on this machine, perhaps in another process namespace."""
     return runner.host.split()[:2] == _host().split()[:2] and not has_process_ended(runner)
 
 
 def has_process_ended(runner: RunnerRecord) -> bool:
-    """Return whether a runner of this machine is no more; of another machine nothing is known."""
+    """Return whether a runner of this machine has ended; False for other machines."""
     return is_on_this_machine(runner) and _start_time(runner.pid) != runner.process_start
 
 
 def _host() -> str:
-    """Return a name of this machine since it was started, and of this process namespace."""
+    """Return a name for this machine since its last boot, and for this process namespace."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{os.uname().nodename} {boot} {os.readlink('/proc/self/ns/pid')}"
@@ -349,7 +349,7 @@ def _host() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """Return when a process began, in the kernel's ticks; "" if it doesn't exist, or is dead already."""
+    """Return a process's start, in kernel ticks; "" if it doesn't exist or has ended, "?" if the start is unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         return "" if fields[0] in "ZX" else fields[19]

@@ -1,8 +1,8 @@
-"""Store the results of matches and what is computed from them: standings snapshots, rating history, play styles.
+"""Store the results of matches, and data computed from them: standings snapshots, rating history, play styles.
 
-Results are written once, in one transaction a match. The newest standings are stored as JSON, and so is the last
-snapshot of each earlier day. The rating history has a row for each version and day. A play style is the sum of the
-counts of a version's matches. Counts of matches and versions by state serve operators and metrics."""
+Results are written once, in one transaction for each match. The newest standings are stored as JSON, and so is the last
+snapshot of each earlier day, without rows. The rating history has a row for each version and day. A play style is the
+sum of the counts of a version's matches."""
 
 import json
 import zlib
@@ -38,58 +38,58 @@ from ladder.store.database.versions import version_labels_by_id
 from ladder.store.run_folder import MAX_SAMPLES_PER_FAULT, PlayedMatch, SlotUsage, StoredFaultSample
 
 _RATING = (RATED, FINAL)
-_AT_A_TIME = 1000  # rows of a stream in memory
-_SEATS_AT_A_TIME = 10_000
+_ROWS_PER_CHUNK = 1000
+_SEATS_PER_CHUNK = 10_000
 
 
 SeatRow = tuple[int, int, int, int, float, int, int]
-"""A version's part in a match that rates: (ended, match, version, games, wins, forfeits, faults).
+"""A version's results in a rated match: (end_sequence, match, version, games, wins, forfeits, faults).
 
-ended: the number of the match among all that were played, by the order of their ends. wins: a draw among j is 1/j.
+end_sequence: the number of the match in the order in which matches ended. wins: a draw among j is 1/j.
 """
 
 
 def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
-    """Write a match that was played; return False if it has ended already: the first end counts.
+    """Store the results of a match; return False, without any effect, if the match has ended already.
 
-    The runner that played it, and whether its lease had gone to another by then, don't matter: it is the same match.
+    The runner needn't have the lease any more.
     """
     match = played.match
     state, kind = connection.execute(select(matches.c.status, matches.c.kind).where(matches.c.id == match)).one()
     if state == ENDED:
         return False
     spent, styles = dict(played.spent), dict(played.styles)
-    table = _labels(connection, match)
-    place = {label: number for number, (label, _) in enumerate(table)}
+    table = _labels_and_ids(connection, match)
+    slots = {label: slot for slot, (label, _) in enumerate(table)}
     version = dict(table)
-    _write_games(connection, played.results, place, version)
-    for label, seat in place.items():
-        mine = [result for result in played.results if label in result.seats]
-        took = spent.get(label, SlotUsage())
+    _insert_games(connection, played.results, slots, version)
+    for label, slot in slots.items():
+        results = [result for result in played.results if label in result.seats]
+        usage = spent.get(label, SlotUsage())
         connection.execute(
             update(match_players)
-            .where(match_players.c.match == match, match_players.c.slot == seat)
+            .where(match_players.c.match == match, match_players.c.slot == slot)
             .values(
-                games=len(mine),
-                wins=sum(result.worth(result.seats.index(label)) for result in mine),
-                forfeits=sum(result.seats.index(label) in result.forfeits for result in mine),
-                faults=sum(result.faults_of(result.seats.index(label)) for result in mine),
-                requests=took.requests,
-                think_time_us=took.time_us,
-                max_time_us=took.slowest_us,
-                peak_bytes=took.peak_bytes,
+                games=len(results),
+                wins=sum(result.worth(result.seats.index(label)) for result in results),
+                forfeits=sum(result.seats.index(label) in result.forfeits for result in results),
+                faults=sum(result.faults_of(result.seats.index(label)) for result in results),
+                requests=usage.requests,
+                think_time_us=usage.time_us,
+                max_time_us=usage.slowest_us,
+                peak_bytes=usage.peak_bytes,
                 play_style=styles.get(label),
             )
         )
     connection.execute(insert(records).values(match=match, data=zlib.compress(played.record.encode())))
     rows = [
-        {"match": match, "slot": place[label], "number": number, "data": zlib.compress(data)}
+        {"match": match, "slot": slots[label], "number": number, "data": zlib.compress(data)}
         for label, number, data in played.logs
         if data
     ]
     if rows:
         connection.execute(insert(logs), rows)
-    _keep_exchanges(connection, played.exchanges, version)
+    _save_fault_samples(connection, played.exchanges, version)
     last = last_end_number(connection)
     connection.execute(
         update(matches)
@@ -100,8 +100,8 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     return True
 
 
-def _labels(connection: Connection, match: int) -> list[tuple[str, int]]:
-    """Return (label, id) of the versions at a table."""
+def _labels_and_ids(connection: Connection, match: int) -> list[tuple[str, int]]:
+    """Return (version ref, id) of the versions at a match's table, in slot order."""
     query = (
         select(bots.c.name, versions.c.number, versions.c.id)
         .select_from(
@@ -115,8 +115,8 @@ def _labels(connection: Connection, match: int) -> list[tuple[str, int]]:
     return [(f"{name}@{number}", id) for name, number, id in connection.execute(query)]
 
 
-def _write_games(
-    connection: Connection, results: Sequence[GameResult], place: Mapping[str, int], version: Mapping[str, int]
+def _insert_games(
+    connection: Connection, results: Sequence[GameResult], slots: Mapping[str, int], version: Mapping[str, int]
 ) -> None:
     connection.execute(
         insert(games),
@@ -124,7 +124,7 @@ def _write_games(
             {
                 "match": result.match,
                 "game": result.game,
-                "seats": _digits([place[label] for label in result.seats]),
+                "seats": _digits([slots[label] for label in result.seats]),
                 "winner": result.winner,
                 "reason": result.reason,
                 "survivors": _digits(result.survivors),
@@ -152,15 +152,17 @@ def _write_games(
         connection.execute(insert(faults), rows)
 
 
-def _keep_exchanges(connection: Connection, new: Sequence[StoredFaultSample], version: Mapping[str, int]) -> None:
-    """Store fault samples of which the version has fewer than FEW in matches before this one."""
+def _save_fault_samples(connection: Connection, new: Sequence[StoredFaultSample], version: Mapping[str, int]) -> None:
+    """Store the fault samples of a match, so that each version and code has its first MAX_SAMPLES_PER_FAULT ones.
+
+    Matches may end in any order: a sample of a later match that is now too many is removed.
+    """
     counts: Counter[tuple[int, str]] = Counter()
     for number, exchange in enumerate(new):
         key = (version[exchange.bot], exchange.code)
-        mine = and_(fault_samples.c.version == key[0], fault_samples.c.code == key[1])
-        before = len(
-            connection.execute(select(fault_samples.c.match).where(mine, fault_samples.c.match < exchange.match)).all()
-        )
+        same_kind = and_(fault_samples.c.version == key[0], fault_samples.c.code == key[1])
+        earlier = select(fault_samples.c.match).where(same_kind, fault_samples.c.match < exchange.match)
+        before = len(connection.execute(earlier).all())
         if before + counts[key] < MAX_SAMPLES_PER_FAULT:
             counts[key] += 1
             connection.execute(
@@ -168,14 +170,12 @@ def _keep_exchanges(connection: Connection, new: Sequence[StoredFaultSample], ve
                     match=exchange.match, sample=number, version=key[0], code=key[1], data=exchange.to_line()
                 )
             )
-            place = (
+            stored = (
                 select(fault_samples.c.match, fault_samples.c.sample)
-                .where(mine)
+                .where(same_kind)
                 .order_by(fault_samples.c.match, fault_samples.c.sample)
             )
-            for late_match, late_number in connection.execute(place).all()[
-                MAX_SAMPLES_PER_FAULT:
-            ]:  # a later match's came before
+            for late_match, late_number in connection.execute(stored).all()[MAX_SAMPLES_PER_FAULT:]:
                 connection.execute(
                     delete(fault_samples).where(
                         fault_samples.c.match == late_match, fault_samples.c.sample == late_number
@@ -183,12 +183,12 @@ def _keep_exchanges(connection: Connection, new: Sequence[StoredFaultSample], ve
                 )
 
 
-def _digits(places: Sequence[int]) -> str:
-    return "".join(map(str, places))  # a table has ten seats at most: 0 to 9
+def _digits(numbers: Sequence[int]) -> str:
+    return "".join(map(str, numbers))  # seats and slots are 0 to 9
 
 
 def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
-    """Return the results of a match that was played, without the games of none. Raises KeyError if it wasn't."""
+    """Return the results of a match, in order of game. Raises KeyError if it wasn't played."""
     results = tuple(_results(connection, match))
     if not results:
         raise KeyError(match)
@@ -196,19 +196,19 @@ def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
 
 
 def all_results(connection: Connection) -> Iterator[GameResult]:
-    """Yield the results of all matches that were played, in order of match; a few of them are in memory at a time."""
+    """Yield the results of all played matches, in order of match, reading rows in chunks."""
     yield from _results(connection, None)
 
 
 def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
-    """Yield the results of a match, or of all. Three streams in the order of matches are read side by side."""
-    with ExitStack() as streams:  # PostgreSQL keeps a cursor for each, until it is closed
+    """Yield the results of one match or, with None, of all, by merging three queries that are sorted by match."""
+    with ExitStack() as streams:  # closes PostgreSQL's cursors
 
         def stream(table: Table, *columns: ColumnElement[Any], order: Sequence[ColumnElement[Any]]) -> Iterator[Any]:
             query = select(*columns).order_by(*order)
             if match is not None:
                 return iter(connection.execute(query.where(table.c.match == match)))
-            rows = connection.execute(query, execution_options={"yield_per": _AT_A_TIME})
+            rows = connection.execute(query, execution_options={"yield_per": _ROWS_PER_CHUNK})
             return iter(streams.enter_context(rows))
 
         def by_match(rows: Iterator[Any]) -> Iterator[tuple[int, Iterator[Any]]]:
@@ -249,7 +249,7 @@ def _result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str
 
 
 def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, str]]:
-    return ((id, label) for label, id in _labels(connection, match))
+    return ((id, label) for label, id in _labels_and_ids(connection, match))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class HistoryPoint:
 
 
 def voided_matches(connection: Connection, audit_id: int) -> set[int]:
-    """Return the matches that were void after an entry of the audit log."""
+    """Return the matches that were void at an entry of the audit log."""
     return set(connection.scalars(_voids(audit_id)))
 
 
@@ -272,7 +272,7 @@ def _voids(audit_id: int) -> Select[tuple[int | None]]:
 
 
 def _rating_at(kind: str, final: int | None, moment: HistoryPoint | None) -> ColumnElement[bool]:
-    """Return what holds for the matches of a kind that rate, or rated at a moment."""
+    """Return the condition for matches of a kind, or a final, that are rated now or were at a moment."""
     which = [matches.c.kind == kind] + ([] if final is None else [matches.c.final == final])
     if moment is None:
         return and_(matches.c.is_rated, *which)
@@ -287,9 +287,9 @@ def rated_seats(
     final: int | None = None,
     moment: HistoryPoint | None = None,
 ) -> Iterator[Sequence[SeatRow]]:
-    """Yield the seats of all matches of a kind that rate, in the order of their ends, from the one after `after`.
+    """Yield chunks of rows of the rated matches of a kind, in the order of their ends, with numbers above `after`.
 
-    moment: those that rated then. A chunk at a time: they are millions.
+    moment: the matches that were rated then, instead of now.
     """
     seat = match_players.c
     query = (
@@ -298,13 +298,13 @@ def rated_seats(
         .where(_rating_at(kind, final, moment), matches.c.end_sequence > after)
         .order_by(matches.c.end_sequence, seat.slot)
     )
-    yield from connection.execute(query, execution_options={"yield_per": _SEATS_AT_A_TIME}).partitions()
+    yield from connection.execute(query, execution_options={"yield_per": _SEATS_PER_CHUNK}).partitions()
 
 
 def usage_after(connection: Connection, after: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
-    """Yield the rated matches that were played, in the order of their ends, from the one after `after`.
+    """Yield (end_sequence, [(version, own time in microseconds, requests) for each slot]) of played matches.
 
-    Each is its number in that order, and (version, microseconds that it took of its own, requests) of each seat.
+    These are all matches of kind rated, void or not, in the order of their ends, with numbers above `after`.
     """
     query = (
         select(matches.c.end_sequence, match_players.c.version, match_players.c.think_time_us, match_players.c.requests)
@@ -317,7 +317,7 @@ def usage_after(connection: Connection, after: int) -> Iterator[tuple[int, list[
 
 
 def recent_usage(connection: Connection, version: int, count: int) -> list[tuple[int, int]]:
-    """Return (microseconds of its own, requests) of a version's last rated matches, in no order."""
+    """Return (own time in microseconds, requests) for the last `count` played rated matches of a version."""
     query = (
         select(match_players.c.think_time_us, match_players.c.requests)
         .join(matches, matches.c.id == match_players.c.match)
@@ -329,16 +329,16 @@ def recent_usage(connection: Connection, version: int, count: int) -> list[tuple
 
 
 def last_end_number(connection: Connection) -> int:
-    """Return the number of the last match that was played, in the order of their ends; 0 without one."""
+    """Return the highest end_sequence, which is the number of played matches; 0 without one."""
     return connection.scalar(select(func.max(matches.c.end_sequence))) or 0
 
 
 def faulty_games(
     connection: Connection, kind: str = RATED, final: int | None = None, moment: HistoryPoint | None = None
 ) -> dict[int, int]:
-    """Count the games in which a version committed a fault, by version: of all matches of a kind that rate.
+    """Return, by version, the number of games with a fault of its own, in the rated matches of a kind.
 
-    moment: of those that rated then.
+    moment: in the matches that were rated then, instead of now.
     """
     once = (
         select(faults.c.version, faults.c.match, faults.c.game)
@@ -361,13 +361,13 @@ def set_match_rated(connection: Connection, match: int, is_rated: bool) -> None:
 
 
 def find_record(connection: Connection, match: int) -> str | None:
-    """Return the record of a match, None without one: it wasn't played, or the record's time was over."""
+    """Return the record of a match; None if it wasn't played or its record has expired."""
     data = connection.scalar(select(records.c.data).where(records.c.match == match))
     return None if data is None else zlib.decompress(data).decode()
 
 
 def get_log(connection: Connection, match: int, version: int) -> list[tuple[int, bytes]]:
-    """Return (process number, standard error) of a version's processes in a match."""
+    """Return (process number, standard error) of a version's processes in a match, in order."""
     query = (
         select(logs.c.number, logs.c.data)
         .join(match_players, and_(match_players.c.match == logs.c.match, match_players.c.slot == logs.c.slot))
@@ -385,14 +385,14 @@ def list_fault_samples(connection: Connection, version: int) -> list[StoredFault
 
 
 def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float, str]]:
-    """Return (when, why) of a match's attempts that the host failed."""
+    """Return (time, reason) of a match's failed attempts, in order."""
     columns = failed_attempts.c
     query = select(columns.failed_at, columns.reason).where(columns.match == match).order_by(columns.id)
     return [(at, reason) for at, reason in connection.execute(query)]
 
 
 def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: int) -> bool:
-    """Return whether a version that plays forfeited games in each of its last `matches` rated matches, not fewer."""
+    """Return whether a version is active and forfeited games in each of its last `matches_in_a_row` rated matches."""
     if connection.execute(select(bots.c.id).where(bots.c.active_version_id == version)).first() is None:
         return False
     query = (
@@ -402,13 +402,13 @@ def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: 
         .order_by(match_players.c.match.desc())
         .limit(matches_in_a_row)
     )
-    lately = list(connection.scalars(query))
-    return len(lately) == matches_in_a_row and all(lately)
+    recent = list(connection.scalars(query))
+    return len(recent) == matches_in_a_row and all(recent)
 
 
 @dataclass(frozen=True, slots=True)
 class RatingPoint:
-    """What one day's last standings said of a version. win_rate_adjusted: as if all had met equally often."""
+    """A version's row in a day's last standings. win_rate_adjusted: as if all had met the same opponents."""
 
     version: int
     position: int
@@ -429,7 +429,7 @@ class RatingPoint:
 
 @dataclass(frozen=True, slots=True)
 class NamedRatingPoint:
-    """A point, with its version. owner: the login. submitted_at: in seconds since 1970."""
+    """A rating point with its version. owner: the login. submitted_at: Unix time."""
 
     point: RatingPoint
     bot: str
@@ -446,7 +446,7 @@ _snapshot = standings_snapshots.c
 
 
 def save_rating_points(connection: Connection, day: str, points: Iterable[RatingPoint]) -> None:
-    """Replace the points of a day."""
+    """Replace a day's rating points. Days are UTC, such as 2026-11-22."""
     connection.execute(delete(rating_history).where(rating_history.c.day == day))
     rows = [{"day": day, **asdict(point)} for point in points]
     if rows:
@@ -454,7 +454,7 @@ def save_rating_points(connection: Connection, day: str, points: Iterable[Rating
 
 
 def rating_points_of_day(connection: Connection, day: str) -> list[NamedRatingPoint]:
-    """Return a day's points, in the order of their places."""
+    """Return a day's rating points, in order of position."""
     named = (
         bots.c.name, versions.c.number, users.c.login, users.c.pseudonym, bots.c.is_reference, versions.c.submitted_at,
         versions.c.language,
@@ -472,7 +472,7 @@ def rating_points_of_day(connection: Connection, day: str) -> list[NamedRatingPo
 
 
 def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
-    """Return each bot's adjusted win rate on that day, or on the last one before it with standings."""
+    """Return the adjusted win rates by bot, on `day` or the last earlier day with standings."""
     last = select(func.max(_snapshot.day)).where(_snapshot.day <= day).scalar_subquery()
     query = (
         select(bots.c.name, rating_history.c.win_rate_adjusted)
@@ -484,7 +484,7 @@ def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
 
 
 def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[tuple[str, RatingPoint]]:
-    """Return (day, point) of each day that has one of these versions, in order of the day."""
+    """Return (day, point) for each of these versions and each day with its standings, in order of day."""
     day, version = rating_history.c.day, rating_history.c.version
     query = select(day, *_POINT).where(version.in_(ids)).order_by(day, version)
     return [(row[0], RatingPoint(*row[1:])) for row in connection.execute(query)]
@@ -493,14 +493,14 @@ def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[tuple[
 def save_snapshot(
     connection: Connection, day: str, at: float, match_count: int, data: str, points: Iterable[RatingPoint] = ()
 ) -> None:
-    """Replace the snapshot of a day (such as 2026-11-22, UTC) and its points.
+    """Replace a day's snapshot and rating points, unless another runner has stored one of more matches.
 
-    Nothing is written where another runner's snapshot has more matches.
+    day: UTC, such as 2026-11-22. data: the standings as JSON; the previous day's snapshot loses its rows.
     """
     query = select(_snapshot.sequence, _snapshot.match_count, _snapshot.day, _snapshot.data)
     newest = connection.execute(query.order_by(_snapshot.sequence.desc()).limit(1)).one_or_none()
     last, seen, before, whole = (0, 0, day, "") if newest is None else newest
-    if seen > match_count or (before, whole) == (day, data):  # the same once more: the answer to a commit was lost
+    if seen > match_count or (before, whole) == (day, data):  # equal: a repeated write, after a commit's reply was lost
         return
     if before != day:
         head = json.dumps({**json.loads(whole), "items": []})
@@ -513,9 +513,9 @@ def save_snapshot(
 
 
 def find_snapshot(connection: Connection, day: str) -> tuple[str, str] | None:
-    """Return (day, data) of the newest snapshot of that day or one before it; None without one.
+    """Return (day, data) of the newest snapshot of `day` or earlier; None without one.
 
-    Its rows are empty, unless it is the newest of all: those of an earlier day are its points.
+    Only the newest snapshot of all contains rows; for earlier days use `rating_points_of_day`.
     """
     query = select(_snapshot.day, _snapshot.data).where(_snapshot.day <= day).order_by(_snapshot.day.desc())
     row = connection.execute(query.limit(1)).one_or_none()
@@ -523,21 +523,18 @@ def find_snapshot(connection: Connection, day: str) -> tuple[str, str] | None:
 
 
 def list_snapshot_days(connection: Connection, count: int) -> list[str]:
-    """Return the last days that have a snapshot, the newest first."""
+    """Return the last `count` days with a snapshot, newest first."""
     return list(connection.scalars(select(_snapshot.day).order_by(_snapshot.day.desc()).limit(count)))
 
 
 def find_latest_snapshot(connection: Connection) -> str | None:
-    """Return the snapshot that was written last, also by a clock that was set back; None without one."""
+    """Return the snapshot that was written last, whatever the clock; None without one."""
     return connection.scalar(select(_snapshot.data).order_by(_snapshot.sequence.desc()).limit(1))
 
 
 @dataclass(frozen=True, slots=True)
 class LadderCounts:
-    """Matches by (kind, what became of them): queued, leased, played, abandoned, cancelled; versions by state.
-
-    failed_attempts: those that hosts failed.
-    """
+    """Numbers of matches by (kind, outcome or status), of versions by status, and of failed attempts."""
 
     matches: dict[tuple[str, str], int]
     versions: dict[str, int]
@@ -545,7 +542,7 @@ class LadderCounts:
 
 
 def count_ladder(connection: Connection) -> LadderCounts:
-    """Count everything: with 100,000 matches in some hundredths of a second."""
+    """Count matches, versions and failed attempts; this takes hundredths of a second for 100,000 matches."""
     ends = func.coalesce(matches.c.outcome, matches.c.status)
     by_end = connection.execute(select(matches.c.kind, ends, func.count()).group_by(matches.c.kind, ends))
     by_state = connection.execute(select(versions.c.status, func.count()).group_by(versions.c.status))
@@ -556,14 +553,14 @@ def count_ladder(connection: Connection) -> LadderCounts:
     )
 
 
-MAX_STYLE_MATCHES = 50  # matches of which a style is: some thousand decisions; each more is a row to be looked up
+MAX_STYLE_MATCHES = 50  # matches that a play style is computed from: about a thousand decisions
 
 
 @dataclass(frozen=True, slots=True)
 class PlayStyle:
-    """What a version did in some matches. Numbers are counts and cases, by name; the worker says which are public.
+    """The play style of a version in some matches: (count, cases) by name.
 
-    public: what all players see at the table. hidden: what depends on cards that no player may have seen.
+    public: from moves that all players see. hidden: from cards that players may not have seen.
     """
 
     matches: int = 0
@@ -572,7 +569,7 @@ class PlayStyle:
 
 
 def get_play_style(connection: Connection, version: int) -> PlayStyle:
-    """Return what a version did in the newest of its rated matches; those whose numbers are gone aren't counted."""
+    """Return a version's play style in its newest MAX_STYLE_MATCHES rated matches, except those whose data expired."""
     query = (
         select(match_players.c.play_style)
         .join(matches, matches.c.id == match_players.c.match)
@@ -580,14 +577,14 @@ def get_play_style(connection: Connection, version: int) -> PlayStyle:
         .order_by(match_players.c.match.desc())
         .limit(MAX_STYLE_MATCHES)
     )
-    tallies = [json.loads(text) for text in connection.scalars(query) if text is not None]
+    styles = [json.loads(text) for text in connection.scalars(query) if text is not None]
 
     def summed(part: str) -> dict[str, tuple[int, int]]:
         counts, cases = Counter[str](), Counter[str]()
-        for style in tallies:
+        for style in styles:
             for name, (count, of) in style[part].items():
                 counts[name] += count
                 cases[name] += of
         return {name: (counts[name], cases[name]) for name in sorted(cases)}
 
-    return PlayStyle(len(tallies), summed("public"), summed("hidden"))
+    return PlayStyle(len(styles), summed("public"), summed("hidden"))

@@ -1,7 +1,7 @@
 """Store table sessions: tables that users open for people and remote programs, their slots and their matches.
 
-A session is open until it ends, and playing while one of its matches is played. It ends once, for a reason. Its
-matches are unrated, so they aren't rows of `matches`."""
+A session's status is open, playing (during a match) or ended. It ends once, for a reason. Its matches are unrated, so
+they aren't rows of `matches`."""
 
 import zlib
 from collections.abc import Sequence
@@ -21,8 +21,9 @@ BOT, PERSON, PROGRAM = "bot", "person", "program"
 class SessionSlot:
     """A slot of a table session.
 
-    version: of a bot, by id, label: what it is called. login: of the player, or of the owner of the
-    program or bot. name: of the player. token_sha256: of the secret with which a player joins.
+    kind: BOT, PERSON or PROGRAM. version, label: a bot's version id and version ref. login: the player's, or that of
+    the program's or bot's owner. name: the player's, None before joining. token_sha256: the hash of the secret with
+    which a player joins.
     """
 
     kind: str
@@ -35,7 +36,7 @@ class SessionSlot:
 
 @dataclass(frozen=True, slots=True)
 class TableSession:
-    """One session. login, pseudonym: of its opener. move_time_s: for people; None: no clock."""
+    """A table session. login, pseudonym: of the user that opened it. move_time_s: people's limit; None: no limit."""
 
     id: int
     login: str
@@ -54,7 +55,7 @@ class TableSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionMatch:
-    """A match of a table session, of which games were kept. is_complete: its record may be read."""
+    """A match of a table session with stored games. is_complete: it has ended, so its record may be read."""
 
     number: int
     games: int
@@ -64,14 +65,14 @@ class SessionMatch:
 
 
 _session, _slot = table_sessions.c, session_slots.c
-_LINE = select(
+_SESSION_QUERY = select(
     _session.id, users.c.login, users.c.pseudonym, _session.opened_at, _session.rules, _session.games,
     _session.move_time_s, _session.allow_spectators, _session.status, _session.end_reason, _session.table_server,
     _session.ended_at,
 ).join(users, users.c.id == _session.opened_by)  # fmt: skip
 
 _of_bot = users.alias()
-_SLOT = (
+_SLOT_QUERY = (
     select(
         _slot.table_session_id, _slot.kind, _slot.version, bots.c.name, versions.c.number,
         func.coalesce(users.c.login, _of_bot.c.login), _slot.name, _slot.token_sha256,
@@ -101,7 +102,7 @@ def insert_session(
     }  # fmt: skip
     id = int(connection.execute(insert(table_sessions).values(values).returning(_session.id)).scalar_one())
     for number, place in enumerate(slots):
-        sits = None if place.login is None or place.kind == BOT else _id_of(connection, place.login)
+        sits = None if place.login is None or place.kind == BOT else _user_id(connection, place.login)
         row = {
             "table_session_id": id, "slot": number, "kind": place.kind, "version": place.version, "user_id": sits,
             "name": place.name, "token_sha256": place.token_sha256,
@@ -112,30 +113,30 @@ def insert_session(
 
 
 def find_session_opened_at(connection: Connection, user_id: int, at: float) -> int | None:
-    """Return the session that a user opened at a time, None without one."""
+    """Return the id of the session that a user opened at this time, None without one."""
     return connection.scalar(select(_session.id).where(_session.opened_by == user_id, _session.opened_at == at))
 
 
 def find_session(connection: Connection, id: int) -> TableSession | None:
-    """Return a table session, None if the id is unknown."""
+    """Return a table session with its slots, None if the id is unknown."""
     return next(iter(find_sessions(connection, [id])), None)
 
 
 def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSession]:
-    """Return a few sessions, in order of id."""
-    places: dict[int, list[SessionSlot]] = {id: [] for id in ids}
-    rows = connection.execute(_SLOT.where(_slot.table_session_id.in_(ids)))
+    """Return the table sessions with these ids, in order of id; unknown ids are ignored."""
+    slots: dict[int, list[SessionSlot]] = {id: [] for id in ids}
+    rows = connection.execute(_SLOT_QUERY.where(_slot.table_session_id.in_(ids)))
     for session, kind, version, bot, number, login, name, digest in rows:
         label = None if bot is None else f"{bot}@{number}"
-        places[session].append(SessionSlot(kind, version, label, login, name, digest))
-    lines = connection.execute(_LINE.where(_session.id.in_(ids)).order_by(_session.id))
-    return [TableSession(**line, slots=tuple(places[line["id"]])) for line in lines.mappings()]
+        slots[session].append(SessionSlot(kind, version, label, login, name, digest))
+    lines = connection.execute(_SESSION_QUERY.where(_session.id.in_(ids)).order_by(_session.id))
+    return [TableSession(**line, slots=tuple(slots[line["id"]])) for line in lines.mappings()]
 
 
 def list_session_ids(
     connection: Connection, ended: bool, after: int | None = None, limit: int | None = None
 ) -> Sequence[int]:
-    """Return the sessions that have ended, or haven't, the newest first; after the one of this id."""
+    """Return the ids of ended or not ended sessions, newest first; with `after`, only smaller ids."""
     query = select(_session.id).where(_session.status == CLOSED if ended else _session.status != CLOSED)
     if after is not None:
         query = query.where(_session.id < after)
@@ -143,14 +144,14 @@ def list_session_ids(
 
 
 def count_open_sessions(connection: Connection) -> dict[str, int]:
-    """Return how many sessions haven't ended, by their openers' logins."""
+    """Return the number of sessions that haven't ended, by the login of the user that opened them."""
     query = select(users.c.login, func.count()).join(table_sessions, _session.opened_by == users.c.id)
     rows = connection.execute(query.where(_session.status != CLOSED).group_by(users.c.login))
     return {row[0]: row[1] for row in rows}
 
 
 def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
-    """Return how many sessions haven't ended, by their state, and how many people have joined them."""
+    """Return the number of sessions that haven't ended, by status, and the number of people in them."""
     here = _session.status != CLOSED
     states = connection.execute(select(_session.status, func.count()).where(here).group_by(_session.status))
     seated = (
@@ -162,7 +163,7 @@ def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
 
 
 def claim_session(connection: Connection, id: int, runner: str) -> TableSession | None:
-    """Assign a table session to a table server, and return it; None if it has ended, or another one plays it."""
+    """Assign a session to a table server and return it; None if it has ended or belongs to another table server."""
     session = find_session(connection, id)
     if session is None or session.status == CLOSED or session.table_server not in (None, runner):
         return None
@@ -171,7 +172,7 @@ def claim_session(connection: Connection, id: int, runner: str) -> TableSession 
 
 
 def set_session_playing(connection: Connection, id: int, playing: bool, at: float) -> None:
-    """Store whether a match is being played at a table that hasn't ended."""
+    """Set a session's status to playing or open, unless it has ended."""
     state = PLAYING if playing else OPEN
     open_ = update(table_sessions).where(_session.id == id, _session.status != CLOSED, _session.status != state)
     if connection.execute(open_.values(status=state)).rowcount:
@@ -179,7 +180,7 @@ def set_session_playing(connection: Connection, id: int, playing: bool, at: floa
 
 
 def end_session(connection: Connection, id: int, reason: str, at: float) -> bool:
-    """End a session; return False if it has ended already: the first end counts. What was kept may be read now."""
+    """End a session and make its records readable; return False, without any effect, if it has ended already."""
     ends = update(table_sessions).where(_session.id == id, _session.status != CLOSED)
     if not connection.execute(ends.values(status=CLOSED, end_reason=reason, ended_at=at)).rowcount:
         return False
@@ -190,7 +191,7 @@ def end_session(connection: Connection, id: int, reason: str, at: float) -> bool
 
 
 def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[int]:
-    """Return the sessions that haven't ended and that a table server plays; None: that no process plays yet."""
+    """Return the ids of sessions that haven't ended and belong to a table server; None: to no table server."""
     query = select(_session.id).where(_session.table_server == runner if runner else _session.table_server.is_(None))
     return connection.scalars(query.where(_session.status != CLOSED).order_by(_session.id)).all()
 
@@ -198,13 +199,13 @@ def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[i
 def take_slot(
     connection: Connection, id: int, slot: int, user_id: int | None, name: str, token_sha256: str | None, at: float
 ) -> None:
-    """Give a slot to a player: a user by id, a guest by the SHA-256 of a secret of their own."""
+    """Assign a slot to a player: a user by id, or a guest by the SHA-256 of a new secret of the guest."""
     _set_slot(connection, id, slot, user_id=user_id, name=name, token_sha256=token_sha256)
     record_event(connection, TABLE_CHANGED, at, table_session_id=id)
 
 
 def set_slot_secret(connection: Connection, id: int, slot: int, token_sha256: str) -> None:
-    """Replace the secret with which a player joins a slot; earlier ones are void."""
+    """Replace the secret with which a player joins a slot; the earlier one becomes invalid."""
     _set_slot(connection, id, slot, token_sha256=token_sha256)
 
 
@@ -216,7 +217,7 @@ def _set_slot(connection: Connection, id: int, slot: int, **values: object) -> N
 def save_session_match(
     connection: Connection, id: int, number: int, record: str, games: int, is_complete: bool, at: float
 ) -> None:
-    """Store a match's record, unless one with as many games is stored. The matches of an ended session have ended."""
+    """Store a match's record, unless one with as many games is stored. In an ended session the match is complete."""
     key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
     row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
     over = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
@@ -233,14 +234,14 @@ def save_session_match(
 
 
 def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:
-    """Return the matches of a table session of which something is kept, in order."""
+    """Return the stored matches of a table session, in order of number."""
     row = session_matches.c
     query = select(row.number, row.games, row.is_complete, row.updated_at, row.data.is_not(None)).order_by(row.number)
     return [SessionMatch(*found) for found in connection.execute(query.where(row.table_session_id == id))]
 
 
 def find_session_record(connection: Connection, id: int, number: int) -> str | None:
-    """Return the record of a match that has ended, None without one: also while it is being played."""
+    """Return the record of a match; None if it isn't complete, isn't stored, or has expired."""
     row = session_matches.c
     query = select(row.data).where(row.table_session_id == id, row.number == number, row.is_complete)
     data = connection.scalar(query)
@@ -248,11 +249,11 @@ def find_session_record(connection: Connection, id: int, number: int) -> str | N
 
 
 def delete_session_records(connection: Connection, before: float) -> None:
-    """Remove the records of matches that ended before a time; that they were played stays."""
+    """Remove the records of complete matches from before a Unix time, but keep the matches' rows."""
     row = session_matches.c
     old = update(session_matches).where(row.updated_at < before, row.is_complete, row.data.is_not(None))
     connection.execute(old.values(data=None))
 
 
-def _id_of(connection: Connection, login: str) -> int:
+def _user_id(connection: Connection, login: str) -> int:
     return int(connection.execute(select(users.c.id).where(users.c.login == login)).scalar_one())
