@@ -17,9 +17,9 @@ from ladder.views.users import UserSummary
 
 @dataclass(frozen=True, slots=True)
 class BaselineResult:
-    """The result of one baseline for one version. The value, its interval and the threshold are in percent.
+    """The result of one baseline for one version. threshold, value and its interval (low, high) are in percent.
 
-    `points` are those that were reached, of `max_points`; `inconclusive`: the threshold lies within the interval.
+    points: those earned, of `max_points`. inconclusive: whether the threshold lies within the interval.
     """
 
     baseline: str
@@ -36,11 +36,11 @@ class BaselineResult:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """One user's grade. No `version`: none counts. `late_hours`: after the deadline, None without one.
+    """One user's grade. version: None if no version counts. late_hours: after the deadline, None without a deadline.
 
-    points_before_penalty: those reached, without the `late_penalty` for lateness. late_days_spent: of the owner's own,
-    at this deadline. deadline_at: the deadline, or the owner's own; extended_until: that one, None without more time.
-    Times are seconds since 1970.
+    points: points_before_penalty reduced by late_penalty. late_days_spent: of the user's late days, at this deadline.
+    deadline_at: the user's personal deadline. extended_until: the same with an extension, else None. Times are seconds
+    since 1970.
     """
 
     user: UserSummary
@@ -62,7 +62,7 @@ class Grade:
 
     @property
     def late(self) -> str | None:
-        """How late it is, in words, up to the next minute or tenth of an hour; None if it isn't."""
+        """How late the version is, such as "5 minutes late" or "1.5 hours late", rounded up; None if it isn't late."""
         if not self.late_hours:
             return None
         minutes, hours = math.ceil(60 * self.late_hours), math.ceil(10 * self.late_hours) / 10
@@ -72,11 +72,10 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The grades that a viewer may see, out of `max_points` points. `unchecked`: versions in time whose checks aren't
-    done.
+    """The grades that a viewer may see, each of max_points points. scope: the final, deadline or time that is graded.
 
-    scope: what they are of. isolated: whether bots are kept apart from the machine and from one another. games: the
-    games by which they were measured.
+    unchecked: refs of versions in time whose checks haven't ended. isolated: whether the sandbox isolates bots.
+    games: the number of games that the grades are computed from.
     """
 
     title: str
@@ -91,7 +90,7 @@ class Grades:
 
 @dataclass(frozen=True, slots=True)
 class GradeChange:
-    """How one user's grade differs between two releases, and why. before, after: points; None: no grade there."""
+    """The change of one user's grade between two releases. before, after: points, None without a grade."""
 
     user: UserSummary
     before: float | None
@@ -101,7 +100,7 @@ class GradeChange:
 
 @dataclass(frozen=True, slots=True)
 class GradeChanges:
-    """What changed from one release to a later one: for all users, as text, and for each user with a change."""
+    """The changes from release `before` to release `after`: reasons that concern all users, and each user's changes."""
 
     before: str
     after: str
@@ -111,8 +110,7 @@ class GradeChanges:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSummary:
-    """Released grades. scope: what they are of, as `Grades` has it. created_at: when, in seconds since
-    1970."""
+    """A release of grades. scope: as in `Grades`. created_at: seconds since 1970."""
 
     name: str
     scope: str
@@ -123,7 +121,7 @@ class ReleaseSummary:
 
 @dataclass(frozen=True, slots=True)
 class PublishedGrades:
-    """A release: its grades, and what changed since the one before of the same, None without one."""
+    """A release with its grades. changes: since the previous release of the same scope, None without one."""
 
     release: ReleaseSummary
     grades: Grades
@@ -132,10 +130,9 @@ class PublishedGrades:
 
 @dataclass(frozen=True, slots=True)
 class GradesPage:
-    """Grades, and what else has grades. grades: None without baselines.
+    """Current grades, None without baselines, and the names of deadlines and finals that can be graded.
 
-    published: the release that was asked for, else the newest of the same. releases: all that there are, the newest
-    first.
+    published: the requested release, else the newest one of the same scope. releases: newest first.
     """
 
     grades: Grades | None
@@ -147,10 +144,10 @@ class GradesPage:
 
 @dataclass(frozen=True, slots=True)
 class FinalState:
-    """How far a final is: how many matches were played, have yet to end, and ended otherwise: (match, reason).
+    """The progress of a final. matches, played, pending: counts. abandoned: (match id, reason) of each other match.
 
-    commitment: the SHA-256 of its key, in hex. key: in hex, None until it has ended. versions: the labels of those that
-    play, each at least `games_per_version` games. standings: once it has ended, where it is asked for.
+    commitment: the SHA-256 of its key, in hex. key: in hex, None until the final is revealed. versions: refs of the
+    versions, which play games_per_version games or more each. standings: only after the reveal and if requested.
     """
 
     name: str
@@ -169,7 +166,7 @@ class FinalState:
 
 @dataclass(frozen=True, slots=True)
 class FinalList:
-    """Finals, in order of time."""
+    """Finals, in order of creation."""
 
     items: tuple[FinalState, ...]
     next_cursor: str | None = None
@@ -177,13 +174,13 @@ class FinalList:
 
 
 def list_finals(reader: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
-    """Return the state of all finals."""
+    """Return up to `limit` finals after the one named `after`."""
     part, more = paginate(all_finals(reader.connection), lambda final: final.name, after, limit)
     return FinalList(tuple(summarize_final(reader.connection, final) for final in part), more, reader.revision)
 
 
 def summarize_final(connection: Connection, final: Final) -> FinalState:
-    """Return the state of a final, for all viewers: no result is shown before the final has ended."""
+    """Return the state of a final for any viewer: it contains no results, and the key only after the reveal."""
     matches = list_final_matches(connection, final.id)
     causes = Counter(match.outcome for match in matches if match.status == ENDED)
     return FinalState(

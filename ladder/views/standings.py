@@ -32,10 +32,10 @@ from ladder.views.matches import MatchSummary, list_matches, outside_finals
 
 DAY_S = 86_400
 WEEK_DAYS = 7
-MAX_DAYS = 30  # that a page offers
-ROWS_PER_PAGE = 50  # of one
+MAX_DAYS = 30  # for which a page offers standings
+ROWS_PER_PAGE = 50
 
-# What rows can be in the order of.
+# Sort keys of rows, by name.
 SORTS: dict[str, Callable[[StandingsRow], Any]] = {
     "rank": lambda row: row.position,
     "win_rate": lambda row: -(row.win_rate_adjusted.value if row.win_rate_adjusted else 0.0),
@@ -53,9 +53,9 @@ STANDINGS_COLUMNS = (
 
 
 def view_standings(reader: ViewContext, sort: str = "rank", day: str | None = None) -> Standings:
-    """Return the newest standings, or the last ones of a day (2026-11-22, UTC) or of one before.
+    """Return the current standings, or the last ones up to the end of `day` (such as 2026-11-22, UTC).
 
-    It has no rows where nothing was rated.
+    They have no rows if no match was rated by then.
     """
     connection = reader.connection
     text = find_latest_snapshot(connection)
@@ -66,18 +66,16 @@ def view_standings(reader: ViewContext, sort: str = "rank", day: str | None = No
         return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated, revision=reader.revision)
     table = Standings.from_json(text)
     if day is not None and board is not None:
-        table = replace(table, items=tuple(map(_row, rating_points_of_day(connection, board[0]))))
+        table = replace(table, items=tuple(map(_make_row, rating_points_of_day(connection, board[0]))))
     moved = compute_trends(connection, table.win_rates, reader.now if day is None else table.created_at)
     return standings_for_reader(reader, table, sort, moved)
 
 
 @dataclass(frozen=True, slots=True)
 class StandingsPage:
-    """Some rows of a standings: from the one at place `first` of `total` on. days: those that have a table, the newest
-    first.
+    """One page of the standings: the rows from position `first` of `total`. days: those with standings, newest first.
 
-    next_cursor: what to give as `first` for the next page, None at the end. sections: those of all
-    people.
+    next_cursor: the value of `first` for the next page, None at the end. sections: of all users, for staff.
     """
 
     standings: Standings
@@ -97,10 +95,10 @@ def view_standings_page(
     first: int = 1,
     rows: int = ROWS_PER_PAGE,
 ) -> StandingsPage:
-    """Return up to `limit` rows of the standings: of the bots that match the words `search`.
+    """Return up to `rows` rows of the standings, from position `first`.
 
-    They are looked for in the bot's name and its owner's pseudonym. Staff finds by login, name and section, too.
-    section: only bots whose owners are in it, "" for all. A reader who may not know sections gets all.
+    search: filters by bot name and owner's pseudonym, for staff also by the owner's login, name and section. section:
+    filters by the owner's section, "" for all; ignored for viewers that may not see sections.
     """
     table = view_standings(reader, sort, day)
     word = search.casefold().strip()
@@ -132,7 +130,7 @@ def view_standings_page(
 def standings_for_reader(
     reader: ViewContext, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
 ) -> Standings:
-    """Return standings as the viewer may see them. moved: trends of bots, by name."""
+    """Return standings as the viewer may see them, in the order of SORTS[sort]. moved: trends by bot."""
     rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.items]
     return replace(
         hide_fields(table, reader.viewer),
@@ -144,8 +142,8 @@ def standings_for_reader(
     )
 
 
-def _row(named: NamedRatingPoint) -> StandingsRow:
-    """Return the row of a version in a day's standings."""
+def _make_row(named: NamedRatingPoint) -> StandingsRow:
+    """Return the standings row of a stored rating point."""
     point = named.point
     adjusted = None
     if point.win_rate_adjusted is not None:
@@ -172,7 +170,7 @@ def _row(named: NamedRatingPoint) -> StandingsRow:
 
 
 def compute_trends(connection: Connection, win_rates: Mapping[str, float], now: float) -> dict[str, Trend]:
-    """Return the trends of bots with these win rates. `now`: seconds since 1970; days are those of UTC."""
+    """Return the trends of bots since a day and a week before `now` (UTC), given their win rates at `now`."""
 
     def before(days: int) -> Mapping[str, float]:
         return win_rates_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
@@ -185,7 +183,7 @@ def compute_trends(connection: Connection, win_rates: Mapping[str, float], now: 
 
 
 def make_standings_cells(row: StandingsRow) -> list[object]:
-    """Return STANDINGS_COLUMNS of a row: rates of 1, the time in seconds since 1970; the login where it is known."""
+    """Return a row's values of STANDINGS_COLUMNS: rates from 0 to 1, the owner by login if visible, else pseudonym."""
     rating, adjusted = row.rating, row.win_rate_adjusted
     rates = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
     return [
@@ -195,7 +193,7 @@ def make_standings_cells(row: StandingsRow) -> list[object]:
     ]  # fmt: skip
 
 
-BOTS_PER_PAGE = 20  # bots of a page
+BOTS_PER_PAGE = 20  # of head-to-head results
 
 bots, match_players, matches, versions = (
     METADATA.tables[name] for name in ("bots", "match_players", "matches", "versions")
@@ -204,7 +202,7 @@ bots, match_players, matches, versions = (
 
 @dataclass(frozen=True, slots=True)
 class OpponentRecord:
-    """One pair: the label of the other version, and their results. Only rated matches count."""
+    """A version's results in rated matches against an opponent, by its version ref."""
 
     version_ref: str
     head_to_head: HeadToHead
@@ -212,9 +210,9 @@ class OpponentRecord:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadMatrix:
-    """Pairs of active versions, in the order of the standings: `rows[a][b]` is a against b, None for itself.
+    """Head-to-head results of bots in the order of the standings: `rows[a][b]` is a against b, None if a is b.
 
-    first: the place of the first; next_cursor: what to give as `first` for the next page, None at the end.
+    first: the position of the first bot. next_cursor: the value of `first` for the next page, None at the end.
     """
 
     version_refs: tuple[str, ...]
@@ -225,7 +223,7 @@ class HeadToHeadMatrix:
 
 
 def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = BOTS_PER_PAGE) -> HeadToHeadMatrix:
-    """Return head-to-head results of up to `limit` bots of the standings, from a position on."""
+    """Return head-to-head results of up to `count` bots of the standings (None: all), from position `first`."""
     rows = view_standings(reader).items
     part = rows[first - 1 :][:count]
     matrix = read_head_to_heads(reader, [row.version for row in part], [row.version for row in part])
@@ -240,7 +238,7 @@ def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = B
 
 
 def list_opponents(reader: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
-    """Return a version's results against each other one, the most frequent opponent first."""
+    """Return a version's results against its ROWS_PER_PAGE most frequent opponents, most games first."""
     matrix = read_head_to_heads(reader, [version])
     met = sorted(matrix.items(), key=lambda pair: (-pair[1].games, pair[0]))[:ROWS_PER_PAGE]
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
@@ -254,7 +252,7 @@ def list_opponents(reader: ViewContext, version: int) -> tuple[OpponentRecord, .
 def read_head_to_heads(
     reader: ViewContext, ones: Sequence[int], others: Sequence[int] | None = None
 ) -> dict[tuple[int, int], HeadToHead]:
-    """Return the results of pairs of versions in rated matches; None: against all others."""
+    """Return the results in rated matches by pair (one, other) of version ids; others=None: against all versions."""
     one, other = match_players.alias(), match_players.alias()
     query = (
         select(
@@ -274,15 +272,15 @@ def read_head_to_heads(
     }
 
 
-TOP_ROWS = 10  # rows of the standings
+TOP_ROWS = 10  # of the standings, on the home page
 
 
 @dataclass(frozen=True, slots=True)
 class DeadlineSummary:
-    """A deadline: when it is, and until when what is late is in its grace. Times are seconds since 1970.
+    """A deadline. closes_at: the end of its grace period for late submissions. Times are seconds since 1970.
 
-    extension_reason: why it is a person's own, and later than the class's; None if it isn't. counting: the person's
-    versions that count, as it stands now; unchecked: those that will count if they pass their check.
+    extension_reason: why the user has an extension, None without one. counting: refs of the user's versions that count
+    so far. unchecked: refs of those that will count if they pass their check.
     """
 
     name: str
@@ -295,8 +293,7 @@ class DeadlineSummary:
 
 @dataclass(frozen=True, slots=True)
 class LadderInfo:
-    """What a ladder is. commitment: the SHA-256 of the key of its deals, in hex. submissions_per_day: allowed on a
-    day."""
+    """A ladder's settings. commitment: the SHA-256 of the key of its deals, in hex. submissions_per_day: per user."""
 
     name: str
     rules: str
@@ -311,7 +308,10 @@ class LadderInfo:
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """The home page: the first rows of the standings, the newest match that was played, finals, deadlines."""
+    """The home page: the ladder's settings and deadlines, the first TOP_ROWS of its standings, and finals.
+
+    latest_match: the newest rated match, None if it wasn't played to its end.
+    """
 
     info: LadderInfo
     standings: StandingsPage
@@ -321,7 +321,7 @@ class HomePage:
 
 
 def view_home(reader: ViewContext, about: LadderInfo) -> HomePage:
-    """Return the home page of a ladder."""
+    """Return the home page of a ladder with these settings."""
     ended = list_matches(reader, kind="rated", limit=1).items
     finals = tuple(summarize_final(reader.connection, final) for final in all_finals(reader.connection))
     return HomePage(

@@ -1,4 +1,4 @@
-"""Create the application: all routes, and the pages of errors."""
+"""Create the web application with all routes and error pages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ from ladder.web.staff_pages import admin_router, finals_router, grades_router, m
 from ladder.web.submissions import my_bots_router, submit_router
 from ladder.web.tables import change_stream_router, sockets_router, tables_router
 
-NOUNS: tuple[APIRouter, ...] = (
+_ROUTERS: tuple[APIRouter, ...] = (
     home_router,
     documents_router,
     standings_router,
@@ -58,18 +58,17 @@ MALFORMED_REQUEST = "The address or the form holds a wrong value."
 INTERNAL_ERROR = "This is a fault of the arena. Nothing is lost; please report it to the staff."
 
 
-MAX_FORM_BYTES = 64 << 10  # the routes of rosters and submissions have their own bounds
-MAX_FORM_FIELDS = 100  # of a form
+MAX_FORM_BYTES = 64 << 10  # routes of rosters and submissions have their own limits
+MAX_FORM_FIELDS = 100
 
 
 def make_app(
     ladder: Ladder, url: str, public: bool | None = None, sheet: Callable[[Ruleset], str] = lambda rules: rules.name
 ) -> FastAPI:
-    """Return the pages of an open ladder, which people find at this address; public: whether anybody reads them.
+    """Return the application that serves an open ladder at the public URL `url`.
 
-    None: as ladder.toml says at each moment. sheet: the rules as plain text, for who plays by them.
-
-    Raises ValueError where its routes and those of ROUTES aren't the same.
+    public: whether its pages are public, None to follow ladder.toml. sheet: returns a ruleset's text for players.
+    Raises ValueError if the routes differ from ROUTES.
     """
     app = FastAPI(
         title=f"The ladder {ladder.name}",
@@ -81,29 +80,29 @@ def make_app(
         form_limits={"max_fields": MAX_FORM_FIELDS, "max_files": 1},
     )
     app.state.shared = AppState(ladder, url.rstrip("/"), public, sheet)
-    routes = [route for router in NOUNS for route in router.routes if isinstance(route, APIRoute)]
+    routes = [route for router in _ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
     names |= {f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute)}
     if names != set(ROUTES):
         raise ValueError(f"routes and ROUTES differ: {sorted(names ^ set(ROUTES))}")
-    for router in NOUNS:
+    for router in _ROUTERS:
         app.include_router(router)
-    app.add_exception_handler(HTTPError, _refused)
-    app.add_exception_handler(SignInRequiredError, _sign_in)
-    app.add_exception_handler(LadderError, lambda request, problem: _refuse(request, 400, str(problem)))
-    app.add_exception_handler(BotError, lambda request, problem: _refuse(request, 400, str(problem)))
+    app.add_exception_handler(HTTPError, _on_http_error)
+    app.add_exception_handler(SignInRequiredError, _on_sign_in_required)
+    app.add_exception_handler(LadderError, lambda request, problem: _error_response(request, 400, str(problem)))
+    app.add_exception_handler(BotError, lambda request, problem: _error_response(request, 400, str(problem)))
     app.add_exception_handler(
-        DatabaseError, lambda request, problem: _refuse(request, 503, DATABASE_UNREACHABLE, retry_s=60)
+        DatabaseError, lambda request, problem: _error_response(request, 503, DATABASE_UNREACHABLE, retry_s=60)
     )
-    app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, lambda request, problem: _refuse(request, 500, INTERNAL_ERROR))
-    app.add_middleware(_Headers, secure=app.state.shared.secure)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(Exception, lambda request, problem: _error_response(request, 500, INTERNAL_ERROR))
+    app.add_middleware(_SecurityHeaders, secure=app.state.shared.secure)
     return app
 
 
-class _Headers:
-    """Gives each answer the headers that keep a browser safe, but for those that it brings."""
+class _SecurityHeaders:
+    """Middleware that adds SECURITY_HEADERS to each response, unless the response sets them itself."""
 
     def __init__(self, app: Any, secure: bool) -> None:
         self.app = app
@@ -121,7 +120,7 @@ class _Headers:
         await self.app(scope, receive, with_headers)
 
 
-def _refuse(
+def _error_response(
     request: Request, status: int, what: str, visit: RequestContext | None = None, retry_s: int | None = None
 ) -> Response:
     visit = visit or current_context(request)
@@ -135,23 +134,23 @@ def _refuse(
     return response
 
 
-def _refused(request: Request, problem: Exception) -> Response:
+def _on_http_error(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPError)
-    return _refuse(request, problem.status, problem.what, problem.visit, problem.retry_s)
+    return _error_response(request, problem.status, problem.what, problem.visit, problem.retry_s)
 
 
-def _sign_in(request: Request, problem: Exception) -> Response:
+def _on_sign_in_required(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, SignInRequiredError)
     return RedirectResponse(problem.to, 303)
 
 
-def _malformed(request: Request, problem: Exception) -> Response:
+def _on_validation_error(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
     first = problem.errors()[0]
-    return _refuse(request, 400, f"{MALFORMED_REQUEST}\n{first['loc'][-1]}: {first['msg']}.")
+    return _error_response(request, 400, f"{MALFORMED_REQUEST}\n{first['loc'][-1]}: {first['msg']}.")
 
 
-def _http(request: Request, problem: Exception) -> Response:
+def _on_http_exception(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
     what = "There is no such page." if problem.status_code == 404 else str(problem.detail)
-    return _refuse(request, problem.status_code, what)
+    return _error_response(request, problem.status_code, what)

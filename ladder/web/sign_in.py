@@ -63,25 +63,25 @@ SignInContext = Annotated[RequestContext, Depends(authorize)]
 
 @sign_in_router.get("/sign-in")
 def show(visit: SignInContext, link: str = "", then: str = "/") -> Response:
-    """Show the page: the link is used up by its button, not by programs that look at addresses in letters."""
+    """Show the sign-in page. A link is used up only by its button: mail programs open links by themselves."""
     return render_form(visit, "sign_in.html", link=link, then=safe_redirect_path(then))
 
 
 @sign_in_router.post("/sign-in")
 def enter(visit: SignInContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
-    """Exchange a link for a session."""
+    """Sign in with a link, and redirect to `then`."""
     count_try(visit, "sign in")
     return let_in(visit, then, lambda: sign_in_by_link(visit.ladder, link.strip().rpartition("link=")[2]))
 
 
 @sign_in_router.post("/sign-in/password")
-def enter_by_password(
+def sign_in_with_password(
     visit: SignInContext,
     login: Annotated[str, Form()],
     password: Annotated[str, Form()],
     then: Annotated[str, Form()] = "/",
 ) -> Response:
-    """Start a session by a login and its password."""
+    """Sign in with a login and its password, and redirect to `then`."""
     count_try(visit, "sign in")
     count_try(visit, "password", login.strip())
     return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password), login.strip())
@@ -89,26 +89,26 @@ def enter_by_password(
 
 @sign_in_router.get("/join")
 def join(visit: SignInContext, link: str = "") -> Response:
-    """Show the form by which people sign up."""
+    """Show the sign-up form of a link to join."""
     return render_form(visit, "join.html", link=link, asks=_requires_approval(visit, link))
 
 
 @sign_in_router.post("/join")
-def make_account(
+def sign_up(
     visit: SignInContext,
     link: Annotated[str, Form()],
     login: Annotated[str, Form()] = "",
     name: Annotated[str, Form()] = "",
     email: Annotated[str, Form()] = "",
 ) -> Response:
-    """Create an account, sign in, and redirect to it."""
+    """Create an account, sign its user in, and redirect to the account's page."""
     count_try(visit, "sign in")
     _requires_approval(visit, link)
-    return _begin(visit, "/account", create_account(visit.ladder, link, login, name, email))
+    return _start_session(visit, "/account", create_account(visit.ladder, link, login, name, email))
 
 
 def _requires_approval(visit: RequestContext, link: str) -> bool:
-    """Return whether staff approves those who sign up by a link. Raises HTTPError for no such link."""
+    """Return whether accounts created with a link to join need staff's approval. Raises HTTPError for unknown links."""
     found = find_join_link(visit.ladder, link)
     if found is None:
         raise HTTPError(404, "This link to join isn't known, or its time is over: ask who gave it to you.", visit)
@@ -117,34 +117,34 @@ def _requires_approval(visit: RequestContext, link: str) -> bool:
 
 @sign_in_router.post("/sign-out")
 def leave(visit: SignInContext) -> Response:
-    """End the session."""
+    """Sign the user out."""
     if visit.session is not None:
         sign_out(visit.ladder, visit.session)
     return visit.let_out(RedirectResponse("/", 303))
 
 
 def let_in(visit: RequestContext, then: str, enter: Callable[[], IssuedSecret], login: str | None = None) -> Response:
-    """Sign in, and redirect to a page. Raises HTTPError if `enter` rejects the secret."""
+    """Sign in by `enter`, and redirect to `then`. A rejection is logged (for `login`) and raises HTTPError."""
     try:
         issued = enter()
     except AuthenticationError as problem:
         what = str(problem)
         log_failed_sign_in(visit.ladder, what, login)
         raise HTTPError(403, f"{what[0].upper()}{what[1:]}.", visit) from None
-    return _begin(visit, then, issued)
+    return _start_session(visit, then, issued)
 
 
-def _begin(visit: RequestContext, then: str, issued: IssuedSecret) -> Response:
-    """Start a new session, which replaces the one that the browser had."""
+def _start_session(visit: RequestContext, then: str, issued: IssuedSecret) -> Response:
+    """Set a new session's cookie, end the browser's previous session, and redirect to `then`."""
     if visit.session is not None:
         sign_out(visit.ladder, visit.session)
     return visit.let_in(RedirectResponse(safe_redirect_path(then), 303), issued)
 
 
 def count_try(visit: RequestContext, what: str, name: str | None = None) -> None:
-    """Count a try of a person, else of an address, or of an address at a name. Raises HTTPError for one too many.
+    """Count a try by user, else by address; with `name` by address and name. Raises HTTPError if there are too many.
 
-    A name alone has no count: any visitor could use up its owner's tries.
+    Tries aren't counted by name alone: anybody could use up the tries of its owner.
     """
     who = visit.sender if name is None else f"{client_network(visit.request)} {name}"
     wait = visit.state.limits.wait_s(what, who[:100])
@@ -155,12 +155,12 @@ def count_try(visit: RequestContext, what: str, name: str | None = None) -> None
 account_router = APIRouter(route_class=AuthorizedRoute)
 
 _DAY_S = 86_400.0
-ALWAYS_STALE_S = 1e-6  # credentials come and go without an event: the page is rendered each time
+ALWAYS_STALE_S = 1e-6  # credentials change without events: render the page each time
 
 
 @page_and_json(account_router, "/account", "account.html", fresh_s=ALWAYS_STALE_S)
 def account(ladder: Ladder, reader: ViewContext) -> AccountPage | None:
-    """Return the visitor's account: login, bots with their state, and credentials."""
+    """Return the user's account, with bots, credentials and deadlines."""
     return views.view_account(reader, get_remaining_quota(ladder, reader).deadlines)
 
 
@@ -170,7 +170,7 @@ def make_token(
     scope: Annotated[Literal["read", "submit"], Form()],
     days: Annotated[int, Form(ge=1, le=365)],
 ) -> Response:
-    """Create a token, and show it this once."""
+    """Create a token, and show it, only this once."""
     count_try(visit, "account")
     login = actor_login(visit)
     issued = issue_secret(visit.ladder, login, "token", login, scope, days * _DAY_S)
@@ -191,7 +191,7 @@ def change_password(
 
 
 @account_router.post("/account/password/remove", include_in_schema=False)
-def forget_password(visit: CurrentContext, current: Annotated[str, Form()]) -> Response:
+def delete_password(visit: CurrentContext, current: Annotated[str, Form()]) -> Response:
     """Remove the password."""
     count_try(visit, "password")
     remove_password(visit.ladder, visit.viewer, current)
@@ -200,7 +200,7 @@ def forget_password(visit: CurrentContext, current: Annotated[str, Form()]) -> R
 
 @account_router.post("/account/credentials/{id}/revoke", include_in_schema=False)
 def revoke(visit: CurrentContext, id: RowId) -> Response:
-    """End a link, a session, a token or the password."""
+    """Revoke one of the user's own credentials."""
     count_try(visit, "account")
     login = actor_login(visit)
     revoke_credential(visit.ladder, id, login, "its owner ended it", login)
@@ -218,31 +218,32 @@ _STALE = "This sign-in was begun elsewhere, or too long ago. Begin it again on t
 
 @openid_router.get("/sign-in/openid")
 def begin(visit: CurrentContext, then: str = "/") -> Response:
-    """Send the browser to the provider."""
+    """Redirect to the provider, with a signed cookie that holds the state of this sign-in."""
     count_try(visit, "sign in")
-    settings, secret = _provider(visit)
+    settings, secret = _require_provider(visit)
     kept = {word: secrets.token_urlsafe(32) for word in ("state", "nonce", "verifier")}
-    with _client(visit, settings, secret) as client:
+    with _make_client(visit, settings, secret) as client:
         to, _ = client.create_authorization_url(
-            _discovery(visit, client, settings)["authorization_endpoint"],
+            _fetch_discovery(visit, client, settings)["authorization_endpoint"],
             state=kept["state"],
             nonce=kept["nonce"],
             code_verifier=kept["verifier"],
         )
     response = RedirectResponse(to, 303, {"Cache-Control": "no-store"})
-    value = _sign({**kept, "then": safe_redirect_path(then), "ends": visit.ladder.clock() + MAX_SIGN_IN_S}, secret)
+    ends = visit.ladder.clock() + MAX_SIGN_IN_S
+    value = _encode_cookie({**kept, "then": safe_redirect_path(then), "ends": ends}, secret)
     response.set_cookie(
-        _cookie(visit), value, max_age=MAX_SIGN_IN_S, secure=visit.state.secure, httponly=True, samesite="lax"
+        _cookie_name(visit), value, max_age=MAX_SIGN_IN_S, secure=visit.state.secure, httponly=True, samesite="lax"
     )
     return response
 
 
 @openid_router.get("/sign-in/openid/callback")
 def end(visit: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
-    """Handle the provider's callback: get the user's identity from it, and sign them in."""
+    """Handle the provider's callback: verify the state, fetch the user's identity, and sign them in."""
     count_try(visit, "sign in")
-    settings, secret = _provider(visit)
-    kept = _read(visit.request.cookies.get(_cookie(visit), ""), secret)
+    settings, secret = _require_provider(visit)
+    kept = _decode_cookie(visit.request.cookies.get(_cookie_name(visit), ""), secret)
     if (
         kept is None
         or kept["ends"] < visit.ladder.clock()
@@ -251,16 +252,16 @@ def end(visit: CurrentContext, state: str = "", code: str = "", error: str = "")
         raise HTTPError(403, _STALE, visit)
     if error or not code:
         raise HTTPError(403, "The provider didn't let you in. Begin again on the page for signing in.", visit)
-    claims = _claims(visit, settings, secret, code, kept)
+    claims = _fetch_claims(visit, settings, secret, code, kept)
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
     issuer, subject = str(claims["iss"]), str(claims["sub"])
     response = let_in(visit, kept["then"], lambda: sign_in_by_provider(visit.ladder, issuer, subject, email))
-    response.delete_cookie(_cookie(visit), secure=visit.state.secure, httponly=True, samesite="lax")
+    response.delete_cookie(_cookie_name(visit), secure=visit.state.secure, httponly=True, samesite="lax")
     return response
 
 
-def _provider(visit: RequestContext) -> tuple[OpenIDSettings, str]:
-    """Return the provider that ladder.toml names, and the client's secret. Raises HTTPError."""
+def _require_provider(visit: RequestContext) -> tuple[OpenIDSettings, str]:
+    """Return the provider's settings of ladder.toml and the client secret. Raises HTTPError if they are missing."""
     settings = visit.ladder.last_settings.sign_in
     if settings is None:
         raise HTTPError(404, "This ladder has no provider to sign in at.", visit)
@@ -270,7 +271,7 @@ def _provider(visit: RequestContext) -> tuple[OpenIDSettings, str]:
         raise HTTPError(503, _AWAY, visit) from None
 
 
-def _client(visit: RequestContext, settings: OpenIDSettings, secret: str) -> Any:
+def _make_client(visit: RequestContext, settings: OpenIDSettings, secret: str) -> Any:
     client = OAuth2Session(
         settings.client_id,
         secret,
@@ -283,11 +284,11 @@ def _client(visit: RequestContext, settings: OpenIDSettings, secret: str) -> Any
     return client
 
 
-def _discovery(visit: RequestContext, client: Any, settings: OpenIDSettings) -> dict[str, Any]:
-    """Return what the provider says of itself. Raises HTTPError."""
+def _fetch_discovery(visit: RequestContext, client: Any, settings: OpenIDSettings) -> dict[str, Any]:
+    """Return the provider's discovery document. Raises HTTPError if it is unavailable or invalid."""
     issuer = settings.issuer.rstrip("/")
     try:
-        discovery: dict[str, Any] = _json(client, f"{issuer}/.well-known/openid-configuration")
+        discovery: dict[str, Any] = _get_json(client, f"{issuer}/.well-known/openid-configuration")
         if str(discovery["issuer"]).rstrip("/") != issuer:
             raise ValueError("another's")
         for word in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
@@ -298,19 +299,19 @@ def _discovery(visit: RequestContext, client: Any, settings: OpenIDSettings) -> 
     return discovery
 
 
-def _claims(
+def _fetch_claims(
     visit: RequestContext, settings: OpenIDSettings, secret: str, code: str, kept: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return what the provider says of who signed in there. Raises HTTPError."""
-    with _client(visit, settings, secret) as client:
-        discovery = _discovery(visit, client, settings)
+    """Exchange the code for an ID token, and return its verified claims, with those of userinfo. Raises HTTPError."""
+    with _make_client(visit, settings, secret) as client:
+        discovery = _fetch_discovery(visit, client, settings)
         try:
             token = client.fetch_token(discovery["token_endpoint"], code=code, code_verifier=kept["verifier"])
-            keys = KeySet.import_key_set(_json(client, discovery["jwks_uri"]))
+            keys = KeySet.import_key_set(_get_json(client, discovery["jwks_uri"]))
             claims = jwt.decode(token["id_token"], keys, algorithms=_ALGORITHMS).claims
-            _check(claims, str(discovery["issuer"]), settings.client_id, kept["nonce"])
+            _validate_claims(claims, str(discovery["issuer"]), settings.client_id, kept["nonce"])
             if "userinfo_endpoint" in discovery and not {"email", "email_verified"} <= claims.keys():
-                more = _json(client, discovery["userinfo_endpoint"], signed=True)
+                more = _get_json(client, discovery["userinfo_endpoint"], signed=True)
                 claims = {**more, **claims} if more.get("sub") == claims["sub"] else claims
         except (OAuthError, ClientError, JoseError, KeyError):
             raise HTTPError(403, _STALE, visit) from None
@@ -319,8 +320,8 @@ def _claims(
     return claims
 
 
-def _check(claims: dict[str, Any], issuer: str, client: str, nonce: str) -> None:
-    """Raise JoseError for an ID token that isn't for this client, of this issuer, now, and of this sign-in."""
+def _validate_claims(claims: dict[str, Any], issuer: str, client: str, nonce: str) -> None:
+    """Raise JoseError unless an ID token is valid now, from this issuer, for this client and with this nonce."""
     jwt.JWTClaimsRegistry(
         leeway=60,
         iss={"essential": True, "value": issuer},
@@ -333,29 +334,29 @@ def _check(claims: dict[str, Any], issuer: str, client: str, nonce: str) -> None
     ).validate(claims)
 
 
-def _json(client: Any, url: str, signed: bool = False) -> Any:
+def _get_json(client: Any, url: str, signed: bool = False) -> Any:
     answered = client.get(url, withhold_token=not signed, timeout=PROVIDER_TIMEOUT_S, allow_redirects=False)
     answered.raise_for_status()
     return answered.json()
 
 
-def _cookie(visit: RequestContext) -> str:
+def _cookie_name(visit: RequestContext) -> str:
     return "__Host-openid" if visit.state.secure else "openid"
 
 
-def _sign(kept: dict[str, Any], secret: str) -> str:
+def _encode_cookie(kept: dict[str, Any], secret: str) -> str:
     text = base64.urlsafe_b64encode(json.dumps(kept).encode()).decode()
-    return f"{text}.{_mark(text, secret)}"
+    return f"{text}.{_signature(text, secret)}"
 
 
-def _read(value: str, secret: str) -> dict[str, Any] | None:
-    """Return what a cookie says that this ladder signed, None for any other."""
+def _decode_cookie(value: str, secret: str) -> dict[str, Any] | None:
+    """Return the data of a cookie made by `_encode_cookie`, None if its signature is wrong."""
     text, _, mark = value.partition(".")
-    if not hmac.compare_digest(mark.encode(), _mark(text, secret).encode()):
+    if not hmac.compare_digest(mark.encode(), _signature(text, secret).encode()):
         return None
     data: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text))
     return data
 
 
-def _mark(text: str, secret: str) -> str:
+def _signature(text: str, secret: str) -> str:
     return hmac.new(secret.encode(), b"openid " + text.encode(), hashlib.sha256).hexdigest()

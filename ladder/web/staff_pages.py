@@ -89,42 +89,42 @@ from ladder.web.request_context import (
 
 admin_router = APIRouter()
 
-CHECKUP_FRESH_S = 60.0  # that a checkup holds: of a large ladder one takes seconds
+CHECKUP_FRESH_S = 60.0  # for which a checkup is reused: on a large ladder it takes seconds
 
-_checked: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
+_checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 
 
 @page_and_json(admin_router, "/admin", "admin.html", fresh_s=1)
 def overview(ladder: Ladder, reader: ViewContext, check: bool = False) -> Dashboard:
-    """Return the dashboard; with `check`, with the findings of `arena ladder doctor`, at most once a minute."""
+    """Return the dashboard. `check`: with the findings of `arena ladder doctor`, which is run at most once a minute."""
     quotas = views.QuotaSummary(**ladder.last_settings.quotas.model_dump())
-    return views.view_dashboard(reader, quotas, _checkup(ladder) if check else None)
+    return views.view_dashboard(reader, quotas, _get_checkup(ladder) if check else None)
 
 
-def _checkup(ladder: Ladder) -> tuple[Finding, ...]:
+def _get_checkup(ladder: Ladder) -> tuple[Finding, ...]:
     now = ladder.clock()
-    at, findings = _checked.get(ladder.path, (0.0, ()))
+    at, findings = _checkups.get(ladder.path, (0.0, ()))
     if not 0 <= now - at < CHECKUP_FRESH_S:
         findings = tuple(check_ladder(ladder.path))
-        _checked[ladder.path] = (now, findings)
+        _checkups[ladder.path] = (now, findings)
     return findings
 
 
 @page_and_json(admin_router, "/admin/audit-log", "audit_log.html")
 def acts(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> AuditLog:
-    """Return fifty entries of the audit log, the newest first, before the one whose number is `after`."""
+    """Return fifty entries of the audit log, newest first, older than entry `after`."""
     return views.list_audit_log(reader, after)
 
 
 @page_and_json(admin_router, "/admin/similarity", "similarity.html", fresh_s=1)
 def similar(ladder: Ladder, _reader: ViewContext, compare: bool = False) -> SimilarityReport:
-    """Return which versions of different owners are alike; `compare` takes seconds, of a class."""
+    """Return similar versions of different owners. `compare`: compare them now, which takes seconds for a class."""
     return all_similar(ladder, compare)
 
 
 @admin_router.get("/admin/settings", include_in_schema=False)
 def settings(visit: CurrentContext) -> Response:
-    """Show what ladder.toml says, but for secrets: the database's address may hold one."""
+    """Show the settings of ladder.toml without secrets: the database's address may contain one."""
     current = visit.ladder.settings
     tables = current.model_dump(exclude={"database", "deadlines", "baselines"}, exclude_none=True)
     tables.get("sign_in", {}).pop("client_secret", None)
@@ -143,13 +143,13 @@ CARD_COLUMNS = ("login", "name", "email", "section", "link", "until")
 
 @page_and_json(users_router, "/admin/users", "users.html")
 def people(ladder: Ladder, reader: ViewContext, search: str = "", after: str | None = None) -> UserAdminList:
-    """Return people with these words in what is known of them, fifty after the one whose pseudonym is `after`."""
+    """Return fifty users that match all words of `search`, after the user whose pseudonym is `after`."""
     return views.list_users_for_admin(reader, search, after)
 
 
 @page_and_json(users_router, "/admin/users/{login:path}", "user.html", fresh_s=1)
 def person(ladder: Ladder, reader: ViewContext, login: str) -> UserAdminPage | None:
-    """Return a user, with bots, credentials and audit log."""
+    """Return a user with bots, teams, credentials, remaining quota and audit log."""
     return views.view_user_for_admin(reader, login, get_remaining_quota(ladder, reader, login))
 
 
@@ -162,29 +162,29 @@ def add(
     section: Annotated[str, Form()] = "",
     pseudonym: Annotated[str, Form()] = "",
 ) -> Response:
-    """Add a person, or bring one up to date: a field that is empty stays as it was."""
+    """Add or update a user; empty fields stay as they were."""
     values = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
     taken = import_users(visit.ladder, [make_roster_entry(login.strip(), *values)], actor_login(visit), "one person")
-    return _taken(visit, taken, login.strip(), _user_url(login.strip()))
+    return _render_import_result(visit, taken, login.strip(), _user_url(login.strip()))
 
 
 @users_router.post("/admin/users/import", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
-def take_in(visit: CurrentContext, roster: UploadFile, partial: Annotated[bool, Form()] = False) -> Response:
-    """Import a class's roster: all of it or, where a line is wrong, none, or with `partial` the others."""
+def import_roster(visit: CurrentContext, roster: UploadFile, partial: Annotated[bool, Form()] = False) -> Response:
+    """Import a roster. If a line is wrong, import nothing, or with `partial` all other lines."""
     name = roster.filename or "the roster"
     people = parse_roster(roster.file.read(), name)
-    return _taken(
+    return _render_import_result(
         visit, import_users(visit.ladder, people, actor_login(visit), name, partial=partial), name, "/admin/users"
     )
 
 
-def _taken(visit: RequestContext, taken: UserImport, of: str, to: str) -> Response:
+def _render_import_result(visit: RequestContext, taken: UserImport, of: str, to: str) -> Response:
     return render_form(visit, "import_result.html", taken=taken, of=of, to=to)
 
 
 @users_router.post("/admin/users/teams", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
-def take_in_teams(visit: CurrentContext, teams: UploadFile, move: Annotated[bool, Form()] = False) -> Response:
-    """Put people into the teams of a CSV: all of them or, where a line is wrong, none."""
+def import_team_file(visit: CurrentContext, teams: UploadFile, move: Annotated[bool, Form()] = False) -> Response:
+    """Set the teams of users from a CSV file. If a line is wrong, change nothing."""
     name = teams.filename or "the file"
     new = import_teams(visit.ladder, teams.file.read(), name, actor_login(visit), move)
     return redirect_after(visit, new.changed, f"all of {name} are in their teams", "/admin/users")
@@ -215,16 +215,16 @@ def links(
     days: Annotated[float, Form(ge=0.01, le=3650)] = 1,
     shape: Annotated[Literal["cards", "csv"], Form(alias="as")] = "cards",
 ) -> Response:
-    """Make a link for one sign-in for a person; or, where no login is given, for each of a section, or of all.
+    """Create a sign-in link for one user, or, without a login, for each user of a section or of the ladder.
 
-    It is shown this once. Links for many leave out staff, suspended and withdrawn users.
+    Links are shown only this once. Without a login, staff and suspended, withdrawn or unapproved users get none.
     """
     with visit.ladder.reading(visit.viewer) as reader:
         owners = views.list_users(reader).items
     if login:
         chosen = [owner for owner in owners if owner.login == login]
     else:
-        chosen = [owner for owner in owners if _takes_part(owner) and section in ("", owner.section)]
+        chosen = [owner for owner in owners if _is_participant(owner) and section in ("", owner.section)]
     if not chosen:
         raise LadderError("No user needs a link.\nImport the roster, or choose another section.")
     logins = [owner.login or "" for owner in chosen]
@@ -251,14 +251,14 @@ def links(
     return Response(out.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _takes_part(owner: UserSummary) -> bool:
+def _is_participant(owner: UserSummary) -> bool:
     out = owner.suspension_reason is not None or owner.withdrawal_reason is not None
     return not (owner.staff or out or owner.awaiting_approval)
 
 
 @users_router.post("/admin/users/{login:path}/suspend", include_in_schema=False)
 def suspend(visit: CurrentContext, login: str, reason: Reason, suspended: Annotated[bool, Form()] = True) -> Response:
-    """Suspend a user, or undo it."""
+    """Suspend a user, or lift the suspension."""
     new = set_suspended(visit.ladder, login, suspended, actor_login(visit), reason)
     return redirect_after(visit, new, f"{login} is {'' if suspended else 'not '}suspended", _user_url(login))
 
@@ -274,7 +274,7 @@ def leave(visit: CurrentContext, login: str, reason: Reason, withdrawn: Annotate
 def make_join_link(
     visit: CurrentContext, days: Annotated[float, Form(ge=0.01, le=3650)] = 14, ask: Annotated[bool, Form()] = False
 ) -> Response:
-    """Make a link by which people sign up, and show it this once."""
+    """Create a link to sign up with, and show it, only this once."""
     made = issue_secret(
         visit.ladder, STAFF_USER.login, "join", actor_login(visit), APPROVAL_SCOPE if ask else "join", days * DAY_S
     )
@@ -284,16 +284,16 @@ def make_join_link(
 
 
 @users_router.post("/admin/users/{login:path}/approve", include_in_schema=False)
-def take_part(visit: CurrentContext, login: str) -> Response:
-    """Approve an account that waits."""
+def approve(visit: CurrentContext, login: str) -> Response:
+    """Approve an account that awaits approval."""
     return redirect_after(
         visit, approve_applicant(visit.ladder, login, actor_login(visit)), f"{login} is approved", _user_url(login)
     )
 
 
 @users_router.post("/admin/users/{login:path}/refuse", include_in_schema=False)
-def turn_down(visit: CurrentContext, login: str, reason: Reason) -> Response:
-    """Remove an account that waits."""
+def reject(visit: CurrentContext, login: str, reason: Reason) -> Response:
+    """Remove an account that awaits approval."""
     return redirect_after(
         visit, refuse_applicant(visit.ladder, login, actor_login(visit), reason), f"{login} is removed", "/admin"
     )
@@ -301,13 +301,13 @@ def turn_down(visit: CurrentContext, login: str, reason: Reason) -> Response:
 
 @users_router.post("/admin/users/{login:path}/merge", include_in_schema=False)
 def merge(visit: CurrentContext, login: str, reason: Reason, into: Annotated[str, Form()] = "") -> Response:
-    """Merge a person with another owner, by login."""
+    """Merge the user `login` into the user `into`."""
     new = merge_users(visit.ladder, login, into.strip(), actor_login(visit), reason)
     return redirect_after(visit, new, f"{login} is {into.strip()}", _user_url(into.strip()))
 
 
 @users_router.post("/admin/users/{login:path}/extend", include_in_schema=False)
-def more_time(
+def set_extension(
     visit: CurrentContext,
     login: str,
     reason: Reason,
@@ -316,7 +316,7 @@ def more_time(
     late_days: Annotated[int, Form(ge=0, le=366)] = 0,
     undo: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Give a person more time before a deadline, or take it back."""
+    """Extend a deadline for a user, or withdraw the extension."""
     if undo:
         new = withdraw_extension(visit.ladder, login, deadline, actor_login(visit), reason)
     else:
@@ -342,14 +342,14 @@ moderation_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=Fal
 
 @moderation_router.post("/bots/{name}/activate")
 def activate(visit: CurrentContext, name: str, reason: Reason, version: Annotated[RowId, Form()]) -> Response:
-    """Let another accepted version of a bot play."""
+    """Make an accepted version of a bot the active one."""
     new = activate_version(visit.ladder, name, version, actor_login(visit), reason)
     return redirect_after(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
 
 
 @moderation_router.post("/bots/{name}/disable")
 def disable(visit: CurrentContext, name: str, reason: Reason) -> Response:
-    """Disable a bot, until a version is activated."""
+    """Disable a bot until staff activates a version."""
     new = disable_bot(visit.ladder, name, actor_login(visit), reason)
     return redirect_after(visit, new, f"{name} doesn't play", f"/bots/{quote(name, safe='')}")
 
@@ -370,35 +370,35 @@ def freeze(visit: CurrentContext, reason: Reason, frozen: Annotated[bool, Form()
 
 grades_router = APIRouter(route_class=AuthorizedRoute)
 
-GRADES_FRESH_S = 60  # that what was measured holds: of a term's games it takes seconds
-MAX_CACHED_GRADES = 16  # that are kept
+GRADES_FRESH_S = 60  # for which computed grades are reused: with a term's games they take seconds
+MAX_CACHED_GRADES = 16
 
-_kept: dict[Any, Grades] = {}
-_measuring = threading.Lock()
+_cached_grades: dict[Any, Grades] = {}
+_grades_lock = threading.Lock()
 
 OptionalName = str | None
 
 
 @page_and_json(grades_router, "/admin/grades", "all_grades.html", fresh_s=1)
-def everybodys(
+def all_users_grades(
     ladder: Ladder,
     reader: ViewContext,
     final: OptionalName = None,
     deadline: OptionalName = None,
     release: OptionalName = None,
 ) -> GradesPage:
-    """Return the grades of a final, of a deadline, or of now; or those that were released under a name."""
-    return _page(ladder, reader, final, deadline, release)
+    """Return the grades of a final, of a deadline or of now, or those of a release."""
+    return _make_grades_page(ladder, reader, final, deadline, release)
 
 
 @page_and_json(grades_router, "/grades", "grades.html", fresh_s=1)
 def own(ladder: Ladder, reader: ViewContext, final: OptionalName = None, deadline: OptionalName = None) -> GradesPage:
-    """Return the viewer's grade: as it was released last, and as it is now."""
+    """Return the viewer's grade: the newest released one and the current one."""
     kind, name = ("final", final) if final is not None else ("deadline", deadline)
     release = find_newest_release(reader.connection, kind, name)
     handed = None if release is None else get_published_grades(reader.connection, release, reader.viewer)
     try:
-        return replace(_page(ladder, reader, final, deadline), published=handed)
+        return replace(_make_grades_page(ladder, reader, final, deadline), published=handed)
     except LadderError:  # it may contain what only the machine's owner should know
         raise LadderError("There are no such grades now.\nAsk the staff, if there should be.") from None
 
@@ -413,9 +413,9 @@ def as_csv(
         Literal["plain", "canvas", "canvas-api", "moodle", "moodle-worksheet"], Query(alias="format")
     ] = "plain",
 ) -> Response:
-    """Return the grades as a file: whole, or as Canvas or Moodle takes them; for Canvas' API that is JSON."""
+    """Return the grades as a CSV file, complete or for import into Canvas or Moodle; for Canvas' API as JSON."""
     with visit.ladder.reading(visit.viewer) as reader:
-        page = _page(visit.ladder, reader, final, deadline, release)
+        page = _make_grades_page(visit.ladder, reader, final, deadline, release)
     grades = page.grades if page.published is None else page.published.grades
     if grades is None:
         raise LadderError("No baseline says what points are for.\nWrite [[baselines]] into ladder.toml.")
@@ -435,12 +435,12 @@ def release(
 ) -> Response:
     """Release the grades of a revealed final, or of a deadline, as they are now."""
     with visit.ladder.reading(visit.viewer) as reader:
-        _require_revealed(final or None, _revealed(reader))
+        _require_revealed(final or None, _list_revealed_finals(reader))
     made = hand_out(visit.ladder, name, actor_login(visit), reason.strip() or None, final or None, deadline or None)
     return RedirectResponse(f"/admin/grades?release={made.release.name}", 303)
 
 
-def _revealed(reader: ViewContext) -> tuple[str, ...]:
+def _list_revealed_finals(reader: ViewContext) -> tuple[str, ...]:
     return tuple(each.name for each in list_finals(reader).items if each.key is not None)
 
 
@@ -449,12 +449,12 @@ def _require_revealed(final: OptionalName, finals: tuple[str, ...]) -> None:
         raise LadderError(f'There is no final "{final}" that is revealed.')
 
 
-def _page(
+def _make_grades_page(
     ladder: Ladder, reader: ViewContext, final: OptionalName, deadline: OptionalName, release: OptionalName = None
 ) -> GradesPage:
-    """Return the grades that the reader may see. To look at them reveals no final. Raises LadderError."""
+    """Return the grades that the viewer may see, of revealed finals only. Raises LadderError."""
     settings = ladder.last_settings if not reader.viewer.staff else ladder.settings
-    finals = _revealed(reader)
+    finals = _list_revealed_finals(reader)
     deadlines = tuple(each.name for each in settings.deadlines)
     lines = list_release_summaries(reader.connection, reader.viewer)
     if release is not None:
@@ -466,12 +466,12 @@ def _page(
     if final is not None and deadline is not None:
         raise LadderError("A final has no deadline.\nName one of both.")
     of = (ladder.path, settings, final, deadline, reader.now // GRADES_FRESH_S)
-    with _measuring:
-        if of not in _kept:
-            _kept[of] = all_grades(ladder, "staff", final, deadline)
-            while len(_kept) > MAX_CACHED_GRADES:
-                del _kept[next(iter(_kept))]
-        page = _kept[of]
+    with _grades_lock:
+        if of not in _cached_grades:
+            _cached_grades[of] = all_grades(ladder, "staff", final, deadline)
+            while len(_cached_grades) > MAX_CACHED_GRADES:
+                del _cached_grades[next(iter(_cached_grades))]
+        page = _cached_grades[of]
     mine = tuple(grade for grade in page.grades if reader.viewer.can("grades:read", grade.user.login))
     return GradesPage(replace(page, grades=mine), deadlines, finals, None, lines)
 
@@ -481,7 +481,7 @@ finals_router = APIRouter(route_class=AuthorizedRoute)
 
 @page_and_json(finals_router, "/finals", "finals.html", shared=True, fresh_s=60)
 def finals(ladder: Ladder, reader: ViewContext, after: str | None = None) -> FinalList:
-    """Return how far the finals are, in order of time."""
+    """Return fifty finals with their progress, in order of creation, from the one after `after`."""
     return list_finals(reader, after, 50)
 
 
@@ -493,7 +493,7 @@ def final(ladder: Ladder, reader: ViewContext, name: str) -> FinalState | None:
 
 @finals_router.get("/finals/{name}/projector", include_in_schema=False)
 def screen(visit: CurrentContext, name: str) -> Response:
-    """Show a final on a projector: how far it is; once it is revealed its table, the last first."""
+    """Show a final for a projector: its progress or, once it is revealed, its standings, last place first."""
     return render_page(
         visit, "projector.html", lambda reader: find_final_state(visit.ladder, reader, name), shared=True
     )
@@ -501,7 +501,7 @@ def screen(visit: CurrentContext, name: str) -> Response:
 
 @finals_router.get("/finals/{name}/published", include_in_schema=False)
 def published(visit: CurrentContext, name: str) -> Response:
-    """Give the file that was published before the final was played: its versions, terms, and the key's SHA-256."""
+    """Return the file published before the final: its versions, match settings and the key's SHA-256."""
     with visit.ladder.reading(visit.viewer) as reader:
         if all(final.name != name for final in list_finals(reader).items):
             raise HTTPError(404, "There is no such final.", visit)
@@ -523,13 +523,13 @@ def hold(
 
 
 @finals_router.post("/finals/{name}/retry", include_in_schema=False)
-def play_again(visit: CurrentContext, name: str) -> Response:
+def retry(visit: CurrentContext, name: str) -> Response:
     """Queue the abandoned matches of a final again."""
     return RedirectResponse(f"/finals/{retry_final(visit.ladder, name, actor_login(visit)).name}", 303)
 
 
 @finals_router.post("/finals/{name}/reveal", include_in_schema=False)
 def reveal(visit: CurrentContext, name: str, incomplete: Annotated[bool, Form()] = False) -> Response:
-    """Reveal a final that has ended; `incomplete` also where matches were abandoned."""
+    """Reveal a final that has ended; `incomplete`: even if matches were abandoned."""
     reveal_final_results(visit.ladder, name, actor_login(visit), visit.viewer, incomplete)
     return RedirectResponse(f"/finals/{name}", 303)

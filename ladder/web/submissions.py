@@ -46,7 +46,7 @@ my_bots_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
 
 
 @my_bots_router.post("/bots/{name}/challenges")
-def ask(
+def challenge(
     visit: CurrentContext,
     name: str,
     opponents: Annotated[str, Form(max_length=400)] = "",
@@ -59,15 +59,15 @@ def ask(
 
 
 @my_bots_router.post("/bots/{name}/active-version")
-def choose(visit: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]) -> Response:
-    """Let another accepted version of one's own bot play."""
+def set_active_version(visit: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]) -> Response:
+    """Make another accepted version of the user's own bot the active one."""
     new = choose_version(visit.ladder, name, version, actor_login(visit))
     return redirect_after(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
 
 
 @my_bots_router.get("/bots/{name}/{number}/files.tar")
-def files(visit: CurrentContext, name: str, number: int) -> Response:
-    """Return a version's files as they are kept."""
+def download_files(visit: CurrentContext, name: str, number: int) -> Response:
+    """Return a version's files as a tar archive."""
     count_try(visit, "files")
     with visit.ladder.reading(visit.viewer) as reader:
         data = views.find_version_archive(reader, name, number)
@@ -78,40 +78,40 @@ def files(visit: CurrentContext, name: str, number: int) -> Response:
     return Response(data, media_type="application/x-tar", headers=headers)
 
 
-UPLOAD_TIMEOUT_S = 120.0  # for all of it to come
-DRAIN_TIMEOUT_S = 5.0  # a browser shows no answer before it has sent its form
-RETRY_AFTER_S = 10  # after which one of too many at once may try again
+UPLOAD_TIMEOUT_S = 120.0  # for a complete upload
+DRAIN_TIMEOUT_S = 5.0  # a browser shows no response before it has sent its form
+RETRY_AFTER_S = 10  # for clients to try again after too many simultaneous uploads
 _MAX_FIELD_BYTES = 1 << 20  # in addition to the files: names and fields
 _MAX_NAME_BYTES = 1 << 10
 _MAX_FILES = 2_000  # as many as an archive may hold
-_FIELDS = (b"name", b"owner", b"at")
-_MAX_DEPTH = 50  # folders in each other
-_MAX_PATH_PART_BYTES = 255  # bytes of one name
-_PROGRAMS = (b"#!", b"\x7fELF")  # a form has no modes
+_KNOWN_FIELDS = (b"name", b"owner", b"at")
+_MAX_FOLDER_DEPTH = 50
+_MAX_PATH_PART_BYTES = 255
+_EXECUTABLE_MAGIC = (b"#!", b"\x7fELF")  # forms don't transmit file modes
 
 NO_FILE = "No file came.\nSend a form as multipart/form-data, with a file, a folder's files, or an archive."
 STAFF_HAS_NO_BOTS = "Staff has no bots.\nSay whose it is: the form's field owner has the login."
 
 
 async def receive_submission(visit: RequestContext) -> AcceptedSubmission:
-    """Submit what a request's form contains as a version of a user's bot.
+    """Submit the files of a request's form as a version of a user's bot.
 
-    Staff names the owner, and may set the time of submission. A complete upload is submitted, whether anybody
-    waits for the answer or not. Raises HTTPError, and as `submit` does.
+    Staff names the owner and may set the time of submission. A complete upload is submitted even if the client has
+    disconnected. Raises HTTPError, and the errors of `submit_bot`.
     """
     assert isinstance(visit.request, Request), "a form comes by a request"
     stream = visit.request.stream()
     try:
-        return await _take(visit, stream)
+        return await _receive_and_submit(visit, stream)
     except (HTTPError, OSError) as problem:
-        if visit.request.headers.get("expect") is None:  # else a program waits to hear whether it is to send
+        if visit.request.headers.get("expect") is None:  # a program that sends it waits for permission to upload
             await _drain(stream)
         if not isinstance(problem, OSError) or problem.errno not in DISK_FULL_ERRNOS:
             raise
         raise HTTPError(503, "The ladder's disk is full. Report it to the staff.", visit, 60) from None
 
 
-async def _take(visit: RequestContext, stream: AsyncIterator[bytes]) -> AcceptedSubmission:
+async def _receive_and_submit(visit: RequestContext, stream: AsyncIterator[bytes]) -> AcceptedSubmission:
     viewer, state = visit.viewer, visit.state
     assert viewer.login is not None, "who sends a bot has signed in"
     count_try(visit, "upload")
@@ -129,8 +129,8 @@ async def _take(visit: RequestContext, stream: AsyncIterator[bytes]) -> Accepted
                 return await run_in_threadpool(submit_bot, visit.ladder, *submission)
 
 
-async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_Form":
-    """Write the files of a request's form below a new folder. Raises HTTPError, OSError."""
+async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_UploadedForm":
+    """Write the files of a request's form to a new folder, and return the form. Raises HTTPError, OSError."""
     kind, words = parse_options_header(visit.request.headers.get("content-type"))
     megabytes = visit.ladder.settings.quotas.max_upload_mb
     most = (megabytes << 20) + _MAX_FIELD_BYTES
@@ -141,7 +141,7 @@ async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], fol
         if int(visit.request.headers.get("content-length", 0)) > most:
             raise large
         folder.mkdir()
-        with closing(_Form(words[b"boundary"], folder, visit)) as form:
+        with closing(_UploadedForm(words[b"boundary"], folder, visit)) as form:
             async with asyncio.timeout(UPLOAD_TIMEOUT_S):
                 async for piece in stream:
                     most -= len(piece)
@@ -153,21 +153,21 @@ async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], fol
     except FormParserError:
         raise HTTPError(400, NO_FILE, visit) from None
     except ClientDisconnect:
-        raise HTTPError(400, "It was cut off.", visit) from None  # the client has gone
+        raise HTTPError(400, "It was cut off.", visit) from None
     except TimeoutError:
         raise HTTPError(408, f"It took more than {UPLOAD_TIMEOUT_S:.0f} s to come.", visit) from None
 
 
 async def _drain(stream: AsyncIterator[bytes]) -> None:
-    """Read on for a moment."""
+    """Read and discard the rest of a request, for at most DRAIN_TIMEOUT_S."""
     with suppress(TimeoutError, ClientDisconnect):
         async with asyncio.timeout(DRAIN_TIMEOUT_S):
             async for _ in stream:
                 pass
 
 
-class _Form:
-    """Writes the files of a form to a folder, piece by piece, and keeps its fields."""
+class _UploadedForm:
+    """Parses a form piece by piece: writes its files to a folder, and stores the fields of _KNOWN_FIELDS."""
 
     def __init__(self, boundary: bytes, folder: Path, visit: RequestContext) -> None:
         self._folder = folder
@@ -175,7 +175,7 @@ class _Form:
         self._header, self._value = b"", b""
         self._headers: dict[bytes, bytes] = {}
         self._file: IO[bytes] | None = None
-        self._field: bytes | None = None  # None: what comes is left out
+        self._field: bytes | None = None  # None outside of fields
         self._files: list[Path] = []
         self._ended = False
         self._parts = 0
@@ -186,7 +186,7 @@ class _Form:
                 "on_header_field": self._on_header_field,
                 "on_header_value": self._on_header_value,
                 "on_header_end": self._on_header_end,
-                "on_headers_finished": self._on_part,
+                "on_headers_finished": self._on_headers_finished,
                 "on_part_data": self._on_data,
                 "on_part_end": self.close,
                 "on_end": self._on_end,
@@ -194,8 +194,8 @@ class _Form:
         )
 
     def write(self, piece: bytes) -> None:
-        """Take the next piece. Raises FormParserError, HTTPError, OSError."""
-        if not self._ended:  # what follows the form's end is left out
+        """Parse the next piece. Raises FormParserError, HTTPError, OSError."""
+        if not self._ended:  # data after the form's end is ignored
             self._parser.write(piece)
 
     def close(self) -> None:
@@ -205,21 +205,21 @@ class _Form:
             file.close()
 
     def check(self) -> None:
-        """Raise HTTPError unless all of it has come, and a file with it."""
+        """Raise HTTPError unless the form is complete and has a file; set the modes of its files."""
         if not (self._ended and self._files):
             raise HTTPError(400, NO_FILE, self._visit)
         for path in self._files:
             with path.open("rb") as file:
-                path.chmod(0o755 if file.read(4).startswith(_PROGRAMS) else 0o644)
+                path.chmod(0o755 if file.read(4).startswith(_EXECUTABLE_MAGIC) else 0o644)
 
     @property
     def path(self) -> Path:
-        """Return the only file, or the folder that holds several."""
+        """Return the only file, or the folder if there are several files or subfolders."""
         [*others, last] = self._files
         return last if not others and last.parent == self._folder else self._folder
 
     def said(self, field: str) -> str:
-        """Return what a field of the form says, "" if nothing."""
+        """Return the value of a field, stripped; "" if it is missing."""
         return self._fields.get(field.encode(), b"").decode(errors="replace").strip()
 
     def _on_header_field(self, data: bytes, start: int, end: int) -> None:
@@ -232,21 +232,21 @@ class _Form:
         self._headers[self._header.lower()] = self._value
         self._header, self._value = b"", b""
 
-    def _on_part(self) -> None:
-        self._parts += 1  # a part without a file costs time, too
+    def _on_headers_finished(self) -> None:
+        self._parts += 1  # parts without files take time, too
         if self._parts > _MAX_FILES:
             raise HTTPError(413, f"It has more than {_MAX_FILES} files.", self._visit)
         _, words = parse_options_header(self._headers.get(b"content-disposition"))
         self._headers = {}
         self._field = words.get(b"name") if b"filename" not in words else None
-        if words.get(b"filename"):  # that of an empty choice is ""
-            self._open(words[b"filename"])
+        if words.get(b"filename"):  # "" if no file was chosen
+            self._open_file(words[b"filename"])
 
-    def _open(self, filename: bytes) -> None:
-        """Open a new file of a path that stays in the folder."""
+    def _open_file(self, filename: bytes) -> None:
+        """Create the file of a path within the folder, and open it for writing. Raises HTTPError for other paths."""
         parts = filename.split(b"/")
         stays = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
-        if not stays or len(parts) > _MAX_DEPTH or max(map(len, parts)) > _MAX_PATH_PART_BYTES:
+        if not stays or len(parts) > _MAX_FOLDER_DEPTH or max(map(len, parts)) > _MAX_PATH_PART_BYTES:
             raise HTTPError(400, "A file's path leaves its folder, or is too long.", self._visit)
         try:
             path = self._folder.joinpath(*(part.decode() for part in parts))
@@ -259,7 +259,7 @@ class _Form:
     def _on_data(self, data: bytes, start: int, end: int) -> None:
         if self._file is not None:
             self._file.write(memoryview(data)[start:end])
-        elif self._field in _FIELDS:
+        elif self._field in _KNOWN_FIELDS:
             self._fields[self._field] = (self._fields.get(self._field, b"") + data[start:end])[:_MAX_NAME_BYTES]
 
     def _on_end(self) -> None:
@@ -268,12 +268,12 @@ class _Form:
 
 submit_router = APIRouter(route_class=AuthorizedRoute)
 
-BOUNDED = 1 << 40  # by `take`, as ladder.toml says
+BOUNDED = 1 << 40  # `_receive_form` enforces the limit of ladder.toml
 
 
 @page_and_json(submit_router, "/submit", "submit.html", fresh_s=60)
 def show_form(ladder: Ladder, reader: ViewContext) -> RemainingQuota:
-    """Return what the person may submit now."""
+    """Return the user's remaining quota."""
     return get_remaining_quota(ladder, reader)
 
 
@@ -286,7 +286,7 @@ async def send(visit: Annotated[RequestContext, Depends(authorize)]) -> Response
 
 @submit_router.post("/api/submissions", max_body_size=BOUNDED)
 async def send_plain(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
-    """Take a bot in, and say which version it became: 201, or 200 where the last version has the same files."""
+    """Submit a bot, and return its version: status 201, or 200 if the newest version has the same files."""
     taken = await receive_submission(visit)
     names = ("version_ref", "name", "number", "duplicate", "late_for", "remaining", "disabled_reason")
     return JSONResponse({word: getattr(taken, word) for word in names}, 200 if taken.duplicate else 201)

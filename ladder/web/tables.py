@@ -55,14 +55,14 @@ from ladder.web.sign_in import count_try
 tables_router = APIRouter(route_class=AuthorizedRoute)
 
 TABLES_PER_PAGE = 30
-GUEST_COOKIE_S = 86_400  # that a guest's browser keeps the slot
+GUEST_COOKIE_S = 86_400  # after which a guest loses their slot
 
 
 @dataclass(frozen=True, slots=True)
 class SlotInvite:
-    """A slot of a table, and how a player joins it: by a link; a program at a socket, by a token.
+    """A slot of a table. A person joins it by a link; a program connects to `socket` with a token.
 
-    link, token: None where they aren't shown.
+    link, token: None if they aren't shown.
     """
 
     slot: int
@@ -75,8 +75,7 @@ class SlotInvite:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTable:
-    """A table that was opened: its page, and where the opener's own program connects, as paths; and the invites of its
-    slots."""
+    """A new table. page, program: the paths of its page and of the socket for the opener's own program."""
 
     id: int
     page: str
@@ -86,7 +85,7 @@ class CreatedTable:
 
 @page_and_json(tables_router, "/tables", "tables.html")
 def tables(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> TableList:
-    """Return the tables that are open, and those that ended, thirty after the one whose number is `after`."""
+    """Return the open tables, and thirty ended ones, from the one after table `after`."""
     return views.list_tables(reader, after, TABLES_PER_PAGE)
 
 
@@ -112,7 +111,7 @@ def open_by_form(
     program: Annotated[str, Form(max_length=60)] = "",
     allow_spectators: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Open a table, and show the links of its places this once."""
+    """Open a table, and show the links of its slots, only this once."""
     named = tuple(name.strip() for name in bots.split(",") if name.strip())
     count_try(visit, "table")
     opened = open_session(
@@ -123,34 +122,35 @@ def open_by_form(
         ),
         actor_login(visit),
     )  # fmt: skip
-    return render_form(visit, "table_created.html", id=opened.session.id, invites=_invites(visit, opened), new=True)
+    invites = _make_invites(visit, opened)
+    return render_form(visit, "table_created.html", id=opened.session.id, invites=invites, new=True)
 
 
 @tables_router.post("/api/tables", status_code=201)
 def open_plain(visit: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
-    """Open a table; its links and tokens are shown this once."""
+    """Open a table. Its links and tokens are shown only this once."""
     count_try(visit, "table")
     opened = open_session(visit.ladder, wanted, actor_login(visit))
     page = f"/tables/{opened.session.id}"
     program = None if wanted.program is None else f"{page}/program"
-    return CreatedTable(opened.session.id, page, program, tuple(_invites(visit, opened)))
+    return CreatedTable(opened.session.id, page, program, tuple(_make_invites(visit, opened)))
 
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
 def table(ladder: Ladder, reader: ViewContext, id: RowId) -> TablePage | None:
-    """Return a table: its players, its matches, why it ended."""
+    """Return a table with its players and ended matches."""
     return views.view_table(reader, id)
 
 
 @tables_router.get("/tables/{id}/join", include_in_schema=False)
-def invited(visit: CurrentContext, id: RowId, link: str = "") -> Response:
-    """Show the holder of a link how to join: by a button, since programs open links in emails."""
+def show_invitation(visit: CurrentContext, id: RowId, link: str = "") -> Response:
+    """Show the page of an invitation link. Joining requires a button: mail programs open links by themselves."""
     guests = visit.ladder.last_settings.tables.allow_guests
     return render_form(visit, "join_table.html", id=id, link=link, guests=guests)
 
 
 @tables_router.post("/tables/{id}/join", include_in_schema=False)
-def sit_down(
+def join(
     visit: CurrentContext, id: RowId, link: Annotated[str, Form(max_length=100)] = "", name: Annotated[str, Form()] = ""
 ) -> Response:
     """Join a table, and redirect to it."""
@@ -171,7 +171,7 @@ def sit_down(
 
 @tables_router.get("/tables/{id}/play", include_in_schema=False)
 def play(visit: CurrentContext, id: RowId) -> Response:
-    """Return the page of a player or a spectator."""
+    """Show the page on which to play at or watch a table. Viewers without access are redirected to its summary."""
     seat = find_table_access(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.state.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.", visit)
@@ -187,12 +187,12 @@ def play(visit: CurrentContext, id: RowId) -> Response:
 
 @tables_router.post("/tables/{id}/slots/{slot}/link", include_in_schema=False)
 def replace_link(visit: CurrentContext, id: RowId, slot: RowId) -> Response:
-    """Replace a slot's link or token, and show it this once."""
+    """Replace a slot's link or token, and show the new one, only this once."""
     count_try(visit, "table")
     secret = renew_slot_secret(visit.ladder, id, slot, visit.viewer)
     seat = find_table_access(visit.ladder, id, visit.viewer, None)
     assert seat is not None
-    invites = _invites(visit, OpenedSession(seat.session, {slot: secret}))
+    invites = _make_invites(visit, OpenedSession(seat.session, {slot: secret}))
     return render_form(visit, "table_created.html", id=id, invites=invites, new=False)
 
 
@@ -205,28 +205,28 @@ def close(visit: CurrentContext, id: RowId) -> Response:
 
 @tables_router.get("/tables/{id}/matches/{number}/replay", include_in_schema=False)
 def replay(visit: CurrentContext, id: RowId, number: RowId) -> Response:
-    """Return the games of a match that was played at a table, step by step, as its reader may know them."""
-    return static_document(visit, lambda reader: _replay(reader, id, number))
+    """Return the replay of a match at a table as an HTML page, redacted for the viewer."""
+    return static_document(visit, lambda reader: _replay_html(reader, id, number))
 
 
 @tables_router.get("/api/tables/{id}/matches/{number}/replay", response_model=TableReplay)
 def replay_as_json(visit: CurrentContext, id: RowId, number: RowId) -> Response:
-    """Return the games of a match that was played at a table, step by step, as its reader may know them."""
+    """Return the games of a match at a table, step by step, redacted for the viewer."""
     return json_response(visit, TableReplay, lambda reader: views.view_table_replay(reader, id, number))
 
 
-def _replay(reader: ViewContext, id: int, number: int) -> str | None:
+def _replay_html(reader: ViewContext, id: int, number: int) -> str | None:
     shown = views.view_table_replay(reader, id, number)
     return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
 
 
-def _invites(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
-    """Return each slot, and how a player joins it."""
+def _make_invites(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
+    """Return the invite of each slot. `opened.secrets`: those that may be shown now, by slot."""
     id, places = opened.session.id, opened.session.slots
-    return [_invite(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
+    return [_make_invite(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
 
 
-def _invite(visit: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
+def _make_invite(visit: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
     name, url = place.label or place.name, visit.state.url
     if place.kind == PROGRAM:
         socket = f"ws{url.removeprefix('http')}/tables/{id}/program"
@@ -236,13 +236,13 @@ def _invite(visit: RequestContext, id: int, number: int, place: SessionSlot, sec
 
 change_stream_router = APIRouter(include_in_schema=False)
 
-CHANGE_POLL_S = 1.0  # between two looks at the ladder, however many listen
-MIN_MESSAGE_INTERVAL_S = 5.0  # between two words to one page
-MAX_STREAM_S = 600.0  # of a stream; the browser reconnects, and is authorized again
+CHANGE_POLL_S = 1.0  # between two polls of the ladder, for all listeners together
+MIN_MESSAGE_INTERVAL_S = 5.0  # between two messages to one page
+MAX_STREAM_S = 600.0  # after which the browser reconnects, and is authorized again
 
 
 class ChangePoller:
-    """Looks at the number of the last event while anybody listens: one task for all of them."""
+    """Polls the ladder's revision in one task while at least one listener is in its `with` block."""
 
     def __init__(self, state: AppState) -> None:
         self.state = state
@@ -253,7 +253,7 @@ class ChangePoller:
     def __enter__(self) -> "ChangePoller":
         self._listeners += 1
         if self._task is None:
-            self._task = asyncio.create_task(self._look())
+            self._task = asyncio.create_task(self._poll())
         return self
 
     def __exit__(self, *problem: object) -> None:
@@ -262,37 +262,38 @@ class ChangePoller:
             self._task.cancel()
             self._task = None
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         while True:
-            with suppress(DatabaseError):  # it is away: pages say so
+            with suppress(DatabaseError):  # pages report an unreachable database
                 self.change = await run_in_threadpool(self.state.last_change)
             await asyncio.sleep(CHANGE_POLL_S)
 
 
 @change_stream_router.get("/changes")
 async def changes(visit: Annotated[RequestContext, Depends(authorize)]) -> StreamingResponse:
-    """Send "changed" whenever something has happened, at most every five seconds."""
-    return StreamingResponse(_feed(visit), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    """Send "changed" after new events of the ladder, at most once in five seconds."""
+    headers = {"Cache-Control": "no-store"}
+    return StreamingResponse(_stream_changes(visit), media_type="text/event-stream", headers=headers)
 
 
 def watch_of(app: Any) -> ChangePoller:
-    """Return the one that all feeds and sockets of an application share."""
+    """Return the ChangePoller that all change streams and sockets of an application share."""
     if not hasattr(app.state, "watch"):
         app.state.watch = ChangePoller(app.state.shared)
     watch: ChangePoller = app.state.watch
     return watch
 
 
-async def _feed(visit: RequestContext) -> AsyncIterator[str]:
+async def _stream_changes(visit: RequestContext) -> AsyncIterator[str]:
     with hold_connection(visit.state, visit.request, visit.viewer.login) as held:
         if not held:
             yield "retry: 60000\n\n"
             return
-        async for word in _words(watch_of(visit.request.app)):
+        async for word in _change_messages(watch_of(visit.request.app)):
             yield word
 
 
-async def _words(watch: ChangePoller) -> AsyncIterator[str]:
+async def _change_messages(watch: ChangePoller) -> AsyncIterator[str]:
     with watch:
         yield "retry: 5000\n\n"
         seen = watch.change
@@ -304,35 +305,35 @@ async def _words(watch: ChangePoller) -> AsyncIterator[str]:
                 yield "data: changed\n\n" if seen is not None else ":\n\n"
                 seen = watch.change
             elif beat % 4 == 3:
-                yield ":\n\n"  # so that a proxy keeps the line, and a browser that went away is noticed
+                yield ":\n\n"  # keeps proxies from closing the stream, and detects browsers that have left
 
 
 sockets_router = APIRouter()
 
-WITHDRAWN = 4003  # a close code: the session, link or token was revoked
+WITHDRAWN = 4003  # close code: the session, link or token was revoked
 TOO_MANY_TABS = "You have too many open: close some of your tabs."
-MAX_REASON_CHARS = 100  # characters; a frame that closes has space for 123 bytes
-MAX_UNCHECKED_POLLS = 10  # at the ladder, after which a socket is looked at again though nothing happened
+MAX_REASON_CHARS = 100  # a close frame has space for 123 bytes
+MAX_UNCHECKED_POLLS = 10  # after which a socket is authorized again even without events
 
 
 @sockets_router.websocket("/tables/{id}/socket")
 async def person(socket: WebSocket, id: RowId) -> None:
     """Serve the socket of a player's or a spectator's page."""
-    await _carry(socket, id, False)
+    await _serve_socket(socket, id, False)
 
 
 @sockets_router.websocket("/tables/{id}/program")
 async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None) -> None:
-    """Exchange a program's lines, a line a frame; `after`: how many it has received, None for a new one."""
-    await _carry(socket, id, True, after)
+    """Exchange a program's lines, one per frame. `after`: how many it has received, None for a new process."""
+    await _serve_socket(socket, id, True, after)
 
 
-async def _carry(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
+async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
     state: AppState = socket.app.state.shared
     try:
-        seat = await run_in_threadpool(_seat, socket, id, is_program)
+        seat = await run_in_threadpool(_find_access, socket, id, is_program)
         runner = await run_in_threadpool(find_table_server, state.ladder, seat.session)
-        viewer = await run_in_threadpool(_account, socket)
+        viewer = await run_in_threadpool(_find_viewer, socket)
     except HTTPError as problem:
         await socket.send_denial_response(JSONResponse({"error": problem.what}, problem.status))
         return
@@ -342,12 +343,12 @@ async def _carry(socket: WebSocket, id: int, is_program: bool, after: int | None
     person = viewer.login or (None if seat.place is None else f"{id}/{seat.place}")
     with hold_connection(state, socket, person) as held:
         if held:
-            await _carry_held(socket, seat, runner, is_program, after)
+            await _relay_socket(socket, seat, runner, is_program, after)
         else:
             await socket.send_denial_response(JSONResponse({"error": TOO_MANY_TABS}, 429))
 
 
-async def _carry_held(
+async def _relay_socket(
     socket: WebSocket, seat: TableAccess, runner: RunnerRecord | None, is_program: bool, after: int | None
 ) -> None:
     channel = WebChannel(socket)
@@ -362,20 +363,20 @@ async def _carry_held(
             "secret": runner.secret, "table": seat.session.id, "place": seat.place, "name": name, "program": is_program,
             "after": after,
         }  # fmt: skip
-        carrying = asyncio.create_task(relay_frames(channel, runner.port, hello))
-        holding = asyncio.create_task(_withdrawn(socket, seat, is_program))
+        relaying = asyncio.create_task(relay_frames(channel, runner.port, hello))
+        revoked = asyncio.create_task(_wait_until_revoked(socket, seat, is_program))
         try:
-            await asyncio.wait([carrying, holding], return_when=asyncio.FIRST_COMPLETED)
-            if not carrying.done():
-                await channel.close(WITHDRAWN, holding.result())
+            await asyncio.wait([relaying, revoked], return_when=asyncio.FIRST_COMPLETED)
+            if not relaying.done():
+                await channel.close(WITHDRAWN, revoked.result())
         finally:
-            carrying.cancel()
-            holding.cancel()
-            await asyncio.gather(carrying, holding, return_exceptions=True)
+            relaying.cancel()
+            revoked.cancel()
+            await asyncio.gather(relaying, revoked, return_exceptions=True)
 
 
-async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> str:
-    """Wait until a socket's credential is revoked; return why."""
+async def _wait_until_revoked(socket: WebSocket, seat: TableAccess, is_program: bool) -> str:
+    """Wait until a socket's access to its slot is revoked; return the reason."""
     with watch_of(socket.app) as watch:
         seen, looks = watch.change, 0
         while True:
@@ -385,7 +386,7 @@ async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> 
                 continue
             seen, looks = watch.change, 0
             try:
-                now = await run_in_threadpool(_seat, socket, seat.session.id, is_program)
+                now = await run_in_threadpool(_find_access, socket, seat.session.id, is_program)
             except HTTPError as problem:
                 return problem.what.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
@@ -394,12 +395,12 @@ async def _withdrawn(socket: WebSocket, seat: TableAccess, is_program: bool) -> 
                 return "you have sat down in another tab" if seat.place is None else "this place is another's now"
 
 
-def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
+def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     """Return the access of a socket to a table. Raises HTTPError, DatabaseError."""
     state: AppState = socket.app.state.shared
     token = find_bearer_token(socket)
     if is_program:
-        seat = None if token is None else find_program_access(state.ladder, id, _account(socket), token)
+        seat = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
         if seat is None:
             raise HTTPError(401, "Show the token of a program's place: Authorization: Bearer TOKEN")
         return seat
@@ -412,8 +413,8 @@ def _seat(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     return seat
 
 
-def _account(socket: WebSocket) -> Viewer:
-    """Return the login of a socket; a slot's token has none."""
+def _find_viewer(socket: WebSocket) -> Viewer:
+    """Return the viewer of a socket, the public if its token is that of a slot. Raises HTTPError."""
     try:
         return authorize_websocket(socket).viewer
     except HTTPError as problem:
