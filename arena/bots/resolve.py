@@ -7,8 +7,8 @@ contains `/` is never a name. BOT is one of:
 * a file, run by its `#!` line with all words of it, else by its ending, else by itself if it is executable;
 * `sample:NAME`: an installed sample bot, by the name of its file or folder; the ending `.py` is optional.
 
-Names: two equal `name=` are an error. Any other name yields to `name=`, then to the first bot that has it, and
-becomes `honest-2` with a note.
+Names: two equal `name=` are an error. Any other name that is taken by a `name=`, or by an earlier bot, gets a number
+(`honest-2`), with a note.
 
 Kits: bot.toml names a kit (`kit = "python"`), or a bare file imports it. The arena's kit is added in a copy of the
 bot's files if they lack it, so digest and archive cover it; the author's folder stays unchanged. As a plain process,
@@ -38,23 +38,23 @@ from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of
 from arena.bots.manifest import KITS, MANIFEST, no_program, read_manifest
 from arena.sandbox import Programs
 
-_SHEBANG_BYTES = 4_096  # Linux reads 256, macOS 512
+_SHEBANG_BYTES = 4_096  # more than Linux (256) and macOS (512) read
 
-# Ending -> program on PATH, and what to install when it is missing.
-_SOURCES = {".cpp": "cpp", ".cc": "cpp", ".c": "cpp", ".rs": "rust", ".go": "go", ".java": "java", ".ts": "javascript"}
+# File extension -> language of `arena new`; or program on PATH, and the product to install if it is missing.
+_COMPILED = {".cpp": "cpp", ".cc": "cpp", ".c": "cpp", ".rs": "rust", ".go": "go", ".java": "java", ".ts": "javascript"}
 _RUNNERS = {".js": ("node", "Node.js"), ".sh": ("sh", "a POSIX shell")}
 
 
 def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[str, ...]:
-    """Return the argv that runs a file, its program absolute.
+    """Return the argv that runs a file; the program is absolute.
 
-    path: absolute. given: the path in messages. Raises BotError if nothing runs it; OSError if it can't be read.
+    path: absolute. given: the path in messages. Raises BotError if the file can't be run, OSError if it can't be read.
     """
     with path.open("rb") as file:
         first_line = file.read(_SHEBANG_BYTES).split(b"\n", 1)[0]
     ending = path.suffix.lower()
     if first_line.startswith(b"#!"):
-        return (*_shebang(os.fsdecode(first_line[2:]), path, given, programs), str(path))
+        return (*_shebang_command(os.fsdecode(first_line[2:]), path, given, programs), str(path))
     if ending == ".py":
         return (programs.python, str(path))
     if ending in _RUNNERS:
@@ -65,11 +65,11 @@ def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[st
         return (program_path, str(path))
     if os.access(path, os.X_OK):
         return (str(path),)
-    if ending in _SOURCES:
+    if ending in _COMPILED:
         raise BotError(
             f"{escape_control(given)} is source text, which must be built.\nMake a folder with its build: arena new "
             "NAME "
-            f"--lang {_SOURCES[ending]}"
+            f"--lang {_COMPILED[ending]}"
         )
     raise BotError(
         f"{escape_control(given)} can't be run: no #! line, no ending .py, .js or .sh, not executable.\n"
@@ -77,10 +77,10 @@ def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[st
     )
 
 
-def _shebang(line: str, path: Path, given: Path, programs: Programs) -> list[str]:
-    """Return the words of a `#!` line, its program absolute.
+def _shebang_command(line: str, path: Path, given: Path, programs: Programs) -> list[str]:
+    """Return the words of a `#!` line; the program is absolute.
 
-    Raises BotError if that program is missing, or the one that env would start.
+    Raises BotError if this program, or the one that env would start, is missing.
     """
     words = line.split()  # drops the \r of a file from Windows, too
     if not words or "\0" in line:
@@ -93,9 +93,9 @@ def _shebang(line: str, path: Path, given: Path, programs: Programs) -> list[str
     needed = program
     if program_path is not None and Path(program).name == "env":
         if rest and rest[0].startswith("-S"):
-            # env splits the text after -S by its own quoting rules. So it gets the text in one piece, as from Linux.
+            # env splits the text after -S by its own quoting rules, so it gets the text as one word, as from Linux.
             rest = [line.split(maxsplit=1)[1].strip()]
-        started = _started_by_env(rest)
+        started = _program_of_env(rest)
         absolute = None if started is None else programs.find(started, path.parent)
         if started is not None and absolute is None:
             program_path, needed = None, started
@@ -110,8 +110,8 @@ def _shebang(line: str, path: Path, given: Path, programs: Programs) -> list[str
     return [program_path, *rest]
 
 
-def _started_by_env(rest: Sequence[str]) -> str | None:
-    """Return the program that `env REST` starts, None where its options would have to be understood."""
+def _program_of_env(rest: Sequence[str]) -> str | None:
+    """Return the program that `env REST` starts; None if that depends on options of env."""
     words = list(rest)
     if words and words[0].startswith("-S"):
         words = words[0][2:].split()
@@ -120,7 +120,7 @@ def _started_by_env(rest: Sequence[str]) -> str | None:
     return words[0] if words and words[0][0] not in "-'\"$" else None
 
 
-MAX_NAME_CHARACTERS = 40  # a column of the standings on an 80-column terminal still has space for numbers
+MAX_NAME_CHARACTERS = 40  # leaves space for numbers in the standings on an 80-column terminal
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ MAX_NAME_CHARACTERS = 40  # a column of the standings on an 80-column terminal s
 
 @dataclass(frozen=True, slots=True)
 class NameRequest:
-    """Hold the name a bot would like; demanded: the user gave it with `name=`; shown: the path as the user wrote it."""
+    """A bot's preferred name. required: the user gave it with `name=`; shown: the path as the user wrote it."""
 
     name: str
     required: bool
@@ -136,9 +136,9 @@ class NameRequest:
 
 
 def normal_name(name: str) -> str:
-    """Return the name in NFC (macOS returns decomposed file names). Raises ValueError saying what is wrong with it.
+    """Return the name in NFC (macOS returns decomposed file names). Raises ValueError with the problem.
 
-    `isprintable` refuses control characters (so ANSI sequences), bidi and zero-width marks, surrogates, odd spaces.
+    `isprintable` rejects control characters (and so ANSI sequences), bidi and zero-width marks, surrogates, odd spaces.
     """
     name = unicodedata.normalize("NFC", name)
     if not name.strip():
@@ -154,60 +154,63 @@ def normal_name(name: str) -> str:
     return name
 
 
-def assign_names(wishes: Sequence[NameRequest]) -> list[str]:
-    """Give each bot a name of its own: required names first, then in order, then numbers from 2."""
+def assign_names(requests: Sequence[NameRequest]) -> list[str]:
+    """Return a unique name for each bot, in order: required names first, then the others, numbered from 2 if taken.
+
+    Raises BotError if two required names are equal.
+    """
     taken: dict[str, str] = {}
-    names: list[str | None] = [None] * len(wishes)
-    for demanded in (True, False):
-        for seat, wish in enumerate(wishes):
-            if wish.required != demanded:
+    names: list[str | None] = [None] * len(requests)
+    for required in (True, False):
+        for seat, request in enumerate(requests):
+            if request.required != required:
                 continue
-            if wish.name not in taken:
-                taken[wish.name] = wish.shown
-                names[seat] = wish.name
-            elif demanded:
+            if request.name not in taken:
+                taken[request.name] = request.shown
+                names[seat] = request.name
+            elif required:
                 raise BotError(
-                    f'Two bots are to be named "{wish.name}": {taken[wish.name]} and {wish.shown}.\n'
+                    f'Two bots are to be named "{request.name}": {taken[request.name]} and {request.shown}.\n'
                     "Give each a name of its own, or leave one name away."
                 )
-    return [name or _with_number(wish, taken) for name, wish in zip(names, wishes, strict=True)]
+    return [name or _numbered_name(request, taken) for name, request in zip(names, requests, strict=True)]
 
 
-def _with_number(wish: NameRequest, taken: dict[str, str]) -> str:
+def _numbered_name(request: NameRequest, taken: dict[str, str]) -> str:
     number = 2
     while True:
         ending = f"-{number}"
-        name = wish.name[: MAX_NAME_CHARACTERS - len(ending)].rstrip() + ending
+        name = request.name[: MAX_NAME_CHARACTERS - len(ending)].rstrip() + ending
         if name not in taken:
-            taken[name] = wish.shown
+            taken[name] = request.shown
             return name
         number += 1
 
 
-# How a line of a bare file names the kit of its language: those of other languages are built, which takes a folder.
-# All repeats are bounded: a submission is read outside of any sandbox.
+# Lines of a bare file that import its language's kit; bots in other languages are built, so they need a folder. All
+# repetitions are bounded, because submissions are read outside of any sandbox.
 _IMPORTS = {
     "python": re.compile(rb"[ \t]{0,99}(?:import|from)[ \t]{1,99}coup_kit\b"),
     "javascript": re.compile(rb".*?\b(?:require[ \t]{0,9}\(|from|import)[ \t]{0,9}[\"']\./coup_kit(?:\.js)?[\"']"),
 }
 _SEARCHED_BYTES = 1 << 20  # of a bare file
 _VERSION = re.compile(rb"\bkit version (\d+)")
-_HEAD_BYTES = 4_096  # of a kit, where its version stands
+_HEAD_BYTES = 4_096  # of a kit, which contain its version
 
 
 def kit_file(language: str) -> Path:
-    """Return the arena's kit for a language of KITS."""
+    """Return the path of the arena's kit for a language of KITS."""
     return Path(__file__).parents[2] / "protocol" / "kits" / KITS[language]
 
 
 def kit_files(language: str) -> list[Path]:
-    """Return the files of a bot's own copy of a kit: the kit, and its types where it has some."""
+    """Return the files of a kit for a new bot: the kit and, for JavaScript, its types."""
     kit = kit_file(language)
     return [kit, kit.with_name("coup_kit.d.ts")] if language == "javascript" else [kit]
 
 
 def kit_of_file(path: Path) -> str | None:
-    """Return the language of the kit that a bare file imports, None for none."""
+    """Return the language of the kit that a bare file imports, None without one."""
     with path.open("rb") as file:
         text = file.read(_SEARCHED_BYTES)
     return next(
@@ -216,27 +219,27 @@ def kit_of_file(path: Path) -> str | None:
 
 
 def is_older(bot: Bot) -> bool:
-    """Return whether the kit that lies in a bot's folder is older than the arena's."""
+    """Return whether the kit in a bot's folder is older than the arena's."""
     if bot.kit is None or not (bot.cwd / KITS[bot.kit]).is_file():
         return False
-    return _version(bot.cwd / KITS[bot.kit]) < _version(kit_file(bot.kit))
+    return _kit_version(bot.cwd / KITS[bot.kit]) < _kit_version(kit_file(bot.kit))
 
 
-def _version(kit: Path) -> int:
+def _kit_version(kit: Path) -> int:
     with kit.open("rb") as file:
         match = _VERSION.search(file.read(_HEAD_BYTES))
     return 1 if match is None else int(match[1])
 
 
 def is_missing_kit(bot: Bot, boxed: bool) -> bool:
-    """Return whether a bot asks for a kit that it wouldn't find; a bare file is alone in a box."""
+    """Return whether a bot needs a kit that isn't next to it; in a box a bare file has no other files next to it."""
     return bot.kit is not None and not ((bot.path if boxed else bot.cwd) / KITS[bot.kit]).is_file()
 
 
 def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
-    """Return a bot as it plays: one that lacks its kit from a copy at `place`, which isn't there yet; else as it is.
+    """Return a copy of the bot, with its kit, in the new folder `place`; return the bot itself if it has its kit.
 
-    boxed: whether it plays in a box. Raises OSError; BotError for files that can't be copied.
+    boxed: whether it plays in a box. Raises OSError; BotError if the files can't be copied.
     """
     if bot.kit is None or not is_missing_kit(bot, boxed):
         return bot
@@ -250,13 +253,13 @@ def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
         unpack(archive, place, MAX_BYTES, MAX_FILES, links_out=True)
     shutil.copyfile(own if own.is_file() else kit_file(bot.kit), place / kit)
     if bot.kit == "python" and not boxed:
-        py_compile.compile(str(place / kit), doraise=True)  # the arena's own: the bot has no copy
+        py_compile.compile(str(place / kit), doraise=True)  # the arena's kit, because the bot has none
     copy = relocate_bot(replace(bot, path=bot.cwd), bot.cwd, place)
     return replace(copy, digest=digest_of(place))
 
 
 def bare_file_in(folder: Path) -> Path | None:
-    """Return the bare file in a copy that `completed` made of one, None in any other folder."""
+    """Return the bare file in a copy that `with_kit` made of it; None for any other folder."""
     if not folder.is_dir() or (folder / MANIFEST).exists():
         return None
     names = files_of(folder)
@@ -273,24 +276,24 @@ _SAMPLE = "sample:"
 def load_bots(
     arguments: Sequence[str], programs: Programs | None = None, root: Path = Path()
 ) -> tuple[list[Bot], list[str]]:
-    """Read the bots of a command line, without building or starting them.
+    """Resolve the bot arguments of a command line, without building or starting the bots.
 
-    programs: what runs them, None for the user's own. root: where relative paths count from; no message says where that
-    is. Returns the bots in the order given, and notes for stderr, a
-    line each. Raises BotError at the first bot that can't play.
+    programs: the programs that run bots, None for the user's own. root: the folder of relative paths; messages don't
+    contain it. Returns the bots in the order of the arguments, and notes for stderr, one line each. Raises BotError at
+    the first bot that can't play.
     """
     bots: list[Bot] = []
-    wishes: list[NameRequest] = []
+    requests: list[NameRequest] = []
     notes: list[str] = []
     for argument in arguments:
-        name, path = _split(argument)
+        name, path = _split_argument(argument)
         with os_errors_as_bot_errors(path):
             there = path if os.path.lexists(root / path) else sample_file(str(path)) or path
-            bot = _bot(there, programs or Programs(), root)
+            bot = _resolve_bot(there, programs or Programs(), root)
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
                 notes.append(f"{escape_control(path)} runs by itself; to run it by its {MANIFEST}, give the folder")
         try:
-            wishes.append(
+            requests.append(
                 NameRequest(normal_name(bot.name if name is None else name), name is not None, escape_control(path))
             )
         except ValueError as error:
@@ -298,25 +301,25 @@ def load_bots(
                 f"{escape_control(path)}: {error}.\nName it on the command line: name={escape_control(path)}"
             ) from None
         bots.append(bot)
-    names = assign_names(wishes)
-    for wish, got in zip(wishes, names, strict=True):
-        if got != wish.name:
-            notes.append(f'"{wish.name}" is taken, so {wish.shown} plays as "{got}"')
+    names = assign_names(requests)
+    for request, got in zip(requests, names, strict=True):
+        if got != request.name:
+            notes.append(f'"{request.name}" is taken, so {request.shown} plays as "{got}"')
     return [replace(bot, name=name) for bot, name in zip(bots, names, strict=True)], notes
 
 
 def require_unchanged_commands(bots: Sequence[Bot], programs: Programs) -> None:
-    """Raise BotError, naming the bot, if one would be started by another command than its files say.
+    """Raise BotError, which names the bot, if a bot's command differs from the one that its files define.
 
-    So a manipulated list of bots starts nothing but them.
+    So a manipulated run.json can't start other programs.
     """
     for bot in bots:
         with os_errors_as_bot_errors(bot.path):
             bare = bare_file_in(bot.path)
-            own = _bot(bare or bot.path, programs)
+            own = _resolve_bot(bare or bot.path, programs)
             own = own if bare is None else replace(own, path=bot.path)
-        if (_plain(own.argv), own.cwd, own.path) != (_plain(bot.argv), bot.cwd, bot.path):
-            if _moved(bot, own, programs):
+        if (_normalised_command(own.argv), own.cwd, own.path) != (_normalised_command(bot.argv), bot.cwd, bot.path):
+            if _is_path_change(bot, own, programs):
                 raise BotError(
                     f'"{bot.name}": its files say {escape_control(os.path.basename(own.argv[0]))}, which is now '
                     f"{escape_control(own.argv[0])}, and was {escape_control(bot.argv[0])} when the run began "
@@ -329,21 +332,21 @@ def require_unchanged_commands(bots: Sequence[Bot], programs: Programs) -> None:
             )
 
 
-def _moved(bot: Bot, own: Bot, programs: Programs) -> bool:
-    """Return whether a bot's files mean the same command as before once its program's folder is first in PATH."""
+def _is_path_change(bot: Bot, own: Bot, programs: Programs) -> bool:
+    """Return whether a bot's files define its old command if the folder of its old program is first in PATH."""
     path = os.environ.get("PATH", os.defpath) if programs.path is None else programs.path
     first = replace(programs, path=os.pathsep.join([os.path.dirname(bot.argv[0]), path]))
     with os_errors_as_bot_errors(bot.path):
-        before = replace(_bot(bare_file_in(bot.path) or bot.path, first), path=bot.path)
+        before = replace(_resolve_bot(bare_file_in(bot.path) or bot.path, first), path=bot.path)
     return own.argv[1:] == bot.argv[1:] and (before.argv, before.cwd, before.path) == (bot.argv, bot.cwd, bot.path)
 
 
-def _plain(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command with one spelling of its program: FOLDER/./bot is FOLDER/bot, as a build is moved."""
+def _normalised_command(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command with a normalised program path: FOLDER/./bot becomes FOLDER/bot."""
     return os.path.normpath(argv[0]), *argv[1:]
 
 
-def _split(argument: str) -> tuple[str | None, Path]:
+def _split_argument(argument: str) -> tuple[str | None, Path]:
     """Split `name=path`; the name is None when the argument is a path."""
     name, equals, rest = argument.partition("=")
     if not equals or "/" in name or os.path.lexists(argument):
@@ -362,7 +365,7 @@ def _split(argument: str) -> tuple[str | None, Path]:
 
 
 def sample_file(given: str) -> Path | None:
-    """Return the file or folder of `sample:NAME`, None for what isn't so called. Raises BotError for no such sample."""
+    """Return the path of `sample:NAME`; None for any other argument. Raises BotError for an unknown sample."""
     if not given.startswith(_SAMPLE):
         return None
     name = given.removeprefix(_SAMPLE)
@@ -374,18 +377,18 @@ def sample_file(given: str) -> Path | None:
 
 
 def sample_names() -> list[str]:
-    """Return how each sample bot is named: `sample:honest`."""
+    """Return the arguments of all sample bots, such as `sample:honest`."""
     return [_SAMPLE + name.removesuffix(".py") for name in _samples()]
 
 
 def _samples() -> dict[str, Path]:
-    """Return the sample bots: the names of their files and folders, and where they are."""
+    """Return the paths of the sample bots by the name of their file or folder."""
     paths = sorted(sample_folder().iterdir())
     return {path.name: path for path in paths if path.is_file() or (path / MANIFEST).is_file()}
 
 
 def sample_folder() -> Path:
-    """Return where the sample bots are, in a repository or where the arena is installed."""
+    """Return the folder of the sample bots, in an installed arena or in the repository."""
     installed = Path(__file__).parents[1] / "sample_bots"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "sample_bots"
 
@@ -393,9 +396,9 @@ def sample_folder() -> Path:
 # --- files and folders ------------------------------------------------------------------------------------------------
 
 
-def _bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
-    """Read one bot; its name is not yet checked."""
-    path = _absolute(root / given)
+def _resolve_bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
+    """Resolve one bot; its name isn't checked yet."""
+    path = _absolute_path(root / given)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -403,9 +406,9 @@ def _bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
             f"{escape_control(given)} does not exist.\nA bot is a file, or a folder with {MANIFEST}."
         ) from None
     if path.name == MANIFEST and stat.S_ISREG(mode):
-        return _from_folder(path.parent, given.parent, programs)
+        return _resolve_folder(path.parent, given.parent, programs)
     if stat.S_ISDIR(mode):
-        return _from_folder(path, given, programs)
+        return _resolve_folder(path, given, programs)
     if not stat.S_ISREG(mode):
         raise BotError(
             f"{escape_control(given)} is neither a file nor a folder.\nA bot is a file, or a folder with {MANIFEST}."
@@ -416,14 +419,14 @@ def _bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
     )
 
 
-def _absolute(path: Path) -> Path:
-    """Resolve all but the last part: a link `latest.py -> v3.py` plays as "latest"."""
+def _absolute_path(path: Path) -> Path:
+    """Resolve links in all but the last part: a link `latest.py -> v3.py` plays as "latest"."""
     if path.name in {"", ".."}:
         return Path(os.path.realpath(path))
     return Path(os.path.realpath(path.parent), path.name)  # Path.resolve raises RuntimeError on a loop of links
 
 
-def _from_folder(folder: Path, given: Path, programs: Programs) -> Bot:
+def _resolve_folder(folder: Path, given: Path, programs: Programs) -> Bot:
     where = given / MANIFEST
     file = folder / MANIFEST
     if not file.is_file():
@@ -431,7 +434,7 @@ def _from_folder(folder: Path, given: Path, programs: Programs) -> Bot:
             f"{escape_control(given)} is a folder without {MANIFEST}.\n"
             f'Give a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
         )
-    digest = digest_of(folder)  # first, so that a change while the rest is read counts as one
+    digest = digest_of(folder)  # before the rest, so that a change meanwhile is noticed later
     manifest = read_manifest(file, where)
     name = folder.name
     if manifest.name is not None:
@@ -447,21 +450,21 @@ def _from_folder(folder: Path, given: Path, programs: Programs) -> Bot:
     return Bot(name, folder, (program, *manifest.run[1:]), folder, manifest.build, digest, manifest.kit)
 
 
-_MAX_SOURCE_BYTES = 1 << 20  # of a file that is read
-_KITS = {"coup_kit", "coup_env"}  # the arena adds a kit that isn't there
-_QUIET = Lock()  # filters of warnings are the whole process's
+_MAX_SOURCE_BYTES = 1 << 20  # of a file that is parsed
+_KITS = {"coup_kit", "coup_env"}  # the arena adds missing kits
+_WARNINGS_LOCK = Lock()  # warning filters are global
 
 
 def foreign_imports(bot: Bot) -> tuple[str, ...]:
-    """Return their names, in order, from the bot's main file and what that imports of the bot's own files.
+    """Return the sorted names of modules that a bot imports from outside of its folder and the standard library.
 
-    The main file is what its command names. Only statements at the top of a file count: a bot may do without what
-    a `try` or a function imports. A file that can't be read imports nothing.
+    Reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level imports
+    count: those in a `try` or a function may be optional. Unreadable files are skipped.
     """
     modules = [word.replace(".", "/") for option, word in pairwise(bot.argv) if option == "-m"]
     words = [*bot.argv, *(module + end for module in modules for end in (".py", "/__main__.py"))]
     waiting = [bot.cwd / word for word in words if word.endswith(".py")]
-    folders: set[Path] = set()  # of a bare file nothing next to it is its own
+    folders: set[Path] = set()  # a bare file has no own files next to it
     if bot.path.is_dir():
         folders = {bot.path, *(entry for entry in bot.path.iterdir() if entry.is_dir())}  # a bot may add to sys.path
         folders |= {file.parent for file in waiting if file.is_file()}
@@ -486,11 +489,11 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
 
 
 def _imports(file: Path) -> Iterator[tuple[Path | None, str]]:
-    """Yield the modules that a file imports at its top, also what may be one, with the folder of a relative import."""
+    """Yield (folder of a relative import or None, name) for each top-level import; a name may be a module's member."""
     try:
         if file.stat().st_size > _MAX_SOURCE_BYTES:
             return
-        with _QUIET, warnings.catch_warnings(action="ignore"):
+        with _WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):
             body = ast.parse(file.read_bytes()).body
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return

@@ -6,7 +6,7 @@ submitted one remains except contents: no comments, extra fields, modes or trail
 files and are never unpacked.
 
 The whole conversion can run in a helper process with limits. The helper reads JSON: the input's location and the
-limits. It prints one line of JSON, which is the bundle or the error, and then the archive. Must not know ladders or
+limits. It prints one line of JSON, the bot's data or the error, and then the archive. Must not know ladders or
 users."""
 
 import bz2
@@ -40,31 +40,31 @@ from arena.bots.manifest import MANIFEST, read_manifest
 from arena.bots.resolve import normal_name
 from arena.sandbox import EXCLUDED_NAMES, scratch_folder
 
-MAX_UPLOAD_BYTES = 16 << 20  # bytes: a bot with a network of some million weights
-MAX_UNPACKED_BYTES = 64 << 20  # bytes
+MAX_UPLOAD_BYTES = 16 << 20  # enough for a neural network of some million weights
+MAX_UNPACKED_BYTES = 64 << 20
 MAX_ARCHIVE_ENTRIES = 2_000  # files, folders and links
-_HEADERS = 2_048 * MAX_ARCHIVE_ENTRIES  # bytes that an entry's headers and padding take in a tar
-_PIECE = 1 << 16  # bytes that are decompressed at once
+_MAX_HEADER_BYTES = 2_048 * MAX_ARCHIVE_ENTRIES  # of the entries' headers and padding in a tar
+_COPY_BYTES = 1 << 16  # decompressed at once
 
-_AGAIN = "Pack the bot's folder again, as a zip or a tar, and submit that."
-# What Finder, Explorer, git and editors put next to the files, as everything whose name begins with a dot.
-_NOT_OURS = frozenset({*EXCLUDED_NAMES, "__MACOSX", "desktop.ini", "Thumbs.db"})
-_FOREIGN = {
+_PACK_AGAIN = "Pack the bot's folder again, as a zip or a tar, and submit that."
+# Files that Finder, Explorer, git and editors add; names that begin with a dot are ignored, too.
+_IGNORED_NAMES = frozenset({*EXCLUDED_NAMES, "__MACOSX", "desktop.ini", "Thumbs.db"})
+_UNSUPPORTED = {
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"Rar!\x1a\x07": "RAR",
     b"\x28\xb5\x2f\xfd": "Zstandard",
     b"\x1f\x9d": "compress",
 }
-_ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz", ".tar.bz2", ".txz", ".tar.xz", ".gz", ".bz2", ".xz")
+_EXTENSIONS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz", ".tar.bz2", ".txz", ".tar.xz", ".gz", ".bz2", ".xz")
 _DRIVE = re.compile("[A-Za-z]:")
 
 
 @dataclass(frozen=True, slots=True)
 class BotArchive:
-    """Hold a submitted bot's files.
+    """The canonical archive of a submitted bot's files.
 
-    archive: what `pack` writes of them. digest: theirs, 64 hex digits. name: the bot's, by its manifest, else by its
-    file or folder. file: the name of a bare file, None for a folder.
+    archive: as written by `pack`. digest: of the files, 64 hex digits. name: the bot's name from its manifest, else of
+    its file or folder. file: the name of a bare file, None for a folder.
     """
 
     archive: bytes
@@ -74,38 +74,38 @@ class BotArchive:
 
 
 def read_submission(path: Path, name: str | None = None, most_upload: int = MAX_UPLOAD_BYTES) -> BotArchive:
-    """Return what was submitted as a bundle.
+    """Convert a submission to a BotArchive.
 
-    path: of a file, an archive or a folder; a link to one counts as it. name: of what was submitted where `path` is a
-    temporary file. most_upload: bytes of a file or an archive. Raises BotError, which says in two lines what is wrong
-    and what to do; OSError if this machine's disk is full.
+    path: a file, an archive, a folder, or a link to one. name: the submission's name if `path` is a temporary file.
+    most_upload: maximum size of a file or an archive, in bytes. Raises BotError with two lines, problem and fix;
+    OSError if this machine's disk is full.
     """
     name = os.path.basename(os.path.abspath(path)) if name is None else name
     with scratch_folder() as scratch:
         inside = scratch / "files"
         inside.mkdir()
-        with _refusals(name):
-            stem = _take_in(path, name, inside, scratch, most_upload)
+        with _archive_errors_as_bot_errors(name):
+            stem = _write_files(path, name, inside, scratch, most_upload)
             _check_names(inside)
-            bot = _bot_in(inside)
-            return _bundle(bot, stem if bot == inside else bot.name, scratch)
+            bot = _find_bot(inside)
+            return _make_bot_archive(bot, stem if bot == inside else bot.name, scratch)
 
 
 @contextmanager
-def _refusals(name: str) -> Iterator[None]:
-    """Turn what is wrong with an archive into BotError."""
+def _archive_errors_as_bot_errors(name: str) -> Iterator[None]:
+    """Raise BotError in place of an ArchiveError in the context."""
     try:
         yield
     except ArchiveError as problem:
         what, _, help = str(problem).partition("\n")
-        raise BotError(f"{escape_control(name)} can't be taken: {what}.\n{help or _AGAIN}") from None
+        raise BotError(f"{escape_control(name)} can't be taken: {what}.\n{help or _PACK_AGAIN}") from None
 
 
-# --- from what was submitted to files ---------------------------------------------------------------------------------
+# --- from the submission to files -------------------------------------------------------------------------------------
 
 
-def _take_in(path: Path, name: str, inside: Path, scratch: Path, most_upload: int) -> str:
-    """Write what was submitted into `inside`; return its name without an archive's ending."""
+def _write_files(path: Path, name: str, inside: Path, scratch: Path, most_upload: int) -> str:
+    """Write the submitted files into `inside`; return the name without an archive's extension."""
     with os_errors_as_bot_errors(path):
         mode = path.stat().st_mode
         if path.name == MANIFEST and stat.S_ISREG(mode):
@@ -113,8 +113,8 @@ def _take_in(path: Path, name: str, inside: Path, scratch: Path, most_upload: in
             name = path.name
     if stat.S_ISDIR(mode):
         with _bounded_file(scratch) as tar:
-            _pack(path, tar)
-            _unpack(tar, inside)
+            _pack_folder(path, tar)
+            _unpack_tar(tar, inside)
         return name
     if not stat.S_ISREG(mode):
         raise ArchiveError("it is neither a file nor a folder")
@@ -123,13 +123,13 @@ def _take_in(path: Path, name: str, inside: Path, scratch: Path, most_upload: in
     if len(data) > most_upload:
         raise ArchiveError(f"it has more than {most_upload / 2**20:g} MB\nLeave out what the bot doesn't need to play.")
     if _is_archive(data, name):
-        _take_archive(data, inside, scratch)
+        _unpack_archive(data, inside, scratch)
         return _stem(name)
-    _write_bare(data, name, inside)
+    _write_bare_file(data, name, inside)
     return name
 
 
-def _take_archive(data: bytes, inside: Path, scratch: Path) -> None:
+def _unpack_archive(data: bytes, inside: Path, scratch: Path) -> None:
     if data.startswith(_ZIP):
         unzip(data, inside, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES)
         return
@@ -139,10 +139,10 @@ def _take_archive(data: bytes, inside: Path, scratch: Path) -> None:
             tar.write(data)
         else:
             _decompress(opener, data, tar)
-        _unpack(tar, inside)
+        _unpack_tar(tar, inside)
 
 
-def _pack(folder: Path, tar: "_BoundedFile") -> None:
+def _pack_folder(folder: Path, tar: "_BoundedFile") -> None:
     """Write the user's folder to a tar. Raises BotError for files that can't be read, OSError if the disk is full."""
     try:
         pack(folder, tar)
@@ -159,16 +159,16 @@ def _is_archive(data: bytes, name: str) -> bool:
         raise ArchiveError("it is empty")
     if data.startswith((*_ZIP, *_OPENERS)) or _is_tar(data):
         return True
-    for begins, format in _FOREIGN.items():
+    for begins, format in _UNSUPPORTED.items():
         if data.startswith(begins):
             raise ArchiveError(f"archives of the kind {format} aren't read")
-    if name.lower().endswith(_ENDINGS):
+    if name.lower().endswith(_EXTENSIONS):
         raise ArchiveError("it is named as an archive and isn't one, or its beginning is damaged")
     return False
 
 
 def _is_tar(data: bytes) -> bool:
-    """Return whether a file begins with a header whose checksum is right; the oldest ones have no other mark."""
+    """Return whether a file is a tar: empty, or with a valid header checksum, the only mark of the oldest tars."""
     if data[: tarfile.BLOCKSIZE].strip(b"\0") == b"":
         return len(data) >= 2 * tarfile.BLOCKSIZE and not any(data)  # an empty tar
     try:
@@ -178,7 +178,7 @@ def _is_tar(data: bytes) -> bool:
     return True
 
 
-_ZIP = (b"PK\3\4", b"PK\5\6")  # the other one is empty
+_ZIP = (b"PK\3\4", b"PK\5\6")  # the second is of an empty zip
 _OPENERS: "dict[bytes, Callable[[IO[bytes]], Any]]" = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"BZh": bz2.BZ2File,
@@ -187,15 +187,15 @@ _OPENERS: "dict[bytes, Callable[[IO[bytes]], Any]]" = {
 
 
 def _decompress(opener: "Callable[[IO[bytes]], Any]", data: bytes, tar: IO[bytes]) -> None:
-    """Decompress to a file. Streams may follow one another."""
+    """Decompress one or several concatenated streams to a file. Raises ArchiveError if the result isn't a tar."""
     try:
         with opener(io.BytesIO(data)) as stream:
-            shutil.copyfileobj(stream, tar, _PIECE)
+            shutil.copyfileobj(stream, tar, _COPY_BYTES)
     except EOFError:
         raise ArchiveError("it is cut off") from None
     except (OSError, lzma.LZMAError, zlib.error) as problem:
         if getattr(problem, "errno", None) is not None:
-            raise  # the disk's, not the archive's
+            raise  # an error of the disk, not of the archive
         raise ArchiveError("its compressed data are damaged") from None
     tar.seek(0)
     if not _is_tar(tar.read(2 * tarfile.BLOCKSIZE)):
@@ -203,16 +203,16 @@ def _decompress(opener: "Callable[[IO[bytes]], Any]", data: bytes, tar: IO[bytes
 
 
 class _BoundedFile(io.FileIO):
-    """A temporary file of limited size. `failed`: this machine couldn't write it."""
+    """A temporary file of limited size. `failed`: whether this machine couldn't write it."""
 
     failed = False
 
     def write(self, data: Any, /) -> int:
-        if self.tell() + len(data) > MAX_UNPACKED_BYTES + _HEADERS:
+        if self.tell() + len(data) > MAX_UNPACKED_BYTES + _MAX_HEADER_BYTES:
             raise _too_large()
         self.failed, left = True, memoryview(data)
         while left:
-            left = left[super().write(left) :]  # a full disk takes a part before it refuses the next
+            left = left[super().write(left) :]  # on a full disk, a part is written before the next write fails
         self.failed = False
         return len(data)
 
@@ -230,12 +230,12 @@ def _too_large() -> ArchiveError:
     )
 
 
-def _unpack(tar: IO[bytes], inside: Path) -> None:
+def _unpack_tar(tar: IO[bytes], inside: Path) -> None:
     tar.seek(0)
     unpack(tar, inside, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES, pax=True)
 
 
-def _write_bare(data: bytes, name: str, inside: Path) -> None:
+def _write_bare_file(data: bytes, name: str, inside: Path) -> None:
     if not name or "/" in name or "\0" in name or name in (".", ".."):
         raise ArchiveError(f'a file can\'t be called "{name}"\nRename it.')
     if len(os.fsencode(name)) > MAX_NAME_BYTES:
@@ -244,7 +244,7 @@ def _write_bare(data: bytes, name: str, inside: Path) -> None:
 
 
 def _stem(name: str) -> str:
-    ending = max((end for end in _ENDINGS if name.lower().endswith(end)), key=len, default="")
+    ending = max((end for end in _EXTENSIONS if name.lower().endswith(end)), key=len, default="")
     return name[: len(name) - len(ending)] or name
 
 
@@ -252,7 +252,7 @@ def _stem(name: str) -> str:
 
 
 def _check_names(inside: Path) -> None:
-    """Refuse names that mean something else, or one and the same, on another machine."""
+    """Raise ArchiveError for names that are invalid or equal to another name on other systems."""
     seen: dict[str, str] = {}
     for where, folders, files in os.walk(inside):
         for name in (*folders, *files):
@@ -270,14 +270,14 @@ def _check_names(inside: Path) -> None:
                 raise ArchiveError(f"{other} and {path} are one name on other machines\nRename one of them.")
 
 
-def _bot_in(folder: Path) -> Path:
-    """Return the folder with a manifest, or the only file. An only folder is looked into."""
+def _find_bot(folder: Path) -> Path:
+    """Return the folder with a manifest, or the only file. A single folder is searched in the same way."""
     while True:
         if (folder / MANIFEST).is_dir():
             raise ArchiveError(f'{MANIFEST} is a folder\nIt is a file with a line like run = "python3 bot.py"')
         if (folder / MANIFEST).is_file():
             return folder
-        held = [path for path in folder.iterdir() if path.name not in _NOT_OURS and not path.name.startswith(".")]
+        held = [path for path in folder.iterdir() if path.name not in _IGNORED_NAMES and not path.name.startswith(".")]
         if not held:
             raise ArchiveError("it holds no file\nSubmit a program, or a folder with a bot.toml.")
         if len(held) > 1:
@@ -291,23 +291,23 @@ def _bot_in(folder: Path) -> Path:
                 f'Submit the program alone, or add a {MANIFEST} with a line like run = "python3 bot.py"'
             )
         if held[0].is_symlink() or not held[0].is_dir():
-            return _program(held[0])
+            return _check_program(held[0])
         folder = held[0]
 
 
-def _program(file: Path) -> Path:
+def _check_program(file: Path) -> Path:
     if not file.is_file():
         raise ArchiveError(f"{escape_control(file.name)} is a link that leads to no file")
     with file.open("rb") as opened:
         begins = opened.read(2 * tarfile.BLOCKSIZE)
-    if begins.startswith((*_ZIP, *_OPENERS, *_FOREIGN)) or (begins and _is_tar(begins)):
+    if begins.startswith((*_ZIP, *_OPENERS, *_UNSUPPORTED)) or (begins and _is_tar(begins)):
         raise ArchiveError(f"{escape_control(file.name)} in it is an archive, too\nSubmit that one.")
-    file.chmod(0o755)  # a cache does so, too: no archive from Windows has the x bit
+    file.chmod(0o755)  # as the cache does: archives from Windows have no x bit
     return file
 
 
-def _bundle(bot: Path, stem: str, scratch: Path) -> BotArchive:
-    """Return the bundle of a program or of a folder with a manifest, which is called `stem` unless that says more."""
+def _make_bot_archive(bot: Path, stem: str, scratch: Path) -> BotArchive:
+    """Return the archive of a program, or of a folder with a manifest. `stem`: its name if the manifest has none."""
     bare = bot.is_file()
     wish = Path(bot.name).stem if bare else stem
     where = bot.name if bare else MANIFEST
@@ -317,7 +317,7 @@ def _bundle(bot: Path, stem: str, scratch: Path) -> BotArchive:
         wish = normal_name(wish)
     except ValueError as problem:
         raise BotError(f"{escape_control(where)}: {problem}.\nRename it, or write another name.") from None
-    with _bounded_file(scratch) as archive:  # once more: hard links have become files
+    with _bounded_file(scratch) as archive:  # packed again, with hard links as files
         pack(bot, archive)
         archive.seek(0)
         data = archive.read()
@@ -325,16 +325,16 @@ def _bundle(bot: Path, stem: str, scratch: Path) -> BotArchive:
     again.mkdir()
     unpack(
         io.BytesIO(data), again, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES
-    )  # as each check will: a link may leave this folder
+    )  # as every worker does later: a link may leave this folder
     return BotArchive(data, digest_of(bot), wish, bot.name if bare else None)
 
 
-MAX_CPU_S = 20  # the largest archive of small files takes 2
+MAX_CPU_S = 20  # ten times as much as the slowest valid archive needs
 MAX_WALL_S = 120.0
-MAX_MEMORY_BYTES = 768 << 20  # bytes of address space; 16 MB that become 64 take 300
+MAX_MEMORY_BYTES = 768 << 20  # of address space; the largest valid archive needs 300 MB
 _MAX_OPEN_FILES = 64
-_MAX_FILE_BYTES = 128 << 20  # bytes
-_OVER = 3  # the exit code of a helper process that had too little memory
+_MAX_FILE_BYTES = 128 << 20
+_OUT_OF_MEMORY = 3  # exit code of the helper process
 
 
 def read_submission_in_process(
@@ -345,17 +345,17 @@ def read_submission_in_process(
     wall_s: float = MAX_WALL_S,
     memory: int = MAX_MEMORY_BYTES,
 ) -> BotArchive:
-    """Do what `intake` does, and refuse what takes more than the limits. Raises BotError, OSError."""
+    """Call `read_submission` in a helper process with limits. Raises BotError, also at a limit, and OSError."""
     limits = {"cpu_s": cpu_s, "wall_s": wall_s, "memory": memory}
     answer, archive = _apart((str(path), name, most_upload), limits)
-    problem = _refusal(escape_control(os.path.basename(os.path.abspath(path)) if name is None else name), answer)
+    problem = _answer_error(escape_control(os.path.basename(os.path.abspath(path)) if name is None else name), answer)
     if problem is not None:
         raise problem
     return BotArchive(archive, **answer)
 
 
 def _apart(job: tuple[str, str | None, int], limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Return the result of a job: what `main` reported, and the bytes after it."""
+    """Run a job in the helper process; return the JSON and the archive that `main` printed."""
     search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     words = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
     with scratch_folder() as scratch:  # a helper that is killed leaves its files there
@@ -364,15 +364,15 @@ def _apart(job: tuple[str, str | None, int], limits: dict[str, Any]) -> tuple[di
         ran = subprocess.run(words, input=asked, stdout=subprocess.PIPE, env=where, start_new_session=True, check=False)
     if ran.returncode == -signal.SIGALRM:
         return {"slow": limits["wall_s"]}, b""
-    if ran.returncode == _OVER or ran.returncode < 0:
+    if ran.returncode == _OUT_OF_MEMORY or ran.returncode < 0:
         over = f"to read it takes more than {limits['cpu_s']} s or {limits['memory'] >> 20} MB"
         return {"failed": over}, b""
     answer, _, archive = ran.stdout.partition(b"\n")
     return json.loads(answer or '{"failed": "its helper process has ended"}'), archive
 
 
-def _refusal(called: str, answer: dict[str, Any]) -> BotError | None:
-    """Return why something was refused, None if it wasn't. Raises OSError for what this machine lacks."""
+def _answer_error(called: str, answer: dict[str, Any]) -> BotError | None:
+    """Return the error in the helper's answer, None without one. Raises the helper's OSError again."""
     if "errno" in answer:
         raise OSError(answer["errno"], answer["strerror"], answer["filename"])
     if "refused" in answer:
@@ -391,7 +391,7 @@ def _refusal(called: str, answer: dict[str, Any]) -> BotError | None:
 
 
 def main() -> None:
-    """Be the helper process: read one archive, with limits, and print what comes of it."""
+    """Run as the helper process: convert one submission with limits, and print the result."""
     asked = json.load(sys.stdin)
     limits = asked["limits"]
     for kind, most in (
@@ -400,22 +400,22 @@ def main() -> None:
         (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
         (resource.RLIMIT_NOFILE, _MAX_OPEN_FILES),
     ):
-        with suppress(ValueError, OSError):  # such as macOS, for address space
+        with suppress(ValueError, OSError):  # macOS doesn't support RLIMIT_AS
             resource.setrlimit(kind, (most, most))
-    signal.setitimer(signal.ITIMER_REAL, limits["wall_s"])  # whose signal ends it
+    signal.setitimer(signal.ITIMER_REAL, limits["wall_s"])  # SIGALRM ends the process
     try:
         answer, archive = _outcome(*asked["job"])
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + archive)
         sys.stdout.buffer.flush()
         os._exit(0)
     except MemoryError:
-        os._exit(_OVER)
+        os._exit(_OUT_OF_MEMORY)
     except BrokenPipeError:  # the caller was killed
         os._exit(1)
 
 
 def _outcome(path: str, name: str | None, most_upload: int) -> tuple[dict[str, Any], bytes]:
-    """Return what comes of a job, and the bundle's archive. Raises MemoryError."""
+    """Return the result of a job, or its error, as JSON, and the archive. Raises MemoryError."""
     try:
         bundle = read_submission(Path(path), name, most_upload)
     except MemoryError:

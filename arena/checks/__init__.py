@@ -1,7 +1,7 @@
-"""Check a bot at a scripted table over the real pipes, and the host with its boxes; advise how to fix what fails.
+"""Check bots at a scripted table over real pipes, check the host and its sandboxes, and advise how to fix problems.
 
-Prints nothing and must not know click: `arena check` prints a check's steps, `arena run` looks at each bot
-before it plays, `arena doctor` prints what the host has. `diagnosis` finds the mistake behind a fault from its traces.
+Used by `arena check`, by the test start of `arena run`, and by `arena doctor`. `diagnosis` finds the mistake behind a
+fault. Prints nothing and must not know click.
 """
 
 from arena.checks.bot_check import (

@@ -1,8 +1,7 @@
 """Check one bot, step by step, and report each step with its finding and the lines that crossed the pipe.
 
-Steps have a fixed order; the first failure ends the check where later steps would be meaningless. Each process gets a
-box of its own, which is closed in the thread that started it. Times are wall time. A bot has as long to start and to
-think as in a match."""
+Steps have a fixed order; a failure ends the check if later steps would be meaningless. Each process gets its own box,
+which is closed in the thread that started it. Times are wall time. The time limits are those of a match."""
 
 import json
 import math
@@ -44,16 +43,16 @@ from arena.referee import MatchSettings, MatchSpec, Timing
 from arena.sandbox import ProgramError, Sandbox, SandboxChoice, programs_of
 from protocol import Malformed, decode, encode, escape_bytes
 
-_LINE, _STDERR_LINE = 65_536, 1000  # characters of a line that a view has
+_LINE, _STDERR_LINE = 65_536, 1000  # maximum characters of a line in a view
 
 
 @dataclass(frozen=True, slots=True)
 class CheckStep(Finding):
-    """One step, which FAIL or OK ends, or NOTE: worth knowing, but nothing to fix; NOW hasn't ended.
+    """One step of a check and its result; severity NOW means that the step is running.
 
-    sent: the last line that the bot was sent; received: its faulty line, both as they crossed the pipe, None without
-    one. stderr: the last lines of its standard error; of a build the most informative ones. timings: a table, its head
-    first. log: the whole output of a build. partial: there is more in it than in `stderr`.
+    sent: the last line that the bot was sent; received: its faulty line; both raw, None without one. stderr: the last
+    lines of its standard error; of a build the most informative lines. timings: a table, header row first. log: the
+    whole output of a build. partial: whether the log contains more than `stderr`.
     """
 
     number: int = 0
@@ -65,7 +64,7 @@ class CheckStep(Finding):
     partial: bool = False
 
     def view(self) -> "CheckStepView":
-        """Return the form for programs and pages."""
+        """Return the step with escaped texts, for JSON and pages."""
         return CheckStepView(
             check=_printable(self.check),
             severity=self.severity,
@@ -82,7 +81,7 @@ class CheckStep(Finding):
 
 @dataclass(frozen=True, slots=True)
 class CheckStepView(Finding):
-    """A step with printable texts: other characters are escaped."""
+    """A step whose texts have all unprintable characters escaped."""
 
     number: int = 0
     sent: str | None = None
@@ -112,32 +111,31 @@ def _printable(text: str) -> str:
     return "\n".join(escape_bytes(line.encode(errors="surrogateescape"), _LINE) for line in text.split("\n"))
 
 
-BUILD_S = 600  # how long a build may take
-HELLO_S = Timing().start_ms / 1000  # as a match allows by default
-_START_S = 1.0  # a bot that takes longer to start is asked in as few games as have all kinds of requests
-SLOW_S = 3.0  # a hello that comes later is reported as a note
-TIMEOUTS = Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # as a match allows by default
-LEAVE_S = 0.5  # as SPEC promises
+BUILD_S = 600  # limit of a build
+HELLO_S = Timing().start_ms / 1000  # default limit of a match
+_START_S = 1.0  # a bot that takes longer to start plays only the games needed for all kinds of requests
+SLOW_S = 3.0  # a later hello is reported as a note
+TIMEOUTS = Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # default limits of a match
+LEAVE_S = 0.5  # as in the SPEC
 UNRESPONSIVE_S = 2.0  # a bot that is silent for longer after its hello is reported
-_REQUESTS = 60  # of the first process at least: a mistake may come at the fiftieth
-_MAX_GAMES = 12  # of one process
-_SUSPICIOUS_CHOICES = 20  # choices of the first legal move alone, of one process, that look like a mistake
-_QUICK = 8  # requests of the quick look
+_MIN_REQUESTS = 60  # to the first process: a mistake may happen only at the fiftieth
+_MAX_GAMES = 12  # for one process
+_SUSPICIOUS_CHOICES = 20  # if a process always chooses the first legal move this often, it looks like a mistake
+_SMOKE_TEST_REQUESTS = 8
 CHECK_KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
-_REFUSED = (b"Read-only file system", b"EROFS")  # what a program says that was kept from writing
+_REFUSED = (b"Read-only file system", b"EROFS")  # errors of programs after a refused write
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """How bots are checked. `scratch` is a folder for builds; `rules` are the games whose requests are asked.
+    """The settings of checks. `scratch`: a folder for builds; `rules`: the rulesets whose requests are tested.
 
-    `hello_s` and `timeouts` are how long the checker waits. `seats` are those of a table, None for few. `clock`
-    returns seconds; if it raises, the check ends. Boxes are started and closed under the `lock`.
-    `silence_fails`: a match would wait no longer for a request's answer than the quick look does. `build_s`: how
-    long a build may take. `leave_s`: how long a process may run on after its input ended. `enough_s`: of one
-    process's answers, after which no further game begins. `on_build` is called before a bot is built. `bytecode` is
-    what was compiled of the bots. `root`: where relative paths of bots count from; if it is absolute, no step names
-    it.
+    `hello_s`, `timeouts`: how long the checker waits. `seats`: of a table, None for two or three. `clock`: returns
+    seconds; if it raises, the check ends. `lock`: held while boxes are started and closed. `silence_fails`: whether a
+    smoke test fails at a timeout; false if a match would wait longer. `build_s`: limit of a build. `leave_s`: how long
+    a process may run after the end of its input. `enough_s`: total response time of a process after which no further
+    game begins. `on_build`: called before a bot is built. `bytecode`: the cache of compiled modules. `root`: the folder of
+    relative paths; if it is absolute, steps don't contain it.
     """
 
     sandbox: Sandbox
@@ -159,32 +157,32 @@ class CheckSettings:
     bytecode: BytecodeCache = field(default_factory=BytecodeCache)
 
     def quoted(self, printed: bytes) -> bytes:
-        """Return what a program printed, paths below the root without it."""
+        """Return a program's output with paths below `root` made relative."""
         return printed.replace(os.fsencode(self.root) + b"/", b"") if self.root.is_absolute() else printed
 
 
 def check_bot(argument: str, exam: CheckSettings) -> Generator[CheckStep, None, None]:
-    """Check what a user calls a bot, and yield the steps.
+    """Check the bot of a command-line argument, and yield the steps.
 
-    Raises SandboxError or OSError if this machine fails. The check's processes are ended when the iterator is.
+    Raises SandboxError or OSError if this machine fails. Closing the iterator ends the check's processes.
     """
-    examination = BotCheck(exam)
-    for number, step in enumerate(chain(examination.steps_before_run(argument), examination.steps_of_run()), 1):
+    check = BotCheck(exam)
+    for number, step in enumerate(chain(check.steps_before_run(argument), check.steps_of_run()), 1):
         yield replace(step, number=number)
 
 
 def smoke_test(bot: Bot, exam: CheckSettings, mute: Callable[[], None]) -> CheckStep:
-    """Start a bot, exchange hellos, and play the beginning of one game by the first of the rules.
+    """Start a bot, exchange hellos, and play the beginning of one game with the first ruleset; return the result.
 
-    `mute` is called if the bot says nothing for two seconds after its hello. Raises SandboxError if this machine fails.
+    `mute` is called if the bot is silent for two seconds after its hello. Raises SandboxError if this machine fails.
     """
-    examination = BotCheck(exam)
-    examination.bot = bot
+    check = BotCheck(exam)
+    check.bot = bot
     try:
-        with examination.process(exam.rules[0]) as table:
+        with check.process(exam.rules[0]) as table:
             table.greet(exam.hello_s)
             table.notify = (UNRESPONSIVE_S, mute)
-            table.play(enough=_QUICK)
+            table.play(enough=_SMOKE_TEST_REQUESTS)
     except _FailedError as failed:
         if exam.silence_fails or failed.code != "timeout" or failed.step.received is not None:
             return failed.step
@@ -192,35 +190,35 @@ def smoke_test(bot: Bot, exam: CheckSettings, mute: Callable[[], None]) -> Check
 
 
 class _FailedError(Exception):
-    """Carry the step that failed out of a process."""
+    """A step failed. `code`: of the fault that broke the connection, if any."""
 
     def __init__(self, step: CheckStep, code: str | None = None) -> None:
         super().__init__(step.message)
         self.step = step
-        self.code = code  # the fault's, of a conversation that broke
+        self.code = code
 
 
 class BotCheck:
-    """The check of one bot. `step` names the step that is being done, so that whatever fails is its failure."""
+    """The check of one bot. `step`: the name of the current step, to which failures belong."""
 
     bot: Bot
 
     def __init__(self, exam: CheckSettings) -> None:
         self.exam = exam
         self.step = ""
-        self.game = ""  # which game the requests belong to, where that isn't plain
+        self.game = ""  # "NAME: " of the current ruleset while several are tested
         self.times: list[float] = []
         self.hello_s = 0.0
-        self.fit = True  # until a step before it runs has failed
-        self.siblings: frozenset[str] = frozenset()  # what was in the bot's folder before it ran
-        self.shares = False  # other bots run in the same folder meanwhile
-        self.peak_bytes = 0  # of any process; 0 if it isn't known
-        self.uncalled: dict[bytes, None] = {}  # lines in which the bot's kit names a method that it never calls
-        self.others: set[str] = set()  # the kinds of request at which it ever chose another than the first legal move
+        self.fit = True  # whether no step before the run has failed
+        self.siblings: frozenset[str] = frozenset()  # names in the bot's folder before it ran
+        self.shares = False  # whether other bots run in the same folder at the same time
+        self.peak_bytes = 0  # maximum of all processes; 0 if unknown
+        self.uncalled: dict[bytes, None] = {}  # messages of the kit about methods that it never calls
+        self.others: set[str] = set()  # kinds of request at which it didn't always choose the first legal move
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
 
     def steps_before_run(self, argument: str) -> Iterator[CheckStep]:
-        """Yield the steps before the bot runs, up to one that fails."""
+        """Yield the steps before the bot runs, until one fails."""
         try:
             yield self.find(argument)
             if not self.exam.choice.isolates and (names := foreign_imports(self.bot)):
@@ -232,7 +230,7 @@ class BotCheck:
             yield failed.step
 
     def steps_of_run(self) -> Iterator[CheckStep]:
-        """Yield the steps of a bot that can run, up to one that makes the rest meaningless."""
+        """Yield the steps that run the bot, until a failure makes the rest meaningless."""
         if not self.fit:
             return
         try:
@@ -246,14 +244,14 @@ class BotCheck:
     # -- before it runs
 
     def find(self, argument: str) -> CheckStep:
-        """Find the bot's file and what runs it."""
+        """Resolve the bot: its files and its command."""
         self.step = "file"
         try:
             bots, remarks = load_bots([argument], programs_of(self.exam.choice.name), self.exam.root)
             bot = bots[0]
             self.bot = with_kit(bot, self.exam.choice.isolates, self.exam.scratch / "kit")
         except BotError as problem:
-            raise _FailedError(_of_error(self.step, problem)) from None
+            raise _FailedError(_error_step(self.step, problem)) from None
         self.siblings = _siblings(self.bot)
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):
@@ -270,7 +268,7 @@ class BotCheck:
         return self.ok(command)
 
     def odd_file(self) -> tuple[str, str] | None:
-        """Report the first file that a box or a ladder wouldn't have as its author does, and what to do."""
+        """Return (problem, fix) for the first file that would differ in a box or a ladder; None without one."""
         folder = self.bot.path
         for name in files_of(folder) if folder.is_dir() else ():
             file = folder / name
@@ -279,7 +277,7 @@ class BotCheck:
                     f"the link {escape_control(name)} leads out of the folder",
                     "copy what it leads to into the folder",
                 )
-            if file.is_file() and file.stat().st_size < _POINTER and file.read_bytes().startswith(_LFS):
+            if file.is_file() and file.stat().st_size < _MAX_POINTER_BYTES and file.read_bytes().startswith(_LFS_START):
                 return (
                     f"{escape_control(name)} is a pointer of Git LFS, not the file",
                     "run git lfs pull before you submit it",
@@ -287,7 +285,7 @@ class BotCheck:
         return None
 
     def imports(self, names: tuple[str, ...]) -> CheckStep:
-        """Report packages that a plain process may have, but a box doesn't."""
+        """Report imported packages that may be missing in a box."""
         self.step = "imports"
         text = (
             f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}: a box has the standard library and the bot's folder"
@@ -313,7 +311,7 @@ class BotCheck:
             failed = self.make_step(Severity.FAIL, problem.what, problem.help)
             raise _FailedError(self.build_step(failed, problem.excerpt, log)) from None
         except BotError as problem:
-            raise _FailedError(_of_error(self.step, problem)) from None
+            raise _FailedError(_error_step(self.step, problem)) from None
         self.siblings = _siblings(self.bot)
         warned = excerpt_warnings(log)
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
@@ -324,7 +322,7 @@ class BotCheck:
 
     @contextmanager
     def process(self, rules: Ruleset) -> Iterator[ScriptedTable]:
-        """Give a table with a new process. Raises _FailedError for whatever breaks, with all that is known of it."""
+        """Open a table with a new process. Raises _FailedError, with the diagnosis, for any fault."""
         exam, bot = self.exam, self.bot
         try:
             with exam.lock:
@@ -359,11 +357,11 @@ class BotCheck:
             table.play()
             table.require_valid_statements()
             first = list(table.tally.choices)
-            yield self.ok(f"{_requests(len(first))} answered with legal moves")
+            yield self.ok(f"{_request_count(len(first))} answered with legal moves")
             self.step = "more games"
             while self.wants_more(table):
                 table.play()
-            yield self.ok(f"{table.tally.games} games in one process, {_requests(len(table.tally.choices))}")
+            yield self.ok(f"{table.tally.games} games in one process, {_request_count(len(table.tally.choices))}")
             self.step = "unknown things"
             yield from self.unknown(table)
             self.step = "end of input"
@@ -380,28 +378,28 @@ class BotCheck:
         yield self.retry(first)
 
     def greeted(self) -> CheckStep:
-        """Report how long the bot took to start, as a note where it was slow."""
+        """Report the start time; a slow start is a note."""
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
         text = f"it took {self.hello_s:.1f} s of {self.exam.hello_s:g} s to start"
         return self.make_step(Severity.NOTE, text, "load less before the hello: a busier machine takes longer")
 
     def wants_more(self, table: ScriptedTable) -> bool:
-        """Return whether a process is to play another game: up to a number of requests, and two games at least."""
+        """Return whether a process has to play another game, to reach the minimum of requests and of two games."""
         tally = table.tally
-        few = len(tally.choices) < _REQUESTS and tally.games < _MAX_GAMES and not self.slow(table)
+        few = len(tally.choices) < _MIN_REQUESTS and tally.games < _MAX_GAMES and not self.slow(table)
         return few or tally.games < 2
 
     def slow(self, table: ScriptedTable) -> bool:
-        """Return whether a process has taken too long for another game."""
+        """Return whether a process has used `enough_s`."""
         return sum(table.talk.times) > self.exam.enough_s
 
     def unknown(self, table: ScriptedTable) -> Iterator[CheckStep]:
-        """Send what a later version of the protocol may have, and an error."""
+        """Send unknown lines and fields, as a later version of the protocol may have, and an error line."""
         table.talk.send(encode({"type": "weather", "sky": ["blue", None], "wind": {"from": "west", "knots": 7}}))
-        table.change = _with_more
+        table.change = _add_unknown_fields
         table.play(enough=3)
-        table.change = _turned
+        table.change = _reverse_fields
         table.play(enough=3)
         table.change = lambda line: line
         yield self.ok("it ignores a line, a field and an order of fields that it doesn't know")
@@ -411,7 +409,7 @@ class BotCheck:
         yield self.ok("it continues after an error line")
 
     def leaving(self, talk: BotConnection) -> CheckStep:
-        """End the input, and see whether the process ends."""
+        """Check that the process ends after the end of its input."""
         talk.send(encode({"type": "match_over"}))
         ended = talk.leaves(self.exam.leave_s)
         if ended is None:
@@ -422,7 +420,7 @@ class BotCheck:
         return self.ok("it leaves")
 
     def methods(self) -> CheckStep:
-        """Report methods whose names nearly are a request's, from lines of the bot's kit."""
+        """Report methods with misspelt names, which the bot's kit lists on standard error."""
         self.step = "methods"
         help = "spell them as the kit does, else the first legal move is played for them"
         return replace(
@@ -430,7 +428,7 @@ class BotCheck:
         )
 
     def strays(self, talk: BotConnection) -> CheckStep:
-        """Return whether anything but answers came."""
+        """Check that the bot printed only answers."""
         if not talk.stray_count:
             return self.ok("nothing but answers")
         help = "print nothing but replies to standard output, one for each request"
@@ -438,7 +436,7 @@ class BotCheck:
         return replace(self.make_step(Severity.FAIL, text, help, talk), received=talk.strays[0])
 
     def retry(self, first: list[int]) -> CheckStep:
-        """Play the first game once more in another process."""
+        """Check whether another process plays the first game in the same way."""
         with self.process(self.exam.rules[0]) as table:
             table.greet(self.exam.hello_s)
             table.play()
@@ -448,11 +446,11 @@ class BotCheck:
         return self.make_step(Severity.NOTE, text, "seed your generator with each game's game_seed, if you want that")
 
     def every_kind(self) -> Iterator[CheckStep]:
-        """Ask every kind of request of every game, each game in a process of its own."""
+        """Test all kinds of requests of all rulesets, with a new process for each ruleset."""
         self.step = "all requests"
         rows: dict[str, list[int]] = {}
         names = []
-        for rules in self.exam.rules if self.hello_s < _START_S else _few(self.exam.rules):
+        for rules in self.exam.rules if self.hello_s < _START_S else _covering_rulesets(self.exam.rules):
             self.game = f"{rules.name}: "
             with self.process(rules) as table:
                 table.greet(self.exam.hello_s)
@@ -482,10 +480,10 @@ class BotCheck:
             text = f"at its turns it always plays legal[0], {turns} times"
             yield self.make_step(Severity.NOTE, text, "if that isn't meant: does turn() return its move?")
 
-    # -- what is left to report
+    # -- after the run
 
     def writes(self, siblings: frozenset[str]) -> CheckStep:
-        """Return whether the bot wrote, or tried to write, where it may not."""
+        """Check that the bot didn't write, or try to write, outside of its folder for temporary files."""
         self.step = "files"
         help = "write below the folder that the environment variable TMPDIR names, never next to the program"
         files = sorted(_siblings(self.bot) - siblings)
@@ -500,7 +498,7 @@ class BotCheck:
         return self.ok("it writes nothing next to itself")
 
     def report_times(self) -> CheckStep:
-        """Report times and memory with their limits."""
+        """Report response times and memory with their limits."""
         self.step = "times"
         times = sorted(self.times)
         timing = self.exam.terms.timing
@@ -515,16 +513,16 @@ class BotCheck:
     # -- making steps
 
     def ok(self, detail: str) -> CheckStep:
-        """Return the present step, done well."""
+        """Return the current step with severity OK."""
         return CheckStep(self.step, Severity.OK, detail)
 
     def make_step(self, level: Severity, detail: str, help: str = "", talk: BotConnection | None = None) -> CheckStep:
-        """Return the present step with what was found."""
+        """Return the current step with a finding."""
         stderr = () if talk is None else _excerpt(talk.stderr())
         return CheckStep(self.step, level, detail, advice=help, stderr=stderr)
 
     def fault_step(self, broken: ConnectionBrokenError, talk: BotConnection) -> CheckStep:
-        """Return the present step, in which a conversation broke."""
+        """Return the current step, failed by a fault, with its diagnosis."""
         stderr, bot = talk.stderr(), self.bot
         seen = FaultContext(
             broken.code,
@@ -536,7 +534,7 @@ class BotCheck:
             bot.argv,
             bot.path.is_file(),
             broken.facts,
-            _source(bot),
+            _read_source(bot),
             self.siblings,
         )
         hint = diagnose_fault(seen)
@@ -546,15 +544,15 @@ class BotCheck:
         )
 
     def build_step(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
-        """Return the step with what its build printed."""
+        """Return the step with the output of its build."""
         quoted = self.exam.quoted
         return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)
 
 
 def _excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Return the few lines that are shown: from the last line on in which a kit says what failed, else the last lines.
+    """Return the few lines to show: from the kit's last error message on, else the last lines.
 
-    Of Python's traceback the end has the author's own line.
+    Of a Python traceback the end is shown, because it contains the author's own line.
     """
     places = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
     if not places:
@@ -563,17 +561,20 @@ def _excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     return (lines[0], *lines[1:][-_SHOWN + 1 :]) if _PYTHON in lines else tuple(lines[:_SHOWN])
 
 
-_LFS, _POINTER = b"version https://git-lfs.github.com/", 512  # how a pointer begins, and its most bytes
+_LFS_START, _MAX_POINTER_BYTES = (
+    b"version https://git-lfs.github.com/",
+    512,
+)  # the beginning and the maximum size of a pointer file
 _KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
 _PYTHON = b"Traceback (most recent call last):"
 _SHOWN = 8  # lines of standard error with a step
-_SOURCE = 1 << 20  # bytes of a program that is read for help
-_ALL = 100_000  # lines: the first that a bot wrote are kept, too
+_MAX_SOURCE_BYTES = 1 << 20  # of a program that is read for the diagnosis
+_ALL = 100_000  # lines, more than are kept
 
 
 def _spec(rules: Ruleset, terms: MatchSettings, seats: int | None) -> MatchSpec:
-    """Return a match in which the checked bot is number 0, and sits in each seat in turn."""
+    """Return the spec of a match in which the checked bot is number 0 and sits in each seat in turn."""
     seats = seats or next(count for count in (3, 2, *range(4, 11)) if rules.problem(count) is None)
     names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
     seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
@@ -584,16 +585,16 @@ def _all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:
     return frozenset().union(*map(request_kinds, games))
 
 
-def _few(games: Sequence[Ruleset]) -> list[Ruleset]:
-    """Return some of the games in which all kinds of request come up: those first that have most of what is left."""
+def _covering_rulesets(games: Sequence[Ruleset]) -> list[Ruleset]:
+    """Return a few rulesets that together have all kinds of request, chosen greedily."""
     few: list[Ruleset] = []
     while left := _all_kinds(games) - _all_kinds(few):
         few.append(max(games, key=lambda rules: len(request_kinds(rules) & left)))
     return few
 
 
-def _of_error(name: str, problem: BotError) -> CheckStep:
-    """Return the step of an error whose first line says what is wrong, and whose others say what to do."""
+def _error_step(name: str, problem: BotError) -> CheckStep:
+    """Return the failed step of an error; the first line of its message is the problem, the rest is the fix."""
     what, _, help = str(problem).partition("\n")
     return CheckStep(name, Severity.FAIL, what, advice=help)
 
@@ -606,30 +607,30 @@ def _siblings(bot: Bot) -> frozenset[str]:
         return frozenset()
 
 
-def _source(bot: Bot) -> bytes:
-    """Return the text of the bot's program: the first word of its command that is a file of its own, else nothing."""
+def _read_source(bot: Bot) -> bytes:
+    """Return the source of the bot's program: the first own text file in its command; b"" without one."""
     for word in bot.argv:
         path = bot.cwd / word
         with suppress(OSError):
-            if path.is_file() and path.is_relative_to(bot.cwd) and path.stat().st_size <= _SOURCE:
+            if path.is_file() and path.is_relative_to(bot.cwd) and path.stat().st_size <= _MAX_SOURCE_BYTES:
                 text = path.read_bytes()
                 return b"" if b"\0" in text else text
     return b""
 
 
-def _requests(count: int) -> str:
+def _request_count(count: int) -> str:
     return f"{count} request{'s' if count != 1 else ''}"
 
 
-def _with_more(line: bytes) -> bytes:
-    """Return the line with fields that no bot knows."""
+def _add_unknown_fields(line: bytes) -> bytes:
+    """Return the line with unknown fields added."""
     message = decode(line)
     assert not isinstance(message, Malformed)
     return encode({"later": {"a": [1, None]}, **message, "hint": None})
 
 
-def _turned(line: bytes) -> bytes:
-    """Return the line with its fields in another order, and with blanks."""
+def _reverse_fields(line: bytes) -> bytes:
+    """Return the line with its fields in reverse order, and with blanks."""
     message = decode(line)
     assert not isinstance(message, Malformed)
     return json.dumps(dict(reversed(message.items()))).encode() + b"\n"

@@ -1,8 +1,8 @@
-"""Send lines to a bot's process under check, wait for each answer, and record everything else.
+"""Exchange lines with the process of a bot under check, and record its other output.
 
 This is stricter and simpler than the referee, which forgives harmless errors: one process, and the first error ends
 the conversation with a `ConnectionBrokenError` that contains the fault sample. Time counts only while the checker
-could read. An answer has as long as in a match, by the bot's own time (arena/referee/clock.py)."""
+could read. Answers have the time limits of a match, measured in the bot's own time (arena/referee/clock.py)."""
 
 import os
 import select
@@ -14,17 +14,17 @@ from arena.referee import FREE_STRAYS, BoundedLog, Facts, Meter, TimedOut, descr
 from arena.sandbox import Box, Exit, Limits, wait_readable
 from protocol import LINE_LIMIT, Greeting, LineBuffer, Malformed, ParsedReply, decode, parse_hello, parse_reply
 
-_TICK_MS = 50  # how often a process is looked at that holds its pipes open after its end
-_STEP_S = 0.15  # of waiting that counts between two looks; more is a machine that stood still
-_LAST_WORDS_S = 0.5  # how long a process whose output ended may take to end, and to say why
-_LATE_S = 1.0  # how long an answer is waited for that is late: its bot is slow, and no buffer keeps it
-_STRAYS_KEPT = 3
-_READS = 16  # of 64 KiB: as much as a pipe can hold; one that never stops writing would keep us for ever
-_QUICK_S = 0.05  # an answer that took less is measured in wall time
+_TICK_MS = 50  # between two checks whether a process has ended, whose children may keep its pipes open
+_STEP_S = 0.15  # maximum time that counts between two polls; the rest is time when the machine was suspended
+_LAST_OUTPUT_S = 0.5  # for a process to end and report the reason after its output has ended
+_LATE_S = 1.0  # extra wait after a timeout, to distinguish a slow bot from one that doesn't flush
+_MAX_KEPT_STRAYS = 3
+_MAX_READS = 16  # of 64 KiB, the capacity of a pipe: a bot may never stop writing
+_QUICK_S = 0.05  # faster answers are measured in wall time
 
 
 class ConnectionBrokenError(Exception):
-    """A fault that ended the conversation: its code, the message, request and reply, and the fault's facts."""
+    """A fault ended the conversation. `sent` and `got`: request and reply; `facts`: see `Facts`."""
 
     def __init__(
         self, code: str, detail: str | None, sent: bytes, got: bytes | None = None, facts: Facts | None = None
@@ -37,8 +37,8 @@ class ConnectionBrokenError(Exception):
         self.facts = facts or Facts()
 
 
-class _Wait:
-    """How long something has been waited for, in s, without the time in which this process was stopped."""
+class _WaitingTime:
+    """A stopwatch of waiting time that ignores time in which this process was stopped."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -46,7 +46,7 @@ class _Wait:
         self._waited = 0.0
 
     def __call__(self) -> float:
-        """Return it; called after each look."""
+        """Return the waiting time in s; must be called after each poll."""
         now = self._clock()
         self._waited += min(now - self._last, _STEP_S)
         self._last = now
@@ -54,9 +54,9 @@ class _Wait:
 
 
 class BotConnection:
-    """The conversation with one box, which the caller closes. `times` are the seconds of each answer.
+    """The conversation with one box, which the caller closes. `times`: response times in s.
 
-    `quoted` returns what the process printed, as it may be shown.
+    `quoted`: converts output of the process to the form for display.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class BotConnection:
         self._lines = LineBuffer()
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
-        self._ended = False  # standard output has
+        self._ended = False  # whether standard output has ended
         self._reports = box.cpu_ns() is not None and box.cpu_usage() is not None
         self._meter = Meter(box, self._reports, freezes=False, cores=limits.cores)
         self._poll = select.poll()
@@ -86,86 +86,86 @@ class BotConnection:
             self._poll.register(descriptor, select.POLLIN)
 
     def send(self, line: bytes, within_s: float = 2.0) -> None:
-        """Write a line that needs no answer, reading meanwhile. Raises ConnectionBrokenError if it isn't taken."""
-        waited = _Wait(self._clock)
+        """Write a line, and read output meanwhile. Raises ConnectionBrokenError if the bot doesn't read it in time."""
+        waited = _WaitingTime(self._clock)
         while line:
             try:
                 line = line[os.write(self.box.stdin, line) :]
             except BlockingIOError:
                 if waited() > within_s:
                     raise ConnectionBrokenError("timeout", "it doesn't read its input", line.rstrip(b"\n")) from None
-                self._look(1)
+                self._poll_output(1)
             except OSError:
-                self._gone(line.rstrip(b"\n"))
+                self._raise_ended(line.rstrip(b"\n"))
 
     def hello(self, line: bytes, within_s: float) -> float:
-        """Send the hello, and return the seconds that its answer took. Raises ConnectionBrokenError, SandboxError."""
-        waited = self._charge(within_s)
+        """Send the hello; return the response time in s. Raises ConnectionBrokenError, SandboxError."""
+        waited = self._start_clock(within_s)
         self.send(line)
         sent = line.rstrip(b"\n")
-        got = self._line(waited, within_s, sent, charged=True)
+        got = self._next_line(waited, within_s, sent, charged=True)
         if got is None:
             waited_ms = round(within_s * 1000)
-            raise self._silent("start_failed", f"no hello within {waited_ms} ms", sent, Facts(waited_ms))
+            raise self._diagnose_silence("start_failed", f"no hello within {waited_ms} ms", sent, Facts(waited_ms))
         message = decode(got)
         problem = message if isinstance(message, Malformed) else parse_hello(message)
         if not isinstance(problem, Greeting):
             raise ConnectionBrokenError("start_failed", problem.message, sent, got)
-        return self._cost(waited)
+        return self._charged_time(waited)
 
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
     ) -> ParsedReply:
         """Send a request, and return the answer. Raises ConnectionBrokenError, SandboxError.
 
-        `notify`: seconds of silence, and what is called then.
+        `notify`: (seconds, function to call after that many seconds of silence).
         """
-        self._note_strays()
+        self._count_unsolicited()
         self._stale = None
         sent = line.rstrip(b"\n")
-        waited = self._charge(within_s)
+        waited = self._start_clock(within_s)
         self.send(line)
         while True:
             if notify is not None and notify[0] < within_s:
-                got = self._line(waited, notify[0], sent)
+                got = self._next_line(waited, notify[0], sent)
                 if got is None:
                     notify[1]()
                     notify = None
                     continue
             else:
-                got = self._line(waited, within_s, sent, charged=True)
+                got = self._next_line(waited, within_s, sent, charged=True)
             if got is None:
-                facts = self._facts()
+                facts = self._timeout_facts()
                 detail = "; ".join(filter(None, (f"none within {within_s * 1000:.0f} ms", describe_time_use(facts))))
                 if self._stale is not None:
                     raise ConnectionBrokenError("timeout", detail, sent, self._stale[1], facts)
-                raise self._silent("timeout", detail, sent, facts)
-            answer = self._answer(number, got, sent)
+                raise self._diagnose_silence("timeout", detail, sent, facts)
+            answer = self._parse_answer(number, got, sent)
             if answer is not None:
-                self.times.append(self._cost(waited))
+                self.times.append(self._charged_time(waited))
                 return answer
 
     def leaves(self, within_s: float) -> Exit | None:
-        """End the input, and return how the process ended, None if it didn't in time."""
+        """Close the input; return the exit of the process, None if it didn't end in time."""
         self.box.close_stdin()
-        waited = _Wait(self._clock)
+        waited = _WaitingTime(self._clock)
         while (ended := self.box.exit()) is None and waited() < within_s:
-            self._look(2)
-        self._note_strays()
-        self._look(0)
+            self._poll_output(2)
+        self._count_unsolicited()
+        self._poll_output(0)
         return ended
 
     def stderr(self, lines: int = 60) -> tuple[bytes, ...]:
         """Return the last lines of standard error."""
-        for _ in range(_READS):
+        for _ in range(_MAX_READS):
             if self.box.stderr < 0 or not wait_readable(self.box.stderr) or not self.capture.read_from(self.box.stderr):
                 break
         return tuple(line for line in self._quoted(self.capture.render()).split(b"\n") if line.strip())[-lines:]
 
     # -- reading
 
-    def _answer(self, number: int, got: bytes, sent: bytes) -> ParsedReply | None:
-        """Return the reply that a line is; None for one that answers an earlier request."""
+    def _parse_answer(self, number: int, got: bytes, sent: bytes) -> ParsedReply | None:
+        """Parse a line as the reply; return None if it answers an earlier request. Raises ConnectionBrokenError."""
         message = decode(got)
         answer = message if isinstance(message, Malformed) else parse_reply(message)
         if isinstance(answer, Malformed):
@@ -175,39 +175,39 @@ class BotConnection:
             return answer
         if not 0 < answer.id < number:
             raise ConnectionBrokenError("wrong_id", f"sent {answer.id}, asked {number}", sent, got)
-        self._stray(got)
+        self._count_stray(got)
         self._stale = answer.id, got
         if self.stray_count > FREE_STRAYS:
             raise ConnectionBrokenError("too_many_strays", None, sent, got)
-        if answer.id < number - 1:  # no late reply, but a count of its own
+        if answer.id < number - 1:  # not a late reply: a wrong counter
             raise ConnectionBrokenError("stray_line", None, sent, got)
         return None
 
-    def _charge(self, within_s: float) -> _Wait:
-        """Begin to charge a line, with what it may cost."""
+    def _start_clock(self, within_s: float) -> _WaitingTime:
+        """Start the clock for an answer with this time limit."""
         self._meter.start(self._clock(), within_s)
         self._meter.mark(self._clock())
-        return _Wait(self._clock)
+        return _WaitingTime(self._clock)
 
-    def _cost(self, waited: _Wait) -> float:
-        """Return the seconds that the line has cost the bot."""
+    def _charged_time(self, waited: _WaitingTime) -> float:
+        """Stop the clock; return the charged time in s."""
         if waited() < _QUICK_S:
             return waited()
         self._meter.settle(self._clock(), 0)
         return min(waited(), self._meter.own_s)
 
-    def _facts(self) -> Facts:
-        """Return what the bot did with its time, as far as it is known."""
+    def _timeout_facts(self) -> Facts:
+        """Return the facts of a timeout: own time, CPU time if known, and the last late reply."""
         cpu_s = self._meter.cpu_s if self._reports else None
         stale = None if self._stale is None else self._stale[0]
         return facts_of(TimedOut(self._meter.own_s, cpu_s, stale))
 
-    def _silent(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
-        """Return what a silence is: at the end of its input a program that doesn't flush says what it had to say."""
+    def _diagnose_silence(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
+        """Diagnose a silence: wait longer, then close the input, at which a program that doesn't flush prints."""
         if self._lines.pending:
             return ConnectionBrokenError(code, detail, sent, self._lines.feed(b"\n")[0], facts._replace(unended=True))
         with suppress(ConnectionBrokenError):
-            late = self._line(_Wait(self._clock), _LATE_S, sent)
+            late = self._next_line(_WaitingTime(self._clock), _LATE_S, sent)
             if late is not None:
                 return ConnectionBrokenError(
                     code, f"{detail}; one came later, so it is slow", sent, None, facts._replace(late=True)
@@ -215,35 +215,35 @@ class BotConnection:
         self.box.close_stdin()
         got = None
         with suppress(ConnectionBrokenError):
-            got = self._line(_Wait(self._clock), _LAST_WORDS_S, sent)
+            got = self._next_line(_WaitingTime(self._clock), _LAST_OUTPUT_S, sent)
         if got is not None:
             detail += "; one came as soon as its input ended: it doesn't flush, or reads all its input first"
             facts = facts._replace(unflushed=True)
         return ConnectionBrokenError(code, detail, sent, got, facts)
 
-    def _line(self, waited: _Wait, within_s: float, sent: bytes, charged: bool = False) -> bytes | None:
-        """Return the next line, None if none comes in time. Raises ConnectionBrokenError if the process has ended.
+    def _next_line(self, waited: _WaitingTime, within_s: float, sent: bytes, charged: bool = False) -> bytes | None:
+        """Return the next line, None at a timeout. Raises ConnectionBrokenError if the process has ended.
 
-        `charged`: the time in which the host kept the bot from a core doesn't count.
+        `charged`: don't count time in which the bot waited for a core.
         """
         while not self._ready:
             left = within_s - waited()
             if left <= 0 and not (charged and self._meter.has_time(self._clock(), 0)):
                 return None
-            if not self._look(min(_TICK_MS, max(1, int(left * 1000)))) and self.box.exit() is not None:
-                for _ in range(_READS):
-                    if not self._look(0):
+            if not self._poll_output(min(_TICK_MS, max(1, int(left * 1000)))) and self.box.exit() is not None:
+                for _ in range(_MAX_READS):
+                    if not self._poll_output(0):
                         break
                 self._ended = True
             if self._ended and not self._ready:
-                self._gone(sent)
+                self._raise_ended(sent)
         return self._ready.pop(0)
 
-    def _gone(self, sent: bytes) -> None:
-        """Raise ConnectionBrokenError for a process that has ended, or has closed its pipes."""
-        waited = _Wait(self._clock)
-        while (ended := self.box.exit()) is None and waited() < _LAST_WORDS_S:
-            self._look(5)
+    def _raise_ended(self, sent: bytes) -> None:
+        """Raise ConnectionBrokenError for a process that has ended or closed its pipes."""
+        waited = _WaitingTime(self._clock)
+        while (ended := self.box.exit()) is None and waited() < _LAST_OUTPUT_S:
+            self._poll_output(5)
         code, detail = exit_fault("closed" if ended is None else "exited", ended, self._limits)
         unfinished = self._lines.pending
         if unfinished:
@@ -251,8 +251,8 @@ class BotConnection:
         facts = Facts() if ended is None else Facts(exit_code=ended.code, signal=ended.signal)
         raise ConnectionBrokenError(code, detail, sent, facts=facts)
 
-    def _look(self, timeout_ms: int) -> bool:
-        """Read what is there; whether anything was."""
+    def _poll_output(self, timeout_ms: int) -> bool:
+        """Read available output for at most `timeout_ms`; return whether there was any."""
         heard = False
         for descriptor, _ in self._poll.poll(timeout_ms):
             heard = True
@@ -267,27 +267,27 @@ class BotConnection:
             except OSError:
                 data = b""
             if data:
-                self._take(data)
+                self._add_output(data)
             else:
                 self._poll.unregister(descriptor)
                 self._ended = True
         return heard
 
-    def _take(self, data: bytes) -> None:
+    def _add_output(self, data: bytes) -> None:
         self._ready += self._lines.feed(data)
         if self._lines.pending > LINE_LIMIT or any(len(line) > LINE_LIMIT for line in self._ready):
             raise ConnectionBrokenError("line_too_long", None, b"", data[:200])
 
-    def _note_strays(self) -> None:
-        """Count the lines that came when nothing was asked."""
-        for _ in range(_READS):
-            if not self._look(0):
+    def _count_unsolicited(self) -> None:
+        """Count unsolicited lines."""
+        for _ in range(_MAX_READS):
+            if not self._poll_output(0):
                 break
         for line in self._ready:
-            self._stray(line)
+            self._count_stray(line)
         self._ready.clear()
 
-    def _stray(self, line: bytes) -> None:
+    def _count_stray(self, line: bytes) -> None:
         self.stray_count += 1
-        if len(self.strays) < _STRAYS_KEPT:
+        if len(self.strays) < _MAX_KEPT_STRAYS:
             self.strays.append(line)

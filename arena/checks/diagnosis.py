@@ -1,8 +1,8 @@
-"""Diagnose a fault: find the mistake that its traces show, and advise the author. One table, DIAGNOSIS_RULES.
+"""Diagnose a fault: find the probable mistake by the table DIAGNOSIS_RULES, and advise the bot's author.
 
-The first row whose sign matches is used; without a match, the row of FAULTS is. Signs are searched in the facts of
-the fault, in the bot's line and in the last lines of standard error. The last two are untrusted: quotes of them are
-escaped, no command that they name is recommended, and each is searched once, line by line, without regular
+The first rule whose sign matches is used; without a match, the description in FAULTS is. Signs are searched in the
+facts of the fault, in the bot's line and in the last lines of standard error. The last two are untrusted: quotes of
+them are escaped, no command that they name is recommended, and each is searched once, line by line, without regular
 expressions."""
 
 import json
@@ -16,15 +16,16 @@ from arena.referee import FAULTS, Facts, list_own_lines
 from arena.sandbox import ISOLATING_SANDBOXES, programs_of
 from protocol import Malformed, decode, escape_bytes
 
-_QUOTED = 120  # characters of a name or of an exception
-_LINES = 60  # of standard error that are looked at, from the end
-_LINE = 400  # characters of each
-_MOST, _NEARLY_NONE = 0.6, 0.1  # of its time; on a busy machine a bot waits for a core meanwhile
-_NOTHING = Facts()
+_MAX_QUOTATION = 120  # characters of a name or an exception
+_MAX_LINES = 60  # at the end of standard error
+_MAX_LINE = 400  # characters of each
+# Shares of CPU time in own time: a bot above was computing, a bot below was idle. A busy machine lowers the share.
+_BUSY, _IDLE = 0.6, 0.1
+_NO_FACTS = Facts()
 
 
 class Diagnosis(NamedTuple):
-    """What happened and what to do, a line each."""
+    """The problem and the fix, one line each."""
 
     message: str
     advice: str
@@ -32,10 +33,10 @@ class Diagnosis(NamedTuple):
 
 @dataclass(frozen=True)
 class FaultContext:
-    """What is known of a fault. `sent` and `received` are lines as they crossed the pipe, `stderr` is the end of it.
+    """The data about a fault. `sent` and `received`: raw lines; `stderr`: the end of standard error.
 
-    sandbox: the name of the one that the bot plays in. argv: the bot's command. is_single_file: it is a bare file.
-    source: of the bot's program, where it is a text that can be read. siblings: names in the bot's folder.
+    sandbox: name of the bot's sandbox. argv: the bot's command. is_single_file: whether the bot is a bare file. source:
+    of the bot's program, b"" if it isn't readable text. siblings: names in the bot's folder.
     """
 
     code: str
@@ -46,42 +47,42 @@ class FaultContext:
     sandbox: str = "process"
     argv: tuple[str, ...] = ()
     is_single_file: bool = False
-    facts: Facts = _NOTHING
+    facts: Facts = _NO_FACTS
     source: bytes = b""
     siblings: frozenset[str] = frozenset()
 
     @property
     def boxed(self) -> bool:
-        """Whether the bot sees nothing of this machine but its own files."""
+        """Whether the bot plays in an isolating sandbox."""
         return self.sandbox in ISOLATING_SANDBOXES
 
     @property
     def ended(self) -> bool:
-        """Whether the process is gone or never greeted, so that its last output may say why."""
+        """Whether the process has ended or never greeted, so that its last output may contain the reason."""
         return self.received is None and self.code in ("exited", "closed", "start_failed")
 
     @property
     def reply(self) -> dict[str, Any]:
-        """The object that came, an empty one if none did."""
-        return _object(self.received or b"")
+        """The received JSON object; {} without one."""
+        return _parse_object(self.received or b"")
 
     @property
     def line(self) -> str:
-        """The line that came, as text; none of its characters is lost."""
+        """The received line as text, with undecodable bytes escaped."""
         return (self.received or b"").decode(errors="backslashreplace").strip()
 
     @cached_property
     def stderr_lines(self) -> list[str]:
-        """The last lines of standard error, escaped; without those that the arena wrote."""
-        return [escape_bytes(line, _LINE) for line in list_own_lines(self.stderr)[-_LINES:]]
+        """The bot's last lines of standard error, escaped, without lines that the arena added."""
+        return [escape_bytes(line, _MAX_LINE) for line in list_own_lines(self.stderr)[-_MAX_LINES:]]
 
     def placeholders(self) -> dict[str, str]:
-        """Return what any row may name between braces."""
+        """Return the values of the placeholders that any rule may use."""
         return {
-            "asked": _quotation(_object(self.sent).get("id", "ID")),
+            "asked": _quotation(_parse_object(self.sent).get("id", "ID")),
             "detail": _quotation(self.detail or ""),
             "line": _quotation(self.line),
-            "how": _flush(self.argv),
+            "how": _flush_advice(self.argv),
             "where": "in the box" if self.boxed else "there",
             "bring": "give the bot's folder, with a bot.toml, and put it there: a file is alone in a box"
             if self.boxed and self.is_single_file
@@ -93,7 +94,7 @@ Sign = Callable[[FaultContext], object]
 
 
 class DiagnosisRule(NamedTuple):
-    """One row. `sign` returns whether the cause is seen; a text that it returns is the {name} in the other two."""
+    """A rule. `sign`: returns a true value if the rule matches; it replaces {name} in the other fields."""
 
     sign: Sign
     message: str
@@ -101,47 +102,47 @@ class DiagnosisRule(NamedTuple):
 
 
 def diagnose_fault(seen: FaultContext) -> Diagnosis:
-    """Return what happened and what to do about it."""
-    for cause in DIAGNOSIS_RULES:
-        if name := cause.sign(seen):
+    """Return the problem and the fix, by the first rule that matches."""
+    for rule in DIAGNOSIS_RULES:
+        if name := rule.sign(seen):
             words = {"name": _quotation(name), **seen.placeholders()}
-            if "{program}" in cause.advice:
+            if "{program}" in rule.advice:
                 words["program"] = _program_help(seen)
-            return Diagnosis(cause.message.format(**words), cause.advice.format(**words))
-    rule = FAULTS[seen.code]
-    detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), _LINE)
+            return Diagnosis(rule.message.format(**words), rule.advice.format(**words))
+    fault = FAULTS[seen.code]
+    detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), _MAX_LINE)
     if not detail:
-        return Diagnosis(rule.message, rule.help)
-    return Diagnosis(detail if rule.limit else f"{rule.message}: {detail}", rule.help)
+        return Diagnosis(fault.message, fault.help)
+    return Diagnosis(detail if fault.limit else f"{fault.message}: {detail}", fault.help)
 
 
 def _quotation(text: object) -> str:
-    return escape_bytes(str(text).encode(errors="backslashreplace"), _QUOTED)
+    return escape_bytes(str(text).encode(errors="backslashreplace"), _MAX_QUOTATION)
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _parse_object(line: bytes) -> dict[str, Any]:
     decoded = decode(line)
     return {} if isinstance(decoded, Malformed) else decoded
 
 
-# ---------------------------------------------------------------- signs in the line that came
+# ---------------------------------------------------------------- signs in the received line
 
 
-def _no_json(seen: FaultContext) -> bool:
+def _is_no_json(seen: FaultContext) -> bool:
     decoded = decode(seen.received) if seen.received is not None and seen.code != "line_too_long" else {}
     return isinstance(decoded, Malformed) and decoded.code in ("bad_json", "bad_number")
 
 
-def _prompt(seen: FaultContext) -> object:
-    """Text before the reply on its line: what input("...") prints, or a print without an end of line."""
+def _text_before_reply(seen: FaultContext) -> object:
+    """Return text before the reply on its line, from input("...") or a print without a newline."""
     text, brace, rest = seen.line.partition("{")
-    return _no_json(seen) and _object(f"{brace}{rest}".encode()) and text.strip()
+    return _is_no_json(seen) and _parse_object(f"{brace}{rest}".encode()) and text.strip()
 
 
 def _wrong_id(seen: FaultContext) -> object:
     if seen.code not in ("bad_reply", "wrong_id", "stray_line", "timeout"):
         return None
-    id, asked = seen.reply.get("id"), _object(seen.sent).get("id")
+    id, asked = seen.reply.get("id"), _parse_object(seen.sent).get("id")
     wrong = seen.reply and asked is not None and (type(id) is not int or id != asked)
     return json.dumps(id) if wrong else seen.facts.stale is not None and str(seen.facts.stale)
 
@@ -151,28 +152,28 @@ def _odd_choice(seen: FaultContext) -> object:
     return seen.code == "bad_reply" and "move" not in seen.reply and type(choice) is not int and json.dumps(choice)
 
 
-def _no_index(seen: FaultContext) -> object:
-    choice, legal = seen.reply.get("choice"), _object(seen.sent).get("legal")
+def _out_of_range_choice(seen: FaultContext) -> object:
+    choice, legal = seen.reply.get("choice"), _parse_object(seen.sent).get("legal")
     if seen.code != "illegal_move" or type(choice) is not int or not isinstance(legal, list):
         return False
     return not 0 <= choice < len(legal) and f"{choice} is no index into legal, which goes from 0 to {len(legal) - 1}"
 
 
-# ---------------------------------------------------------------- signs on standard error, and in how it ended
+# ---------------------------------------------------------------- signs on standard error, and in the exit
 
 
-def _said(patterns: str, when: Callable[[FaultContext], object] = lambda seen: seen.ended) -> Sign:
-    """Return a sign: the last words have one of the patterns, from the end. A star is the name."""
+def _stderr_has(patterns: str, when: Callable[[FaultContext], object] = lambda seen: seen.ended) -> Sign:
+    """Return a sign that searches standard error, last line first, for one of the patterns. `*` matches the name."""
     parts = [pattern.partition("*") for pattern in patterns.split(" | ")]
 
     def sign(seen: FaultContext) -> object:
         lines = reversed(seen.stderr_lines) if when(seen) else ()
-        return next((name for line in lines for part in parts if (name := _named(line, *part))), "")
+        return next((name for line in lines for part in parts if (name := _match_line(line, *part))), "")
 
     return sign
 
 
-def _named(line: str, before: str, star: str, after: str) -> str:
+def _match_line(line: str, before: str, star: str, after: str) -> str:
     _, found, rest = line.partition(before) if before else ("", "*", line)
     name, end, _ = rest.partition(after) if after else (rest, "*", "")
     if not found or not end:
@@ -180,7 +181,7 @@ def _named(line: str, before: str, star: str, after: str) -> str:
     return name.rpartition(": ")[2].strip("'\"\u2018\u2019 ") if star else line.strip()
 
 
-def _quiet(seen: FaultContext) -> object:
+def _is_silent(seen: FaultContext) -> object:
     return seen.ended or (seen.received is None and seen.code == "timeout")
 
 
@@ -196,29 +197,29 @@ def _program_help(seen: FaultContext) -> str:
     return IN_BOXES
 
 
-def _hides(seen: FaultContext) -> object:
-    name = _said("module '*' has no attribute | partially initialized module '*' | ' from '*'")(seen)
+def _shadowed_module(seen: FaultContext) -> object:
+    name = _stderr_has("module '*' has no attribute | partially initialized module '*' | ' from '*'")(seen)
     return f"{name}.py" in seen.siblings and name
 
 
-def _saved_on_windows(seen: FaultContext) -> object:
+def _has_windows_marks(seen: FaultContext) -> object:
     shell = "".join(seen.argv[:1]).endswith(("sh", "env"))
     marked = seen.source.startswith(b"\xef\xbb\xbf#!")
     return seen.ended and shell and (marked or (seen.source.startswith(b"#!") and b"\r\n" in seen.source))
 
 
-def _program(seen: FaultContext) -> object:
+def _missing_program(seen: FaultContext) -> object:
     python = "FileNotFoundError: [Errno 2] No such file or directory: '*'"
     patterns = "*: not found | *: command not found | env: *: No such file | make: *: No such file | spawn * ENOENT"
     by_python = any("subprocess.py" in line for line in seen.stderr_lines)
-    return (by_python and _said(python)(seen)) or _said(patterns)(seen)
+    return (by_python and _stderr_has(python)(seen)) or _stderr_has(patterns)(seen)
 
 
 _ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "Uncaught ")
 
 
-def _error(seen: FaultContext) -> object:
-    """The last exception: the line after a traceback of Python, or one that begins as those of other languages do."""
+def _last_error(seen: FaultContext) -> object:
+    """Return the line of the last exception: after a Python traceback, or with the usual start of other languages."""
     found, within = "", False
     for line in seen.stderr_lines if seen.ended else ():
         if line.startswith("Traceback (most recent call last):"):
@@ -232,10 +233,10 @@ def _error(seen: FaultContext) -> object:
     return found
 
 
-def _share(seen: FaultContext) -> float:
-    """Return the share of its time in which a bot computed that gave no answer, between the two bounds if unknown."""
+def _cpu_share(seen: FaultContext) -> float:
+    """Return the share of CPU time in own time at a timeout; a value between _IDLE and _BUSY if unknown."""
     own_ms, cpu_ms, *_ = seen.facts
-    return _MOST - 0.1 if seen.code != "timeout" or own_ms is None or cpu_ms is None else cpu_ms / max(1, own_ms)
+    return _BUSY - 0.1 if seen.code != "timeout" or own_ms is None or cpu_ms is None else cpu_ms / max(1, own_ms)
 
 
 _READS_ALL = (b"stdin.read()", b"stdin.readlines()", b"json.load(sys.stdin)", b"readFileSync(0", b"stdin.read_to_")
@@ -246,7 +247,7 @@ def _reads_all(seen: FaultContext) -> object:
     return silent and any(words in seen.source for words in _READS_ALL)
 
 
-def _flush(argv: tuple[str, ...]) -> str:
+def _flush_advice(argv: tuple[str, ...]) -> str:
     program = " ".join(argv[:2])
     if "python" in program or ".py" in program:
         return "print(..., flush=True)"
@@ -260,7 +261,7 @@ def _flush(argv: tuple[str, ...]) -> str:
 _LOOP = "read a line, answer it, and read the next: for line in sys.stdin"
 
 _ROWS: tuple[tuple[Sign, str, str], ...] = (
-    # sign, what, do
+    # sign, message, advice
     (
         lambda seen: seen.facts.unended and not seen.line.startswith("{"),
         "it wrote a prompt, or another text that is no reply: {line}",
@@ -273,17 +274,17 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         'write UTF-8 without one: "utf-8" in Python instead of "utf-8-sig", new UTF8Encoding(false) in .NET',
     ),
     (
-        lambda seen: _no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
+        lambda seen: _is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
         "the line is not quite JSON: {line}",
         "write each reply on one line with your language's JSON library: json.dumps(...), JSON.stringify(...)",
     ),
     (
-        _prompt,
+        _text_before_reply,
         'text stands before the reply on its line: "{name}"',
         "write a reply alone on its line: input() without a prompt; debug output goes to standard error",
     ),
     (
-        lambda seen: _no_json(seen) and seen.line,
+        lambda seen: _is_no_json(seen) and seen.line,
         "the line is text, no reply: {line}",
         "print nothing but replies to standard output; debug output goes to standard error",
     ),
@@ -297,9 +298,9 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "the choice is no integer: {name}",
         'send an index into legal, a whole number counted from 0: "choice":0',
     ),
-    (_no_index, "the choice {name}", "send an index into legal, counted from 0"),
+    (_out_of_range_choice, "the choice {name}", "send an index into legal, counted from 0"),
     (
-        _said("start new thread | native thread | pthread_create | Resource temporarily unavailable", _quiet),
+        _stderr_has("start new thread | native thread | pthread_create | Resource temporarily unavailable", _is_silent),
         "it was refused a thread or a process: {name}",
         "start no more than hello.limits.processes; numeric libraries start one for each core of the machine: set "
         "OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 before they are imported",
@@ -316,19 +317,19 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "it is slow: end each search by the request's clock, and load nothing meanwhile",
     ),
     (
-        lambda seen: _share(seen) >= _MOST,
+        lambda seen: _cpu_share(seen) >= _BUSY,
         "no reply came in time: {detail}",
         "it computed most of the time: look for an endless loop, and end each search by the request's clock",
     ),
     (
-        lambda seen: _share(seen) <= _NEARLY_NONE,
+        lambda seen: _cpu_share(seen) <= _IDLE,
         "no reply came in time: {detail}",
         "it sleeps, waits for something else than the line that it was sent, catches an exception and prints nothing, "
         "or doesn't flush its answer: {how}",
     ),
-    (_hides, "the bot's own file {name}.py hides Python's module {name}", "give the file another name"),
+    (_shadowed_module, "the bot's own file {name}.py hides Python's module {name}", "give the file another name"),
     (
-        _said("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
+        _stderr_has("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
         "it installs packages when it is started",
         "put what it needs into the bot's folder before: pip install --target FOLDER PACKAGE; a box has no network",
     ),
@@ -338,59 +339,59 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "install them into the bot's folder before (npm install), and run node with the program's file",
     ),
     (
-        lambda seen: bool(seen.ended) and any("os.environ" in line for line in seen.stderr_lines) and _error(seen),
+        lambda seen: bool(seen.ended) and any("os.environ" in line for line in seen.stderr_lines) and _last_error(seen),
         "an environment variable isn't set: {name}",
         "a bot gets none of yours: write what it needs into a file of its folder, or give it a default",
     ),
     (
-        _saved_on_windows,
+        _has_windows_marks,
         "its lines end with CR LF or it begins with a byte order mark, which the shell takes for a part of a word",
         "save the file as UTF-8 without a mark (BOM), and with LF alone at the ends of its lines",
     ),
     (
-        _said("No module named 'coup_kit | Cannot find module './coup_kit"),
+        _stderr_has("No module named 'coup_kit | Cannot find module './coup_kit"),
         "the kit isn't next to the bot",
         "write kit = \"python\", or the bot's language, into bot.toml, and it plays with the arena's; or copy it there",
     ),
     (
-        _said("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
+        _stderr_has("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
         "the arena's own modules aren't there for a bot",
         "a bot knows the game by its kit: from coup_kit import Bot, run; docs/local.md is for programs of your own",
     ),
     (
-        _said("module named 'torch | module named 'tensorflow | module named 'jax", when=_boxed_end),
+        _stderr_has("module named 'torch | module named 'tensorflow | module named 'jax", when=_boxed_end),
         "no box has torch, tensorflow or jax, and they are too large for a bot's folder",
         "train at home, write the weights to a file in the bot's folder, and compute with them in Python, or in numpy "
         "where the organiser added it; see docs/box.md",
     ),
     (
-        _said("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
+        _stderr_has("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
         "the module {name} isn't {where}",
         "check how the name is spelt; if it is right, {bring}, or ask the organiser to add it; see docs/box.md",
     ),
     (
-        _said("o space left on device", _quiet),
+        _stderr_has("o space left on device", _is_silent),
         "its folder for temporary files is full",
         "write less below TMPDIR, and remove what isn't needed: hello.limits.tmp_mb is its size",
     ),
-    (_program, "the program {name} isn't {where}", "{program}"),
+    (_missing_program, "the program {name} isn't {where}", "{program}"),
     (
-        _said("only file system: '*' | denied: '*' | file system, open '*' | *: Read-only file system"),
+        _stderr_has("only file system: '*' | denied: '*' | file system, open '*' | *: Read-only file system"),
         "it may not write {name}",
         "write below the folder that the environment variable TMPDIR names; the bot's own folder is read-only",
     ),
     (
-        _said("such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"),
+        _stderr_has("such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"),
         "the file {name} isn't {where}",
         "{bring}: Path(__file__).parent",
     ),
     (
-        _said("etwork is unreachable | name resolution | service not known | ENETUNREACH | EAI_AGAIN"),
+        _stderr_has("etwork is unreachable | name resolution | service not known | ENETUNREACH | EAI_AGAIN"),
         "it looked for the network: {name}",
         "play without: there is no network in a box",
     ),
     (
-        _said("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
+        _stderr_has("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
         "it read an empty text as JSON",
         "at the end of its input readline() returns an empty text: end the loop there, or use for line in sys.stdin",
     ),
@@ -399,7 +400,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "it crashed: {detail}",
         "to see where, build it with -g -fsanitize=address,undefined; never build with -march=native",
     ),
-    (_error, "it ended with an error: {name}", "fix that; standard error shows where"),
+    (_last_error, "it ended with an error: {name}", "fix that; standard error shows where"),
     (
         lambda seen: seen.ended and seen.facts.exit_code and seen.stderr_lines,
         "the process has ended: {detail}",
@@ -417,4 +418,4 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     ),
 )
 DIAGNOSIS_RULES = tuple(DiagnosisRule(*row) for row in _ROWS)
-"""The first row whose sign is seen counts."""
+"""All rules; the first whose sign matches is used."""

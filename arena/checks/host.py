@@ -2,8 +2,8 @@
 
 Findings are ordered by severity: problems that stop a run, then those that rule out untrusted bots, then comfort. A
 finding, also of a bot or a ladder, contains the check, its result and the advice. Kernel files are read below a root
-folder, which tests replace. This module only reads, and doesn't print. Fixes are for a person to run, and come from
-the table of arena/sandbox/host_problems.py. The checks for variable times are those of isolate-check-environment."""
+folder, which tests replace. This module changes and prints nothing. Fixes are for the user to run, and come from the
+table of arena/sandbox/host_problems.py. The checks for variable times follow isolate-check-environment."""
 
 import os
 import re
@@ -35,9 +35,9 @@ class Severity(StrEnum):
     """The severity of a finding, the most severe first."""
 
     FAIL = "fail"  # the bot can't play, or the run can't begin
-    WARN = "warn"  # untrusted bots need it
+    WARN = "warn"  # untrusted bots can't play
     OK = "ok"
-    NOTE = "note"  # good to know
+    NOTE = "note"  # information
     NOW = "now"  # the check is running
 
 
@@ -45,7 +45,7 @@ class Severity(StrEnum):
 class Finding:
     """One finding. Its texts may quote untrusted output: escape them before printing.
 
-    check: what was checked. fix_command: for a person to run, "" where no command fixes it. advice: what to do.
+    check: the name of the check. fix_command: for the user to run, "" without one. advice: the fix in words.
     """
 
     check: str
@@ -55,10 +55,10 @@ class Finding:
     advice: str = ""
 
 
-_MIN_DISK_MB = 1_000  # copies of bots, builds and logs of a long run
-_SEATS = 4  # of a match, as most rulesets are played
-_HOST_MB = 512  # what the kernel, the referees and an engine need in addition to the bots
-# Program -> what to install.
+_MIN_DISK_MB = 1_000  # for copies of bots, builds and logs of a long run
+_SEATS = 4  # of a typical match
+_HOST_MB = 512  # for the kernel, the referees and a Docker engine
+# Program -> Debian package.
 _LANGUAGES = {
     "python3": "python3",
     "node": "nodejs",
@@ -73,7 +73,7 @@ _LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """A file of the kernel's (a pattern of names), and what is said where its text matches `bad`."""
+    """A kernel setting: a glob pattern of files, and the finding if the text of one matches the regex `bad`."""
 
     check: str
     files: str
@@ -129,7 +129,7 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What this host can do. isolates: a box that keeps bots apart works. sandbox_problems: by name, None: it works."""
+    """The host's abilities. isolates: an isolating sandbox works. sandbox_problems: by name, None if it works."""
 
     isolates: bool
     sandbox_problems: dict[str, str | None]
@@ -137,72 +137,78 @@ class HostReport:
 
 
 def try_sandboxes() -> dict[str, HostProblem | None]:
-    """Try each sandbox; return by name why it doesn't work here, None for one that does."""
+    """Try each sandbox; return the problem by name, None if the sandbox works."""
     return {name: unavailable_reason(name) for name in SANDBOX_NAMES}
 
 
 def check_host(tried: dict[str, HostProblem | None], root: Path = Path("/")) -> list[Finding]:
-    """Return what is found here, the weightiest first. `tried` is what `boxes` returned; `root` holds proc and sys."""
-    results = [*_boxes(tried), check_languages(), *_memory(root), _disk(), *_settings(root)]
+    """Return all findings, the most severe first. tried: from `try_sandboxes`. root: the folder with proc and sys."""
+    results = [
+        *_sandbox_findings(tried),
+        check_languages(),
+        *_memory_findings(root),
+        _disk_finding(),
+        *_setting_findings(root),
+    ]
     return sorted(results, key=lambda finding: list(Severity).index(finding.severity))
 
 
-def _finding(what: str, level: Severity, problem: HostProblem | str) -> Finding:
+def _make_finding(what: str, level: Severity, problem: HostProblem | str) -> Finding:
     if isinstance(problem, str):
         return Finding(what, level, problem)
     return Finding(what, level, problem.message, problem.fix_command or "", problem.advice)
 
 
-def _boxes(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
+def _sandbox_findings(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
     works = [name for name in ISOLATING_SANDBOXES if tried[name] is None]
     refused = {name: untrusted_problem(SandboxChoice(name)) for name in works}
     safe = [name for name, problem in refused.items() if problem is None]
     if safe:
-        yield _finding("untrusted bots", Severity.OK, f"may play here, in {' or '.join(safe)}")
+        yield _make_finding("untrusted bots", Severity.OK, f"may play here, in {' or '.join(safe)}")
     else:
-        yield _finding("untrusted bots", Severity.WARN, "may not play here; see the next lines")
+        yield _make_finding("untrusted bots", Severity.WARN, "may not play here; see the next lines")
     taken = works[0] if works else "process, without isolation"
-    yield _finding("--sandbox auto", Severity.OK if works else Severity.WARN, f"takes {taken}")
+    yield _make_finding("--sandbox auto", Severity.OK if works else Severity.WARN, f"takes {taken}")
     for name in ISOLATING_SANDBOXES:
         problem = tried[name]
         level = Severity.OK if problem is None else Severity.NOTE if safe else Severity.WARN
-        yield _finding(name, level, problem or "works: a trial box ran")
+        yield _make_finding(name, level, problem or "works: a trial box ran")
     lacking, groups = cgroup.cgroup_problem(), cgroup.hierarchy()
     if lacking is not None:
         text = f"{lacking.message}; without them limits are approximate, and bots can make others late"
-        yield _finding(
+        yield _make_finding(
             "control groups", Severity.WARN, HostProblem(text, lacking.remedy, lacking.arguments, lacking.hint)
         )
     elif groups is not None:
-        yield _finding("control groups", Severity.OK, groups.describe())
+        yield _make_finding("control groups", Severity.OK, groups.describe())
 
 
-def _settings(root: Path) -> Iterator[Finding]:
+def _setting_findings(root: Path) -> Iterator[Finding]:
     for setting in _SETTINGS:
-        texts = [_text(path) for path in root.glob(setting.files)]
+        texts = [_read_text(path) for path in root.glob(setting.files)]
         if any(re.search(setting.bad, text, re.MULTILINE) for text in texts):
-            yield _finding(setting.check, setting.severity, HostProblem(setting.message, setting.remedy))
+            yield _make_finding(setting.check, setting.severity, HostProblem(setting.message, setting.remedy))
 
 
 def check_languages() -> Finding:
-    """Report the languages that bots may be written in here: what a bubblewrap box can show, and what is missing."""
-    # A box looks in /usr whatever PATH says, and has the arena's own Python.
+    """Report the languages of bots that work here: available in a bubblewrap box, hidden from it, and missing."""
+    # A box searches /usr only, regardless of PATH, and contains the arena's own Python.
     inside = programs_of("bubblewrap")
     paths = {program: inside.named(program) for program in _LANGUAGES}
     paths["python3"] = Programs().python
-    visible = [program for program, path in paths.items() if path and _can_be_shown(path)]
-    elsewhere = [program for program, path in paths.items() if path and not _can_be_shown(path)]
+    visible = [program for program, path in paths.items() if path and _is_visible_in_box(path)]
+    elsewhere = [program for program, path in paths.items() if path and not _is_visible_in_box(path)]
     missing = [program for program, path in paths.items() if path is None]
     text = ", ".join(visible) or "none"
     text += f"; where a bubblewrap box can't show them: {', '.join(elsewhere)}" * bool(elsewhere)
     text += f"; not found: {', '.join(missing)}" * bool(missing)
     wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)
     problem = HostProblem(text, Remedy.INSTALL, wanted) if wanted else text
-    return _finding("languages", Severity.NOTE if elsewhere else Severity.OK, problem)
+    return _make_finding("languages", Severity.NOTE if elsewhere else Severity.OK, problem)
 
 
-def _can_be_shown(path: str) -> bool:
-    """Return whether a box shows a program with all that belongs to it: in /usr or in a known prefix."""
+def _is_visible_in_box(path: str) -> bool:
+    """Return whether a box shows a program and its files: it must be in /usr or in a known prefix."""
     real = Path(os.path.realpath(path))
     if real.is_relative_to("/usr"):
         return True
@@ -210,17 +216,17 @@ def _can_be_shown(path: str) -> bool:
     return any(tree.is_dir() and real.is_relative_to(tree) for tree in shown)
 
 
-def _memory(root: Path) -> Iterator[Finding]:
-    """Compare what the bots of as many matches as there are cores may use with what the machine has."""
+def _memory_findings(root: Path) -> Iterator[Finding]:
+    """Compare the machine's memory with the limits of all bots in one match per core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    total = re.search(r"^MemTotal:\s+(\d+)", _text(root / "proc/meminfo"), re.MULTILINE)
+    total = re.search(r"^MemTotal:\s+(\d+)", _read_text(root / "proc/meminfo"), re.MULTILINE)
     if total is None:
         return
     has, each = int(total[1]) >> 10, Limits().memory_mb
     free, needed = has - _HOST_MB, cores * _SEATS * each
     bots = f"{has} MB; the bots of {cores} matches side by side, one a core, may take {needed} MB"
     if needed <= free:
-        yield _finding("memory", Severity.OK, bots)
+        yield _make_finding("memory", Severity.OK, bots)
         return
     text = f"{bots}, which can bring the kernel to kill and so voids matches"
     jobs = free // (_SEATS * each)
@@ -229,22 +235,22 @@ def _memory(root: Path) -> Iterator[Finding]:
         problem = HostProblem(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
     else:
         problem = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
-    yield _finding("memory", Severity.WARN, problem)
+    yield _make_finding("memory", Severity.WARN, problem)
 
 
-def _disk() -> Finding:
+def _disk_finding() -> Finding:
     where = tempfile.gettempdir()
     if is_noexec(where):
         text = f"{where} is mounted noexec: compiled bots that play as plain processes can't be started there"
-        return _finding("disk", Severity.WARN, HostProblem(text, Remedy.OTHER_TMP))
+        return _make_finding("disk", Severity.WARN, HostProblem(text, Remedy.OTHER_TMP))
     free = shutil.disk_usage(where).free >> 20
     if free < _MIN_DISK_MB:
-        return _finding("disk", Severity.FAIL, HostProblem(f"{free} MB free in {where}", Remedy.OTHER_TMP))
-    return _finding("disk", Severity.OK, f"{free >> 10} GB free in {where}")
+        return _make_finding("disk", Severity.FAIL, HostProblem(f"{free} MB free in {where}", Remedy.OTHER_TMP))
+    return _make_finding("disk", Severity.OK, f"{free >> 10} GB free in {where}")
 
 
-def _text(path: Path) -> str:
-    """Return a file of the kernel's, "" if it doesn't exist."""
+def _read_text(path: Path) -> str:
+    """Return the text of a kernel file, "" if it can't be read."""
     try:
         return path.read_text(errors="replace")
     except OSError:

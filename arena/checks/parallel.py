@@ -1,6 +1,6 @@
 """Check several bots at the same time, in threads.
 
-Each thread checks one bot at a time. It starts that bot's boxes and lives as long as they do."""
+Each thread checks one bot at a time, and starts the bot's boxes, which must not outlive it."""
 
 import os
 import threading
@@ -16,12 +16,12 @@ from arena.checks.bot_check import BotCheck, CheckSettings, CheckStep
 
 
 class _StoppedError(Exception):
-    """A check is cancelled: its result isn't needed any more."""
+    """The checks were cancelled."""
 
 
 @contextmanager
 def open_check_threads(exam: CheckSettings, most: int) -> Iterator[tuple[ThreadPoolExecutor, CheckSettings]]:
-    """Yield at most `jobs` threads, and the settings that they share. An error ends the checks that still run."""
+    """Open `most` threads; yield them with the settings that they share. An error ends the running checks."""
     stopped = threading.Event()
 
     def clock() -> float:
@@ -39,28 +39,28 @@ def open_check_threads(exam: CheckSettings, most: int) -> Iterator[tuple[ThreadP
 
 
 def check_all(arguments: Sequence[str], exam: CheckSettings) -> Generator[tuple[int, CheckStep], None, None]:
-    """Check what a user calls bots, side by side, and yield (place among them, step) in their order.
+    """Check the bots of command-line arguments in parallel; yield (index of the argument, step) in order of arguments.
 
-    Builds come first, one after another, in the caller's thread. A step is yielded as soon as those before it are.
-    Raises SandboxError or OSError if this machine fails. All processes are ended when the iterator is.
+    Builds come first, one after another, in the caller's thread. Each step is yielded as soon as all earlier ones are.
+    Raises SandboxError or OSError if this machine fails. Closing the iterator ends all processes.
     """
-    with open_check_threads(exam, max(1, min(len(arguments), _at_once()))) as (threads, shared):
+    with open_check_threads(exam, max(1, min(len(arguments), _max_parallel_checks()))) as (threads, shared):
         numbers = [count(1) for _ in arguments]
-        alone = [BotCheck(replace(shared, scratch=exam.scratch / f"check-{place}")) for place in range(len(numbers))]
+        checks = [BotCheck(replace(shared, scratch=exam.scratch / f"check-{place}")) for place in range(len(numbers))]
         held: list[list[CheckStep]] = []
         for place, argument in enumerate(arguments):
             held.append([])
-            for step in alone[place].steps_before_run(argument):
+            for step in checks[place].steps_before_run(argument):
                 if place == 0:
                     yield place, replace(step, number=next(numbers[place]))
                 else:
                     held[place].append(step)
-        for each in alone:
+        for each in checks:
             each.shares = any(
-                other is not each and other.fit and other.bot.cwd == each.bot.cwd for other in alone if each.fit
+                other is not each and other.fit and other.bot.cwd == each.bot.cwd for other in checks if each.fit
             )
         queues = [SimpleQueue[CheckStep | None]() for _ in arguments]
-        ended = [threads.submit(_run, each, queue) for each, queue in zip(alone, queues, strict=True)]
+        ended = [threads.submit(_run_check, each, queue) for each, queue in zip(checks, queues, strict=True)]
         for place, queue in enumerate(queues):
             for step in held[place]:
                 yield place, replace(step, number=next(numbers[place]))
@@ -69,15 +69,15 @@ def check_all(arguments: Sequence[str], exam: CheckSettings) -> Generator[tuple[
             ended[place].result()
 
 
-def _at_once() -> int:
-    """Return how many checks run at a time: more than the cores would disturb one another's times."""
+def _max_parallel_checks() -> int:
+    """Return how many checks may run at a time: with more than one per core, response times would suffer."""
     return max(2, os.cpu_count() or 1)
 
 
-def _run(examination: BotCheck, queue: SimpleQueue[CheckStep | None]) -> None:
-    """Put the steps of a check into a queue, and at last None, whatever happens."""
+def _run_check(check: BotCheck, queue: SimpleQueue[CheckStep | None]) -> None:
+    """Put the steps of a check into a queue and, also after an error, None."""
     try:
-        for step in examination.steps_of_run():
+        for step in check.steps_of_run():
             queue.put(step)
     finally:
         queue.put(None)

@@ -1,10 +1,10 @@
 """Play one bot over its pipes against opponents that the engine plays, to cover every kind of request.
 
-The referee's own wire makes every line. The opponents' moves and the cards are drawn from a key, so two processes
-that answer alike get the same requests. The table is steered towards kinds of request that haven't occurred. Some
-games are simulated at random, and the shortest one that gets there is followed as long as the bot's moves allow. If a
-bot's own moves never get there, another move replaces one of them, as after a timeout, with the line that reports it.
-Once a game has shown enough, the opponents forfeit."""
+Lines are encoded by the referee's own code. The opponents' moves and the cards are drawn from a key, so two processes
+with the same answers get the same requests. The table is steered towards kinds of request that haven't occurred: it
+simulates random games, and follows the shortest one to such a request as long as the bot's moves allow. If a bot's
+moves never lead there, the table replaces one of them, as after a timeout, with the line that reports it. Once a game
+has covered enough, the opponents forfeit."""
 
 import random
 from collections.abc import Callable
@@ -30,13 +30,13 @@ from arena.coup import (
 from arena.referee import FAULTS, MatchSpec, SayError, hello, legal_moves, messages, read_say, wire
 from protocol import encode
 
-_AHEAD = 20  # games that are played ahead to find a way; with fewer, bots are asked more before all kinds were
-_AHEAD_DEPTH = 40  # decisions of each
-_OVERRIDES = 2  # a game: with the third fault the bot would be out of lives
+_SIMULATIONS = 20  # with fewer, it takes more requests to cover all kinds
+_MAX_SIMULATED_PHASES = 40
+_OVERRIDES = 2  # per game: at the third fault the bot would have no lives left
 
 
 def request_kinds(rules: Ruleset) -> frozenset[str]:
-    """Return the kinds of request that a game by these rules can have."""
+    """Return the kinds of request that can occur in a game with these rules."""
     words = {"turn", "challenge", "block", "lose", "exchange"}
     words |= {"prove"} if to_json_value(rules.prove) == "choose" else set()
     words |= {"keep_shown"} if to_json_value(rules.shown_card) == "may_keep" else set()
@@ -51,67 +51,67 @@ def request_kinds(rules: Ruleset) -> frozenset[str]:
 
 @dataclass(slots=True)
 class ReplyCounts:
-    """What was asked and what came, by kind; `choices` are the indices of the bot's answers in order."""
+    """Numbers of requests and answers by kind; `choices`: the indices of the chosen moves, in order."""
 
     asked: dict[str, int] = field(default_factory=dict)
     answered: dict[str, int] = field(default_factory=dict)
     choices: list[int] = field(default_factory=list)
-    others: set[str] = field(default_factory=set)  # the kinds at which another than the first legal move came
+    others: set[str] = field(default_factory=set)  # kinds at which another than the first legal move was chosen
     games: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long the checker waits for an answer: the free time of a request, and a bank for each game, in s."""
+    """The time limits of answers in s: for each request, and a time bank for each game."""
 
     free_s: float
     bank_s: float
 
 
-Change = Callable[[bytes], bytes]  # of a line before it is sent
+Change = Callable[[bytes], bytes]  # modifies a line before it is sent
 
 
 class ScriptedTable:
-    """The table of one process: greets it, and plays games with it.
+    """The table of one process: exchanges hellos and plays games with it.
 
-    Raises ConnectionBrokenError for the first thing that is wrong. `change` is done to every line of a game before it
-    is sent.
+    All methods raise ConnectionBrokenError at the first fault. `change` is applied to each line of a game before it is
+    sent.
     """
 
-    def __init__(self, talk: BotConnection, spec: MatchSpec, patience: Timeouts) -> None:
+    def __init__(self, talk: BotConnection, spec: MatchSpec, timeouts: Timeouts) -> None:
         self.talk = talk
         self.spec = spec
         self.tally = ReplyCounts()
-        self.said: tuple[StatementMade, ...] = ()  # with the bot's last answer, until it is sent
-        self._unsaid: ConnectionBrokenError | None = None
+        self.said: tuple[StatementMade, ...] = ()  # statements with the bot's last answer, until they are sent
+        self._invalid_statement: ConnectionBrokenError | None = None
         self.change: Change = lambda line: line
         self.notify: tuple[float, Callable[[], None]] | None = None
         self._rules = spec.terms.rules
-        self._patience = patience
+        self._timeouts = timeouts
         self._number = 0
-        self._used = 0.0  # of the present game's bank, in s
+        self._used = 0.0  # of the current game's time bank, in s
 
     def greet(self, within_s: float) -> float:
-        """Exchange hellos, and return the seconds that it took."""
+        """Exchange hellos; return the response time in s."""
         return self.talk.hello(hello(self.spec, 0), within_s)
 
     def play(self, wanted: frozenset[str] = frozenset(), override: bool = False, enough: int = 30) -> None:
-        """Play the next game. It is ended after `enough` requests, and once no kind is wanted any more if one was."""
+        """Play the next game, until `enough` requests, or until all `wanted` kinds have occurred."""
         _Game(self, wanted, override, enough).play()
 
     def ask(
-        self, kind: str, question: wire.PhaseRequests, sight: View, feed: wire.LineCursor
+        self, kind: str, requests: wire.PhaseRequests, view: View, feed: wire.LineCursor
     ) -> tuple[legal_moves.LegalMoves, int]:
-        """Send a request, and return its legal moves and the index of the bot's answer."""
-        menu = legal_moves.make_legal_moves(list_legal_moves(sight))
+        """Send a request; return its legal moves and the index of the bot's choice."""
+        menu = legal_moves.make_legal_moves(list_legal_moves(view))
         self._number += 1
         timing = self.spec.terms.timing
-        known, events = feed.known(sight), feed.take(sight.seat)
-        line = self.change(question.line(sight, known, self._number, events, menu, timing.limit_ms, timing.bank_ms))
+        known, events = feed.known(view), feed.take(view.seat)
+        line = self.change(requests.line(view, known, self._number, events, menu, timing.limit_ms, timing.bank_ms))
         self.tally.asked[kind] = self.tally.asked.get(kind, 0) + 1
-        left = self._patience.free_s + max(0.0, self._patience.bank_s - self._used)
+        left = self._timeouts.free_s + max(0.0, self._timeouts.bank_s - self._used)
         answer = self.talk.request(self._number, line, left, self.notify)
-        self._used += max(0.0, self.talk.times[-1] - self._patience.free_s)
+        self._used += max(0.0, self.talk.times[-1] - self._timeouts.free_s)
         index = answer.choice if answer.move is None else menu.find(answer.move)
         if index is None or not 0 <= index < len(menu.moves):
             most = len(menu.moves) - 1
@@ -122,37 +122,39 @@ class ScriptedTable:
         self.tally.others |= {kind} if index else set()
         if to_json_value(self._rules.talk) != "off":
             try:
-                self.said = read_say(answer.say, sight.board, sight.seat)
+                self.said = read_say(answer.say, view.board, view.seat)
             except SayError as problem:
-                self._unsaid = self._unsaid or ConnectionBrokenError(
+                self._invalid_statement = self._invalid_statement or ConnectionBrokenError(
                     "bad_say", str(problem), line.rstrip(b"\n"), self.talk.last
                 )
         return menu, index
 
     def require_valid_statements(self) -> None:
-        """Raise ConnectionBrokenError for the first invalid statement: a match only drops it, and continues."""
-        if self._unsaid is not None:
-            raise self._unsaid
+        """Raise ConnectionBrokenError for the first invalid statement, which a match would only drop."""
+        if self._invalid_statement is not None:
+            raise self._invalid_statement
 
     def opened(self) -> int:
-        """Begin a game: its number, with a full bank."""
+        """Start a game with a full time bank; return its number."""
         self._used = 0.0
         self.tally.games += 1
         return self.tally.games - 1
 
     def warn(self) -> None:
-        """Send an error line that costs nothing."""
+        """Send an error line without consequences."""
         rule = FAULTS["stray_line"]
         message = "the examiner sends an error line, to see whether the bot continues"
-        self.talk.send(encode(_error(None, rule.code, message, None, 3)))
+        self.talk.send(encode(_error_message(None, rule.code, message, None, 3)))
 
     def instead(self, move: Move, lives: int) -> None:
-        """Send the bot that another move is played in its place."""
+        """Send the error line which reports that another move replaces its own."""
         message = "the examiner plays another move in this one's place, as after a timeout"
-        self.talk.send(encode(_error(self._number, "timeout", message, legal_moves.move_payload(move), lives)))
+        self.talk.send(encode(_error_message(self._number, "timeout", message, legal_moves.move_payload(move), lives)))
 
 
-def _error(number: int | None, code: str, message: str, used: dict[str, Any] | None, lives: int) -> dict[str, Any]:
+def _error_message(
+    number: int | None, code: str, message: str, used: dict[str, Any] | None, lives: int
+) -> dict[str, Any]:
     return {"type": "error", "id": number, "code": code, "message": message, "got": None, "used": used, "lives": lives}
 
 
@@ -163,7 +165,7 @@ class _Game:
         self.seats = table.spec.seats
         self.seat = table.spec.seatings[self.number % len(table.spec.seatings)].index(0)
         self.wanted = wanted & request_kinds(table.spec.terms.rules)
-        self.led = bool(self.wanted)
+        self.is_steered = bool(self.wanted)
         self.overrides = _OVERRIDES if override else 0
         self.enough = enough
         self.random = random.Random(f"{table.spec.key.hex()} {self.number}")
@@ -185,7 +187,7 @@ class _Game:
         table.talk.send(table.change(wire.encode_game_over(self.number, state.board, self.feed.take(seat))))
 
     def answers(self, state: State) -> list[MoveOrForfeit]:
-        """Return the answers of all that are asked in the present phase."""
+        """Return the answers of all seats that are asked in the current phase."""
         board = state.board
         mine = self.seat in board.phase.asked
         kind = messages.KINDS[type(board.phase)]
@@ -206,13 +208,13 @@ class _Game:
         return answers
 
     def ending(self) -> bool:
-        return self.enough <= 0 or (self.led and not self.wanted)
+        return self.enough <= 0 or (self.is_steered and not self.wanted)
 
     def own(self, state: State, kind: str, planned: MoveOrForfeit | None) -> MoveOrForfeit:
-        """Ask the bot, and return its move, or the planned one if that alone leads on."""
-        question = wire.PhaseRequests(state.board, self.number)
-        sight = view_from_seat(state, self.seat)
-        menu, index = self.table.ask(kind, question, sight, self.feed)
+        """Ask the bot; return its move, or the planned move if that is needed and may replace it."""
+        requests = wire.PhaseRequests(state.board, self.number)
+        view = view_from_seat(state, self.seat)
+        menu, index = self.table.ask(kind, requests, view, self.feed)
         move = menu.moves[index]
         if planned is None or planned == move:
             return move
@@ -224,7 +226,7 @@ class _Game:
         return move
 
     def next_planned(self, state: State) -> tuple[MoveOrForfeit, ...] | None:
-        """Return what all play now on the way to a wanted kind of request, None if there is no such way."""
+        """Return the next answers on the way to a wanted kind of request; None without a way."""
         if not self.wanted or self.ending():
             return None
         if not state.board.influence[self.seat]:  # it can't be asked any more
@@ -237,10 +239,10 @@ class _Game:
         return self.plan.pop(0) if self.plan else None
 
     def way(self, state: State) -> list[tuple[MoveOrForfeit, ...]]:
-        """Play ahead at random, and return the shortest way to a wanted kind: the answers of each phase."""
+        """Return the answers of each phase on the shortest random way to a wanted kind; [] if none was found."""
         best: list[tuple[MoveOrForfeit, ...]] = []
-        least = _AHEAD_DEPTH
-        for _ in range(_AHEAD):
+        least = _MAX_SIMULATED_PHASES
+        for _ in range(_SIMULATIONS):
             way: list[tuple[MoveOrForfeit, ...]] = []
             ahead = state
             while len(way) < least and (phase := ahead.board.phase).asked:
