@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-UNLIMITED_COLUMNS = 10_000  # columns of a pipe or a file: no line is folded or cut
-MAX_PROSE_COLUMNS = 100  # columns; longer lines of prose are hard to read
-MIN_TABLE_COLUMNS = 60  # columns, below which a table that doesn't fit is no table any more
-REDRAW_S = 0.25  # between two drawings on a terminal
-PROGRESS_INTERVAL_S = 10.0  # between two lines of progress where stderr is no terminal
-HOST_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # no fault of the input
+UNLIMITED_COLUMNS = 10_000  # the width of a pipe or a file, so that no line is wrapped or cut
+MAX_PROSE_COLUMNS = 100  # longer lines of prose are hard to read
+MIN_TABLE_COLUMNS = 60  # on narrower terminals, each row of a wider table becomes several lines
+REDRAW_S = 0.25  # between two redraws on a terminal
+PROGRESS_INTERVAL_S = 10.0  # between two lines of progress if stderr isn't a terminal
+HOST_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # not the input's fault
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -39,7 +39,7 @@ class _Option(click.Option):
     """An option whose help shows its default and its range in words: [default: 480; 1 or more]."""
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """Return the texts for the brackets. click would put a default of words in parentheses."""
+        """Return the texts for the brackets. Click itself would print a default in words in parentheses."""
         extra = super().get_help_extra(ctx)
         if isinstance(self.show_default, str):
             extra["default"] = self.show_default
@@ -59,10 +59,7 @@ def option(*declarations: str, help: str, **attributes: Any) -> Callable[[Decora
 
 
 def print_note(text: str) -> None:
-    """Print lines for people on stderr; what could act on their terminal (file names of untrusted bots) as escapes.
-
-    A terminal gets them folded at blanks, so that no word is cut.
-    """
+    """Print lines on stderr, wrapped at blanks if it is a terminal; control characters are escaped."""
     from arena.bots import escape_control
 
     columns = os.get_terminal_size(2).columns if os.isatty(2) else UNLIMITED_COLUMNS
@@ -70,7 +67,7 @@ def print_note(text: str) -> None:
 
 
 def reorder_request(sent: bytes) -> bytes:
-    """Return a line that was sent with what matters first: what was asked, and what could be answered."""
+    """Return a request with the fields `kind` and `legal` first; other lines are returned unchanged."""
     from protocol import decode, encode
 
     message = decode(sent)
@@ -80,7 +77,7 @@ def reorder_request(sent: bytes) -> bytes:
 
 
 def wrap_line(line: str, columns: int) -> str:
-    """Return a line folded at blanks, the further lines as far in as the first and two columns more."""
+    """Return a line wrapped at blanks; further lines are indented by two more columns than the first."""
     if len(line) <= columns:
         return line
     indent = line[: len(line) - len(line.lstrip())]
@@ -100,7 +97,7 @@ def print_error(text: str) -> None:
 
 
 class CommandEnd(SystemExit):
-    """The end of a command that said why on stderr: `text`."""
+    """The end of a command that has printed the error `text` on stderr."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(code)
@@ -108,21 +105,21 @@ class CommandEnd(SystemExit):
 
 
 def usage_error(text: str) -> NoReturn:
-    """Print what is wrong with the input, and exit with 2."""
+    """Print an error of the input, and exit with 2."""
     print_error(text)
     raise CommandEnd(2, text)
 
 
 def fail(text: str) -> NoReturn:
-    """Print what failed on this machine, and exit with 1."""
+    """Print a failure of this machine, and exit with 1."""
     print_error(text)
     raise CommandEnd(1, text)
 
 
 def exit_on_os_error(problem: OSError) -> NoReturn:
-    """Print what the system refused, and exit: with 1 where this machine lacks something, else with 2.
+    """Print a system call's error, and exit: with 1 for HOST_ERRNOS, else with 2.
 
-    Raises what the system hasn't refused: a mistake of ours.
+    An error without errno doesn't come from the system: it is a bug, and is raised again.
     """
     if problem.errno is None:
         raise problem
@@ -137,22 +134,22 @@ def show_progress(
     say: Callable[[str], None] = print_note,
     say_s: float = PROGRESS_INTERVAL_S,
 ) -> Iterator[Callable[[], None]]:
-    """Give a function to call whenever something has happened.
+    """Yield a function to call after each step of progress.
 
-    On a terminal the function redraws `live()`, at most once in `redraw_s` seconds; the drawing is gone at the end.
-    Elsewhere the function says `line()` every `say_s` seconds.
+    On a terminal it redraws `live()`, at most once in `redraw_s` seconds; the drawing is erased at the end. Otherwise
+    it calls `say(line())`, at most once in `say_s` seconds.
     """
     terminal = make_console(stderr=True)
     if not terminal.is_terminal:
-        yield _every(say_s, lambda: say(line()), time.monotonic())
+        yield _throttle(say_s, lambda: say(line()), time.monotonic())
         return
     from rich.live import Live
 
     with Live(console=terminal, auto_refresh=False, transient=True) as drawing:
-        yield _every(redraw_s, lambda: drawing.update(live(), refresh=True), 0.0)
+        yield _throttle(redraw_s, lambda: drawing.update(live(), refresh=True), 0.0)
 
 
-def _every(seconds: float, act: Callable[[], None], last: float) -> Callable[[], None]:
+def _throttle(seconds: float, act: Callable[[], None], last: float) -> Callable[[], None]:
     """Return a function that calls `act` unless the last call (at first `last`) is less than `seconds` ago."""
 
     def maybe() -> None:
@@ -168,39 +165,38 @@ def _every(seconds: float, act: Callable[[], None], last: float) -> Callable[[],
 
 
 def print_text(text: str, kept: Path | None = None) -> None:
-    """Write a text and the end of its line to stdout.
+    """Print a text and a line break on stdout.
 
-    A reader that has gone has read enough (`| head`): nothing more is written, and that is no failure. Where stdout
-    takes no text for another reason, exits with 1 and a message that names `kept`, where the same can be found.
+    A closed pipe (`| head`) is ignored. After any other error exits with 1 and a message that names `kept`, the folder
+    of the results.
     """
-    with _to_stdout(kept):
+    with _handle_stdout_errors(kept):
         click.echo(text, file=sys.stdout)  # without `file`, click would write UTF-8 where the terminal knows ASCII only
         if sys.stdout is not None:
             sys.stdout.flush()
 
 
 def print_parts(*parts: "RenderableType", widest: int = UNLIMITED_COLUMNS, kept: Path | None = None) -> None:
-    """Print parts on stdout, each on lines of its own, in the width of the terminal but not over `widest` columns.
+    """Print parts on stdout, each on its own lines, as wide as the terminal but at most `widest` columns.
 
-    In a pipe or a file nothing is folded, unless `widest` is given. A table is never narrower than its columns need: a
-    narrower terminal breaks its lines; where it is very narrow, each row becomes lines of their own. `kept` is as for
-    `write`.
+    In a pipe or a file nothing is wrapped unless `widest` is given. A table keeps its minimum width on a narrower
+    terminal; below MIN_TABLE_COLUMNS its rows become lines. `kept` is as for `print_text`.
     """
     printer = make_console()
     fitting = (
         UNLIMITED_COLUMNS if widest == UNLIMITED_COLUMNS and not printer.is_terminal else min(printer.width, widest)
     )
-    with _to_stdout(kept), printer.capture() as captured:  # rich writes an empty text, which a full disk refuses
-        for part in _flat(parts):
-            needed = _least(part)
-            for piece in _tall(part) if needed > fitting and fitting < MIN_TABLE_COLUMNS else [part]:
-                printer.width = max(fitting, _least(piece))
+    with _handle_stdout_errors(kept), printer.capture() as captured:  # even an empty write fails on a full disk
+        for part in _flatten(parts):
+            needed = _min_columns(part)
+            for piece in _rows_as_lines(part) if needed > fitting and fitting < MIN_TABLE_COLUMNS else [part]:
+                printer.width = max(fitting, _min_columns(piece))
                 printer.print(piece, crop=False)
     print_text("\n".join(line.rstrip() for line in captured.get().removesuffix("\n").split("\n")), kept)
 
 
 @contextmanager
-def _to_stdout(kept: Path | None) -> Iterator[None]:
+def _handle_stdout_errors(kept: Path | None) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
@@ -212,14 +208,14 @@ def _to_stdout(kept: Path | None) -> Iterator[None]:
 
 
 def terminal_columns() -> int:
-    """Return the columns of the terminal that stdout is; WIDE where it isn't one."""
+    """Return the width of the terminal of stdout, UNLIMITED_COLUMNS if stdout isn't a terminal."""
     from shutil import get_terminal_size
 
     return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else UNLIMITED_COLUMNS
 
 
 def make_console(stderr: bool = False) -> "Console":
-    """Return a console that prints everything as it is."""
+    """Return a console that prints text literally."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -230,10 +226,7 @@ def make_console(stderr: bool = False) -> "Console":
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. `least` is the width to which a narrow terminal may fold its cells; None for never.
-
-    A name may have several lines.
-    """
+    """A column of a table. name: may have several lines. least: its width when wrapped, None if it never is."""
 
     name: str
     number: bool = False
@@ -241,18 +234,18 @@ class Column:
 
 
 def make_table(columns: Sequence[str | Column], rows: "Sequence[Sequence[str | Text]]") -> "Table":
-    """Return a table. A column that is given by its name alone holds text that is never folded."""
+    """Return a table. A column given by its name alone holds text that is never wrapped."""
     from rich.table import Table
 
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for place, column in enumerate(columns):
-        _add(grid, Column(column) if isinstance(column, str) else column, [row[place] for row in rows])
+        _add_column(grid, Column(column) if isinstance(column, str) else column, [row[place] for row in rows])
     for row in rows:
         grid.add_row(*row)
     return grid
 
 
-def _add(grid: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
+def _add_column(grid: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
     from rich.text import Text
 
     needed = max(
@@ -267,23 +260,23 @@ def _add(grid: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
     )
 
 
-def _least(part: "RenderableType") -> int:
-    """Return the columns that a table can't do without; 0 for anything else."""
+def _min_columns(part: "RenderableType") -> int:
+    """Return the minimum width of a table, 0 for other parts."""
     from rich.table import Table
 
     return sum((column.min_width or 0) + 2 for column in part.columns) if isinstance(part, Table) else 0
 
 
-def _flat(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":
-    """Yield parts, those of a group in its place."""
+def _flatten(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":
+    """Yield parts, with groups replaced by their parts."""
     from rich.console import Group
 
     for part in parts:
-        yield from _flat(part.renderables) if isinstance(part, Group) else [part]
+        yield from _flatten(part.renderables) if isinstance(part, Group) else [part]
 
 
-def _tall(part: "RenderableType") -> "Iterator[RenderableType]":
-    """Yield a table's rows, each as lines: the first cell, then the others with the names of their columns before."""
+def _rows_as_lines(part: "RenderableType") -> "Iterator[RenderableType]":
+    """Yield each row of a table as lines: the first cell, then each other cell after its column's name."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -307,13 +300,13 @@ def format_count(number: int, noun: str, plural: str = "s") -> str:
 
 
 def os_error_reason(problem: OSError) -> str:
-    """Return what the system says, with the file that it says it of."""
+    """Return the system's message for an error, after the file's name if there is one."""
     what = problem.strerror or str(problem)
     return what if problem.filename is None else f"{problem.filename}: {what}"
 
 
 def treat_sigterm_as_sigint() -> None:
-    """Let SIGTERM and SIGHUP end this command as Ctrl-C does; not what nohup has it ignore."""
+    """Make SIGTERM and SIGHUP end this command as Ctrl-C does, except signals that it ignores (nohup)."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)

@@ -46,12 +46,12 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
 
     gdb: run < lines.jsonl; node: node inspect bot.js < lines.jsonl; docs/local.md has the line for pdb.
     """
-    record = _record(path, match)
+    record = _find_record(path, match)
     if game is not None and game >= len(record.games):
         usage_error(f"match {record.header.match} has the games 0 to {len(record.games) - 1}")
-    bot = _bot(record, game, seat)
+    bot = _find_bot(record, game, seat)
     try:
-        lines = _of_game(list(sent_lines(record, bot)), game)
+        lines = _join_lines(list(sent_lines(record, bot)), game)
     except RecordError as problem:
         fail(str(problem))
     if not program:
@@ -66,8 +66,8 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
     sys.exit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
 
 
-def _of_game(lines: list[SentLine], game: int | None) -> bytes:
-    """Return the lines as they are piped: all, or those of a game after the hello of its process."""
+def _join_lines(lines: list[SentLine], game: int | None) -> bytes:
+    """Return the lines to pipe: all, or those of a game after its process's hello."""
     if game is None:
         return b"".join(each.line for each in lines)
     hello = [each.line for each in lines if each.game <= game and each.line.startswith(b'{"type":"hello"')][-1:]
@@ -75,11 +75,11 @@ def _of_game(lines: list[SentLine], game: int | None) -> bytes:
     return b"".join((*hello, *own))
 
 
-def _record(path: Path, match: int | None) -> Record:
-    """Return the record that is meant. Exits with 2 unless there is exactly one."""
+def _find_record(path: Path, match: int | None) -> Record:
+    """Return the record of a match, by default the only one at `path`. Exits with 2 unless there is exactly one."""
     try:
         files = find_record_files(path)
-        # In a run's folder the match has its name; elsewhere all are looked through.
+        # A run's folder names files by match; elsewhere all records are searched.
         named = [file for file in files if match is not None and file.name == record_file_name(match)]
         records = [read_record_file(file) for file in named or files]
     except RecordFileError as problem:
@@ -91,8 +91,8 @@ def _record(path: Path, match: int | None) -> Record:
     return chosen[0]
 
 
-def _bot(record: Record, game: int | None, seat: str) -> int:
-    """Return the bot of a name, a letter, or a seat. Exits with 2 if it doesn't exist."""
+def _find_bot(record: Record, game: int | None, seat: str) -> int:
+    """Return the number of the bot with a name, a letter or a seat of `game`. Exits with 2 if it doesn't exist."""
     bots, handles = record.header.bots, record.header.handles
     for names in (bots, handles):
         if seat in names:
@@ -109,41 +109,41 @@ DEBUG = option(
     help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
 )
 _DAY_MS = 86_400_000
-_SHELL = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
+_SHELL_SCRIPT = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
 class Debuggee:
-    """A bot under a debugger: its place among the table's bots, its name, the file of its standard error."""
+    """A bot under a debugger: its number at the table, its name, and the file for its standard error."""
 
     bot: int
     name: str
     stderr: str
 
     def program(self, program: Program) -> Program:
-        """Return how it is started: the process becomes the bot, and keeps its id."""
-        return replace(program, argv=("/bin/sh", "-c", _SHELL, self.stderr, self.name, *program.argv))
+        """Return the program wrapped in a shell that prints its process id and then becomes the bot."""
+        return replace(program, argv=("/bin/sh", "-c", _SHELL_SCRIPT, self.stderr, self.name, *program.argv))
 
     def limits(self, limits: Limits) -> Limits:
-        """Return its limits: all but that of CPU time."""
+        """Return limits with the maximum CPU time."""
         return replace(limits, cpu_s=int(LIMITS["cpu_s"].maximum))
 
     def timing(self, timing: Timing) -> Timing:
-        """Return its times: a day to say hello, then no clock."""
+        """Return a timing with a day to start and no clock."""
         return replace(timing, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_DAY_MS, own=False)
 
 
 def use_plain_processes(asked: RunOptions) -> RunOptions:
-    """Return the requested sandbox: plain processes that aren't frozen. Exits with 2 if a sandbox was asked for."""
+    """Return options for plain processes that aren't frozen. Exits with 2 if an isolating sandbox was requested."""
     if asked.sandbox not in (None, "auto") and SandboxChoice(asked.sandbox).isolates:
         usage_error(f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}")
     return replace(asked, sandbox="process", ponder=True)
 
 
 def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
-    """Return the bot of that name, and say where its standard error goes. Exits with 2 if none at the table has it.
+    """Return the bot `name` of `names` as a Debuggee. Exits with 2 if it isn't at the table.
 
-    That is the terminal, if there is one and it is free (`live`), else a new file.
+    Its standard error goes to the terminal if there is one and it is free (`live`), else to a new file.
     """
     if name not in names:
         usage_error(f"--debug {escape_control(name)}: the bots at the table are {', '.join(names)}")

@@ -34,11 +34,14 @@ q      leave; also Ctrl-C and Ctrl-D
 A move marked "bluff" claims a role that you don't hold. There is no clock for you."""
 
 _SAY = "hold ROLE, lack ROLE, attack NAME, spare NAME, doubt NAME ROLE"
-_PATIENCE_S = 1.0  # before the screen says whom the table waits for
+_WAITING_NOTE_S = 1.0  # before the terminal shows which players the table waits for
 
 
 class InteractiveGame:
-    """A game in the terminal: prints what happens, passes on the person's answers, stores each game as it ends."""
+    """A match in the terminal: prints the events, sends the person's answers, and stores each finished game.
+
+    `problem`: the failure of this machine that ended the match, None without one.
+    """
 
     def __init__(self, screen: GameTerminal, sitting: InteractiveMatch, kept: RecordFolder) -> None:
         self._screen = screen
@@ -48,62 +51,62 @@ class InteractiveGame:
         self._handles = sitting.spec.handles
         self._left = False
         self._playing = False  # a game is being played
-        self._ended: GameRecord | None = None  # a game that is over, until it is looked back on
+        self._ended: GameRecord | None = None  # a finished game whose summary isn't printed yet
         self._waiting: tuple[int, ...] = ()  # the bots that were asked last
         self._said_waiting = False
         self._said_help = False
-        self._say: list[dict[str, Any]] = []  # with the next answer
-        self._table: list[TableRow] = []  # as it was last shown
+        self._say: list[dict[str, Any]] = []  # statements for the next answer
+        self._table: list[TableRow] = []  # as printed last
         self.problem: str | None = None
 
     def play(self) -> None:
         """Play to the end of the match, or until the person leaves."""
         while True:
-            happened = self._sitting.next(_PATIENCE_S if self._waiting and not self._said_waiting else None)
+            happened = self._sitting.next(_WAITING_NOTE_S if self._waiting and not self._said_waiting else None)
             if happened is None:
-                self._say_waiting()
+                self._print_waiting()
             elif isinstance(happened, MatchEnd):
                 self.problem = happened.problem
                 return
             else:
-                self._take(happened)
+                self._handle_event(happened)
 
     def end(self) -> None:
-        """Leave at once: let the others play the game to its end, unless that is interrupted too."""
+        """Leave the match, and wait until the others have finished the game. An interrupt abandons the game."""
         try:
             self._leave()
             self.play()
         except KeyboardInterrupt:
-            self._give_up()
+            self._abandon_game()
 
-    def _give_up(self) -> None:
-        """End without the game that is being played; if that takes long, say for whom and what ends it at once."""
+    def _abandon_game(self) -> None:
+        """End the match without its unfinished game; if that takes long, print which bots it waits for."""
         self._sitting.give_up()
         self._screen.say("The game isn't kept." if self._playing else "")
-        happened = self._sitting.next(_PATIENCE_S)
+        happened = self._sitting.next(_WAITING_NOTE_S)
         while happened is not None and not isinstance(happened, MatchEnd):
             if isinstance(happened, WaitingFor):
-                self._take(happened)
-            happened = self._sitting.next(_PATIENCE_S)
+                self._handle_event(happened)
+            happened = self._sitting.next(_WAITING_NOTE_S)
         if happened is None:
-            self._screen.say(f"… waiting for {self._asked()}; Ctrl-C again leaves at once", dim=True)
+            self._screen.say(f"… waiting for {self._describe_waiting()}; Ctrl-C again leaves at once", dim=True)
 
-    def _take(self, happened: MatchEvent) -> None:
-        """Act on what happened."""
+    def _handle_event(self, happened: MatchEvent) -> None:
+        """Handle an event of the match."""
         match happened:
             case WaitingFor(bots):
                 self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
                 self._said_waiting = False
             case LineReceived():
-                self._take_line(happened.message)
+                self._handle_message(happened.message)
             case GameEnded(game):
-                self._keep()
+                self._store_record()
                 self._waiting = ()
                 self._ended = game
                 if self._left or not self._playing:
-                    self._look_back()
+                    self._finish_game()
 
-    def _take_line(self, message: dict[str, Any]) -> None:
+    def _handle_message(self, message: dict[str, Any]) -> None:
         answer = self._sight.take(message)
         if answer is not None:
             self._sitting.answer(answer)
@@ -112,35 +115,35 @@ class InteractiveGame:
             self._screen.say()
             self._screen.say(self._sight.start(len(self._sitting.spec.seatings)), bold=True)
         elif message["type"] == "request" and not self._left:
-            self._ask()
+            self._prompt_answer()
         elif message["type"] == "game_over":
             self._playing = False
-            self._say_news()
+            self._print_news()
             self._screen.say()
             self._screen.say(self._sight.end(), bold=True)
-            self._look_back()
+            self._finish_game()
 
-    def _keep(self) -> None:
-        """Keep the games so far; what can't be written now is tried again after the next game, and at the end."""
+    def _store_record(self) -> None:
+        """Store the games so far. After an error the next game's end, or the match's, tries again."""
         try:
             self._kept.keep(self._sitting.record)
         except OSError as problem:
             print_note(f"the record can't be written now: {os_error_reason(problem)}")
 
-    # --- what is said
+    # --- output
 
-    def _say_waiting(self) -> None:
-        """Print once which players the table waits for. Of several bots it isn't known which have answered."""
-        self._screen.say(f"… waiting for {self._asked()}", dim=True)
+    def _print_waiting(self) -> None:
+        """Print which players were asked and may not have answered yet."""
+        self._screen.say(f"… waiting for {self._describe_waiting()}", dim=True)
         self._said_waiting = True
 
-    def _asked(self) -> str:
+    def _describe_waiting(self) -> str:
         handles = [self._handles[bot] for bot in self._waiting]
         if not handles:
             return "the bots to end"
         return handles[0] if len(handles) == 1 else f"the table: {', '.join(handles)} are asked"
 
-    def _say_faults(self, game: GameRecord) -> None:
+    def _print_faults(self, game: GameRecord) -> None:
         """Print the faults of bots in a finished game. During the game they would reveal cards."""
         counts: Counter[tuple[int, str]] = Counter()
         for fault in game.faults:
@@ -151,8 +154,8 @@ class InteractiveGame:
             rule = FAULTS[code]
             self._screen.say(f"! {self._handles[bot]}: {code}{times}: {rule.message}; {rule.help}", dim=True)
 
-    def _say_news(self) -> bool:
-        """Print what happened since; return whether anything did."""
+    def _print_news(self) -> bool:
+        """Print the new events; return whether there were any."""
         news = self._sight.new_lines()
         if news:
             self._screen.say()
@@ -160,9 +163,9 @@ class InteractiveGame:
             self._screen.say(line)
         return bool(news)
 
-    def _say_request(self) -> list[MoveOption]:
+    def _print_request(self) -> list[MoveOption]:
         screen, sight = self._screen, self._sight
-        news = self._say_news()
+        news = self._print_news()
         table = sight.table(screen.columns)
         if news or table != self._table:
             screen.say()
@@ -177,20 +180,20 @@ class InteractiveGame:
             screen.say(f"{option.number:>2} {option.letter or ' '}  {option.text}{bluff}")
         return options
 
-    # --- what is asked
+    # --- input
 
-    def _ask(self) -> None:
-        """Ask the person for the answer to the open request."""
-        options = self._say_request()
+    def _prompt_answer(self) -> None:
+        """Prompt the person for the answer to the open request, and send it."""
+        options = self._print_request()
         if not self._said_help:
             self._said_help = True
             say = "" if self._sight.talk == "off" else ", / say something"
             self._screen.say(f"h hint, l log{say}, ? help, q leave", dim=True)
         while True:
-            option = self._chosen(options)
+            option = self._prompt_option(options)
             if option is None:
                 return
-            choice = option.choices[0][0] if len(option.choices) == 1 else self._targeted(option)
+            choice = option.choices[0][0] if len(option.choices) == 1 else self._prompt_target(option)
             if choice is not None:
                 self._sitting.answer(self._sight.answer(choice, self._say))
                 self._say = []
@@ -198,8 +201,8 @@ class InteractiveGame:
             if self._left:
                 return
 
-    def _chosen(self, options: list[MoveOption]) -> MoveOption | None:
-        """Return what the person chooses; None if it leaves."""
+    def _prompt_option(self, options: list[MoveOption]) -> MoveOption | None:
+        """Prompt for an option, and return it; None if the person leaves."""
         while True:
             self._screen.prompt("> ")
             token = self._screen.token()
@@ -211,11 +214,11 @@ class InteractiveGame:
                 self._screen.echo(options[0].text)
                 return options[0]
             self._screen.echo("")
-            if not self._asked_else(token, f"{_numbers(options)}, or a letter"):
+            if not self._run_command(token, f"{_describe_numbers(options)}, or a letter"):
                 return None
 
-    def _targeted(self, option: MoveOption) -> int | None:
-        """Return the move at the player whom the person chooses; None if it takes the move back, or leaves."""
+    def _prompt_target(self, option: MoveOption) -> int | None:
+        """Prompt for a target, and return the index of the move; None if the person goes back or leaves."""
         names = self._sight.names
         known: dict[str, int] = {}
         for number, (index, seat) in zip(NUMBERS, option.choices, strict=False):
@@ -233,11 +236,11 @@ class InteractiveGame:
             self._screen.echo("")
             if token in ("enter", "back"):
                 return None
-            if not self._asked_else(token, f"{_numbers(option.choices)}, or Enter for another move"):
+            if not self._run_command(token, f"{_describe_numbers(option.choices)}, or Enter for another move"):
                 return None
 
-    def _asked_else(self, token: str, expected: str) -> bool:
-        """Run a command that isn't a move; return whether the person stays."""
+    def _run_command(self, token: str, expected: str) -> bool:
+        """Run a command that isn't a move, or print the `expected` input; return whether the person stays."""
         screen, sight = self._screen, self._sight
         match token:
             case "h":
@@ -249,8 +252,8 @@ class InteractiveGame:
             case "?":
                 screen.say(HELP)
             case "/" if sight.talk != "off":
-                self._compose()
-            case "q" if not self._is_sure():
+                self._prompt_statement()
+            case "q" if not self._confirm_leave():
                 pass
             case "q" | "eof":
                 self._leave()
@@ -260,16 +263,16 @@ class InteractiveGame:
                 screen.say(f"{token}? Type {expected}; ? for help.")
         return True
 
-    def _compose(self) -> None:
-        """Ask for a statement with the person's next move; the last one counts."""
+    def _prompt_statement(self) -> None:
+        """Prompt for a statement that is sent with the next move, in place of an earlier one."""
         screen, sight = self._screen, self._sight
         screen.say(_SAY + (", or a text" if sight.talk == "text" else ""), dim=True)
         screen.prompt("say > ")
         self._say = sight.statements(screen.line())
         screen.say("All hear it when your move is made." if self._say else "You say nothing.")
 
-    def _is_sure(self) -> bool:
-        """Return whether the person wants to leave an unfinished game."""
+    def _confirm_leave(self) -> bool:
+        """Ask whether to leave an unfinished game, and return the answer."""
         self._screen.prompt("Leave, and lose this game? y/n > ")
         token = self._screen.token()
         self._screen.echo(token if token in ("y", "n") else "")
@@ -282,15 +285,15 @@ class InteractiveGame:
             self._screen.say()
             self._screen.say("You leave. The others play the game to its end." if self._playing else "You leave.")
 
-    def _look_back(self) -> None:
-        """Print the summary of a game, once it is over for the referee and for the person."""
+    def _finish_game(self) -> None:
+        """Print a finished game's faults and prompt for the next game, once its record has arrived."""
         if self._ended is not None:
-            self._say_faults(self._ended)
+            self._print_faults(self._ended)
             self._ended = None
-            self._between()
+            self._prompt_next_game()
 
-    def _between(self) -> None:
-        """After a game, wait until the person wants the next one."""
+    def _prompt_next_game(self) -> None:
+        """Wait until the person continues with the next game or leaves."""
         if self._left or len(self._sitting.games) == len(self._sitting.spec.seatings):
             return
         while True:
@@ -303,7 +306,7 @@ class InteractiveGame:
             if token in ("q", "eof"):
                 self._leave()
                 return
-            self._asked_else(token, "Enter or q")
+            self._run_command(token, "Enter or q")
 
     def print_summary(self, folder: Path) -> None:
         """Print the players' names, their wins, and where the records are."""
@@ -322,6 +325,6 @@ class InteractiveGame:
         screen.say(describe_records(folder, "all cards", sitting.games, sitting.person))
 
 
-def _numbers(lines: Sequence[object]) -> str:
-    """Return the numbers of a list's lines: "1 to 7", or "1 to 9, 0" of ten."""
+def _describe_numbers(lines: Sequence[object]) -> str:
+    """Return the keys of a numbered list: "1 to 7", or "1 to 9, 0" for ten lines."""
     return f"1 to {len(lines)}" if len(lines) < 10 else "1 to 9, 0"

@@ -30,8 +30,8 @@ from arena.referee import GameRecord, Record, RecordError
 from arena.replay import make_replay_object, replay_page
 from arena.run import RecordFileError, read_logs, read_records
 
-_MAX_NAMES = 6  # of a page's title
-MAX_GAMES = 240  # of a page: about 5 MB, which a browser still opens in seconds
+_MAX_TITLE_NAMES = 6  # in a page's title
+MAX_GAMES = 240  # in a page: about 5 MB, which a browser still opens in seconds
 
 
 @click.command()
@@ -97,7 +97,7 @@ def replay(path: Path, html: Path | None, since: int | None, what_if: str | None
 def _choose_games(
     path: Path, match: int | None, game: int | None, lost_by: str | None, faults: bool, seat: str | None
 ) -> Iterator[tuple[Record, GameRecord, Path]]:
-    """Yield the games that are asked for, with their records and files. Exits with 2 where that can't be."""
+    """Yield (record, game, file) for each selected game. Exits with 2 for unreadable files and unknown bots."""
     seen: set[str] = set()
     try:
         for record, file in read_records(path, lambda why: print_note(f"left out: {why}")):
@@ -110,7 +110,7 @@ def _choose_games(
                 if (
                     game in (None, each.game)
                     and (lost_by is None or each.lost_by(header.bots.index(lost_by)))
-                    and (not faults or any(_may_know(seat, record, each, fault.bot) for fault in each.faults))
+                    and (not faults or any(_sees_fault_of(seat, record, each, fault.bot) for fault in each.faults))
                     and (seat is None or seat in seats or seat.isdecimal())
                 ):
                     yield record, each, file
@@ -121,13 +121,13 @@ def _choose_games(
             usage_error(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
 
 
-def _may_know(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
-    """Whether the seat that was asked for knows a bot's faults: no seat gets those of others."""
+def _sees_fault_of(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
+    """Return whether `seat`, by name or number, sees a bot's faults: a seat sees only its own, None sees all."""
     return seat in (None, record.header.bots[bot], str(game.seating.index(bot)))
 
 
 def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | None:
-    """Return the seat that was asked for by number or name, None for all. Exits with 2 if it doesn't exist."""
+    """Return the number of a seat given by number or bot, None for None. Exits with 2 if it doesn't exist."""
     if seat is None:
         return None
     names = [record.header.bots[bot] for bot in game.seating]
@@ -139,7 +139,7 @@ def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | Non
 
 
 def print_narration(narrator: GameNarrator, since: int = 1, pause_s: float = 0) -> None:
-    """Write one game in words, with a pause after each turn."""
+    """Print one game in words from turn `since`, with a pause after each turn."""
     columns = terminal_columns()
     print_text(narrator.title)
     game = narrator.narrate(since)
@@ -147,15 +147,15 @@ def print_narration(narrator: GameNarrator, since: int = 1, pause_s: float = 0) 
         print_text(wrap_line(f"{turn.turn:>4}  {turn.text}", columns))
         for fault in turn.faults:
             print_text(wrap_line(f"      ! {game.names[fault.seat]}: {fault.text}", columns))
-        print_text(click.style(wrap_line(f"      {turn.table_state}", columns), dim=_takes_styles() or None))
+        print_text(click.style(wrap_line(f"      {turn.table_state}", columns), dim=_supports_styles() or None))
         time.sleep(pause_s)
     for stray in game.unattributed_faults:
         print_text(wrap_line(f"      ! {stray}", columns))
     print_text(f"{game.result_text}\n")
 
 
-def _takes_styles() -> bool:
-    """Whether the terminal may be sent styles; where standard output isn't one, click removes them."""
+def _supports_styles() -> bool:
+    """Return whether the terminal supports styles. If standard output isn't a terminal, click removes them."""
     return "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
 
 
@@ -167,9 +167,10 @@ def write_page(
     only: str | None,
     review: dict[str, Any] | None = None,
 ) -> None:
-    """Write the games as a page, of what `only` could know if it is named, else of all cards, first as `bot` knew them.
+    """Write the games `chosen` as an HTML page, with all cards, or only with information that the bot `only` had.
 
-    review: as `page` takes it. Exits with 2 for too many games, with 1 where the file can't be written.
+    The page opens with the knowledge of `bot`. review: as for `replay_page`. Exits with 2 if there are too many games,
+    with 1 if the file can't be written.
     """
     if only is not None and any(only not in record.header.bots for record, _, _ in chosen):
         usage_error(f"--seat {only}: seats change from game to game; for a page name a bot")
@@ -179,7 +180,7 @@ def write_page(
         )
     matches = []
     bots = dict.fromkeys(bot for record, _, _ in chosen for bot in record.header.bots)
-    title = ", ".join(bots) if len(bots) <= _MAX_NAMES else f"{format_count(len(bots), 'bot')} of {source.name}"
+    title = ", ".join(bots) if len(bots) <= _MAX_TITLE_NAMES else f"{format_count(len(bots), 'bot')} of {source.name}"
     for path, group in groupby(chosen, key=lambda each: each[2]):
         games = list(group)
         record = replace(games[0][0], games=tuple(game for _, game, _ in games))

@@ -75,15 +75,15 @@ from protocol import escape_bytes as show_value
 
 Config = TypeVar("Config", bound=RunConfig)
 
-_GAMES = 480
-_SEATS = 4
-_MATCH_GAMES = 12  # measured: the smallest error for the same CPU time, of 4 to 48 games a match
-_MATCH_GAMES_IN = {"docker": 24}  # where a start costs as much as 40 games, not 12 or 17
+_DEFAULT_GAMES = 480
+_DEFAULT_SEATS = 4
+_DEFAULT_MATCH_GAMES = 12  # of 4 to 48, measured to give the smallest error for the same CPU time
+_MATCH_GAMES_OF_SANDBOX = {"docker": 24}  # a start costs as much as 40 games, elsewhere 12 or 17
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a new run as they were given; None for those that weren't. `limits`, times too, are by field."""
+    """The options of a new run, None for those that weren't given. limits: limits and times, by field."""
 
     bots: tuple[str, ...]
     seats: int | None
@@ -106,7 +106,7 @@ class RunOptions:
 
     @classmethod
     def from_options(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "RunOptions":
-        """Take the values of all options: those that have a field by it, all others as limits."""
+        """Return the options `given` by name; those without a field of this class are limits."""
         named = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
         limits = {name: value for name, value in given.items() if name not in named}
         return cls(bots=bots, limits=limits, **named)
@@ -114,7 +114,7 @@ class RunOptions:
 
 @contextmanager
 def exit_on_refusal() -> Iterator[None]:
-    """Turn why something can't be played into a message and an exit code: 2 for the input, 1 for this machine."""
+    """Turn errors into a message and an exit code: 2 for errors of the input, 1 for failures of this machine."""
     try:
         yield
     except (BotError, FolderError, RulesetError) as problem:
@@ -126,16 +126,16 @@ def exit_on_refusal() -> Iterator[None]:
 
 
 OfBots = Callable[[RunOptions, tuple[Bot, ...], MatchSettings, SandboxChoice], Config]
-"""Makes the config of what these bots play, and says what that is. Exits with 2 if it can't be planned."""
+"""Makes the config for these bots, and prints the plan. Exits with 2 if it can't be planned."""
 
 
 def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tuple[Config, RunFolder]:
-    """Prepare a run, and return its config and its folder, locked. Exits with 2 if it can't be played as asked.
+    """Prepare a run, and return its config and its locked folder. Exits with 2 if it can't be played as requested.
 
-    parent: of the folder if none was named.
+    parent: in which the folder is created without --out.
     """
     folder = RunFolder(asked.out or new_run_folder_name(parent), record_results)
-    folder.refuse_existing()  # now, not after minutes of building
+    folder.refuse_existing()  # before minutes of building
     if asked.seed is not None:
         print_note(
             f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s"
@@ -144,7 +144,7 @@ def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tupl
             "  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none"
         )
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    config = _config(asked, choice, of_bots)
+    config = _make_config(asked, choice, of_bots)
     require_outside_of_bots(folder.path, config.bots)
     remove_leftovers(choice)
     building = RunBuilds(folder.path)
@@ -165,7 +165,7 @@ def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tupl
 
 
 def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
-    """Exit with 2 if what is written to a folder would change a bot, which must stay as it is."""
+    """Exit with 2 if `folder` is inside a bot's folder, where writing results would change the bot."""
     place = folder.resolve()
     for bot in bots:
         own = bot.path.resolve()
@@ -175,8 +175,8 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
             )
 
 
-def _config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Config]) -> Config:
-    """Return the config but for its clocks, which depend on the sandbox, and say what will be played."""
+def _make_config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Config]) -> Config:
+    """Return the config, with clocks yet to be set for the sandbox, and print the plan."""
     ruleset = load_rules(asked.rules or "coup")
     bots, remarks = load_bots(asked.bots, programs_of(choice.name))
     for remark in remarks:
@@ -187,12 +187,12 @@ def _config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Config]) -
 
 
 def run_of(asked: RunOptions, bots: tuple[Bot, ...], terms: MatchSettings, choice: SandboxChoice) -> RunConfig:
-    """Return the config of a run of these bots, and say what will be played. Exits with 2 if there is no such plan."""
+    """Return the config of a run of these bots, and print its plan. Exits with 2 if there is no such plan."""
     seats = seats_of(asked, len(bots), terms.rules)
     config = RunConfig(
         bots=bots,
         seats=seats,
-        games=asked.games or _GAMES,
+        games=asked.games or _DEFAULT_GAMES,
         match_games=asked.match_games or match_games_of(choice.name, seats),
         key=seed_key(asked.seed),
         seed=asked.seed,
@@ -204,21 +204,21 @@ def run_of(asked: RunOptions, bots: tuple[Bot, ...], terms: MatchSettings, choic
 
 
 def match_games_of(sandbox: str, seats: int) -> int:
-    """Return how many games a match has by default."""
-    match_games = _MATCH_GAMES_IN.get(sandbox, _MATCH_GAMES)
+    """Return the default number of games in a match, a multiple of the seats."""
+    match_games = _MATCH_GAMES_OF_SANDBOX.get(sandbox, _DEFAULT_MATCH_GAMES)
     return -(-match_games // seats) * seats
 
 
 def terms_of(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
-    """Return the terms, but for what the clock charges. --strict is one life: the first fault forfeits."""
+    """Return the match settings, with the clock yet to be set. --strict means one life: the first fault forfeits."""
     timing, limits = options.limits_of(asked.limits, asked.rules or "coup")
     terms = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.show_names)
     return replace(terms, lives=1) if asked.strict else terms
 
 
 def seats_of(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
-    """Return the seats of a table. Exits with 2 for a number that the rules don't allow."""
-    seats = asked.seats or min(_SEATS, bots, ruleset.max_seats)
+    """Return the number of seats at a table. Exits with 2 if the rules don't allow it."""
+    seats = asked.seats or min(_DEFAULT_SEATS, bots, ruleset.max_seats)
     problem = ruleset.problem(seats)
     if problem:
         usage_error(problem)
@@ -226,7 +226,7 @@ def seats_of(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
 
 
 def _announce_plan(config: RunConfig) -> None:
-    """Print how many games will be played, and how. Exits with 2 if there is no such plan."""
+    """Print the numbers of games, rounds, matches and seats. Exits with 2 if there is no such plan."""
     try:
         plan = config.plan()
     except ValueError as problem:
@@ -237,7 +237,7 @@ def _announce_plan(config: RunConfig) -> None:
 
 
 def timing_of(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
-    """Return the clocks, and print what they charge. Exits with 2 if own time is asked for and can't be measured."""
+    """Return the timing, and print which time it charges. Exits with 2 if --clock own isn't possible here."""
     timing = replace(
         times, own=box.reports_wait_time if asked.clock in (None, "auto") else asked.clock == "own", ponder=asked.ponder
     )
@@ -247,7 +247,7 @@ def timing_of(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
 
 
 def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
-    """Build what has to be built, and say where. Exits with 1 if a disk is full."""
+    """Build the bots that need it, and return the config of the built bots. Exits with 1 if a disk is full."""
     names = [bot.name for bot in config.bots if bot.build is not None]
     if not names and not any(is_missing_kit(bot, config.sandbox.isolates) for bot in config.bots):
         return config
@@ -264,9 +264,9 @@ def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
 
 
 def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Path, of_bots: OfBots[Config]) -> Config:
-    """Look at every bot before anything is played.
+    """Check that each bot can play, and return the config of those that can.
 
-    Returns the config of those that can play. Exits with 2 if one can't; with --skip-failing, if fewer than two can.
+    Exits with 2 if one can't, with --skip-failing if fewer than two can.
     """
 
     def mute(bot: Bot) -> None:
@@ -287,20 +287,20 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
     bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in rejected])
     if len(bots) < 2:
         usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
-    skipped = tuple((each.bot.name, _reason(each)) for each in rejected)
+    skipped = tuple((each.bot.name, _rejection_reason(each)) for each in rejected)
     print_note(f"{why}\nskipped: {', '.join(name for name, _ in skipped)}")
     return replace(of_bots(asked, bots, config.terms, config.sandbox), skipped=skipped)
 
 
-def _reason(rejected: RejectedBot) -> str:
-    """Return in one line why a bot can't play."""
+def _rejection_reason(rejected: RejectedBot) -> str:
+    """Return, in one line, why a bot can't play."""
     return escape_control(rejected.step.message)
 
 
 def _rejection_lines(rejected: RejectedBot) -> Iterator[str]:
-    """Yield why a bot can't play: the exchange, the end of its standard error, and what to do."""
+    """Yield why a bot can't play, its faulty line, the end of its standard error, and advice."""
     step = rejected.step
-    yield f"{rejected.bot.name} can't play: {_reason(rejected)}"
+    yield f"{rejected.bot.name} can't play: {_rejection_reason(rejected)}"
     if step.received is not None:
         yield f"  got: {show_value(step.received, 200)}"
     yield from (f"  | {show_value(line, 200)}" for line in step.stderr)
@@ -308,7 +308,7 @@ def _rejection_lines(rejected: RejectedBot) -> Iterator[str]:
 
 
 def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
-    """Return the config of the run that was begun in a folder, and the folder, locked."""
+    """Return the config of the run in the folder `resume`, and the locked folder; print its bots' commands."""
     _refuse_options()
     folder = RunFolder(resume, record_results)
     config = of.from_json(folder.config())
@@ -320,7 +320,7 @@ def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
 
 
 def _refuse_options() -> None:
-    """Exit with 2 if an option with --resume would change the run."""
+    """Exit with 2 if --resume is combined with an option that would change the run."""
     context = click.get_current_context()
     options_of = {each.name: each for each in context.command.params}
     named = {name: "BOT" if name == "bots" else options_of[name].opts[0] for name in context.params}
@@ -338,7 +338,7 @@ def _refuse_options() -> None:
 
 
 def _check_before_resume(config: RunConfig) -> None:
-    """Refuse to resume with other files or commands, in another sandbox or by another clock than the run began with."""
+    """Refuse to resume if bots' files or commands, the sandbox or the clock differ from the start of the run."""
     require_unchanged(config.bots)
     require_unchanged_commands(config.bots, programs_of(config.sandbox.name))
     for bot in config.bots:
@@ -352,9 +352,9 @@ def _check_before_resume(config: RunConfig) -> None:
 
 
 def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tuple[int, str | None]:
-    """Let `show` play; return the exit code, and what stopped the run before its end, which is said on stderr."""
+    """Play the run by `show()`; return the exit code and the error that stopped it, which is also printed, or None."""
     state = this.progress
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes: its threads cost more than to rate
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: its threads are slow
     try:
         if state.resumed:
             print_note(f"{state.resumed} of {state.plan.matches} matches are complete already")
@@ -384,7 +384,7 @@ def resume_command(config: RunConfig, folder: RunFolder) -> str:
 
 @contextmanager
 def refusal_in_json(refused: Callable[..., Any]) -> Iterator[None]:
-    """Also print why a run doesn't begin as --json promises: `refused(error=...)` makes the report."""
+    """If the command ends with an error, also print it as JSON; `refused(error=...)` makes the report."""
     try:
         yield
     except CommandEnd as ended:
@@ -399,7 +399,7 @@ def count_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _shapes() -> tuple[type, ...]:
+def _report_types() -> tuple[type, ...]:
     from arena.run.report import RefusedRun, RunReport
 
     return RunReport, RefusedRun
@@ -447,7 +447,7 @@ def _shapes() -> tuple[type, ...]:
 @option("--show-names", is_flag=True, help="Send bots the others' names instead of letters.")
 @option("--skip-failing", is_flag=True, help="Play without the bots that fail the check, and list them.")
 @option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the run in DIR.")
-@json_option(later=_shapes)
+@json_option(later=_report_types)
 @option("--csv", "as_csv", is_flag=True, help="Print the standings and the head-to-head results as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
@@ -464,7 +464,7 @@ def run(
         usage_error("--json and --csv are two forms of one answer: give one of them")
     treat_sigterm_as_sigint()
     try:
-        with refusal_in_json(_shapes()[1]) if as_json else nullcontext(), exit_on_refusal():
+        with refusal_in_json(_report_types()[1]) if as_json else nullcontext(), exit_on_refusal():
             config, folder = (
                 prepare_run(RunOptions.from_options(bots, given), run_of, "arena-runs")
                 if resume is None
@@ -474,15 +474,15 @@ def run(
     except KeyboardInterrupt:
         print_note("interrupted before the first game")
         sys.exit(130)
-    status, problem = play_session(this, folder, partial(_show_play, this, jobs or count_cores()))
-    _report(this, folder, as_json, as_csv, problem)
+    status, problem = play_session(this, folder, partial(_play_with_progress, this, jobs or count_cores()))
+    _print_report(this, folder, as_json, as_csv, problem)
     if status == 130:
         print_note(f"interrupted; resume with: {resume_command(this.config, folder)}")
     sys.exit(status)
 
 
-def _show_play(this: Run, jobs: int) -> None:
-    """Play to the end; show the progress, and print which attempts at matches failed."""
+def _play_with_progress(this: Run, jobs: int) -> None:
+    """Play to the end; show the progress, and print each failed attempt at a match."""
     live, line = run_report.LiveStandings(this.progress), partial(run_report.progress_line, this.progress)
     with show_progress(lambda: live, line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
@@ -491,11 +491,11 @@ def _show_play(this: Run, jobs: int) -> None:
                 print_note(f"match {event.job.spec.match} failed: {event.reason}")
 
 
-def _report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
-    """Print the standings and what else there is to report."""
+def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
+    """Print the results of a run as tables, JSON or CSV."""
     board = this.progress.board()
     if as_json or as_csv:
-        from arena.run.report import make_run_report, run_report_to_csv  # pydantic, whose models are slow to make
+        from arena.run.report import make_run_report, run_report_to_csv  # slow: pydantic
 
         result = make_run_report(this, folder, board, problem)
         if as_json:

@@ -23,20 +23,20 @@ from arena.cli.check import has_failure, step_lines, verdict_line
 from arena.cli.console import fail, option, os_error_reason, print_error, print_note, print_text, usage_error
 from arena.cli.json_output import json_option, print_json
 
-POLL_INTERVAL_S = 1.0  # between two looks at a check
-RETRY_TIMEOUT_S = 120.0  # with a server that is away meanwhile
-UPLOAD_TIMEOUT_S = 300.0  # for the answer to an upload
-MAX_TRIES = 10  # at a server that is busy with others' uploads
+POLL_INTERVAL_S = 1.0  # between two requests for a check's state
+RETRY_TIMEOUT_S = 120.0  # while the server is unreachable
+UPLOAD_TIMEOUT_S = 300.0  # for the response to an upload
+MAX_TRIES = 10  # if the server is busy with other uploads
 
 _STEPS = TypeAdapter(tuple[CheckStepView, ...])
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionReport:
-    """What became of a submission. status: queued, checking, accepted, or rejected for a `reason`.
+    """The result of a submission. status: queued, checking, accepted, or rejected for a `reason`.
 
-    late_for: the deadline in whose grace it came; remaining: submissions of today; disabled_reason: why it won't play
-    even if accepted. steps: of its check.
+    duplicate: whether the newest version had the same files. late_for: the deadline in whose grace period it came.
+    remaining: submissions left today. disabled_reason: why it won't play even if accepted. steps: of its check.
     """
 
     version_ref: str
@@ -77,7 +77,7 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
         server = LadderClient(url, read_token(file, url))
         if server.readable:
             print_note(f"{server.url} isn't encrypted: others on the way can read your token")
-        sent = SubmissionReport(**_send(server, bot, name))
+        sent = SubmissionReport(**_upload_with_retries(server, bot, name))
         where = f"/bots/{quote(sent.name, safe='')}/{sent.number}"
         try:
             print_submission(sent.version_ref, sent.duplicate, sent.remaining, sent.late_for, sent.disabled_reason)
@@ -86,7 +86,7 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
             else:
                 if not as_json:
                     print_text(click.style(escape_control(sent.version_ref), bold=True))
-                sent = _follow(server, where, sent, as_json)
+                sent = _follow_check(server, where, sent, as_json)
         except KeyboardInterrupt:
             print_note(f"{sent.version_ref} stays in, and is checked; see {server.url}{where}")
             raise
@@ -101,7 +101,7 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
 
 
 def print_submission(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
-    """Print the result of a submission."""
+    """Print notes on a submission. again: a duplicate. left: submissions left today. late: the missed deadline."""
     if again:
         print_note(f"{label} has the same files: nothing was submitted")
     else:
@@ -116,7 +116,7 @@ def print_submission(label: str, again: bool, left: int | None, late: str | None
 
 @contextmanager
 def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
-    """Exit with 2 for what was asked wrongly, and with 1 where the server can't just now."""
+    """Turn errors into exit codes: 2 for errors of the input, 1 if the server can't respond at present."""
     try:
         yield
     except ServerRefusedError as problem:
@@ -134,22 +134,22 @@ def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
         )
 
 
-def _send(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
-    """Send the bot, and return what the server says of it; one that is busy is asked again when it says."""
-    most = server.ask("/api/submit")["max_upload_mb"]  # a wrong address or token shows before anything is sent
-    with _archive(bot) as (file, called):
+def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
+    """Upload the bot, and return the server's report. If the server is busy, wait as it requests and try again."""
+    most = server.ask("/api/submit")["max_upload_mb"]  # also rejects a wrong address or token before the upload
+    with _open_archive(bot) as (file, called):
         size = file.seek(0, os.SEEK_END)
         if size > most << 20:
             usage_error(f"{bot} has {size / 2**20:.1f} MB, packed, and {most} MB are allowed")
         for last in (*[False] * (MAX_TRIES - 1), True):
             boundary = secrets.token_hex(16)
-            head = _part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
-            head += _part(boundary, f'name="files"; filename="{called}"\r\n\r\n')
+            head = _form_part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
+            head += _form_part(boundary, f'name="files"; filename="{called}"\r\n\r\n')
             tail = f"\r\n--{boundary}--\r\n".encode()
             length = len(head) + size + len(tail)
             headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(length)}
             try:
-                return dict(server.ask("/api/submissions", _pieces(head, file, tail), headers, UPLOAD_TIMEOUT_S))
+                return dict(server.ask("/api/submissions", _form_pieces(head, file, tail), headers, UPLOAD_TIMEOUT_S))
             except ServerRefusedError as problem:
                 if problem.status != 503 or problem.again_s is None or last:
                     raise
@@ -158,11 +158,11 @@ def _send(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
     raise AssertionError("the last try returns or raises")
 
 
-def _part(boundary: str, rest: str) -> bytes:
+def _form_part(boundary: str, rest: str) -> bytes:
     return f"--{boundary}\r\nContent-Disposition: form-data; {rest}".encode()
 
 
-def _pieces(head: bytes, file: IO[bytes], tail: bytes) -> Iterator[bytes]:
+def _form_pieces(head: bytes, file: IO[bytes], tail: bytes) -> Iterator[bytes]:
     yield head
     file.seek(0)
     while piece := file.read(1 << 16):
@@ -171,8 +171,8 @@ def _pieces(head: bytes, file: IO[bytes], tail: bytes) -> Iterator[bytes]:
 
 
 @contextmanager
-def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """Give what is sent, and its name: a folder is packed into a temporary file."""
+def _open_archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
+    """Yield the file to upload and its name; a folder is packed into a temporary file."""
     bot = Path(os.path.abspath(bot))  # its last part is a name
     if bot.name == "bot.toml":
         bot = bot.parent
@@ -190,8 +190,8 @@ def _archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
         fail(os_error_reason(problem))
 
 
-def _follow(server: LadderClient, where: str, sent: SubmissionReport, quiet: bool) -> SubmissionReport:
-    """Wait for the end of a check, and return what came of it; print each step as it ends, unless `quiet`."""
+def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quiet: bool) -> SubmissionReport:
+    """Wait for the end of a check, and return its report; print each step as it ends, unless `quiet`."""
     away_since: float | None = None
     last = ""
     printed: tuple[CheckStepView, ...] = ()
