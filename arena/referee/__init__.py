@@ -1,6 +1,6 @@
 """Referee a match between bot processes: clocks, faults, messages to each seat, and the record.
 
-Imports the engine, the protocol and the Box type. Must not know files, ladders, ratings or how a sandbox isolates.
+Imports the engine, the protocol and the interface of sandboxes. Must not know files, ladders or ratings.
 """
 
 from arena.referee import legal_moves, messages, wire

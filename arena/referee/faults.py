@@ -1,10 +1,7 @@
 """Define the faults and their consequences: one table, which logs, error lines, the web and the docs read.
 
-The rows of the limits (out of memory, and so on) are made of the sandbox's table of limits; N stands for the value,
-which a fault's detail shows.
-
-Its type says which side a failure belongs to: a `Fault` is the bot's and has a row here; an `ArenaError` is ours, voids
-the whole match, and is never rated.
+The rows of limits (such as out_of_memory) are made from the sandbox's `LIMITS`; in their messages N stands for the
+value, which a fault's detail contains. A bot causes a `Fault`; the arena or its host causes an `ArenaError`.
 """
 
 from dataclasses import dataclass
@@ -13,27 +10,27 @@ from typing import NamedTuple
 
 from arena.sandbox import LIMITS, Exit, Limits
 
-FREE_STRAYS = 20  # lines between two requests that answer nothing and cost nothing
+FREE_STRAYS = 20  # unsolicited lines between two requests that have no consequence
 
 
 class ArenaError(Exception):
-    """The arena or its host failed, and no bot can have caused it: the match is void and is played again."""
+    """The arena or its host failed, and no bot can have caused it: the attempt at the match failed."""
 
 
 class Consequence(StrEnum):
-    """What a fault costs."""
+    """The consequence of a fault."""
 
     FREE = "free"  # the line is dropped
-    LIFE = "life"  # a default move is played and one of the game's lives is gone
-    FORFEIT = "forfeit"  # the bot is out of this game and is started again for the next
+    LIFE = "life"  # a default move is played, and the bot loses one of its lives in the game
+    FORFEIT = "forfeit"  # the bot is out of this game, and is restarted for the next
 
 
 @dataclass(frozen=True, slots=True)
 class FaultRule:
-    """One row: what the fault is (`message`, one line), what helps against it, what it costs.
+    """A kind of fault: its consequence, a description (`message`, one line), and advice (`help`).
 
-    `limit`: it is a limit's, so that its detail says all that `message` does, with the value. `is_consequence`: it
-    follows from faults before it, and isn't counted among them.
+    `limit`: a limit's fault, so its detail contains the message with the limit's value. `is_consequence`: it follows
+    from earlier faults, and isn't counted.
     """
 
     code: str
@@ -105,7 +102,7 @@ _ROWS = (
     *(
         FaultRule(limit.code, Consequence.FORFEIT, limit.message_of_any, limit.help, limit=True)
         for limit in LIMITS.values()
-        if limit.code  # the others only refuse, and end no program
+        if limit.code  # the others make calls fail, but end no program
     ),
     FaultRule("exited", Consequence.FORFEIT, "the process has ended", "read until standard input ends"),
     FaultRule("closed", Consequence.FORFEIT, "standard input or output was closed", "keep both open until input ends"),
@@ -134,7 +131,7 @@ FAULTS = {row.code: row for row in _ROWS}
 
 
 def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
-    """Return the fault's code of a process that is gone for `code`, and its detail: the limit, and how it ended."""
+    """Return (code, detail) of the fault of a process that is gone; a limit's code replaces "exited" if it ended it."""
     if code == LIMITS["output_kb"].code:
         return code, LIMITS["output_kb"].exceeded(limits)
     if code != "exited" or ended is None:
@@ -146,11 +143,11 @@ def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str 
 
 
 class Facts(NamedTuple):
-    """What is known of how a fault came about, None where it isn't: what help by cause goes by. No record holds it.
+    """Known facts about the cause of a fault, for advice; None if unknown. They aren't recorded.
 
-    own_ms, cpu_ms: the time in which no answer came, and how much of it the bot computed. stale: the earlier request
-    that a line answered meanwhile. exit_code: what the process ended with; signal: what killed it. unflushed: what was
-    missing came as soon as the bot's input ended; unended: what came has no end of line; late: the answer came later.
+    own_ms, cpu_ms: own time without an answer, and CPU time in it. stale: the id of an earlier request that a line
+    answered meanwhile. exit_code, signal: how the process ended. unflushed: the answer came as soon as the bot's input
+    was closed; unended: the output lacks a newline; late: the answer came later.
     """
 
     own_ms: int | None = None
@@ -163,17 +160,17 @@ class Facts(NamedTuple):
     late: bool | None = None
 
     def known(self) -> tuple[tuple[str, int], ...]:
-        """Return the names and values of those that are known."""
+        """Return (name, value) of each known fact."""
         return tuple((name, value) for name, value in self._asdict().items() if value is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What one bot did wrong.
+    """A fault of a bot.
 
-    `bot` indexes the match's bots; `step` is the game's decision it came at, from 0, None if it belongs to none; `got`
-    is what came, made safe to print; `used` the move that was played instead, in notation, None if none was; `detail`
-    says more than the table does; `count` is how often, for faults that are only counted.
+    `bot` is an index into the match's bots; `step` is the index of the game's move, None without one; `got` is the
+    faulty line, made safe to print; `used` is the move that was played instead, in notation, None if none was; `detail`
+    adds to the rule's message; `count` is the number of occurrences, for faults that are only counted.
     """
 
     bot: int

@@ -1,13 +1,13 @@
 """Record one game: moves, events and faults, the outcomes of chance, and a check of the faults.
 
-The recorder takes notes while the game is played and turns them into a `GameRecord` at its end.
+A `GameRecorder` collects facts while the game is played and returns a `GameRecord` at its end.
 
-A chance outcome is one word. `draw:captain+duke` are cards from the court deck, taken into a hand or sorted by an
-exchange. `look:duke` is the card that an inquisitor sees where its owner didn't choose it. The words are in the order
-of occurrence, which the moves fix. A reader of a record therefore needs neither the engine nor the key.
+A chance outcome is one word. `draw:captain+duke` are cards from the court deck, taken into a hand or drawn for an
+exchange. `look:duke` is the card that an inquisitor sees if its owner didn't choose it. The words are in order of
+occurrence. So a reader of a record needs neither the engine nor the key.
 
-A replay can verify that faults are consistent with the moves, the lives and the forfeits of the match. It can't
-verify dropped lines, or a fault whose default move the bot could have chosen itself."""
+A replay can verify that faults are consistent with the moves, the lives and the forfeits of the match. It can't verify
+dropped lines, or whether a bot with a fault would have chosen the default move itself."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ _MOVE_CARDS = frozenset((Lost, Shown, HandShown, Drafted, CardExamined))
 def list_chance_outcomes(
     before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]
 ) -> list[str]:
-    """Return the draws of one step of the engine, as `apply` took and gave it."""
+    """Return the chance outcomes of one step: arguments and results of `apply_moves`."""
     words = []
     hands = list(before.hands)
     for event in events:
@@ -61,33 +61,33 @@ def list_chance_outcomes(
             case Lost(seat, role):
                 hands[seat] = _without(hands[seat], (role,))
             case Shown(seat, role, cards) if cards is not None:
-                words.append(_word("draw", _without(cards, _without(hands[seat], (role,)))))
+                words.append(_outcome_word("draw", _without(cards, _without(hands[seat], (role,)))))
                 hands[seat] = cards
             case HandShown(seat, _, cards) if cards is not None:
-                words.append(_word("draw", cards))
+                words.append(_outcome_word("draw", cards))
                 hands[seat] = cards
             case Drafted(seat, cards) if cards is not None:
                 pick = answers[seat]
                 assert isinstance(pick, Pick)
-                words.append(_word("draw", _without(cards, (pick.role,))))
+                words.append(_outcome_word("draw", _without(cards, (pick.role,))))
             case CardExamined(_, target, _, role, cards) if cards is not None and role is not None:
-                words.append(_word("draw", _without(cards, _without(hands[target], (role,)))))
+                words.append(_outcome_word("draw", _without(cards, _without(hands[target], (role,)))))
     if isinstance(after.board.phase, Exchanging):
-        words.append(_word("draw", after.drawn))
+        words.append(_outcome_word("draw", after.drawn))
     if isinstance(after.board.phase, Examining) and after.seen is not None and not isinstance(answers[0], Reveal):
-        words.append(_word("look", (after.seen,)))
+        words.append(_outcome_word("look", (after.seen,)))
     return words
 
 
 def _without(cards: _Cards, gone: _Cards) -> _Cards:
-    """Return a hand without some of its cards; what is left is sorted as it was."""
+    """Return a hand without some of its cards, in the same order."""
     left = list(cards)
     for role in gone:
         left.remove(role)
     return tuple(left)
 
 
-def _word(verb: str, cards: _Cards) -> str:
+def _outcome_word(verb: str, cards: _Cards) -> str:
     return f"{verb}:{'+'.join(role.value for role in cards)}"
 
 
@@ -95,10 +95,10 @@ def _word(verb: str, cards: _Cards) -> str:
 class GameRecord:
     """One game that has ended. `seating`: the bot of each seat; `eliminated`: (seat, turn).
 
-    `moves` are in notation, `move_seats` has the seat of each, `times` what each took by the match's clock, in us.
-    `statements` are those of table talk, with the index of the move that it came with.
-    `starter` is the last winner's seat, which matters to rulesets in which the winner starts. `start` is how the game
-    began, `draws` which cards were drawn after that. `digest` is the SHA-256 of all events with their private parts.
+    `moves` are in notation, `move_seats` has the seat of each, `times` its time by the match's clock, in us.
+    `statements` are (index of the move that it came with, statement). `starter` is the last winner's seat, for rulesets
+    in which the winner starts. `start` is the state at the start, `draws` are the chance outcomes after it. `events` is
+    the number of events, `digest` the SHA-256 of all of them with their private parts.
     """
 
     game: int
@@ -120,22 +120,21 @@ class GameRecord:
     digest: str = ""
 
     def lost_by(self, bot: int) -> bool:
-        """Return whether a bot of the match lost, by its number. A survivor of a draw hasn't lost."""
+        """Return whether a bot, given by index, lost. A survivor of a draw hasn't lost."""
         return self.seating.index(bot) not in self.survivors
 
 
 class GameRecorder:
-    """What was noted of a game so far; `feed` has its events.
+    """Collect the facts of a game while it is played; `feed` has its events.
 
-    The caller adds `moves` and `times`, and `statements` where there is talk; the referee adds
-    `faults`.
+    The caller appends to `moves`, `times`, `statements` (with table talk) and `faults`.
     """
 
     __slots__ = (
-        "_by",
         "_draws",
         "_eliminated",
-        "_start",
+        "_move_seats",
+        "_start_payload",
         "faults",
         "feed",
         "game",
@@ -155,35 +154,35 @@ class GameRecorder:
         self.times: list[int] = []
         self.statements: list[Placed] = []
         self.faults: list[Fault] = []
-        self._start: dict[str, Any] = {}
-        self._by: list[int] = []
+        self._start_payload: dict[str, Any] = {}
+        self._move_seats: list[int] = []
         self._draws: list[str] = []
         self._eliminated: list[tuple[int, int]] = []
 
     def heard(self) -> list[StatementMade]:
-        """Return what was said in the step that isn't noted yet: events that come before its own."""
-        return list_statements(self.statements, len(self._by))
+        """Return the statements of the step that isn't recorded yet; they precede its other events."""
+        return list_statements(self.statements, len(self._move_seats))
 
     def step(self, before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]) -> None:
-        """Note what one step of the engine led to."""
-        if not self._by:
-            self._start = _start(before)
-        self._by += before.board.phase.asked
+        """Record one step: arguments and results of `apply_moves`."""
+        if not self._move_seats:
+            self._start_payload = _start_payload(before)
+        self._move_seats += before.board.phase.asked
         for event in events:
-            if isinstance(event, _OUT):
+            if isinstance(event, _ELIMINATIONS):
                 self._eliminated.append((event.seat, before.board.turn))
         self._draws += list_chance_outcomes(before, answers, after, events)
         self.feed.add(events)
 
     def record(self, state: State) -> GameRecord:
-        """Return the record of the game, which has ended in the state."""
+        """Return the record of the game, which has ended in `state`."""
         over = state.board.phase
         assert isinstance(over, Over)
         return GameRecord(
             game=self.game,
             seating=self.seating,
             moves=tuple(self.moves),
-            move_seats=tuple(self._by),
+            move_seats=tuple(self._move_seats),
             times=tuple(self.times),
             statements=tuple(self.statements),
             faults=tuple(self.faults),
@@ -192,7 +191,7 @@ class GameRecorder:
             reason=over.ending.value,
             survivors=over.survivors,
             starter=self.starter,
-            start=self._start,
+            start=self._start_payload,
             draws=tuple(self._draws),
             turns=state.board.turn,
             events=self.feed.count,
@@ -200,11 +199,11 @@ class GameRecorder:
         )
 
 
-_OUT = (Exiled, Forfeited)  # a tuple: isinstance takes three times as long for a union
+_ELIMINATIONS = (Exiled, Forfeited)  # a tuple: isinstance takes three times as long for a union
 
 
-def _start(state: State) -> dict[str, Any]:
-    """Return how a game begins: first seat, coins, hands (empty before a draft), and sides, if settled."""
+def _start_payload(state: State) -> dict[str, Any]:
+    """Return the start of a game as JSON: first seat, coins, deck, hands (empty before a draft), and known sides."""
     board = state.board
     start: dict[str, Any] = {
         "actor": board.actor,
@@ -217,29 +216,29 @@ def _start(state: State) -> dict[str, Any]:
     return start
 
 
-_GIVEN_UP = format_move(FORFEIT)
+_FORFEIT_WORD = format_move(FORFEIT)
 
 
 def default_move(sight: View, moment: int, chance: KeyedRng) -> Move:
-    """Return the move that is played for a seat that has a fault. moment: the game's events without what was said."""
-    # The stream's label is the game's moment: neither a fault of one bot nor its words shift another draw.
+    """Return the default move for a seat after a fault. moment: the game's number of events without statements."""
+    # The label makes other draws independent of a bot's faults and statements.
     return pick_default_move(sight, lambda below: chance.number(f"default {sight.seat}", moment, below))
 
 
 def find_fault_problems(
     terms: MatchSettings, game: GameRecord, defaults: Mapping[int, str], forfeits: Counter[int]
 ) -> Iterator[str]:
-    """Yield why no referee has noted the faults of a game so.
+    """Yield inconsistencies of a game's faults with its moves.
 
-    defaults: the default move of each place at which there is a fault. forfeits: of each bot in the games before; those
-    of this game are added.
+    defaults: move index -> default move, for each move with a fault. forfeits: of each bot in earlier games; this adds
+    those of the game.
     """
     lives = dict.fromkeys(game.seating, terms.lives)
     retired = {bot for bot in game.seating if forfeits[bot] >= terms.forfeits}
     movers = [game.seating[seat] for seat in game.move_seats]
-    given_up = {place for place, word in enumerate(game.moves) if word == _GIVEN_UP}
+    given_up = {place for place, word in enumerate(game.moves) if word == _FORFEIT_WORD}
     for fault in game.faults:
-        if not _fits(fault, game, movers, defaults, lives, retired):
+        if not _is_consistent(fault, game, movers, defaults, lives, retired):
             at = "" if fault.step is None else f" at move {fault.step}"
             yield f"the fault {fault.code} of bot {fault.bot}{at} doesn't fit the moves and the faults before it"
         elif FAULTS[fault.code].consequence is Consequence.FORFEIT and fault.step in given_up:
@@ -248,25 +247,25 @@ def find_fault_problems(
     for place in sorted(given_up):
         yield f"bot {movers[place]} forfeits at move {place}, and no fault says why"
     for place, (bot, word) in enumerate(zip(movers, game.moves, strict=True)):
-        if bot in retired and word != _GIVEN_UP:
+        if bot in retired and word != _FORFEIT_WORD:
             yield f"bot {bot} chooses move {place}, after {terms.forfeits} forfeits in this match"
             return
 
 
-def _fits(
+def _is_consistent(
     fault: Fault, game: GameRecord, movers: list[int], defaults: Mapping[int, str], lives: dict[int, int],
     retired: set[int],
 ) -> bool:  # fmt: skip
-    """Return whether a fault fits; take the life that it costs."""
+    """Return whether a fault is consistent with the moves; subtract the life that it costs from `lives`."""
     cost, bot, place = FAULTS[fault.code].consequence, fault.bot, fault.step
     if cost is Consequence.FREE or place is None:
         return cost is Consequence.FREE and place is None and fault.used is None
     if place >= len(game.moves) or movers[place] != bot:
         return False
     if cost is Consequence.FORFEIT:
-        whole = (lives[bot] == 0) == (fault.code == "out_of_lives") and (bot in retired) == (fault.code == "retired")
-        return whole and fault.used == game.moves[place] == _GIVEN_UP
+        fits = (lives[bot] == 0) == (fault.code == "out_of_lives") and (bot in retired) == (fault.code == "retired")
+        return fits and fault.used == game.moves[place] == _FORFEIT_WORD
     lives[bot] -= 1
     if lives[bot] == 0:
-        return fault.used is None and game.moves[place] == _GIVEN_UP
+        return fault.used is None and game.moves[place] == _FORFEIT_WORD
     return lives[bot] > 0 and fault.used == game.moves[place] == defaults.get(place)

@@ -1,14 +1,13 @@
 """Write and read the record of a match, and replay it through the engine.
 
-A record is JSONL: a header, one line a game, and an end line whose checksum covers all lines before it but their times.
-It holds what can't be recomputed (terms, key, seats, moves, faults, times) and, of what can, what lets `replay` find
-that the engine still says the same (result, number of events and their digest), and what a reader without an engine
-needs: the seat of each move (`by`), how the game began (`start`), and the cards that were drawn (`draws`, see
-draws.py). The moves of a game stand in one string, in notation, in the order in which they were asked for; `said` has
-what was said with them, if anything was. Times (`times_us`, one a move, by the match's clock) are left out of every
-comparison. docs/records.md describes all of it for readers.
+A record is JSONL: a header, one line per game, and an end line whose checksum covers all other lines, without times.
+It contains facts that can't be recomputed (terms, key, seats, moves, faults, times), facts by which `verify_record`
+detects a changed engine (result, number of events and their digest), and facts for readers without an engine: the seat
+of each move (`by`), the start of the game (`start`), and drawn cards (`draws`, see game_record.py). The moves of a game
+are one string, in notation, in the order of the requests; `said` has the statements made with them, if any. Times
+(`times_us`, one per move, by the match's clock) are ignored by all comparisons. docs/records.md documents the format.
 
-Version 3 lacks `by`, `start` and `draws`; `read` has the engine add them.
+Version 3 lacks `by`, `start` and `draws`; `read_record` computes them by a replay.
 """
 
 import hashlib
@@ -52,20 +51,20 @@ from arena.referee.table_talk import (
 
 VERSION = 4
 READABLE_VERSIONS = (3, 4)
-_TIMES = "times_us"  # the field that no comparison looks at
+_TIMES = "times_us"  # the field that comparisons ignore
 _ROLES, _SIDES = frozenset(role.value for role in Role), frozenset(side.value for side in Allegiance)
 _ENDINGS = frozenset(ending.value for ending in GameEnding)
 
 
 class RecordError(Exception):
-    """A record that can't be read, or that the engine doesn't replay to the same game. One line."""
+    """A record can't be read, or its replay gives another game. The message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchHeader:
-    """What holds for all games of a match. `timings`: each bot's times, if they weren't the terms' for all.
+    """Facts about all games of a match. `timings`: each bot's timing, if they differed from `terms.timing`.
 
-    `digests`: of the bots' files; empty in records of matches that are no run's.
+    `digests`: of the bots' files; only in records of runs.
     """
 
     match: int
@@ -79,7 +78,7 @@ class MatchHeader:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A whole match, as it was played or read."""
+    """A complete match, played or read."""
 
     header: MatchHeader
     games: tuple[GameRecord, ...]
@@ -148,7 +147,7 @@ def _checksum(lines: Sequence[dict[str, Any]]) -> str:
 
 
 def read_record(text: str) -> Record:
-    """Return the record in a text that `write` made. Raises RecordError for one that is cut off, changed or foreign."""
+    """Return the record in a text of `write_record`. Raises RecordError if it is cut off, changed or not a record."""
     if not text:
         raise RecordError("this is no record: it is empty")
     if not text.endswith("\n"):
@@ -157,7 +156,7 @@ def read_record(text: str) -> Record:
     for number, line in enumerate(text[:-1].split("\n"), start=1):
         try:
             payload = json.loads(line)
-        except (ValueError, RecursionError):  # the latter by brackets without end
+        except (ValueError, RecursionError):  # RecursionError: deeply nested brackets
             payload = None
         if not isinstance(payload, dict):
             raise RecordError(f"line {number} is not a JSON object")
@@ -173,14 +172,14 @@ def read_record(text: str) -> Record:
         raise RecordError("the record is cut off: it has no end line")
     try:
         checksum = _checksum(lines[:-1])
-    except UnicodeEncodeError:  # half a surrogate pair, which `write` can't have written
+    except UnicodeEncodeError:  # a lone surrogate, which `write_record` can't have written
         checksum = None
     if checksum is None or lines[-1].get("sha256") != checksum:
         raise RecordError("the record was changed: its checksum doesn't fit")
     try:
         header = _header(lines[0])
-        _check_names(header)
-        return Record(header, tuple(_checked(header, _game(line, version), version) for line in lines[1:-1]))
+        _require_valid_header(header)
+        return Record(header, tuple(_complete_game(header, _game(line, version), version) for line in lines[1:-1]))
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise RecordError(f"the record lacks something: {problem!r}") from problem
 
@@ -221,33 +220,33 @@ def _game(payload: dict[str, Any], version: int) -> GameRecord:
 
 
 def _times(payload: dict[str, Any]) -> tuple[int, ...]:
-    """Return the times of a game, which are no part of the checksum. Raises ValueError for what no match has."""
+    """Return the times of a game, which the checksum doesn't cover. Raises ValueError for invalid ones."""
     times, moves = payload[_TIMES], len(payload["moves"].split())
     if not isinstance(times, list) or len(times) != moves or any(type(time) is not int for time in times):
         raise ValueError(f"game {payload['game']} has not one time for each of its {moves} moves")
     return tuple(times)
 
 
-def _checked(header: MatchHeader, game: GameRecord, version: int) -> GameRecord:
-    """Return the game with what records of version 3 lack. Raises ValueError for what no match has."""
-    _check(header, game)
+def _complete_game(header: MatchHeader, game: GameRecord, version: int) -> GameRecord:
+    """Return the checked game, with fields that version 3 lacks. Raises ValueError, or RecordError from the replay."""
+    _require_valid_game(header, game)
     if version == VERSION:
-        _check_start(header, game)
+        _require_valid_start(header, game)
         return game
-    again = _played_again(header, game)
+    again = _recompute_game(header, game)
     return replace(game, start=again.start, move_seats=again.move_seats, draws=again.draws)
 
 
-def _check_names(header: MatchHeader) -> None:
-    """Raise ValueError for a header that no match has: anybody may write a checksum."""
+def _require_valid_header(header: MatchHeader) -> None:
+    """Raise ValueError for an impossible header: a valid checksum doesn't exclude it."""
     if not _are_counts(header.match) or not _are_texts(*header.bots, *header.handles, *header.digests):
         raise ValueError("match is a number, and bots and handles have names")
     if len(header.handles) != len(header.bots):
         raise ValueError(f"{len(header.bots)} bots have {len(header.handles)} handles")
 
 
-def _check(header: MatchHeader, game: GameRecord) -> None:
-    """Raise ValueError for what the checksum doesn't hold, or holds though no match has it."""
+def _require_valid_game(header: MatchHeader, game: GameRecord) -> None:
+    """Raise ValueError for a game that no match can have, even if the checksum is valid."""
     if sorted(game.seating) != list(range(len(header.bots))):
         raise ValueError(f"the seats of game {game.game} aren't those of {len(header.bots)} bots")
     if any(fault.bot not in game.seating for fault in game.faults):
@@ -265,8 +264,8 @@ def _check(header: MatchHeader, game: GameRecord) -> None:
         raise ValueError(f"game {game.game} ended by {game.reason!r}")
 
 
-def _check_start(header: MatchHeader, game: GameRecord) -> None:
-    """Raise ValueError where a game of this number of seats can't have begun so."""
+def _require_valid_start(header: MatchHeader, game: GameRecord) -> None:
+    """Raise ValueError for an impossible start of a game with this number of seats."""
     start, seats = game.start, len(header.bots)
     sides = start.get("sides", ())
     strange = {word for hand in start["hands"] for word in hand} - _ROLES | set(sides) - _SIDES
@@ -279,7 +278,7 @@ def _check_start(header: MatchHeader, game: GameRecord) -> None:
 
 
 def _are_counts(*values: Any) -> bool:
-    """Return whether all are whole numbers, none of them negative; there must be one."""
+    """Return whether all values are integers of at least 0; needs one value or more."""
     return {*map(type, values)} == {int} and min(values) >= 0
 
 
@@ -299,7 +298,7 @@ def _fault(payload: dict[str, Any]) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class EngineStep:
-    """One step of a replay: the state that was asked, the answers, what they led to."""
+    """One step of a replay: the state, the answers of its asked seats, the next state, and the events."""
 
     before: State
     answers: tuple[MoveOrForfeit, ...]
@@ -308,7 +307,7 @@ class EngineStep:
 
 
 def replay_game(header: MatchHeader, game: GameRecord) -> Iterator[EngineStep]:
-    """Play a recorded game again, step by step. Raises RecordError at a move that isn't legal or a missing one."""
+    """Replay a game and yield its steps. Raises RecordError at an illegal, missing or superfluous move."""
     chance = KeyedRng(header.key, game.game)
     try:
         state = deal_game(header.terms.rules, len(game.seating), chance, game.starter)
@@ -335,15 +334,15 @@ def replay_game(header: MatchHeader, game: GameRecord) -> Iterator[EngineStep]:
         except IllegalMoveError as problem:
             raise RecordError(f"game {game.game}, move {place}: {problem}") from problem
         if game.statements:
-            events = (*_heard(game, state, place - len(asked), place), *events)
+            events = (*_step_statements(game, state, place - len(asked), place), *events)
         yield EngineStep(state, tuple(answers), after, events)
         state = after
     if place != len(game.moves):
         raise RecordError(f"game {game.game}: {len(game.moves) - place} moves come after its end")
 
 
-def _heard(game: GameRecord, state: State, first: int, end: int) -> list[StatementMade]:
-    """Return what was said in a step, whose moves have these places. Raises RecordError for what couldn't be said."""
+def _step_statements(game: GameRecord, state: State, first: int, end: int) -> list[StatementMade]:
+    """Return the statements of the step with moves `first` to `end` - 1. Raises RecordError for an invalid one."""
     statements = [(place, statement) for place, statement in game.statements if first <= place < end]
     for at in range(first, end):
         try:
@@ -353,7 +352,7 @@ def _heard(game: GameRecord, state: State, first: int, end: int) -> list[Stateme
     return list_statements(statements, first)
 
 
-# What the engine says again, and what messages call it.
+# Field that a replay recomputes -> its name in messages.
 _VERIFIED = {
     "start": "start",
     "move_seats": "seats of the moves",
@@ -369,15 +368,15 @@ _VERIFIED = {
 
 
 def handles_of(key: bytes, bots: tuple[str, ...], terms: MatchSettings) -> tuple[str, ...]:
-    """Return the name under which each bot of a match plays: its own, or a letter drawn for this match."""
+    """Return the handle of each bot of a match: its name with open names, else a letter drawn for this match."""
     return bots if terms.open_names else tuple(permute("ABCDEFGHIJ"[: len(bots)], draw_number(key, "handles")))
 
 
 def verify_record(record: Record) -> None:
-    """Replay every game and check that events, result and faults are what they would be.
+    """Replay every game and check that events, result and faults are the same.
 
-    Handles, the games' order and their starters follow from the key and the results. Raises RecordError at the first
-    difference.
+    Also checks handles, the order of games and their starters, which follow from the key and the results. Raises
+    RecordError at the first difference.
     """
     header, forfeits, winner = record.header, Counter[int](), None
     if header.handles != handles_of(header.key, header.bots, header.terms):
@@ -388,17 +387,17 @@ def verify_record(record: Record) -> None:
         if game.starter != first_seat(game.seating, winner):
             raise RecordError(f"game {game.game}: seat {game.starter} is not the last winner's")
         winner = None if game.winner is None else game.seating[game.winner]
-        again = _played_again(header, game)
+        again = _recompute_game(header, game)
         for field_name, name in _VERIFIED.items():
             was, now = getattr(game, field_name), getattr(again, field_name)
             if was != now:
                 raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
-        for misfit in find_fault_problems(header.terms, game, _defaults(header, game), forfeits):
+        for misfit in find_fault_problems(header.terms, game, _default_moves(header, game), forfeits):
             raise RecordError(f"game {game.game}: {misfit}")
 
 
-def _defaults(header: MatchHeader, game: GameRecord) -> dict[int, str]:
-    """Return the default move, in notation, of each place at which a fault is noted."""
+def _default_moves(header: MatchHeader, game: GameRecord) -> dict[int, str]:
+    """Return move index -> default move in notation, for each move at which a fault is recorded."""
     places = {fault.step for fault in game.faults}
     if not places - {None}:
         return {}
@@ -411,8 +410,8 @@ def _defaults(header: MatchHeader, game: GameRecord) -> dict[int, str]:
     }
 
 
-def _played_again(header: MatchHeader, game: GameRecord) -> GameRecord:
-    """Return what the engine says of a game with these moves. Raises RecordError as `replay` does."""
+def _recompute_game(header: MatchHeader, game: GameRecord) -> GameRecord:
+    """Return a new record of the game, recomputed by a replay of its moves. Raises RecordError."""
     notes = GameRecorder(game.game, game.seating, game.starter)
     for step in replay_game(header, game):
         notes.step(step.before, step.answers, step.after, step.events)

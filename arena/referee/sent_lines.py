@@ -1,7 +1,7 @@
 """Recompute the lines that a bot was sent in a match from its record: for a debugger, and for what-if replays.
 
-The lines are those that were sent, but for three things that no record has: `bank_ms` may be 1 ms off, a line that was
-sent back in an error is cut where the record cuts it, and errors about stray lines and about talk are left out.
+The lines are the same as in the match with three exceptions, because records are incomplete: `bank_ms` may be 1 ms off,
+faulty lines that errors quote are cut as in the record, and errors about stray lines and table talk are missing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ from arena.referee.record import Record, replay_game
 
 @dataclass(frozen=True, slots=True)
 class SentLine:
-    """A line that a bot was sent in a game. A process that is new is greeted in the game for which it was started.
+    """A line that was sent to a bot in a game. The hello of a process belongs to the game before which it was started.
 
-    choice: of a request, the index of the legal move that the bot chose; None where a fault chose for it.
+    choice: for a request, the index of the legal move that the bot chose; None after a fault, and for other lines.
     """
 
     game: int
@@ -29,7 +29,7 @@ class SentLine:
 
 
 def sent_lines(record: Record, bot: int) -> Iterator[SentLine]:
-    """Yield the lines that a bot was sent, in order. Raises RecordError for a record that doesn't replay."""
+    """Yield the lines that were sent to a bot, in order. Raises RecordError if the record can't be replayed."""
     reader = _Reader(record, bot)
     for game in record.games:
         for line, choice in reader.game(game):
@@ -39,7 +39,7 @@ def sent_lines(record: Record, bot: int) -> Iterator[SentLine]:
 
 
 class _Reader:
-    """A bot in its match: whether it has a process, how many requests that had, and whether its bank is empty."""
+    """The state of a bot in its match: whether its process lives and its bank is drained; the number of requests."""
 
     def __init__(self, record: Record, bot: int) -> None:
         header = record.header
@@ -51,7 +51,7 @@ class _Reader:
         self.number = self.forfeits = 0
 
     def game(self, game: GameRecord) -> Iterator[tuple[bytes, int | None]]:
-        """Yield what the bot was sent in a game, and what it chose."""
+        """Yield (line to the bot, its choice if the line is a request) of a game."""
         faults = [fault for fault in game.faults if fault.bot == self.bot]
         by_step: dict[int, list[Fault]] = {}
         for fault in faults:
@@ -95,7 +95,7 @@ class _Reader:
     def _answered(
         self, account: PlayerBudget, word: str, own_s: float, faults: Sequence[Fault]
     ) -> tuple[PlayerBudget, bytes | None]:
-        """Return what the bot has left after an answer, and the error that it was sent, if one was."""
+        """Return the bot's budget after an answer, and the error line that was sent to it, if any."""
         free_s = self.timing.limit_ms / 1000
         if self.timing.timed:
             account = account._replace(bank_s=max(0.0, account.bank_s - max(0.0, own_s - free_s)))

@@ -10,17 +10,16 @@ from typing import Any
 from arena.coup import COUP, Ruleset, Talk, from_dict, to_dict
 from arena.sandbox import LIMITS, LimitRule, Limits
 
-UNTIMED_MS = 2**31 - 1  # as free time: no clock. 24 days; any bot's integer holds it
+UNTIMED_MS = 2**31 - 1  # free time that means no clock: 24 days; fits into 32 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Free time a request, bank a game, time to start, in ms; of own time if `own`, else of wall time.
+    """Free time per request, time bank per game, and time to start, in ms; of own time if `own`, else of wall time.
 
-    A `limit_ms` of UNTIMED_MS or more is no clock: an answer is waited for as long as it takes.
+    A `limit_ms` of UNTIMED_MS or more means no clock: the referee waits for an answer without a limit.
 
-    `ponder`: bots may compute while it isn't their turn. Otherwise they are frozen while others think, where the
-    sandbox can do that.
+    `ponder`: bots may compute between their requests. Otherwise they are frozen, if the sandbox can freeze.
     """
 
     limit_ms: int = 500
@@ -31,20 +30,20 @@ class Timing:
 
     @property
     def timed(self) -> bool:
-        """Return whether there is a clock."""
+        """Whether there is a clock."""
         return self.limit_ms < UNTIMED_MS
 
     @classmethod
     def from_json(cls, payload: dict[str, Any]) -> "Timing":
-        """Return the times that a JSON object has. Raises TypeError or ValueError for anything else."""
+        """Return the timing in a JSON object. Raises TypeError or ValueError for an invalid one."""
         return cls(**_values(cls, payload))
 
 
 @dataclass(frozen=True, slots=True)
 class MatchSettings:
-    """What holds for every bot and every game of a match.
+    """The settings of all bots and games of a match.
 
-    `limits` are those of each bot's process. `lives`: faults in a game until the bot forfeits it. `forfeits`: forfeited
+    `limits` apply to each bot's process. `lives`: faults in a game until the bot forfeits it. `forfeits`: forfeited
     games until the bot forfeits the rest of the match. `open_names`: bots play under their own names, not letters.
     """
 
@@ -57,11 +56,11 @@ class MatchSettings:
 
     @property
     def flood_bytes(self) -> int:
-        """Return how much a bot may write between two requests, in bytes."""
+        """The output limit of a bot between two requests, in bytes."""
         return int(self.limits.on_wire()["flood_bytes"])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the terms as a JSON object. Rules without talk leave it out: so old records keep their bytes."""
+        """Return the settings as a JSON object. It omits `talk` if it is off, so old records keep their bytes."""
         silent = self.rules.talk is Talk.OFF
         return {
             "rules": {name: value for name, value in to_dict(self.rules).items() if name != "talk" or not silent},
@@ -74,7 +73,7 @@ class MatchSettings:
 
     @classmethod
     def from_json(cls, payload: dict[str, Any]) -> "MatchSettings":
-        """Return the terms that `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        """Return the settings in a `to_json` object. Raises KeyError, TypeError or ValueError for an invalid one."""
         values = _values(cls, payload)
         values["rules"] = from_dict(values["rules"])
         values["timing"] = Timing.from_json(values["timing"])
@@ -83,7 +82,7 @@ class MatchSettings:
 
 
 def _values(of: type[MatchSettings] | type[Timing] | type[Limits], payload: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of the payload, which must have each field and no other."""
+    """Return a copy of the payload. Raises ValueError unless it has exactly the class's fields."""
     names = of.__dataclass_fields__.keys()
     if payload.keys() != names:
         part = "terms" if of is MatchSettings else of.__name__.lower()
@@ -99,4 +98,4 @@ _TIMES = (
     LimitRule(_DEFAULT.start_ms, 1, _DAY_MS, "ms", "Time to start and say hello, in ms.", field="start_ms"),
 )
 TIME_LIMITS = {row.field: row for row in _TIMES}
-SETTABLE_LIMITS = {**TIME_LIMITS, **LIMITS}  # what flags and [limits] of a rules file set, by field
+SETTABLE_LIMITS = {**TIME_LIMITS, **LIMITS}  # by field: the limits that flags and [limits] of a rules file can set

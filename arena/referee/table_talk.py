@@ -1,9 +1,9 @@
 """Read a seat's statements from replies and records, and check them against the rules. Pure.
 
 Statements change no game. They are published once all answers of a step have arrived, before the events that follow,
-in ascending order of seats. So they reveal only that a seat was asked, which is public, and the text that its bot
-wrote. An invalid statement is dropped as a whole. A text contains no character that controls a terminal or changes
-the direction of a line."""
+in ascending order of seats. So they reveal nothing but the statement itself: which seats were asked is public. An
+invalid list of statements is dropped as a whole. A text contains no character that controls a terminal or changes the
+direction of a line."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,10 @@ from typing import Any
 from arena.coup import Board, Drafting, Role, StatementKind, StatementMade, Talk, to_json_value
 from protocol import SAY_LIMIT, TEXT_LIMIT
 
-Placed = tuple[int, StatementMade]  # the place, among the moves of the game, of the answer with which it was said
+Placed = tuple[int, StatementMade]  # (index of the move that it came with, statement)
 
-# What each statement has in addition to `says`.
-_PARTS = {
+# The fields of each kind of statement, without `says`.
+_STATEMENT_FIELDS = {
     "hold": ("role",),
     "lack": ("role",),
     "attack": ("target",),
@@ -24,17 +24,17 @@ _PARTS = {
     "text": ("text",),
 }
 _ROLES = frozenset(role.value for role in Role)
-# Joiners: without them some scripts, and emoji of several signs, can't be written.
+# Joiners, which some scripts and combined emoji need.
 _JOINERS = "\u200c\u200d"
-_ACTING = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_CONTROL_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
 class SayError(ValueError):
-    """What is wrong with a say, in one line that has nothing of it."""
+    """An invalid `say`. The message is one line that quotes nothing of it."""
 
 
 def read_say(say: Any, board: Board, seat: int) -> tuple[StatementMade, ...]:
-    """Return what a seat says by the `say` of its reply. Raises SayError if anything is wrong with it."""
+    """Return the statements in the `say` of a seat's reply. Raises SayError if it is invalid."""
     if not isinstance(say, list | tuple):
         raise SayError("it is a list of statements")
     if len(say) > SAY_LIMIT:
@@ -46,9 +46,9 @@ def read_say(say: Any, board: Board, seat: int) -> tuple[StatementMade, ...]:
 
 def _read_statement(statement: Any, seat: int) -> StatementMade:
     says = statement.get("says") if isinstance(statement, dict) else None
-    if not isinstance(says, str) or says not in _PARTS:
-        raise SayError(f"a statement is an object whose says is one of {', '.join(_PARTS)}")
-    parts = _PARTS[says]
+    if not isinstance(says, str) or says not in _STATEMENT_FIELDS:
+        raise SayError(f"a statement is an object whose says is one of {', '.join(_STATEMENT_FIELDS)}")
+    parts = _STATEMENT_FIELDS[says]
     if statement.keys() != {"says", *parts}:
         raise SayError(f"a statement that says {says} has {' and '.join(parts)}, and nothing else")
     role, target, text = statement.get("role"), statement.get("target"), statement.get("text")
@@ -62,7 +62,7 @@ def _read_statement(statement: Any, seat: int) -> StatementMade:
 
 
 def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
-    """Raise SayError for an invalid statement; all are of one seat with one answer."""
+    """Raise SayError unless a seat may make these statements with one answer."""
     texts = [statement.text for statement in statements if statement.text is not None]
     if len(statements) > SAY_LIMIT or len(texts) > 1:
         raise SayError(f"it has at most {SAY_LIMIT} statements, one of them a text")
@@ -71,34 +71,34 @@ def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
     for text in texts:
         if not 1 <= len(text) <= TEXT_LIMIT:
             raise SayError(f"text has 1 to {TEXT_LIMIT} characters, not {len(text)}")
-        if any(map(_acts, text)):
+        if any(map(_is_control, text)):
             raise SayError("text has no control characters and no marks of direction")
     for statement in statements:
         if statement.role is not None and statement.role not in board.rules.roles:
             raise SayError("role is a role of this game")
-        if statement.target is not None and not _is_other(statement.target, board, statement.seat):
+        if statement.target is not None and not _is_other_player(statement.target, board, statement.seat):
             raise SayError("target is another seat that is in the game")
 
 
 def statement_payload(statement: StatementMade) -> dict[str, Any]:
-    """Return a statement as replies have it."""
+    """Return a statement as JSON, as in replies."""
     return {"says": statement.says.value} | {
-        part: to_json_value(getattr(statement, part)) for part in _PARTS[statement.says]
+        part: to_json_value(getattr(statement, part)) for part in _STATEMENT_FIELDS[statement.says]
     }
 
 
 def list_statements(said: Sequence[Placed], first: int) -> list[StatementMade]:
-    """Return what was said with the answers from a place on, in the order in which it is sent."""
+    """Return the statements that came with the moves from index `first` on, in the order in which they are sent."""
     return sorted((statement for place, statement in said if place >= first), key=lambda statement: statement.seat)
 
 
 def clean_text(text: str) -> str:
-    """Return a text as it may be said: on one line, without what acts on a terminal, cut to what is allowed."""
-    return "".join(letter for letter in " ".join(text.split()) if not _acts(letter))[:TEXT_LIMIT]
+    """Return a valid text: on one line, without control characters, cut to TEXT_LIMIT; may be empty."""
+    return "".join(letter for letter in " ".join(text.split()) if not _is_control(letter))[:TEXT_LIMIT]
 
 
 def read_recorded_statements(said: Sequence[Mapping[str, Any]], by: Sequence[int]) -> tuple[Placed, ...]:
-    """Return what a record says was said, in order. Raises ValueError, KeyError or TypeError for another form."""
+    """Return a recorded game's statements; `by` has each move's seat. Raises ValueError, KeyError or TypeError."""
     if not isinstance(said, list | tuple):
         raise ValueError("what was said is no list")
     placed: list[Placed] = []
@@ -111,11 +111,11 @@ def read_recorded_statements(said: Sequence[Mapping[str, Any]], by: Sequence[int
     return tuple(placed)
 
 
-def _acts(letter: str) -> bool:
-    return letter not in _JOINERS and unicodedata.category(letter) in _ACTING
+def _is_control(letter: str) -> bool:
+    return letter not in _JOINERS and unicodedata.category(letter) in _CONTROL_CATEGORIES
 
 
-def _is_other(target: int, board: Board, seat: int) -> bool:
+def _is_other_player(target: int, board: Board, seat: int) -> bool:
     if target == seat or not 0 <= target < board.seats:
         return False
-    return board.influence[target] > 0 or isinstance(board.phase, Drafting)  # before the deal no seat has a card
+    return board.influence[target] > 0 or isinstance(board.phase, Drafting)  # before the draft no seat has cards
