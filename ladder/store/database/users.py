@@ -1,8 +1,8 @@
 """Store users, their credentials, teams and deadline extensions.
 
-A credential is a link for one sign-in, a browser's session or a program's token. Its secret is shown once and only
-its SHA-256 is stored, so a copy of the database admits no user. A password is stored as a hash; its digest identifies
-only the write, to recognise a retry. A user is in one team at a time. Rows of extensions never change: a user's
+A credential is a link for one sign-in, a browser's session or a program's token. Its secret is shown once and only its
+SHA-256 is stored, so a copy of the database is no use for signing in. A password is stored as a hash; its digest only
+identifies the write, to recognise a retry. A user is in one team at a time. Rows of extensions never change: a user's
 newest one for a deadline applies."""
 
 from collections import defaultdict
@@ -25,16 +25,16 @@ from ladder.store.database.schema_tables import (
 )
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
-OPENID = "openid"  # an account at a provider; its digest is that of issuer and subject
-JOIN = "join"  # a link of the staff's by which any number of people sign up; it starts no session
+OPENID = "openid"  # an account at an identity provider; its digest is that of issuer and subject
+JOIN = "join"  # a sign-up link, created by staff, for any number of users; it starts no session
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
     """A link, session, token, password or provider account.
 
-    scope: read, or submit, which may read too; of a link to join: join, or ask. created_by: a login.
-    session_id: what a link was changed into. Times are seconds since 1970.
+    scope: read, or submit, which includes read; of a sign-up link: join or ask. created_by: a login. session_id: the
+    session that a link was exchanged for. Times are Unix times.
     """
 
     user_id: int
@@ -51,17 +51,17 @@ class Credential:
     password_hash: str | None = field(default=None, repr=False)
 
     def is_valid(self, now: float) -> bool:
-        """Return whether it is still valid; a link is for one use."""
+        """Return whether the credential is valid: not revoked or expired, and, if a link, not used."""
         return not self.revoked and now < self.expires_at and self.session_id is None
 
 
-_ALL = select(
+_CREDENTIALS = select(
     *(users.c.login if name == "login" else credentials.c[name] for name in Credential.__dataclass_fields__)
 ).join(users, users.c.id == credentials.c.user_id)
 
 
 def insert_credential(connection: Connection, new: Credential) -> int:
-    """Write a credential once, and a session as an event; return its id: of the same digest it is the same."""
+    """Insert a credential (of a session with an event); return its id, or that of an existing one with its digest."""
     known = find_credential(connection, new.token_sha256)
     if known is not None:
         return known.id
@@ -77,14 +77,14 @@ def insert_credential(connection: Connection, new: Credential) -> int:
 
 
 def find_credential(connection: Connection, token_sha256: str) -> Credential | None:
-    """Return the credential of a digest, None without one."""
-    row = connection.execute(_ALL.where(credentials.c.token_sha256 == token_sha256)).one_or_none()
+    """Return the credential with this digest, None without one."""
+    row = connection.execute(_CREDENTIALS.where(credentials.c.token_sha256 == token_sha256)).one_or_none()
     return None if row is None else Credential(*row)
 
 
 def all_credentials(connection: Connection, login: str | None = None) -> list[Credential]:
-    """Return the credentials of an owner, or all, in order of id."""
-    query = _ALL.order_by(credentials.c.id)
+    """Return the credentials of a user, or of all users, in order of id."""
+    query = _CREDENTIALS.order_by(credentials.c.id)
     rows = connection.execute(query if login is None else query.where(users.c.login == login))
     return [Credential(*row) for row in rows]
 
@@ -100,11 +100,11 @@ def set_expiry(connection: Connection, id: int, expires_at: float) -> None:
 
 
 def expire_credential(connection: Connection, id: int) -> None:
-    """End a credential; a password's hash is forgotten."""
+    """Revoke a credential, and delete a password's hash."""
     connection.execute(update(credentials).where(credentials.c.id == id).values(revoked=True, password_hash=None))
 
 
-# Nothing of such a person's plays, is submitted or counts.
+# The bots of other users don't play and don't count, and these users can't submit.
 IS_ACTIVE_USER = and_(users.c.suspended.is_(False), users.c.withdrawn.is_(False), users.c.waiting.is_(False))
 
 
@@ -112,9 +112,9 @@ IS_ACTIVE_USER = and_(users.c.suspended.is_(False), users.c.withdrawn.is_(False)
 class User:
     """A user: staff and commands use the `login`, public standings show the `pseudonym`.
 
-    student_id: the school's. suspended: none of the user's bots plays, and none is submitted or counts. canvas_id:
-    Canvas' ID of the person; moodle_id: the Identifier in Moodle's grading worksheet. withdrawn: left the course, with
-    the same consequence. merged_into: the id of another user. waiting: staff hasn't approved the account.
+    student_id: the school's. suspended: the user can't submit, and the user's bots don't play or count; the same if
+    withdrawn (left the course) or waiting (for staff's approval of the account). canvas_id: the user's ID in Canvas;
+    moodle_id: the Identifier in Moodle's grading worksheet. merged_into: the id of another user.
     """
 
     login: str
@@ -137,9 +137,9 @@ _COLUMNS = [users.c[name] for name in User.__dataclass_fields__]
 
 
 def save_users(connection: Connection, people: Iterable[User], at: float) -> tuple[int, int]:
-    """Add users, and update those whose login is known; return how many of each.
+    """Add users, and update users whose login is known; return the numbers of added and changed users.
 
-    A known user keeps the pseudonym, which people have seen in standings.
+    A known user keeps the pseudonym, which is shown in standings.
     """
     added = changed = 0
     for person in people:
@@ -161,31 +161,31 @@ def save_users(connection: Connection, people: Iterable[User], at: float) -> tup
 
 
 def set_user_suspended(connection: Connection, user_id: int, suspended: bool) -> None:
-    """Store that a user is suspended, or isn't any more. The caller writes the audit log."""
+    """Suspend or reinstate a user. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(suspended=suspended))
 
 
 def set_user_withdrawn(connection: Connection, user_id: int, withdrawn: bool) -> None:
-    """Store that a user is withdrawn, or reinstated. The caller writes the audit log."""
+    """Withdraw or reinstate a user. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(withdrawn=withdrawn))
 
 
 def set_user_approved(connection: Connection, user_id: int) -> None:
-    """Approve an account, without its email, which was never verified. The caller writes the audit log."""
+    """Approve an account and remove its unverified email. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(waiting=False, email=None))
 
 
 def delete_applicant(connection: Connection, user_id: int) -> None:
-    """Remove an account that waits, and its sessions. The caller writes the audit log."""
+    """Remove an account that isn't approved, and its sessions. The caller writes the audit log."""
     connection.execute(delete(credentials).where(credentials.c.user_id == user_id))
     connection.execute(delete(users).where(users.c.id == user_id, users.c.waiting.is_(True)))
 
 
 def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> None:
-    """Merge a user into another: bots, challenges, tables, extensions and memberships of teams are the other's.
+    """Merge user `old` into `new`: move bots, challenges, table sessions, extensions and team memberships.
 
-    The other user gets the values that only the old one had, and the old one's account at a provider. All other
-    credentials of the old one are revoked. The row of the old one stays, so that the login leads to the other.
+    `new` gets the values that it lacks, and the account at an identity provider. All other credentials of `old` are
+    revoked. The row of `old` stays, so that its login leads to `new`.
     """
     for table, column in (
         (bots, bots.c.owner_id), (matches, matches.c.requested_by), (table_sessions, table_sessions.c.opened_by),
@@ -206,7 +206,7 @@ _MERGED = ("email", "section", "student_id", "canvas_id", "moodle_id")
 
 
 def find_user(connection: Connection, login: str) -> User | None:
-    """Return the user of a login, or the one that it was merged into; None without one."""
+    """Return the user with this login, or the one that it was merged into; None without one."""
     row = connection.execute(select(*_COLUMNS).where(users.c.login == login)).one_or_none()
     if row is not None and row.merged_into is not None:
         row = connection.execute(select(*_COLUMNS).where(users.c.id == row.merged_into)).one()
@@ -214,19 +214,19 @@ def find_user(connection: Connection, login: str) -> User | None:
 
 
 def all_users(connection: Connection, merged: bool = False) -> list[User]:
-    """Return all users, in order of login; with `merged` also those that were merged into another."""
+    """Return all users, in order of login; with `merged` also users that were merged into others."""
     query = select(*_COLUMNS).order_by(users.c.login)
     if not merged:
         query = query.where(users.c.merged_into.is_(None))
     return [User(*row) for row in connection.execute(query)]
 
 
-_NOW = team_members.c.left_at.is_(None)
+_IS_CURRENT = team_members.c.left_at.is_(None)
 
-# The party of a bot, where two of one never meet: minus the team's id, of an owner without a team the owner's.
+# The party of a bot: minus its owner's current team's id, or the owner's id. Two bots of a party never meet.
 PARTY = func.coalesce(
     select(-func.max(team_members.c.team_id))
-    .where(team_members.c.user_id == bots.c.owner_id, _NOW)
+    .where(team_members.c.user_id == bots.c.owner_id, _IS_CURRENT)
     .correlate(bots)
     .scalar_subquery(),
     bots.c.owner_id,
@@ -235,7 +235,7 @@ PARTY = func.coalesce(
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A user in a team. Times are seconds since 1970; left_at: None for a member of now."""
+    """A user's membership of a team. Times are Unix times; left_at: None for a current member."""
 
     team: str
     login: str
@@ -245,14 +245,14 @@ class Membership:
 
 
 def join_team(connection: Connection, team: str, user_id: int, at: float) -> None:
-    """Put a user into a team from a time on, and out of any other; a new name creates the team.
+    """Add a user to a team from a Unix time on, and remove the user from any other; a new name creates the team.
 
-    A member's time is corrected to that one. The caller writes the audit log.
+    For a current member, only correct the time. The caller writes the audit log.
     """
     id = connection.scalar(select(teams.c.id).where(teams.c.name == team))
     if id is None:
         id = connection.execute(insert(teams).values(name=team, created_at=at).returning(teams.c.id)).scalar_one()
-    now_in = update(team_members).where(team_members.c.user_id == user_id, team_members.c.team_id == id, _NOW)
+    now_in = update(team_members).where(team_members.c.user_id == user_id, team_members.c.team_id == id, _IS_CURRENT)
     if connection.execute(now_in.values(joined_at=at)).rowcount:
         return
     leave_team(connection, user_id, at)
@@ -260,12 +260,12 @@ def join_team(connection: Connection, team: str, user_id: int, at: float) -> Non
 
 
 def leave_team(connection: Connection, user_id: int, at: float) -> None:
-    """Remove a user from the team. The caller writes the audit log."""
-    connection.execute(update(team_members).where(team_members.c.user_id == user_id, _NOW).values(left_at=at))
+    """Remove a user from the current team, if any. The caller writes the audit log."""
+    connection.execute(update(team_members).where(team_members.c.user_id == user_id, _IS_CURRENT).values(left_at=at))
 
 
 def list_memberships(connection: Connection) -> list[Membership]:
-    """Return the memberships of now and before, in order of teams' names, then of time."""
+    """Return all current and former memberships, in order of team name, then of time."""
     query = (
         select(teams.c.name, users.c.login, users.c.name, team_members.c.joined_at, team_members.c.left_at)
         .join(team_members, team_members.c.team_id == teams.c.id)
@@ -275,31 +275,31 @@ def list_memberships(connection: Connection) -> list[Membership]:
 
 
 def teammates_at(connection: Connection, at: float) -> dict[int, set[int]]:
-    """Return the ids of the members of a user's team at a time, by the user's id."""
-    then = (team_members.c.joined_at <= at) & (_NOW | (team_members.c.left_at > at))
+    """Return, by user id, the ids of all members of the user's team at a Unix time, including the user."""
+    then = (team_members.c.joined_at <= at) & (_IS_CURRENT | (team_members.c.left_at > at))
     members: defaultdict[int, set[int]] = defaultdict(set)
     for team_id, user_id in connection.execute(select(team_members.c.team_id, team_members.c.user_id).where(then)):
         members[team_id].add(user_id)
     mates: defaultdict[int, set[int]] = defaultdict(set)
     for team in members.values():
-        for user_id in team:  # a user into whom another was merged may have been in two teams
+        for user_id in team:  # after a merge, a user may have been in two teams
             mates[user_id] |= team
     return dict(mates)
 
 
 def get_party(connection: Connection, user: User) -> dict[int, str]:
-    """Return ids and logins of a user's party: the members of the team now, or the user alone."""
-    mine = select(team_members.c.team_id).where(team_members.c.user_id == user.id, _NOW)
+    """Return logins by id of a user's party: the current members of the user's team, or only the user."""
+    mine = select(team_members.c.team_id).where(team_members.c.user_id == user.id, _IS_CURRENT)
     query = select(users.c.id, users.c.login).join(team_members, team_members.c.user_id == users.c.id)
-    rows = connection.execute(query.where(_NOW, team_members.c.team_id.in_(mine)).order_by(users.c.id))
+    rows = connection.execute(query.where(_IS_CURRENT, team_members.c.team_id.in_(mine)).order_by(users.c.id))
     return {user.id: user.login} | {row.id: row.login for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """A user's deadline extension, by the deadline's name. until: seconds since 1970, None: the deadline's own.
+    """A user's extension of the named deadline. extended_until: Unix time; None: the original deadline applies.
 
-    late_days: of the user's own that it took. reason: as shown to the user.
+    late_days: late days of the user that it uses up. reason: shown to the user.
     """
 
     user_id: int
@@ -310,13 +310,13 @@ class Extension:
 
 
 def insert_extension(connection: Connection, extension: Extension) -> None:
-    """Insert an extension, in force from now on. The caller writes the audit log."""
+    """Insert an extension, which replaces earlier ones of the user and deadline. The caller writes the audit log."""
     columns = Extension.__dataclass_fields__
     connection.execute(insert(deadline_extensions).values({name: getattr(extension, name) for name in columns}))
 
 
 def extensions_in_force(connection: Connection) -> list[Extension]:
-    """Return the extensions that hold now, in the order in which they were given."""
+    """Return the extensions in force, in the order of their insertion."""
     column = deadline_extensions.c
     newest = select(func.max(column.id)).group_by(column.user_id, column.deadline)
     query = select(*(column[name] for name in Extension.__dataclass_fields__)).order_by(column.id)

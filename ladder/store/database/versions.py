@@ -1,10 +1,10 @@
-"""Store bots and their versions, with their states: submitted, checking, accepted or rejected.
+"""Store bots and their versions, whose status is queued, checking, accepted or rejected.
 
-One version of a bot plays at a time.
+At most one version of a bot is active.
 
-One retry policy serves matches and checks. A failed host or a dead worker uses up one of MAX_ATTEMPTS, and the next
-attempt waits. The loss of a runner, a machine or a cluster is free, up to MAX_LOST_RUNNERS times. After that the job
-is abandoned, and staff decides."""
+Matches and checks have the same retry policy. A failed host or a dead worker uses up one of MAX_ATTEMPTS, and the next
+attempt waits. The loss of a runner, a machine or a cluster doesn't, up to MAX_LOST_RUNNERS times. After that the match
+or check is abandoned."""
 
 import json
 import zlib
@@ -35,11 +35,11 @@ from ladder.store.database.users import IS_ACTIVE_USER, PARTY
 
 MAX_ATTEMPTS, MAX_LOST_RUNNERS = 3, 10
 WAITING = "queued"
-_WAIT_S = 30.0  # after the first attempt; twice as long after the second
+_WAIT_S = 30.0  # after the first failed attempt; twice as long after the second
 
 
 class AttemptCost(Enum):
-    """What an attempt without a result costs."""
+    """The cost of a failed attempt: nothing, a lost runner, an attempt, or all attempts."""
 
     NOTHING, LOSS, ATTEMPT, ALL = range(4)
 
@@ -47,9 +47,9 @@ class AttemptCost(Enum):
 def release_lease(
     connection: Connection, table: Table, id: int, runner: str, cost: AttemptCost, at: float
 ) -> bool | None:
-    """Queue a match, or a version's check, again; return whether it is to be abandoned.
+    """Queue a match or a version's check again; return whether it must be abandoned.
 
-    table: `matches` or `versions`. Returns None where the runner doesn't hold it any more: nothing happens then.
+    table: `matches` or `versions`. Returns None, without any effect, if it isn't leased to the runner any more.
     """
     query = select(table.c.attempts, table.c.lost_runners).where(table.c.id == id, table.c.runner == runner)
     row = connection.execute(query).one_or_none()
@@ -70,18 +70,18 @@ def release_lease(
 
 
 def retry_is_due(table: Table, at: float) -> ColumnElement[bool]:
-    """Return the condition that enough time has passed since the last attempt; a clock that was set back lets begin."""
+    """Return the condition that enough time has passed since the last failed attempt, or the clock was set back."""
     failed_at = table.c.last_failure_at
     return or_(failed_at.is_(None), failed_at > at, failed_at <= at - _WAIT_S * table.c.attempts)
 
 
 QUEUED, CHECKING, ACCEPTED, REJECTED = WAITING, "checking", "accepted", "rejected"
-LADDER_ACTOR = "ladder"  # the name for decisions that no person made
+LADDER_ACTOR = "ladder"  # the actor of automatic decisions
 
 
 @dataclass(frozen=True, slots=True)
 class BotRecord:
-    """A bot, with its owner's login and pseudonym. `active` is the id of the version that plays."""
+    """A bot, with its owner's login and pseudonym, and the id of its active version."""
 
     id: int
     name: str
@@ -94,7 +94,7 @@ class BotRecord:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a bot. `label` is what results call it: "honest@3". `command` starts it, once it was checked."""
+    """One version of a bot. `command` starts it; it is None until the version was checked. Times are Unix times."""
 
     id: int
     bot: int
@@ -111,23 +111,23 @@ class Version:
     attempts: int
     rejection_reason: str | None
     submitted_at: float
-    received_at: float  # submitted_at, unless staff said another time
-    submitted_by: str | None  # the login that submitted it
+    received_at: float  # submitted_at, unless staff set another time
+    submitted_by: str | None  # a login
     checked_at: float | None
     is_active: bool
     login: str
     pseudonym: str
-    is_locked_out: bool  # its owner is suspended, or left the course
-    party: int  # two versions of one party never meet: a team's, else the owner's
+    is_locked_out: bool  # the owner is suspended, withdrawn or not approved
+    party: int  # identifies the team or owner; versions of one party never meet
 
     @property
     def label(self) -> str:
-        """Return the version's name in results."""
+        """The version ref, such as "honest@3"."""
         return f"{self.name}@{self.number}"
 
     @property
     def is_check_abandoned(self) -> bool:
-        """Whether it is rejected because its check was abandoned, through no fault of its own."""
+        """Whether the version is rejected because its check was abandoned."""
         return self.status == REJECTED and self.checked_at is None
 
 
@@ -169,7 +169,7 @@ def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list
 
 
 def get_or_create_bot(connection: Connection, name: str, owner_id: int, at: float, is_reference: bool = False) -> int:
-    """Return the id of a bot, which is created if the name is new. The caller checks its owner."""
+    """Return the id of the bot with this name, which is created if it is new. The caller checks the owner."""
     known = find_bot(connection, name)
     if known is not None:
         return known.id
@@ -180,7 +180,7 @@ def get_or_create_bot(connection: Connection, name: str, owner_id: int, at: floa
 
 
 def find_bot(connection: Connection, name: str) -> BotRecord | None:
-    """Return the bot of a name, None if it doesn't exist."""
+    """Return the bot with this name, None if it doesn't exist."""
     row = connection.execute(_BOT.where(bots.c.name == name)).one_or_none()
     return None if row is None else BotRecord(*row)
 
@@ -202,9 +202,9 @@ def add_version(
     received_at: float | None = None,
     submitted_by: str | None = None,
 ) -> int:
-    """Add a bot's next version, to be checked; return its id. Its file is there already.
+    """Add a bot's next version, to be checked; return its id. The caller has stored its archive.
 
-    received: when its owner submitted it, `at` by default. by: the login that submits it.
+    received_at: the time of submission that counts, `at` by default. submitted_by: a login.
     """
     last = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
     values = {
@@ -225,7 +225,7 @@ def add_version(
 
 
 def set_received_at(connection: Connection, version: int, received_at: float) -> None:
-    """Change when a version was submitted. The caller records the decision in the audit log."""
+    """Change a version's time of submission that counts for deadlines. The caller writes the audit log."""
     connection.execute(update(versions).where(versions.c.id == version).values(received_at=received_at))
 
 
@@ -238,13 +238,13 @@ def get_version_by_id(connection: Connection, id: int) -> Version:
 
 
 def get_versions_by_id(connection: Connection, ids: Sequence[int]) -> list[Version]:
-    """Return the versions of these ids, in the order of the ids. Raises KeyError for an unknown id."""
+    """Return the versions with these ids, in the given order. Raises KeyError for an unknown id."""
     by_id = {version.id: version for version in _versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
     return [by_id[id] for id in ids]
 
 
 def accepted_versions(connection: Connection) -> list[Version]:
-    """Return all accepted versions, in order of id: active and earlier ones."""
+    """Return all accepted versions, active or not, in order of id."""
     return _versions(connection, _VERSION.where(versions.c.status == ACCEPTED).order_by(versions.c.id))
 
 
@@ -259,16 +259,16 @@ def active_versions(connection: Connection) -> list[Version]:
 
 
 def unchecked_versions(connection: Connection, at: float) -> list[Version]:
-    """Return the versions received by a time whose check is waited for, in order of id.
+    """Return the versions received until a Unix time whose check isn't finished, in order of id.
 
-    Those of owners who are suspended or left aren't.
+    Versions of suspended, withdrawn and not approved users are left out.
     """
     waits = and_(versions.c.status.in_((QUEUED, CHECKING)), versions.c.received_at <= at, IS_ACTIVE_USER)
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
 def version_ids_by_label(connection: Connection, labels: Sequence[str]) -> dict[str, int]:
-    """Return the ids of versions by their labels. Raises KeyError for an unknown label."""
+    """Return the ids of versions by version ref. Raises KeyError for an unknown one."""
     ids = {}
     for label in labels:
         name, _, number = label.rpartition("@")
@@ -285,15 +285,15 @@ def version_ids_by_label(connection: Connection, labels: Sequence[str]) -> dict[
 
 
 def version_labels_by_id(connection: Connection) -> dict[int, str]:
-    """Return the labels of all versions by their ids."""
+    """Return the version refs of all versions by id."""
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
     return {id: f"{name}@{number}" for id, name, number in connection.execute(query)}
 
 
 def count_submissions_since(connection: Connection, party: Collection[int], at: float) -> int:
-    """Count the versions of these owners' bots that were submitted from a time on.
+    """Count the versions of these owners' bots that were submitted since a Unix time.
 
-    A reference bot's don't count, nor do those for which staff gave the time of submission.
+    Versions of reference bots, and those whose time of submission was set by staff, don't count.
     """
     query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
     query = query.where(versions.c.received_at == versions.c.submitted_at)
@@ -307,7 +307,7 @@ def count_submissions_since(connection: Connection, party: Collection[int], at: 
 
 
 def insert_archive(connection: Connection, digest: str, single_file_name: str | None, archive: bytes) -> None:
-    """Keep the archive of a bot's files, once."""
+    """Store the archive of a bot's files, unless it is already stored."""
     key = {"digest": digest, "single_file_name": single_file_name or ""}
     known = select(archives.c.digest).where(
         archives.c.digest == digest, archives.c.single_file_name == key["single_file_name"]
@@ -317,7 +317,7 @@ def insert_archive(connection: Connection, digest: str, single_file_name: str | 
 
 
 def get_archive(connection: Connection, digest: str, single_file_name: str | None) -> bytes:
-    """Return the archive of a bot's files. Raises KeyError if they aren't kept."""
+    """Return the archive of a bot's files. Raises KeyError if it isn't stored."""
     data = connection.scalar(
         select(archives.c.data).where(
             archives.c.digest == digest, archives.c.single_file_name == (single_file_name or "")
@@ -332,31 +332,31 @@ def get_archive(connection: Connection, digest: str, single_file_name: str | Non
 
 
 def claim_check(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
-    """Lease the version that is next to be checked to a runner, None if nothing waits.
+    """Lease the next version to be checked to a runner, None if no check is due.
 
-    Reference bots come first. Owners take turns, each with the oldest of theirs; those of who is suspended or left
-    wait. What hosts failed to check is last, and waits for a while.
-    `holding` are those that it checks now. One that is its own and isn't among them was given in a transaction whose
-    answer was lost. One that it checks although it was leased to others isn't begun again.
+    Reference bots come first. Then owners take turns, each with their oldest version. Versions of suspended, withdrawn
+    and not approved users wait. Versions whose check failed on a host come last, after a pause.
+    `holding`: the versions that the runner checks now; they aren't returned, even if others have leased them since. A
+    version that is leased to the runner but not in `holding` is returned first: the reply to its lease was lost.
     """
     new = versions.c.id.not_in(holding)
     lost = and_(versions.c.status == CHECKING, versions.c.runner == runner)
     for which in (lost, and_(versions.c.status == QUEUED, retry_is_due(versions, at))):
-        order = (versions.c.attempts, bots.c.is_reference.desc(), _turn(), versions.c.id)
+        order = (versions.c.attempts, bots.c.is_reference.desc(), _earlier_versions(), versions.c.id)
         query = _VERSION.where(which, new, IS_ACTIVE_USER).order_by(*order).limit(1)
         rows = _versions(connection, query)
         if rows:
             connection.execute(
                 update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
             )
-            _forget_steps(connection, rows[0].id)  # of a check whose runner doesn't know of it
+            _delete_steps(connection, rows[0].id)  # of an earlier attempt
             record_event(connection, CHECK_STARTED, at, rows[0].id)
             return rows[0]
     return None
 
 
-def _turn() -> ScalarSelect[int]:
-    """Return how many versions of its owner a version had before it when it was submitted."""
+def _earlier_versions() -> ScalarSelect[int]:
+    """Return, as a subquery, how many earlier versions of the same owner were unchecked at a version's submission."""
     before, of = versions.alias(), bots.alias()
     return (
         select(func.count())
@@ -371,13 +371,13 @@ def _turn() -> ScalarSelect[int]:
 def release_check(
     connection: Connection, version: int, runner: str, reason: str, at: float, cost: AttemptCost = AttemptCost.ATTEMPT
 ) -> bool | None:
-    """Let a version be checked again; return whether it is abandoned and rejected, for a reason: how hosts failed.
+    """Queue a version's check again after a failed attempt; return whether it is abandoned, and the version rejected.
 
-    Returns None where the runner doesn't check the version any more: nothing happens then.
+    reason: why the attempt failed. Returns None, without any effect, if the check isn't leased to the runner any more.
     """
     abandoned = release_lease(connection, versions, version, runner, cost, at)
     if abandoned is not None:
-        _forget_steps(connection, version)
+        _delete_steps(connection, version)
     if abandoned:
         values = {"status": REJECTED, "rejection_reason": f"it could not be checked: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
@@ -388,21 +388,21 @@ def release_check(
 def save_check_steps(
     connection: Connection, version: int, runner: str, rows: Sequence[tuple[int, str, bytes]], at: float
 ) -> None:
-    """Keep steps of a check before its end, each with its number, as `get_check_steps` returns them.
+    """Store steps, (number, data, build log), of a check that hasn't ended.
 
-    A step takes the place of those of its number and after: a check that begins again reports them again. Nothing
-    happens where the runner doesn't check the version any more.
+    A step replaces all stored ones with the same or a higher number, since a repeated check reports them again. Without
+    effect if the check isn't leased to the runner any more.
     """
     held = select(versions.c.id).where(versions.c.id == version, versions.c.runner == runner)
     if connection.execute(held).first() is None:
         return
     for number, data, log in rows:
-        _forget_steps(connection, version, number)
+        _delete_steps(connection, version, number)
         connection.execute(insert(check_steps).values(version=version, step=number, data=data, build_log=log or None))
     record_event(connection, CHECK_STEP, at, version)
 
 
-def _forget_steps(connection: Connection, version: int, first: int = 0) -> None:
+def _delete_steps(connection: Connection, version: int, first: int = 0) -> None:
     connection.execute(delete(check_steps).where(check_steps.c.version == version, check_steps.c.step >= first))
 
 
@@ -416,9 +416,9 @@ def finish_check(
     at: float,
     language: str | None = None,
 ) -> bool:
-    """Write the result of a check, once: `results` are its steps, each with what a build printed.
+    """Store the result of a check; return False, without any effect, if it has ended already.
 
-    Earlier steps are replaced. Without a `reason` the version is accepted. Returns whether this call wrote it.
+    results: (data, build log) of all steps, which replace earlier ones. reason: why it is rejected; None: accepted.
     """
     row = get_version_by_id(connection, version)
     if row.status not in (QUEUED, CHECKING):
@@ -427,7 +427,7 @@ def finish_check(
         {"version": version, "step": number, "data": data, "build_log": log or None}
         for number, (data, log) in enumerate(results, 1)
     ]
-    _forget_steps(connection, version)
+    _delete_steps(connection, version)
     if rows:
         connection.execute(insert(check_steps), rows)
     connection.execute(
@@ -448,7 +448,7 @@ def finish_check(
 
 
 def get_check_steps(connection: Connection, version: int) -> list[str]:
-    """Return the steps of a version's check, as they were written; those so far, as long as it lasts."""
+    """Return the data of the steps of a version's check, in order; while it runs, those so far."""
     return list(
         connection.scalars(
             select(check_steps.c.data).where(check_steps.c.version == version).order_by(check_steps.c.step)
@@ -457,7 +457,7 @@ def get_check_steps(connection: Connection, version: int) -> list[str]:
 
 
 def get_build_log(connection: Connection, version: int) -> bytes:
-    """Return all that the version's build printed, b"" if it printed nothing."""
+    """Return the output of the version's build, b"" if it printed nothing."""
     has_one = and_(check_steps.c.version == version, check_steps.c.build_log.is_not(None))
     return b"".join(connection.scalars(select(check_steps.c.build_log).where(has_one).order_by(check_steps.c.step)))
 
@@ -466,10 +466,10 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 
 
 def is_newest_version(connection: Connection, version: Version) -> bool:
-    """Return whether a version should play once it is accepted.
+    """Return whether a version should become active once it is accepted.
 
-    It should unless it is disabled, one that was received later is accepted, or an owner or staff has chosen the bot's
-    active version since it was submitted.
+    It shouldn't if it is disabled, a version received later is accepted, or the owner or staff has activated or
+    disabled a version of the bot since it was submitted.
     """
     later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
     newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.status == ACCEPTED)
@@ -489,10 +489,10 @@ def is_newest_version(connection: Connection, version: Version) -> bool:
 
 
 def disabled_versions(connection: Connection) -> dict[int, str]:
-    """Return the versions that a person has disabled, with the reason.
+    """Return the ids of versions that a user has disabled, with the reasons.
 
-    Disabling a bot disables its versions, and those that come before a person activates one. Each stays disabled until
-    a person activates it.
+    Disabling a bot disables its existing versions, and new ones until a user activates one. Each version stays disabled
+    until a user activates it.
     """
     columns = (audit_log.c.id, audit_log.c.action, audit_log.c.version, audit_log.c.reason)
     by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
@@ -508,7 +508,7 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
 
 
 def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
-    """Return the versions of a bot that play only if staff says so, with the reason: disabled or auto-disabled ones."""
+    """Return the ids of a bot's disabled and auto-disabled versions, which only staff can activate, with reasons."""
     barred: dict[int, str] = {}
     for entry in list_audit_entries(connection, bot, actions=("activate", "auto_disable")):
         if entry.version is not None and entry.action == "auto_disable":
@@ -519,7 +519,7 @@ def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
 
 
 def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
-    """Return the versions that people activated, by id, and when, in order of time."""
+    """Return (version id, Unix time) of all activations by users, in order of time."""
     by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action == "activate")
     query = select(audit_log.c.version, audit_log.c.created_at).where(by_people)
     rows = connection.execute(query.order_by(audit_log.c.created_at, audit_log.c.id))
@@ -527,19 +527,19 @@ def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
 
 
 def set_active_version(connection: Connection, version: Version, actor: str, reason: str, at: float) -> None:
-    """Let an accepted version play, in place of the one that did."""
+    """Make an accepted version its bot's active one, and write the audit log."""
     log_action(connection, AuditEntry(actor, "activate", reason, at, bot=version.bot, version=version.id))
     connection.execute(update(bots).where(bots.c.id == version.bot).values(active_version_id=version.id))
 
 
 def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, reason: str, at: float) -> None:
-    """Stop all versions of a bot; `action` is disable or auto_disable."""
+    """Leave a bot without an active version, and write the audit log; `action` is disable or auto_disable."""
     active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
     log_action(connection, AuditEntry(actor, action, reason, at, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
 
 
 def count_queued_checks(connection: Connection) -> int:
-    """Count the versions that wait for their check; those of suspended or withdrawn users don't."""
+    """Count the versions that wait for their check, without those of suspended, withdrawn or not approved users."""
     waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users))
     return connection.scalar(waits.where(versions.c.status == QUEUED, IS_ACTIVE_USER)) or 0
