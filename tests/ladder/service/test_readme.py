@@ -26,7 +26,7 @@ def test_a_ladder_in_ten_minutes_ends_with_a_table(place: Place) -> None:
     commands = commands_of("docs/ladder.md", "Ten minutes from nothing")
     short = commands_of("README.md", "A ladder in ten minutes")
     assert short == [*commands[:2], "ladder serve spring"]
-    assert [shlex.split(command)[1] for command in commands] == ["init", "owners", "submit", "run", "standings"]
+    assert [shlex.split(command)[1] for command in commands] == ["init", "users", "submit", "run", "standings"]
     (place.folder / "roster.csv").write_text("login,name\nada,Ada Lovelace\n")
     place.bot("mybot/bot.py")
     (place.folder / "mybot" / "bot.toml").write_text('name = "mybot"\nrun = ["python3", "bot.py"]\n')
