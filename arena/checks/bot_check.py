@@ -134,8 +134,8 @@ class CheckSettings:
     seconds; if it raises, the check ends. `lock`: held while boxes are started and closed. `silence_fails`: whether a
     smoke test fails at a timeout; false if a match would wait longer. `build_s`: limit of a build. `leave_s`: how long
     a process may run after the end of its input. `enough_s`: total response time of a process after which no further
-    game begins. `on_build`: called before a bot is built. `bytecode`: the cache of compiled modules. `root`: the folder of
-    relative paths; if it is absolute, steps don't contain it.
+    game begins. `on_build`: called before a bot is built. `bytecode`: the cache of compiled modules. `root`: the folder
+    of relative paths; if it is absolute, steps don't contain it.
     """
 
     sandbox: Sandbox
