@@ -1,7 +1,7 @@
-"""Connect a program of this machine to a remote table: its lines go over a WebSocket, which it doesn't notice.
+"""Connect a program on this machine to a remote table: relay the lines of its pipes over a WebSocket.
 
-The program is the user's own process, with no sandbox around it. Must not know click, and prints nothing: what happens
-is reported to the caller as text.
+The program is the user's own process, without a sandbox. Must not know click, and prints nothing: events are reported
+to the caller as texts.
 """
 
 from arena.connect.client import ConnectError, connect_program

@@ -19,24 +19,24 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from arena.connect.match_reporter import MatchReporter
 from protocol import LINE_LIMIT
 
-_MAX_LINES = 100  # for one that it was sent; the referee drops 20 and calls more a fault
-_LEAVE_S = 1.0  # after its input was closed
+_MAX_LINES = 100  # in answer to one line; the referee ignores 20 and treats more as a fault
+_LEAVE_S = 1.0  # for the program to end after its input was closed
 
 
 class LocalProgram:
-    """A process that runs. What it writes goes to `said`, with None at its end; `why` then says how that was."""
+    """A running program. Its output lines are put into `said`, and None at its end; `why`: how it ended."""
 
     def __init__(self, process: asyncio.subprocess.Process, said: "ProgramOutput") -> None:
         self.why = ""
         self._said = said
         self.spoke = False
         self._process = process
-        self._unasked = 0  # lines since the last one that it was sent
+        self._unasked = 0  # lines since the program last received one
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
     async def start(cls, command: Sequence[str], said: "ProgramOutput") -> "LocalProgram":
-        """Start it, out of reach of the terminal's Ctrl-C. Raises OSError."""
+        """Start the program in its own session, so that Ctrl-C doesn't reach it. Raises OSError."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *command, stdin=pipe, stdout=pipe, limit=LINE_LIMIT, start_new_session=True
@@ -44,7 +44,7 @@ class LocalProgram:
         return cls(process, said)
 
     async def send(self, line: str) -> None:
-        """Give it a line; nothing if it reads no more."""
+        """Send the program a line; do nothing if it has closed its input."""
         assert self._process.stdin is not None
         self._unasked = 0
         with suppress(ConnectionError):
@@ -52,7 +52,7 @@ class LocalProgram:
             await self._process.stdin.drain()
 
     async def end(self) -> None:
-        """Close its input, and end it if it doesn't end by itself."""
+        """Close the program's input, and kill it if it doesn't end by itself."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         with suppress(TimeoutError):
@@ -62,7 +62,7 @@ class LocalProgram:
         self._reading.cancel()
 
     def kill(self) -> None:
-        """End it and all that it has started."""
+        """Kill the program and its child processes."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -88,34 +88,34 @@ class LocalProgram:
 
 ProgramOutput = asyncio.Queue[tuple[LocalProgram, bytes | None]]
 
-_OVER = 1000  # a close code, the table's and ours: docs/connect.md
+_OVER = 1000  # close code of both sides, see docs/connect.md
 _ENDS = {
     1008: "the table cut the connection",
     4001: "another client has shown the same token, and has the seat now",
     4004: "the table doesn't know this token",
     4011: "the match is void",
 }
-_IDLE = 1013  # the server's: nothing plays the table now
-_RECONNECT = 4010  # ours: another socket follows
-_AGAIN_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-_MIN_RECONNECT_S = 5.0  # of trying: a clock may be shorter
-_PULSE_S = 20.0
+_IDLE = 1013  # close code of the server: it plays no tables at present
+_RECONNECT = 4010  # close code of this client: another socket follows
+_RETRY_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_MIN_RECONNECT_S = 5.0  # even if the program's clock is shorter
+_PING_INTERVAL_S = 20.0
 _OPEN_S = 15.0
 _CLOSE_S = 2.0
-_MAX_MESSAGE_BYTES = 1 << 20  # of a line that comes
-_DELAY_CHANGE_MS = 20  # the table gets a delay that has changed by more
+_MAX_MESSAGE_BYTES = 1 << 20  # of a received line
+_DELAY_CHANGE_MS = 20  # smaller changes of the delay aren't reported to the table
 
 
 class ConnectError(Exception):
-    """The program can't play any more; the message is one line. `usage`: the arguments were wrong."""
+    """The program can't continue; the message is one line. `usage`: whether the arguments were wrong."""
 
     def __init__(self, text: str, usage: bool = False) -> None:
         super().__init__(text)
         self.usage = usage
 
 
-class _Straight(connect):
-    """Follows no server to another one: the token isn't for that."""
+class _NoRedirectConnection(connect):
+    """A connection that follows no redirects, so that no other server gets the token."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
@@ -124,10 +124,10 @@ class _Straight(connect):
 async def connect_program(
     url: str, token: str, command: Sequence[str], say: Callable[[str], None], reconnect_timeout_s: float | None = None
 ) -> MatchReporter:
-    """Carry a program's lines until the table has no more; return what happened.
+    """Relay a program's lines until the table closes; return the results.
 
-    `say` is called with what happens. `reconnect_timeout_s`: how long to try after the socket was lost, None for as
-    long as the program's clock runs. Raises ConnectError.
+    `say` is called with a text for each event. `reconnect_timeout_s`: how long to try to reconnect; None for as long
+    as the program's clock runs. Raises ConnectError.
     """
     connected = _ConnectedProgram(url, token, command, say, reconnect_timeout_s)
     try:
@@ -156,18 +156,18 @@ class _ConnectedProgram:
             say,
             reconnect_timeout_s,
         )
-        self._met = False  # a socket was open
-        self._fresh = True  # the program here knows nothing of the match
-        self._count = 0  # lines that came since
+        self._met = False  # whether a socket was ever open
+        self._fresh = True  # whether no program here has begun to play
+        self._count = 0  # lines received since a program began to play
         self._said: ProgramOutput = asyncio.Queue()
-        self._last = b""  # what the program said since the last of them
+        self._last = b""  # the program's last line since the last received line
         self._playing = False
         self._delay_ms: int | None = None
 
     async def run(self) -> None:
-        """Open the socket, and again whenever it is lost, until the table has no more."""
+        """Keep a socket open, reconnecting whenever it is lost, until the table closes. Raises ConnectError."""
         tries, lost_at = 0, None
-        idle = False  # the last try reached the server, and nothing played its tables
+        idle = False  # whether the server answered the last attempt with _IDLE
         while True:
             before = tries, lost_at
             try:
@@ -175,7 +175,7 @@ class _ConnectedProgram:
                     if lost_at is not None and not idle:
                         self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
                     tries, lost_at, self._fresh, self._met = 0, None, False, True
-                    await self._carry(socket)
+                    await self._relay(socket)
                     continue
             except ConnectionClosed as end:
                 if self._is_over(end):
@@ -185,7 +185,7 @@ class _ConnectedProgram:
                 if idle:
                     tries, lost_at = before
             except InvalidStatus as refusal:
-                problem = _refusal(refusal)
+                problem = _refusal_text(refusal)
                 if refusal.response.status_code < 500 or not self._met:
                     raise ConnectError(problem) from None
             except InvalidURI:
@@ -205,20 +205,20 @@ class _ConnectedProgram:
                 self._say(f"{problem}; the seat is kept, and its clock runs: trying again for {most_s:.0f} s")
             elif now - lost_at > most_s:
                 raise ConnectError(f"{problem}: given up after {now - lost_at:.0f} s")
-            await asyncio.sleep(_AGAIN_S[min(tries, len(_AGAIN_S) - 1)])
+            await asyncio.sleep(_RETRY_PAUSES_S[min(tries, len(_RETRY_PAUSES_S) - 1)])
             tries += 1
 
     def _socket(self) -> connect:
         if self._fresh:
             self._count = 0
-        return _Straight(
+        return _NoRedirectConnection(
             self._url if self._fresh else f"{self._url}?after={self._count}",
             additional_headers={"Authorization": f"Bearer {self._token}"},
             max_size=_MAX_MESSAGE_BYTES,
             open_timeout=_OPEN_S,
             close_timeout=_CLOSE_S,
-            ping_interval=_PULSE_S,
-            ping_timeout=_PULSE_S,
+            ping_interval=_PING_INTERVAL_S,
+            ping_timeout=_PING_INTERVAL_S,
         )
 
     def _is_over(self, end: ConnectionClosed) -> bool:
@@ -229,27 +229,30 @@ class _ConnectedProgram:
             raise ConnectError(f"{_ENDS[code]}{f': {why}' if why else ''}")
         return code == _OVER
 
-    async def _carry(self, socket: ClientConnection) -> None:
-        """Carry both ways until the program has ended; the socket's end is an exception."""
+    async def _relay(self, socket: ClientConnection) -> None:
+        """Relay in both directions until the program ends. Raises ConnectionClosed when the socket does."""
         if self._last:
             await socket.send(self._last.decode("utf-8", "replace"))
-        pulse = asyncio.create_task(self._pulse(socket))
-        ways = [asyncio.create_task(self._down(socket)), asyncio.create_task(self._up(socket))]
+        delay_task = asyncio.create_task(self._measure_delay(socket))
+        directions = [
+            asyncio.create_task(self._relay_to_program(socket)),
+            asyncio.create_task(self._relay_to_table(socket)),
+        ]
         try:
-            done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 await task
         except (ConnectError, asyncio.CancelledError):
             await socket.close(_OVER, "it leaves")
             raise
         finally:
-            for task in (pulse, *ways):
+            for task in (delay_task, *directions):
                 task.cancel()
-            await asyncio.gather(pulse, *ways, return_exceptions=True)
+            await asyncio.gather(delay_task, *directions, return_exceptions=True)
         await socket.close(_RECONNECT, "the program has ended")
 
-    async def _down(self, socket: ClientConnection) -> None:
-        """Give the program what comes, and begin it and end it as its lines say."""
+    async def _relay_to_program(self, socket: ClientConnection) -> None:
+        """Relay received lines to the program, start it at a hello, and end it after the match."""
         while True:
             frame = await socket.recv()
             line = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
@@ -258,7 +261,7 @@ class _ConnectedProgram:
             for text in self.reporter.take(line):
                 self._say(text)
             if '"type":"hello"' in line[:40]:
-                await self._begin()
+                await self._start_program()
             if self.program is not None:
                 await self.program.send(line)
             if '"type":"match_over"' in line[:40] and self.program is not None:
@@ -266,7 +269,7 @@ class _ConnectedProgram:
                 await self.program.end()
                 self.program = None
 
-    async def _begin(self) -> None:
+    async def _start_program(self) -> None:
         if self.program is not None:
             await self.program.end()
         try:
@@ -275,8 +278,8 @@ class _ConnectedProgram:
             raise ConnectError(f"{self._command[0]} doesn't start: {problem.strerror}", usage=True) from None
         self._playing = True
 
-    async def _up(self, socket: ClientConnection) -> None:
-        """Send what the program says, until it ends in the middle of a match."""
+    async def _relay_to_table(self, socket: ClientConnection) -> None:
+        """Relay lines of the program to the table, until it ends during a match."""
         while True:
             program, line = await self._said.get()
             if program is not self.program:
@@ -292,8 +295,8 @@ class _ConnectedProgram:
                 self._say(f"the program is gone: {program.why}; this game is lost, the next one starts it again")
                 return
 
-    async def _pulse(self, socket: ClientConnection) -> None:
-        """Measure the delay there and back, and send it."""
+    async def _measure_delay(self, socket: ClientConnection) -> None:
+        """Measure the round-trip delay regularly, and send it to the table."""
         with suppress(ConnectionClosed):
             while True:
                 delay_ms = round(1000 * await (await socket.ping()))
@@ -302,11 +305,11 @@ class _ConnectedProgram:
                 if self._delay_ms is None or abs(delay_ms - self._delay_ms) > _DELAY_CHANGE_MS:
                     self._delay_ms = delay_ms
                 await socket.send(f'{{"type":"delay","ms":{self._delay_ms}}}')
-                await asyncio.sleep(_PULSE_S)
+                await asyncio.sleep(_PING_INTERVAL_S)
 
 
-def _refusal(refusal: InvalidStatus) -> str:
-    """Return what a server answered that opens no socket."""
+def _refusal_text(refusal: InvalidStatus) -> str:
+    """Return the error of a server that refused the WebSocket, as text."""
     status, body = refusal.response.status_code, refusal.response.body or b""
     with suppress(ValueError, KeyError, TypeError):
         return str(json.loads(body)["error"])

@@ -1,4 +1,4 @@
-"""Report the events of a match in words, made from the program's lines, to the user that runs it."""
+"""Describe the events of a match to the user that runs the program, from the lines that the program receives."""
 
 import json
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class MatchReporter:
-    """What has happened so far: `games` ended, of which `won` (a draw is a part of a win), and how many faults.
+    """The results of a match so far: finished `games`, games `won` (a draw counts 1/k), and the number of faults.
 
-    `of`: how many games a match has. `lost`: how often the program has ended before its match did. `away_s`: how long a
-    move may take at the most; a program away for longer has lost its seat for the game.
+    `of`: games in the match. `lost`: how often the program ended before its match. `away_s`: the maximum time for a
+    move; a program that is away for longer has forfeited the game.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class MatchReporter:
         self._players: list[str] = []
 
     def take(self, line: str) -> Iterator[str]:
-        """Process a line for the program; yield texts to print."""
+        """Process a line to the program; yield texts to print."""
         message: dict[str, Any] = json.loads(line)
         match message["type"]:
             case "hello":
@@ -41,17 +41,17 @@ class MatchReporter:
                 used = f"; played instead: {json.dumps(message['used'])}" if message["used"] else ""
                 yield f"fault {message['code']}: {message['message']}{used}; lives left: {message['lives']}"
             case "game_over":
-                yield f"game {message['game'] + 1} of {self.of}: {self._ended(message)}"
+                yield f"game {message['game'] + 1} of {self.of}: {self._count_game(message)}"
             case "match_over":
                 yield f"the match is over: {self.summary}"
 
     @property
     def summary(self) -> str:
-        """What there is to say at the end."""
+        """The result of the match as text."""
         short = f", {self.of - self.games} not played to the end" if self.games < self.of else ""
         return f"{self.won:g} of {self.of} games won{short}, {self.faults} faults"
 
-    def _ended(self, message: dict[str, Any]) -> str:
+    def _count_game(self, message: dict[str, Any]) -> str:
         self.games += 1
         winner = message["winner"]
         if winner == self._seat:

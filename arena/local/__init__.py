@@ -5,8 +5,8 @@ from arena.local import play
 results = play([MyBot, Other, "sample:honest", "sample:counter"], games=1000, seed=1)
 print(results)
 
-A bot gets the same messages as over pipes, as dicts. There is no isolation and no clock: a bot can do whatever this
-process can, and one that never returns is waited for. Must not know sandboxes' kinds, bots' processes or the command
+A bot gets the same messages as over pipes, as dicts. There is no isolation and no clock: a bot has all permissions of
+this process, and a bot that never returns blocks the call. Must not know sandboxes, bots' processes or the command
 line.
 """
 

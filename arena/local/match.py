@@ -2,8 +2,8 @@
 
 Seats of one window are asked in turn and can't see each other's answers: the game continues when all have answered. A
 bot is any object with `reply(message: dict) -> dict | None`, as the kit's `Bot`; sample bots are available by name,
-such as `sample:honest`. Replies must follow the protocol, as those of a process, but a mistake costs no life: it
-raises."""
+such as `sample:honest`. Replies must follow the protocol, but a mistake raises an exception instead of costing a
+life."""
 
 import json
 import sys
@@ -49,7 +49,7 @@ def sample(name: str) -> type[coup_kit.Bot]:
         assert spec is not None
         assert spec.loader is not None
         module = module_from_spec(spec)
-        with _the_arenas_kit():
+        with _import_arena_kit():
             spec.loader.exec_module(module)
         sys.modules[title] = module
     values = vars(sys.modules[title]).values()
@@ -58,8 +58,8 @@ def sample(name: str) -> type[coup_kit.Bot]:
 
 
 @contextmanager
-def _the_arenas_kit() -> Iterator[None]:
-    """Let `import coup_kit` mean the arena's kit, and afterwards what it meant before."""
+def _import_arena_kit() -> Iterator[None]:
+    """Make `import coup_kit` import the arena's kit in the context."""
     before = sys.modules.get("coup_kit")
     sys.modules["coup_kit"] = coup_kit
     try:
@@ -74,39 +74,39 @@ Message = dict[str, Any]
 
 
 class ReplyingBot(Protocol):
-    """A bot that gets messages one by one and returns its reply, or None where nothing is asked."""
+    """A bot: an object that receives messages and returns its replies."""
 
     def reply(self, message: Message, /) -> Message | None:
-        """Process a message of the protocol, and return the reply, if it asks for one."""
+        """Process a message of the protocol; return the reply, None if the message needs none."""
 
 
 BotFactory = Callable[[], ReplyingBot]
-# What a caller names as a bot: an object, a class or function that makes one for each match, or "sample:honest".
+# A bot as an argument: an object, a class or function that makes a bot for each match, or "sample:honest".
 BotArgument = ReplyingBot | BotFactory | str
 
 
 class WrongReplyError(Exception):
-    """A bot gave a reply that the protocol doesn't allow. Says which bot, at which request, and what it replied."""
+    """A bot gave an invalid reply. The message contains the bot, the request and the reply."""
 
 
 def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[str, ReplyingBot | BotFactory]:
-    """Return the bots by name: the given one, or that of the class; of equal ones the later get a number.
+    """Return the bots by name: the key of the mapping, or the class name, with a number if it is taken.
 
-    Raises ValueError or TypeError for what can't play, BotError for the name of no sample bot.
+    Raises ValueError or TypeError for arguments that can't play, BotError for an unknown sample bot.
     """
     if isinstance(bots, str):
         raise TypeError(f"give a list of bots: [{bots!r}]")
     if isinstance(bots, Mapping):
-        named = {name: _known(bot) for name, bot in bots.items()}
+        named = {name: _resolve_sample(bot) for name, bot in bots.items()}
     else:
         named = {}
-        for bot in map(_known, bots):
-            name = _name(bot)
+        for bot in map(_resolve_sample, bots):
+            name = _default_name(bot)
             count = 2
             while name in named:
-                name, count = f"{_name(bot)}-{count}", count + 1
+                name, count = f"{_default_name(bot)}-{count}", count + 1
             named[name] = bot
-    objects = [bot for bot in named.values() if not _makes(bot)]
+    objects = [bot for bot in named.values() if not _is_factory(bot)]
     for name, bot in named.items():
         if not callable(getattr(bot, "reply", None)) and not callable(bot):
             raise TypeError(f"{name!r} is no bot: give a class, or an object, with the method reply(message)")
@@ -116,13 +116,13 @@ def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[s
 
 
 def require_factories(named: Mapping[str, ReplyingBot | BotFactory], when: str) -> None:
-    """Raise ValueError for a bot that is an object, since it remembers from match to match; `when` names the option."""
+    """Raise ValueError for a bot that is an object, as it keeps its memory between matches. when: for the message."""
     for name, bot in named.items():
-        if not _makes(bot):
+        if not _is_factory(bot):
             raise ValueError(f"{name!r} is an object, which remembers all matches: {when} give its class")
 
 
-def _known(bot: BotArgument) -> ReplyingBot | BotFactory:
+def _resolve_sample(bot: BotArgument) -> ReplyingBot | BotFactory:
     if not isinstance(bot, str):
         return bot
     if not bot.startswith("sample:"):
@@ -130,33 +130,33 @@ def _known(bot: BotArgument) -> ReplyingBot | BotFactory:
     return sample(bot)
 
 
-def _makes(bot: ReplyingBot | BotFactory) -> bool:
-    """Return whether a bot has yet to be made: a class has the method `reply` too, but no object that it is of."""
+def _is_factory(bot: ReplyingBot | BotFactory) -> bool:
+    """Return whether this is a class or function that makes a bot, not a bot itself."""
     return isinstance(bot, type) or not hasattr(bot, "reply")
 
 
-def _name(bot: ReplyingBot | BotFactory) -> str:
+def _default_name(bot: ReplyingBot | BotFactory) -> str:
     named = bot if hasattr(bot, "__name__") else type(bot)
     return str(getattr(named, "__name__", "bot"))
 
 
 class LocalPlayer:
-    """One bot in one match. `number` is the id of its last request."""
+    """One bot in one match. `number`: the id of its last request."""
 
     __slots__ = ("_reply", "name", "number", "said")
 
     def __init__(self, name: str, bot: ReplyingBot | BotFactory) -> None:
         self.name = name
-        player: Any = bot() if _makes(bot) else bot  # type: ignore[operator]
+        player: Any = bot() if _is_factory(bot) else bot  # type: ignore[operator]
         if not callable(getattr(player, "reply", None)):
             raise TypeError(f"{name!r} made a {type(player).__name__}, which has no method reply(message)")
         self._reply = player.reply
         self.number = 0
-        self.said: tuple[StatementMade, ...] = ()  # with the last choice
+        self.said: tuple[StatementMade, ...] = ()  # statements with the last choice
 
     def greet(self, message: Message) -> None:
         """Send the bot the match header; it must reply with a hello."""
-        greeting = self._said(message)
+        greeting = self._send_to_bot(message)
         if not isinstance(greeting, dict) or isinstance(parse_hello(greeting), Malformed):
             raise WrongReplyError(
                 f'bot {self.name!r} replied {greeting!r} to the hello: reply with {{"type": "hello"}}'
@@ -164,48 +164,48 @@ class LocalPlayer:
 
     def send(self, message: Message) -> None:
         """Send the bot a message that needs no reply."""
-        answer = self._said(message)
+        answer = self._send_to_bot(message)
         if answer is not None:
             raise WrongReplyError(
                 f"bot {self.name!r} replied {answer!r} to {message['type']}, which asks for nothing: return None"
             )
 
     def choice(self, message: Message, menu: legal_moves.LegalMoves, board: Board | None = None) -> int:
-        """Return the index of the move that the bot chooses at a request; what it says is read where it is heard.
+        """Send a request; return the index of the chosen move. Raises WrongReplyError, or an exception of the bot.
 
-        board: the present one where there is talk, else None.
+        board: the current board if the rules allow table talk, else None: then statements are ignored.
         """
-        reply = self._said(message)
+        reply = self._send_to_bot(message)
         answer = parse_reply(reply) if isinstance(reply, dict) else None
         if answer is None:
-            raise self._wrong(message, reply, "a reply is a dict with id, and choice or move")
+            raise self._reply_error(message, reply, "a reply is a dict with id, and choice or move")
         if isinstance(answer, Malformed):
-            raise self._wrong(message, reply, answer.message)
+            raise self._reply_error(message, reply, answer.message)
         if answer.id != self.number:
-            raise self._wrong(message, reply, f"the request's id is {self.number}")
+            raise self._reply_error(message, reply, f"the request's id is {self.number}")
         index = menu.find(answer.move) if answer.move is not None else answer.choice
         if index is None or not 0 <= index < len(menu.moves):
-            raise self._wrong(message, reply, "the move is not in the list of legal moves")
+            raise self._reply_error(message, reply, "the move is not in the list of legal moves")
         if board is not None:
             try:
                 self.said = read_say(answer.say, board, message["you"]["seat"])
             except SayError as problem:
-                raise self._wrong(message, reply, f"say: {problem}") from None
+                raise self._reply_error(message, reply, f"say: {problem}") from None
         return index
 
-    def _said(self, message: Message) -> Any:
+    def _send_to_bot(self, message: Message) -> Any:
         try:
             return self._reply(message)
         except Exception as problem:
-            problem.add_note(f"This came from the bot {self.name!r}, {_moment(message)}.")
+            problem.add_note(f"This came from the bot {self.name!r}, {_describe_message(message)}.")
             raise
 
-    def _wrong(self, message: Message, reply: Any, why: str) -> WrongReplyError:
-        return WrongReplyError(f"bot {self.name!r} replied {reply!r} {_moment(message)}: {why}")
+    def _reply_error(self, message: Message, reply: Any, why: str) -> WrongReplyError:
+        return WrongReplyError(f"bot {self.name!r} replied {reply!r} {_describe_message(message)}: {why}")
 
 
-def _moment(message: Message) -> str:
-    """Describe at which message an error occurred. The bot may have changed the message: trust nothing in it."""
+def _describe_message(message: Message) -> str:
+    """Describe the message at which an error occurred, which the bot may have modified."""
     values = {name: message.get(name) for name in ("kind", "id", "game")}
     if message.get("type") != "request":
         return f"at {message.get('type')!r}"
@@ -218,7 +218,7 @@ def _moment(message: Message) -> str:
 
 
 def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool) -> Record:
-    """Play all games of a match. Without `keep_moves` the record has results, but no moves: it can't be replayed."""
+    """Play all games of a match. Without `keep_moves` the record has no moves, so it can't be replayed."""
     for number, player in enumerate(players):
         player.greet(json.loads(hello(spec, number)))
     last_winner: int | None = None
@@ -234,7 +234,7 @@ def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool
 
 
 class _Game:
-    """One game: its seats, what they were sent, what is stored."""
+    """One game: its players, the messages to them, and its record."""
 
     def __init__(self, spec: MatchSpec, notes: GameRecorder, players: Sequence[LocalPlayer], keep_moves: bool) -> None:
         self.spec = spec
@@ -245,7 +245,7 @@ class _Game:
         self.times = [spec.timing(bot) for bot in notes.seating]
         self.feed = messages.MessageCursor(spec.seats)
         self.talk = spec.terms.rules.talk is not Talk.OFF
-        self.said: list[StatementMade] = []  # with the current answers
+        self.said: list[StatementMade] = []  # statements with the current answers
 
     def play(self) -> GameRecord:
         """Play to the end of the game, and return its record."""
@@ -286,18 +286,18 @@ class _Game:
         )
 
     def answers(self, state: State) -> list[Move]:
-        """Ask all seats of the present phase; return their answers in the phase's order."""
+        """Ask all seats of the current phase; return their moves in the phase's order."""
         answers = []
         self.said = []
         for seat in state.board.phase.asked:
             player, times = self.players[seat], self.times[seat]
-            sight = view_from_seat(state, seat)
-            moves = list_legal_moves(sight)
+            view = view_from_seat(state, seat)
+            moves = list_legal_moves(view)
             player.number += 1
-            known, events = self.feed.known(sight), self.feed.take(seat)
+            known, events = self.feed.known(view), self.feed.take(seat)
             menu = legal_moves.make_legal_moves(moves)
             message = messages.make_request(
-                sight, known, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
+                view, known, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
             )
             choice = player.choice(message, menu, state.board if self.talk else None)
             if self.talk:

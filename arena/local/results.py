@@ -16,10 +16,10 @@ from ladder.store import record_file_name
 
 
 class Rows(list[dict[str, Any]]):
-    """What `pandas.DataFrame(rows)` and `csv.DictWriter` take; printed, it is a table."""
+    """A table as a list of dicts, as for `pandas.DataFrame(rows)` and `csv.DictWriter`; str() gives aligned columns."""
 
     def __str__(self) -> str:
-        """Return the rows below their names, numbers to four digits, None as "-"."""
+        """Return the table with a header, numbers with four digits, and "-" for None."""
         if not self:
             return "no rows"
         lines = [list(self[0]), *([_cell(value) for value in row.values()] for row in self)]
@@ -35,7 +35,7 @@ def _cell(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WinRate:
-    """How often a bot won: `wins` of `games`, where a draw counts as the bot's part of it."""
+    """A win rate: `wins` of `games`; a draw counts as 1/k of a win for each of k survivors."""
 
     wins: float
     games: int
@@ -47,11 +47,11 @@ class WinRate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return Wilson's 95 % interval of the rate, which takes games as independent."""
+        """Return Wilson's 95 % interval of the rate, which assumes independent games."""
         return wilson_interval(self.value, Z_95 * Z_95 / self.games) if self.games else (0.0, 1.0)
 
     def __str__(self) -> str:
-        """Return the rate in words, in percent: `27.4 % (24.7 to 30.3) of 1000 games`."""
+        """Return the rate as text: `27.4 % (24.7 to 30.3) of 1000 games`."""
         low, high = self.interval
         return f"{100 * self.value:.1f} % ({100 * low:.1f} to {100 * high:.1f}) of {self.games} games"
 
@@ -60,7 +60,7 @@ class WinRate:
 class Results:
     """The results of all games, in the order of play.
 
-    `bots` are the names. `records` has one record a match, where they were asked for: they show all cards.
+    `bots`: the names. `records`: one for each match, with all cards; empty unless requested.
     """
 
     bots: tuple[str, ...]
@@ -70,13 +70,13 @@ class Results:
     @cached_property
     def win_rates(self) -> Mapping[str, WinRate]:
         """Return the win rate of each bot, best first."""
-        rates = {bot: _win_rate(self._of(bot)) for bot in self.bots}
+        rates = {bot: _win_rate(self._games_of(bot)) for bot in self.bots}
         return dict(sorted(rates.items(), key=lambda pair: -pair[1].value))
 
     def by_seat(self, bot: str) -> tuple[WinRate, ...]:
-        """Return the win rate of a bot in each seat, from seat 0, who starts where the rules don't say otherwise."""
+        """Return the win rate of a bot in each seat, from seat 0, in order."""
         seats = len(self.games[0].seats)
-        return tuple(_win_rate((won, at) for won, at in self._of(bot) if at == seat) for seat in range(seats))
+        return tuple(_win_rate((won, at) for won, at in self._games_of(bot) if at == seat) for seat in range(seats))
 
     def table(self) -> Rows:
         """Return a row for each bot, best first: its win rate with the 95 % interval, and the rate in each seat."""
@@ -89,7 +89,7 @@ class Results:
         return rows
 
     def statistics(self) -> Rows:
-        """Return the rates of `arena stats --csv`, a row each: bot, section, name, count, total, value, low, high.
+        """Return the rates of `arena stats --csv`, one per row: bot, section, name, count, total, value, low, high.
 
         Raises ValueError if no records were kept.
         """
@@ -115,7 +115,7 @@ class Results:
         )
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write each match's record to a file in a folder, which is made for its owner alone; return the files.
+        """Write each match's record to a file in a folder, created for its owner only; return the files.
 
         Raises ValueError if no records were kept, OSError if a file can't be written.
         """
@@ -129,15 +129,15 @@ class Results:
             files[-1].write_text(write_record(record), encoding="utf-8")
         return files
 
-    def _of(self, bot: str) -> Iterator[tuple[float, int]]:
-        """Yield what each game of a bot was worth to it, and where it sat."""
+    def _games_of(self, bot: str) -> Iterator[tuple[float, int]]:
+        """Yield (share of the win, seat) for each game of a bot."""
         for game in self.games:
             if bot in game.seats:
                 seat = game.seats.index(bot)
                 yield game.worth(seat), seat
 
     def __str__(self) -> str:
-        """Return a line a bot, best first."""
+        """Return one line per bot, the best first."""
         return "\n".join(f"{bot!r}: {rate}" for bot, rate in self.win_rates.items())
 
 

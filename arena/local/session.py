@@ -1,8 +1,8 @@
 """Play bots against each other in this process or its forks, and sweep a bot's parameters.
 
 Tables, seats and keys are those of a run. Worker processes are forked, so a bot that only a notebook or `__main__`
-defines can play there too. Process i modulo their number plays the match at i, and answers arrive in match order, so
-the results don't depend on the speed of processes. A sweep plays one bot with many parameter values on the same
+defines can play there, too. With n processes, process i plays matches i, i + n, ..., and results are read in match
+order, so they don't depend on the speed of processes. A sweep plays one bot with many parameter values on the same
 deals, so their differences are paired."""
 
 import ctypes
@@ -32,20 +32,20 @@ from ladder.results import GameResult
 from ladder.schedule import PlannedMatch, plan_matches, seat_orders
 
 Played = TypeVar("Played")
-_LAST_S = 1.0  # after the last answer, to write out what bots printed, and to end their threads
+_EXIT_S = 1.0  # for processes to flush output and end threads after the last result
 
 
 class JobError(Exception):
-    """A process ended before its matches did, or an exception of a bot can't be brought out of it."""
+    """A process ended before its matches, or a bot raised an exception that can't be pickled."""
 
 
 def play_in_processes(
     play: Callable[[int], Played], matches: Sequence[int], jobs: int
 ) -> Generator[Played, None, None]:
-    """Yield what `play` returns of each place in `matches`, in order; close the iterator, and no process is left.
+    """Yield `play(i)` for each index i of `matches`, in order. Closing the iterator ends all processes.
 
-    `matches` are their numbers, for messages. One job is this process. The first exception in the order comes out, with
-    a note of its traceback. Raises ValueError where forking isn't safe, JobError for a process that ended early.
+    `matches`: match numbers, for messages. With one job, this process plays. The first exception, in order, is raised
+    with its traceback as a note. Raises ValueError if forking isn't safe, JobError if a process ended early.
     """
     if jobs < 2:
         yield from map(play, range(len(matches)))
@@ -60,14 +60,14 @@ def play_in_processes(
         for job, (_, writer) in enumerate(ends):
             others = [*readers, *(other for _, other in ends[job + 1 :])]
             work = (play, range(job, len(matches), jobs), writer, others, os.getpid())
-            process = context.Process(target=_work, args=work, daemon=True)
+            process = context.Process(target=_run_process, args=work, daemon=True)
             process.start()
             processes.append(process)
-            writer.close()  # here, so that the end of the process is the end of its answers
+            writer.close()  # so that reading ends when the process does
         for place, match in enumerate(matches):
             try:
                 played, problem = readers[place % jobs].recv()
-            except (EOFError, OSError):  # at the end of a message, or in the middle of one
+            except (EOFError, OSError):  # between two messages, or in the middle of one
                 processes[place % jobs].join()
                 code = processes[place % jobs].exitcode
                 raise JobError(
@@ -77,7 +77,7 @@ def play_in_processes(
             if problem is not None:
                 raise problem
             yield played
-        end = monotonic() + _LAST_S
+        end = monotonic() + _EXIT_S
         for process in processes:
             process.join(max(0.0, end - monotonic()))
     finally:
@@ -89,19 +89,19 @@ def play_in_processes(
             reader.close()
 
 
-def _work(
+def _run_process(
     play: Callable[[int], Played],
     places: Sequence[int],
     writer: Connection,
     others: Sequence[Connection],
     parent: int,
 ) -> None:
-    """Play matches in this process and send what each gave, until the first exception."""
+    """Play matches in this process and send (result, exception) of each, until the first exception."""
     pr_set_pdeathsig = 1  # linux/prctl.h
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # a notebook's kernel is restarted by a kill
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # notebooks restart their kernel by a kill
     if os.getppid() != parent:
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which kills its processes
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and kills its processes
     for other in others:
         other.close()
     try:
@@ -109,15 +109,15 @@ def _work(
             try:
                 played = play(place)
             except Exception as problem:
-                writer.send((None, _portable(problem)))
+                writer.send((None, _picklable(problem)))
                 return
             writer.send((played, None))
     except BrokenPipeError:
-        return  # the parent has gone
+        return  # the parent has ended
 
 
-def _portable(problem: Exception) -> Exception:
-    """Return the exception with its traceback as a note; as a JobError where pickle can't bring it to the parent."""
+def _picklable(problem: Exception) -> Exception:
+    """Return the exception with its traceback as a note, or a JobError if the exception can't be pickled."""
     stack = "".join(traceback.format_tb(problem.__traceback__)).rstrip()
     problem.add_note(f"In the process that played it:\n{stack}")
     try:
@@ -128,7 +128,7 @@ def _portable(problem: Exception) -> Exception:
     return problem
 
 
-_MATCH_GAMES = 12  # as in `arena run`: what a bot learns of others, it learns in this many games
+_MATCH_GAMES = 12  # as in `arena run`: bots that learn do so within a match
 
 
 def play(
@@ -142,18 +142,18 @@ def play(
     records: bool = False,
     jobs: int = 1,
 ) -> Results:
-    """Play bots against each other in this process, and return who won how often.
+    """Play bots against each other in this process, and return the results.
 
-    `bots` are classes, or functions without arguments, that make a bot for each match, or objects that play them all;
-    a mapping names them. `games` is rounded up to whole rounds of matches, in which all bots sit in all seats equally
-    often. `seats`: as many as there are bots if None; with fewer, tables are dealt as in a run. `match_games`: 12,
-    rounded up to a multiple of the seats, if None. `seed`: the same one deals the same cards and seats, None draws one.
-    `records`: whether to keep what `arena replay` and `arena verify` read, and `Results.statistics` counts. `jobs`: how
-    many processes play, forked from this one, on Linux; the results are the same, unless bots share what they remember.
+    `bots`: classes, or functions without arguments, that make a bot for each match, or objects that play all matches;
+    a mapping gives them names. `games`: rounded up to whole rounds of matches, in which all bots sit in all seats
+    equally often. `seats`: None for as many as bots; with fewer, tables are scheduled as in a run. `match_games`: None for 12,
+    rounded up to a multiple of the seats. `seed`: determines cards and seats; None draws one. `records`: whether to
+    keep records, for `arena replay`, `arena verify` and `Results.statistics`. `jobs`: number of processes, forked from this
+    one, above 1 only on Linux; the results are the same unless bots share memory.
 
-    A bot that raises ends all: its exception comes out with notes of the match and the request. One whose reply isn't
-    allowed raises WrongReplyError. Raises ValueError for numbers that make no plan and for what `jobs` above 1 can't
-    play, RulesetError for rules that aren't there, JobError for a process that a bot ended.
+    An exception of a bot ends the run and is raised with notes of the match and the request. Raises WrongReplyError for
+    an invalid reply, ValueError for impossible numbers and for objects with `jobs` above 1, RulesetError for unknown
+    rules, JobError if a bot ended its process.
     """
     named = name_bots(bots)
     ruleset = load_ruleset(rules) if isinstance(rules, str) else rules
@@ -180,7 +180,7 @@ def play(
             terms=MatchSettings(rules=ruleset),
         )
         if jobs > 1:
-            random.seed(own)  # else every process would roll the same
+            random.seed(own)  # else all processes would draw the same numbers
         try:
             record = play_match(spec, [LocalPlayer(name, named[name]) for name in spec.bots], keep_moves=records)
         except Exception as problem:
@@ -217,12 +217,12 @@ def sweep(
     seed: int = 0,
     jobs: int = 1,
 ) -> Rows:
-    """Play `make_bot(**values)` for each combination of values, and return a row of each, in the order given.
+    """Play `make_bot(**values)` for each combination of values, and return one row for each, in order.
 
     Each row has the values; `win_rate`, `low`, `high`: the win rate with its 95 % interval; `games`; and `gain`,
     `gain_low`, `gain_high`: the difference to the first row's win rate with its 95 % interval, from the matches' paired
-    differences (Student's t; None of fewer than two matches). All rows have the same cards, seats and opponents' dice.
-    An interval is of its row alone: of 20 rows one misses. The other arguments, and what is raised, are `play`'s.
+    differences (Student's t; None below two matches). All rows have the same cards, seats and opponents' dice. Each
+    interval holds for its row alone: about one in 20 misses. Other arguments and exceptions are as for `play`.
     """
     tried = {parameter: list(given) for parameter, given in values.items()}
     if not tried or not all(tried.values()):
@@ -238,28 +238,28 @@ def sweep(
     first: dict[int, float] = {}
     for chosen in product(*tried.values()):
         given = dict(zip(tried, chosen, strict=True))
-        bots: dict[str, BotArgument] = {name: _maker(make_bot, given), **opponents}
+        bots: dict[str, BotArgument] = {name: _make_factory(make_bot, given), **opponents}
         try:
             results = play(bots, games, rules=rules, seats=seats, match_games=match_games, seed=seed, jobs=jobs)
         except Exception as problem:
             problem.add_note(f"In the sweep's row {given}.")
             raise
         rate = results.win_rates[name]
-        matches = _by_match(results, name)
+        matches = _win_rate_by_match(results, name)
         first = first or matches
-        gain, low, high = _gain([matches[match] - first[match] for match in matches])
+        gain, low, high = _mean_with_interval([matches[match] - first[match] for match in matches])
         interval = dict(zip(("low", "high"), rate.interval, strict=True))
         paired = {"gain": gain, "gain_low": low, "gain_high": high}
         rows.append({**given, "win_rate": rate.value, **interval, "games": rate.games, **paired})
     return rows
 
 
-def _maker(make_bot: Callable[..., ReplyingBot], given: Mapping[str, Any]) -> Callable[[], ReplyingBot]:
+def _make_factory(make_bot: Callable[..., ReplyingBot], given: Mapping[str, Any]) -> Callable[[], ReplyingBot]:
     return lambda: make_bot(**given)
 
 
-def _by_match(results: Results, name: str) -> dict[int, float]:
-    """Return the bot's win rate in each match that it played; all have as many games."""
+def _win_rate_by_match(results: Results, name: str) -> dict[int, float]:
+    """Return the bot's win rate in each match that it played. All matches have the same number of games."""
     worth: dict[int, list[float]] = {}
     for game in results.games:
         if name in game.seats:
@@ -267,7 +267,7 @@ def _by_match(results: Results, name: str) -> dict[int, float]:
     return {match: fsum(won) / len(won) for match, won in worth.items()}
 
 
-def _gain(gains: Sequence[float]) -> tuple[float, float | None, float | None]:
+def _mean_with_interval(gains: Sequence[float]) -> tuple[float, float | None, float | None]:
     mean = fsum(gains) / len(gains)
     if len(gains) < 2:
         return mean, None, None

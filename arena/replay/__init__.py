@@ -1,8 +1,8 @@
 """Show recorded games: steps with the texts and cards of each viewer, and self-contained HTML pages.
 
-`steps` reads a record for the terminal, for statistics and, as one JSON object, for pages; the object has all cards, or
-what some of the match's bots could know. `page` makes pages that work offline and ask nothing of the network; the parts
-of `static/` are plain ES modules and style sheets. Must not know files or commands.
+`steps` reads a record for the terminal, for statistics and, as one JSON object, for pages; the object contains all
+cards, or only the knowledge of some of the match's bots. `page` makes pages that work offline and load nothing; the
+files in `static/` are plain ES modules and style sheets. Must not know files or commands.
 """
 
 from arena.replay.page import (

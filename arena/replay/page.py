@@ -26,16 +26,16 @@ from protocol.event_text import EVENT_TEXTS, describe_end, describe_events
 
 _STATIC = files("arena.replay") / "static"
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)\.js";$', re.MULTILINE)
-_UNREAD = re.compile(r"^ *(?:(?://|/\*\*|\*[ /]).*\n)?", re.MULTILINE)  # indents and comments, a fifth of the text
+_OMITTED = re.compile(r"^ *(?:(?://|/\*\*|\*[ /]).*\n)?", re.MULTILINE)  # indentation and comments, a fifth of the text
 _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
 
 
 def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], connects: bool = False) -> str:
     """Return a page as HTML.
 
-    `title` is plain text, whatever it holds. `body` is HTML: the caller has escaped untrusted text. `styles` are
-    the texts of style sheets (see `style`), `scripts` those of modules (see `script`); each runs once the page is read.
-    `connects`: scripts may ask the server that the page came from, and no other.
+    `title`: plain text. `body`: HTML, in which the caller has escaped untrusted text. `styles`: texts from
+    `style_sheets`. `scripts`: texts from `inline_module`; they run once the page is parsed. `connects`: scripts may
+    connect to the page's own server.
     """
     connected = "connect-src 'self'; " if connects else ""
     policy = (
@@ -58,31 +58,31 @@ def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[st
 
 
 def style_sheets(*names: str) -> str:
-    """Return the style sheets of these names ("look" is the one that all pages share), as one text."""
+    """Return the text of these style sheets of `static/`; all pages share "look"."""
     return "\n".join((_STATIC / f"{name}.css").read_text("utf-8") for name in names)
 
 
 def inline_module(name: str) -> str:
-    """Return a module and all that it imports, as the text of one inline module."""
+    """Return a module of `static/` with all its imports, as the text of one inline module."""
     return "\n".join(("const modules = {};", *dict(_modules(name, ())).values()))
 
 
 def json_element(name: str, value: Any) -> str:
-    """Return HTML that holds a value as JSON, which `read(name)` of dom.js gives to a script.
+    """Return an HTML element with a value as JSON, which scripts read by `read(name)` of dom.js.
 
-    Any text may be in it: nothing ends the element early, and half a surrogate pair stays an escape.
+    Any text is safe in it: nothing ends the element early, and lone surrogates stay escapes.
     """
-    text = json.dumps(value, separators=(",", ":"))  # ASCII: so U+2028 and surrogates are escapes already
+    text = json.dumps(value, separators=(",", ":"))  # ASCII, so U+2028 and surrogates are escaped
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
 def _modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of all that a module imports, and then its own."""
+    """Yield (name, text) of all modules that a module imports, then of the module itself."""
     if name in above:
         raise ValueError(f"modules import each other in a circle: {' -> '.join((*above, name))}")
-    source = _UNREAD.sub("", (_STATIC / f"{name}.js").read_text("utf-8"))
+    source = _OMITTED.sub("", (_STATIC / f"{name}.js").read_text("utf-8"))
     for _, needed in _IMPORT.findall(source):
         yield from _modules(needed, (*above, name))
     exported = ", ".join(_EXPORT.findall(source))
@@ -91,20 +91,22 @@ def _modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _source_list(texts: Sequence[str]) -> str:
-    """Return a source list of the policy that has these texts by their hashes."""
+    """Return the source list of the Content-Security-Policy that allows these texts by their hashes."""
     hashes = (b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
     return " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
 
 
-LOG_BYTES = 3000  # bytes of standard error for each game, on the average: in 24 games all that is kept of one bot
+LOG_BYTES = 3000  # of standard error for each game on average; in 24 games as much as is kept of one bot
 
 
 def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return {"events", "matches"}: a step is [turn, kind, answers, its events], and the rest if there is any."""
+    """Return {"events", "matches"}; a step is [turn, kind, answers, indices of events] and, if any, other fields."""
     places: dict[str, int] = {}
 
     def place(event: Mapping[str, Any]) -> int:
-        text = json.dumps({name: value for name, value in event.items() if name != "n"})  # the place in the game
+        text = json.dumps(
+            {name: value for name, value in event.items() if name != "n"}
+        )  # n is the event's number in the game
         return places.setdefault(text, len(places))
 
     def step(step: Mapping[str, Any]) -> list[Any]:
@@ -113,32 +115,32 @@ def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return [*short, rest] if rest else short
 
     def game(game: Mapping[str, Any], most: int) -> dict[str, Any]:
-        written = [{**entry, "text": _cut(entry["text"], most)} for entry in game["stderr"]]
+        written = [{**entry, "text": _shorten(entry["text"], most)} for entry in game["stderr"]]
         return {**game, "steps": [step(each) for each in game["steps"]], "stderr": written}
 
     short = [
         {**match, "games": [game(each, most) for each in match["games"]]}
         for match in matches
-        for most in [_most(match["games"])]
+        for most in [_max_log_characters(match["games"])]
     ]
     return {"events": [json.loads(text) for text in places], "matches": short}
 
 
-def _most(games: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many characters of each text of standard error a match's games can show."""
+def _max_log_characters(games: Sequence[Mapping[str, Any]]) -> int:
+    """Return the maximum length of each text of standard error, so that a match stays within LOG_BYTES per game."""
     texts = [entry["text"] for game in games for entry in game["stderr"]]
     most = max(map(len, texts), default=0)
-    while most > 200 and _size(_cut(text, most) for text in texts) > LOG_BYTES * len(games):
+    while most > 200 and _json_size(_shorten(text, most) for text in texts) > LOG_BYTES * len(games):
         most //= 2
     return most
 
 
-def _size(texts: Iterable[str]) -> int:
+def _json_size(texts: Iterable[str]) -> int:
     return sum(len(json.dumps(text)) for text in texts)
 
 
-def _cut(text: str, most: int) -> str:
-    """Return the beginning and the end of a text that is too long."""
+def _shorten(text: str, most: int) -> str:
+    """Return a text of at most about `most` characters: of a longer one, its beginning and its end."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -151,22 +153,22 @@ def replay_page(
     front: str | None = None,
     review: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the HTML of a page that shows matches (`arena.replay.steps`): at least one, each with at least a game.
+    """Return the HTML of a page that shows matches from `make_replay_object`.
 
-    Where a match was cut for some bots' eyes, the page neither shows nor holds the rest; it says what it holds.
-    front: the bot through whose eyes a page of whole matches opens; the reader may choose all cards.
-    review: what `arena review --json` prints of these games, and `caution`, a line on how to read it.
+    The page contains only what the objects contain, and says whose knowledge that is. front: the bot from whose view
+    a page with all cards opens; the reader can switch to all cards. review: the report of `arena review --json` on
+    these games, and `caution`, a line on how to read it. Raises ValueError if there is no game.
     """
     if not any(match["games"] for match in matches):
         raise ValueError("there is no game to show")
     body = "".join(
         (
-            f'<aside class="holds" aria-label="cards">{_safe(_holds(matches, front))}</aside>\n',
+            f'<aside class="holds" aria-label="cards">{_escape(_cards_notice(matches, front))}</aside>\n',
             '<div id="page"></div>\n<noscript>\n',
-            f"<main class='plain'>\n<h1>{_safe(title)}</h1>\n",
+            f"<main class='plain'>\n<h1>{_escape(title)}</h1>\n",
             "<p>This page shows recorded games of Coup, step by step. It is one file and asks nothing of the network. ",
             "Your browser runs no JavaScript here, so below are the games as text.</p>\n",
-            *(_match(match) for match in matches),
+            *(_match_html(match) for match in matches),
             "</main>\n</noscript>\n",
             json_element("matches", pack_matches([match for match in matches if match["games"]])),
             json_element("words", EVENT_TEXTS),
@@ -177,31 +179,31 @@ def replay_page(
     return html_page(title, body, [style_sheets("look", "page")], [inline_module("app")])
 
 
-def _holds(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
-    """Return what of the cards the page holds, in a sentence or two."""
+def _cards_notice(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
+    """Describe which cards the page contains."""
     if any("viewers" not in match for match in matches):
         return "This page holds all cards." + (f" It opens with what {escape_control(front)} knew." if front else "")
     bots = dict.fromkeys(escape_control(match["bots"][place]) for match in matches for place in match["viewers"])
     return f"This page holds only what {' and '.join(bots) or 'everybody at the table'} could know."
 
 
-def _match(match: Mapping[str, Any]) -> str:
-    games = "".join(_game(match, game) for game in match["games"])
+def _match_html(match: Mapping[str, Any]) -> str:
+    games = "".join(_game_html(match, game) for game in match["games"])
     players = ", ".join(
         f"{handle}: {name}" for handle, name in sorted(zip(match["handles"], match["bots"], strict=True))
     )
-    return f"<h2>Match {match['match']}</h2>\n<p>{_safe(players)}</p>\n{games}"
+    return f"<h2>Match {match['match']}</h2>\n<p>{_escape(players)}</p>\n{games}"
 
 
-def _game(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
+def _game_html(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
     names = [escape_control(match["bots"][bot]) for bot in game["seating"]]
     won = "a draw" if game["winner"] is None else f"{names[game['winner']]} wins"
     summary = f"Game {game['game']}: {won} after {game['turns']} turns: {describe_end(game['reason'])}"
-    lines = "\n".join(_lines(game, names))
-    return f"<details><summary>{_safe(summary)}</summary>\n<pre>{_safe(lines, lines=True)}</pre></details>\n"
+    lines = "\n".join(_game_lines(game, names))
+    return f"<details><summary>{_escape(summary)}</summary>\n<pre>{_escape(lines, lines=True)}</pre></details>\n"
 
 
-def _lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
+def _game_lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
     for name, hand in zip(names, game["start"]["hands"], strict=True):
         yield f"{name} is dealt {', '.join(card or 'a hidden card' for card in hand) or 'nothing yet'}"
     turns: dict[int, list[Mapping[str, Any]]] = {}
@@ -211,7 +213,7 @@ def _lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
         yield f"Turn {turn}: {describe_events(events, names)}"
 
 
-def _safe(text: str, lines: bool = False) -> str:
+def _escape(text: str, lines: bool = False) -> str:
     """Return plain text as HTML, with escapes for what can't be printed."""
     return html.escape("\n".join(map(escape_control, text.split("\n"))) if lines else escape_control(text))
 
@@ -219,10 +221,10 @@ def _safe(text: str, lines: bool = False) -> str:
 def table_page(
     title: str, sheet: str, socket: str, card: Sequence[dict[str, Any]] = (), home: tuple[str, str] | None = None
 ) -> str:
-    """Return the HTML of the page.
+    """Return the HTML of a page on which a person plays at a live table.
 
-    `sheet` is the rules as plain text, `card` has a row for each action (`arena.coup.moves`), `socket` is the path of
-    the table's WebSocket; `home` is where its reader came from: an address and its name.
+    sheet: the rules as plain text. card: one row for each action (`arena.coup.moves`). socket: the path of the table's
+    WebSocket. home: (address, label) of the link back.
     """
     body = "".join(
         (

@@ -4,8 +4,8 @@ A step is one request to some seats with its outcome. It ends when the engine ha
 the results. A step shows all cards; `event_for_seat` reduces events to what one seat may know, as in the match.
 
 The JSON contains the whole match, or only what some of its bots could know. Facts that follow from the events (coins,
-hands, sides, each seat's knowledge) aren't repeated: a page computes them. Redacted cards, moves and times are null,
-so that a page can count them."""
+hands, sides) aren't repeated: a page computes them. Redacted cards, moves and times are null, so that a page can count
+them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ from arena.referee import GameRecord, MatchHeader, Record, lines_by_turn, messag
 
 @dataclass(frozen=True, slots=True)
 class SeatAnswer:
-    """The answer of one seat: the move, in notation too, what it took in us, and the fault that it was played for.
+    """The answer of one seat: the move, its notation and the response time in µs.
 
-    A forfeit has the fault that led to it.
+    fault: the code of the fault that led to this move or forfeit; None if the bot chose the move.
     """
 
     seat: int
@@ -45,9 +45,9 @@ class SeatAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """One step of a game. `answers` are in the order in which they count.
+    """One step of a game. `answers`: in the order in which they take effect.
 
-    `move_index`: of its first move among the moves of the game. `first_event`: the number of its first event.
+    `move_index`: index of its first move among the moves of the game. `first_event`: the number of its first event.
     """
 
     move_index: int
@@ -59,9 +59,9 @@ class ReplayStep:
     events: tuple[Event, ...]
 
     def payloads(self, seat: int | None = None) -> Iterator[dict[str, Any]]:
-        """Yield the events as the seat was sent them; None knows all cards, and so what a claimant `held`.
+        """Yield the events as the seat received them; None: with all cards, and `held` in `unproven`.
 
-        A claimant that declines holds what it claimed, or doesn't: `unproven` reveals that to no seat.
+        `held`: whether a claimant that declined to show could have proved the claim, which no seat learns.
         """
         for number, event in enumerate(self.events, start=self.first_event):
             if seat is not None:
@@ -79,8 +79,8 @@ class ReplayStep:
 
 
 def list_steps(header: MatchHeader, game: GameRecord) -> Iterator[ReplayStep]:
-    """Yield the moments of a recorded game. Raises RecordError where the engine doesn't play it so."""
-    # Of several faults at one decision the last is the one that counted.
+    """Yield the steps of a recorded game. Raises RecordError if the engine doesn't reproduce it."""
+    # Of several faults at one decision the last one counts.
     faults = {
         (fault.step, game.seating.index(fault.bot)): fault.code for fault in game.faults if fault.step is not None
     }
@@ -98,22 +98,22 @@ def list_steps(header: MatchHeader, game: GameRecord) -> Iterator[ReplayStep]:
 
 Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of its processes, in order
 
-# Requests whose answers are in public events. Passes, and further statements, stay secret.
-_OPEN = frozenset(("turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"))
+# Requests whose answers are in public events.
+_PUBLIC_REQUESTS = frozenset(("turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"))
 
 
 def make_replay_object(
     record: Record, logs: Logs | None = None, viewers: Collection[int] | None = None
 ) -> dict[str, Any]:
-    """Return a match, with its bots' standard error by turn.
+    """Return a match as a JSON object, with its bots' standard error by turn.
 
-    viewers: None shows all cards. Else what those bots, by their index in the header, could know together, with their
-    own times, faults and standard error; of no bots: what everybody could. Nothing else may change a byte of it.
-    Raises RecordError for a game that the engine doesn't play so.
+    viewers: None for all cards, or indices of bots in the header, for their joint knowledge with their own times,
+    faults and standard error; an empty collection for public knowledge. No hidden data changes any byte of the object.
+    Raises RecordError if the engine doesn't reproduce a game.
     """
     header = record.header
     heard = [bot for place, bot in enumerate(header.bots) if viewers is None or place in viewers]
-    written = {bot: _by_game(logs.get(bot, ())) for bot in heard} if logs else {}
+    written = {bot: _stderr_by_game(logs.get(bot, ())) for bot in heard} if logs else {}
     return {
         "arena": __version__,
         "match": header.match,
@@ -121,21 +121,21 @@ def make_replay_object(
         "handles": list(header.handles),
         "ruleset": messages.make_ruleset(header.terms.rules, len(header.bots)),
         **({} if viewers is None else {"viewers": sorted(viewers)}),
-        "games": [_game(record, game, written, viewers) for game in record.games],
+        "games": [_game_object(record, game, written, viewers) for game in record.games],
     }
 
 
-_Written = dict[int, list[tuple[int, str]]]  # game -> (turn, text) in order
+_StderrByGame = dict[int, list[tuple[int, str]]]  # game -> (turn, text) in order
 
 
-def _game(
-    record: Record, game: GameRecord, written: Mapping[str, _Written], viewers: Collection[int] | None
+def _game_object(
+    record: Record, game: GameRecord, written: Mapping[str, _StderrByGame], viewers: Collection[int] | None
 ) -> dict[str, Any]:
     bots = [record.header.bots[bot] for bot in game.seating]
     own = [seat for seat, bot in enumerate(game.seating) if viewers is None or bot in viewers]
     hands = [hand if seat in own else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
-    unfolded = list(list_steps(record.header, game))
-    known = _known(unfolded, [-1, *own])
+    steps = list(list_steps(record.header, game))
+    known = _new_knowledge(steps, [-1, *own])
     payload: dict[str, Any] = {
         "game": game.game,
         "seating": list(game.seating),
@@ -145,7 +145,7 @@ def _game(
         "turns": game.turns,
         "start": {"sides": [], "reserve": 0, **game.start, "hands": hands},
         "steps": [
-            _step(moment, own, viewers is None, certain) for moment, certain in zip(unfolded, known, strict=True)
+            _step_object(step, own, viewers is None, certain) for step, certain in zip(steps, known, strict=True)
         ],
         "stderr": [
             {"seat": seat, "turn": turn, "text": text}
@@ -155,23 +155,23 @@ def _game(
     }
     strays = [(game.seating.index(fault.bot), fault) for fault in game.faults if fault.step is None]
     others = [[seat, fault.code, fault.count] for seat, fault in strays if seat in own]
-    if others:  # lines that answered nothing
+    if others:  # unsolicited lines
         payload["unattributed_faults"] = others
     return payload
 
 
-def _known(unfolded: Sequence[ReplayStep], viewers: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield what is certain after each moment and wasn't before, by viewer; viewer -1 sees what all see."""
-    minds = {viewer: Knowledge(_sight(unfolded[0].before, viewer)) for viewer in viewers}
+def _new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield for each step the knowledge that changed, by viewer: a seat, or -1 for public knowledge."""
+    knowledge = {viewer: Knowledge(_view_of(steps[0].before, viewer)) for viewer in viewers}
     before = dict.fromkeys(viewers, NOTHING_KNOWN)
-    kinds = concerning(unfolded[0].before.board.rules)
-    for moment in unfolded:
-        news = [event for event in moment.events if type(event) in kinds]
+    kinds = concerning(steps[0].before.board.rules)
+    for step in steps:
+        news = [event for event in step.events if type(event) in kinds]
         after = {
-            viewer: mind.known(
-                _sight(moment.after, viewer), [event_for_seat(event, viewer if viewer >= 0 else None) for event in news]
+            viewer: seat_knowledge.known(
+                _view_of(step.after, viewer), [event_for_seat(event, viewer if viewer >= 0 else None) for event in news]
             )
-            for viewer, mind in minds.items()
+            for viewer, seat_knowledge in knowledge.items()
         }
         yield {
             str(viewer): messages.make_certain_knowledge(known)
@@ -181,47 +181,47 @@ def _known(unfolded: Sequence[ReplayStep], viewers: Sequence[int]) -> Iterator[d
         before = after
 
 
-def _sight(state: State, viewer: int) -> View:
+def _view_of(state: State, viewer: int) -> View:
     return view_from_seat(state, viewer) if viewer >= 0 else View(state.board, viewer, (), (), (), None)
 
 
-def _step(moment: ReplayStep, own: Sequence[int], whole: bool, known: Mapping[str, Any]) -> dict[str, Any]:
-    before = moment.before
+def _step_object(step: ReplayStep, own: Sequence[int], all_cards: bool, known: Mapping[str, Any]) -> dict[str, Any]:
+    before = step.before
     acts = before.board.actor in own
     payload: dict[str, Any] = {
-        "turn": moment.turn,
-        "kind": moment.kind,
+        "turn": step.turn,
+        "kind": step.kind,
         "answers": [
             [
                 each.seat,
-                each.notation if each.seat in own or moment.kind in _OPEN else None,
+                each.notation if each.seat in own or step.kind in _PUBLIC_REQUESTS else None,
                 each.time_us if each.seat in own else None,
             ]
-            for each in moment.answers
+            for each in step.answers
         ],
     }
     if before.drawn:
         payload["drawn"] = [role.value if acts else None for role in before.drawn]
     if before.seen is not None and acts:
         payload["seen"] = before.seen.value
-    faults = [[each.seat, each.fault] for each in moment.answers if each.fault is not None and each.seat in own]
+    faults = [[each.seat, each.fault] for each in step.answers if each.fault is not None and each.seat in own]
     if faults:
         payload["faults"] = faults
-    payload["events"] = list(moment.payloads() if whole else _copies(moment, own))
+    payload["events"] = list(step.payloads() if all_cards else _merged_events(step, own))
     if known:
         payload["known"] = known
     return payload
 
 
-def _copies(moment: ReplayStep, own: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield the events as a spectator and these seats were sent them, all copies of one in one."""
-    for number, event in enumerate(moment.events, start=moment.first_event):
+def _merged_events(step: ReplayStep, own: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the events, each merged from the versions that a spectator and these seats received."""
+    for number, event in enumerate(step.events, start=step.first_event):
         yield reduce(or_, (messages.make_event(number, event, seat) for seat in (None, *own)))
 
 
-def _by_game(processes: Sequence[bytes]) -> _Written:
-    """Return what a bot's processes wrote, by game. What one wrote before its first game counts to none."""
-    parts: _Written = {}
+def _stderr_by_game(processes: Sequence[bytes]) -> _StderrByGame:
+    """Return the standard error of a bot's processes by game, without output before the first game."""
+    parts: _StderrByGame = {}
     for written in processes:
         for game, part in split_by_game(written).items():
             if game is not None:
