@@ -9,10 +9,10 @@ A game can begin with Drafting (rules.md#draft) and ChoosingSide (rules.md#alleg
 
 The ruleset's fields and its action table decide which phases a game has. Must not know any preset by name.
 
-Each phase names the seats that it asks simultaneously; `list_legal_moves` gives the choices of each. `apply_moves`
+Each phase has the seats that it asks simultaneously; `list_legal_moves` returns the choices of each. `apply_moves`
 takes one answer from every asked seat and returns the next state and the events that lead to it. In a window, the
-first asked seat that doesn't pass decides, and the other answers are dropped. A seat is skipped only where public
-facts leave it no choice: the loss of its last card."""
+first asked seat that doesn't pass decides, and the other answers are dropped. A seat isn't asked if public facts leave
+it no choice, as at the loss of its last card."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -105,7 +105,7 @@ T = TypeVar("T")
 
 
 def _shared(kind: Callable[P, T]) -> Callable[P, T]:
-    """Return what makes each value of a kind once and hands it out again: these kinds have few values."""
+    """Return a cached constructor of a class with few different values."""
     return cache(kind)  # type: ignore[return-value]  # which forgets the types of the arguments
 
 
@@ -128,11 +128,11 @@ _REASONS: dict[str, CoinReason] = {reason.value: reason for reason in CoinReason
 
 
 class IllegalMoveError(Exception):
-    """An answer that isn't in the seat's legal moves, or not one answer for every asked seat: the caller's error."""
+    """The answers aren't one legal move for every asked seat: an error of the caller."""
 
 
 def first_seat(seating: Sequence[int], winner: int | None) -> int:
-    """Return the seat of the last game's winner, where each seat holds a player; 0 at first and after a draw."""
+    """Return the seat, in `seating` (player of each seat), of the last game's winner; 0 without one."""
     return 0 if winner is None else seating.index(winner)
 
 
@@ -152,7 +152,7 @@ def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, starter: int = 0) ->
         coins[first] = rules.two_player_starter_coins
     hands: tuple[tuple[Role, ...], ...] = ((),) * seats
     if rules.draft:
-        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; each player has one of the others
+        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; each player has another one
     else:
         cards = chance.shuffled(sorted(rules.roles * rules.copies(seats)), "deal", 0)
         hands = tuple(hand_of(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
@@ -174,24 +174,24 @@ def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, starter: int = 0) ->
 
 
 def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase:
-    """Return the phase once all have their cards."""
+    """Return the first phase after the deal."""
     return ChoosingSide((starter,)) if rules.reformation and not sides else Turn((starter,))
 
 
 def _alternating(side: Allegiance, first: int, seats: int) -> tuple[Allegiance, ...]:
-    """Return all sides, which alternate clockwise from the seat `first`, whose side is given (rules.md#allegiance)."""
+    """Return each seat's side: they alternate clockwise from seat `first`, which has `side` (rules.md#allegiance)."""
     return tuple(side if (seat - first) % seats % 2 == 0 else side.other for seat in range(seats))
 
 
-# ---------------------------------------------------------------- what the answers do
+# ---------------------------------------------------------------- effects of answers
 
 
 def apply_moves(state: State, answers: Sequence[MoveOrForfeit], chance: KeyedRng) -> tuple[State, tuple[Event, ...]]:
-    """Return the next state and what happened, given one answer for each seat of `state.board.phase.asked`, in order.
+    """Return the next state and the new events, given one answer for each seat of `state.board.phase.asked`, in order.
 
-    Answers must be legal for their seats; only their kind is checked here, since the referee has checked them against
-    `legal`. FORFEIT means that a seat leaves. Forfeits come first; the other answers count if the question still
-    stands. Raises IllegalMoveError.
+    Answers must be legal for their seats; only their class is checked here, since the referee has checked legality.
+    FORFEIT means that a seat leaves. Forfeits are applied first; the other answers count if the phase continues.
+    Raises IllegalMoveError.
     """
     phase = state.board.phase
     if len(answers) != len(phase.asked) or not answers:
@@ -207,7 +207,7 @@ def apply_moves(state: State, answers: Sequence[MoveOrForfeit], chance: KeyedRng
 
 
 class _MutableState:
-    """A mutable state for one step. Never leaves this module."""
+    """A mutable copy of a state, for one step; private to this module."""
 
     __slots__ = (
         "actor",
@@ -250,7 +250,7 @@ class _MutableState:
     def freeze(self, phase: Phase) -> tuple[State, tuple[Event, ...]]:
         before = self.before.board
         hands, coins, influence, revealed = self.before.hands, before.coins, before.influence, before.revealed
-        if self.events:  # without an event no coin and no card moves
+        if self.events:  # without events, coins and cards are unchanged
             hands = tuple(self.hands)
             coins = tuple(self.coins)
             influence = tuple(map(len, hands))
@@ -341,7 +341,7 @@ class _MutableState:
             return self.resolve(pending, past)
         target = pending.target
         if target is not None and not self.hands[target]:
-            return self.resolve(pending, past)  # the dead block nothing
+            return self.resolve(pending, past)  # exiled seats can't block
         after = self.rules.block_after_failed_challenge
         if past.challenger is not None and after is BlockAfterChallenge.NEVER:
             return self.resolve(pending, past)
@@ -414,7 +414,7 @@ class _MutableState:
         then: AfterLoss | ActionOutcome,
         past: FailedChallenge = NO_FAILED_CHALLENGE,
     ) -> Phase:
-        """Make a seat lose an influence, of its choice if it has two."""
+        """Make a seat lose an influence; a seat with two chooses one."""
         hand = self.hands[seat]
         if len(hand) > 1:
             return Losing((seat,), pending, reason, then, past)
@@ -442,7 +442,7 @@ class _MutableState:
             if over:
                 if isinstance(then, ActionOutcome):
                     self.resolved(pending, then)
-                return over  # rules.md#end: nothing more resolves
+                return over  # rules.md#end: the pending action has no effect
         return self.then(pending, then, past)
 
     def then(self, pending: ActionMove, then: AfterLoss | ActionOutcome, past: FailedChallenge) -> Phase:
@@ -545,7 +545,7 @@ class _MutableState:
     # -- seats that leave
 
     def forfeit(self, phase: Phase, seats: tuple[int, ...]) -> Phase | None:
-        """Take the seats out of the game. Returns the phase that follows, None where the question still stands."""
+        """Remove seats from the game. Return the next phase, None if the present one continues."""
         before = phase.asked if isinstance(phase, Drafting) else self.living()
         for seat in seats:
             roles = self.hands[seat]
@@ -566,7 +566,7 @@ class _MutableState:
             case Turn():
                 return self.end_turn()
             case ChoosingSide(asked):
-                self.actor = self.clockwise(asked[0])[0]  # the next player starts in its place, still in turn 1
+                self.actor = self.clockwise(asked[0])[0]  # the next player starts instead, still in turn 1
                 return ChoosingSide((self.actor,))
             case Drafting() | Over():
                 raise IllegalMoveError(f"a seat can't leave the game in {type(phase).__name__}")
@@ -594,7 +594,7 @@ class _MutableState:
             self.pay(seat, -self.coins[seat], CoinReason.EXILE)
 
     def reshuffle(self, back: Sequence[Role]) -> None:
-        # Sorted first, so that the order depends on the cards and the label alone.
+        # Sorted first, so that the order depends only on the cards and the label.
         self.deck = self.chance.shuffled(sorted([*self.deck, *back]), "reshuffle", self.n + len(self.events))
 
     def living(self) -> tuple[int, ...]:
@@ -611,7 +611,7 @@ class _MutableState:
         return Over((), GameEnding.LAST_STANDING, living[0], living)
 
 
-# By phase: the kinds of answers that it takes, and what they do.
+# Phase class -> (classes of its answers, function that applies them).
 _Step = tuple[frozenset[type], Callable[[_MutableState, Any, Sequence[Any]], Phase]]
 _STEPS: dict[type[Phase], _Step] = {
     ChallengeWindow: (frozenset((Pass, Challenge)), _MutableState.challenge_window),

@@ -1,7 +1,7 @@
 """List a seat's legal moves from its View, never from the game, so that the list reveals nothing hidden.
 
-The lists are cached and shared; the first move of a list is the quiet one (SPEC.md, "The first
-legal move"). What a move does is in `play`.
+The lists are cached and shared; the first move of a list is the default (SPEC.md, "The first legal move"). engine.py
+has the effects of moves.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +48,7 @@ from arena.coup.view import View
 
 
 def list_legal_moves(view: View) -> tuple[Move, ...]:
-    """Return all moves of a seat that is asked now, in a fixed order; never empty. For other seats: undefined."""
+    """Return the legal moves of a seat that is asked, in a fixed order; never empty. Undefined for other seats."""
     phase = view.board.phase
     match phase:
         case ChallengeWindow():
@@ -59,11 +59,11 @@ def list_legal_moves(view: View) -> tuple[Move, ...]:
             pending = phase.pending
             return _block_moves(view.board.rules, pending.action, pending.target is not None)
         case Proving():
-            return _proofs(view, phase.claim)
+            return _proof_moves(view, phase.claim)
         case Losing():
             return _lose_moves(view.cards)
         case Exchanging():
-            return _exchanges(view, phase.pending, phase.failed_challenge)
+            return _exchange_moves(view, phase.pending, phase.failed_challenge)
         case DecidingKeepShown():
             return _RETAIN_MOVES
         case Revealing():
@@ -91,32 +91,32 @@ def _turn_moves(view: View) -> tuple[Move, ...]:
     board = view.board
     others = seats_clockwise(board.influence, view.seat)
     foes = others if not board.sides else enemies(board.sides, view.seat, others)
-    coins = min(board.coins[view.seat], max(_RICH, board.rules.forced_coup))
-    return _acts(board.rules, coins, others, foes)
+    coins = min(board.coins[view.seat], max(_MAX_COST, board.rules.forced_coup))
+    return _action_moves(board.rules, coins, others, foes)
 
 
-_RICH = 10  # coins: nothing costs more, so above this and forced_coup all have the same moves
+_MAX_COST = 10  # coins: no action costs more, so the moves are the same above this and forced_coup
 
 
-@lru_cache(maxsize=10_000)  # the latest of 10 * 2^9 * 11 (seat, living seats, coins) at ten seats
-def _acts(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
+@lru_cache(maxsize=10_000)  # of 10 * 2^9 * 11 (seat, living seats, coins) at ten seats
+def _action_moves(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
     forced = 0 < rules.forced_coup <= coins
     moves: list[Move] = []
     for row in rules.actions:
         if row.cost <= coins and (not forced or row.action is Action.COUP):
             targets = sorted(others if row.own_side else foes)
-            moves += [_act(row.action, target) for target in targets] if row.targeted else [_act(row.action, None)]
+            moves += [_share(row.action, target) for target in targets] if row.targeted else [_share(row.action, None)]
     return tuple(moves)
 
 
 @lru_cache(maxsize=1000)
-def _act(action: Action, target: int | None) -> ActionMove:
-    """Return the one shared Act of these values, which saves memory."""
+def _share(action: Action, target: int | None) -> ActionMove:
+    """Return the shared ActionMove with these values, which saves memory."""
     return ActionMove(action, target)
 
 
 def enemies(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:
-    """Return those of the other side, or all others while all are on one side (rules.md#own-side)."""
+    """Return the seats of the other side, or all others if all are on one side (rules.md#own-side)."""
     foes = tuple(other for other in others if sides[other] is not sides[seat])
     return foes or others
 
@@ -127,11 +127,11 @@ def _block_moves(rules: Ruleset, action: Action, targeted: bool) -> tuple[Move, 
 
 
 def row_of(rules: Ruleset, act: ActionMove) -> ActionRule:
-    """Return the row of the action table that an act plays by."""
+    """Return the row of the action table for an action."""
     return rules.rule(act.action, act.target is not None)
 
 
-def _proofs(view: View, claim: Claim) -> tuple[Move, ...]:
+def _proof_moves(view: View, claim: Claim) -> tuple[Move, ...]:
     if not claim.denies:
         return _show_moves(claim.role) if claim.role in view.cards else _DECLINE_MOVES
     if claim.role in view.cards:
@@ -154,16 +154,16 @@ def _reveal_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
     return tuple(Reveal(role) for role in sorted(set(cards)))
 
 
-def _exchanges(view: View, pending: ActionMove, past: FailedChallenge) -> tuple[Move, ...]:
+def _exchange_moves(view: View, pending: ActionMove, past: FailedChallenge) -> tuple[Move, ...]:
     rules = view.board.rules
     claimed = row_of(rules, pending).claim
     if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE and not past.replaced and claimed in view.cards:
-        return _returning(hand_of(view.cards + view.drawn), claimed)
+        return _return_moves(hand_of(view.cards + view.drawn), claimed)
     return _keep_moves(view.cards, view.drawn)
 
 
 @lru_cache(maxsize=1000)
-def _returning(pool: tuple[Role, ...], role: Role) -> tuple[Move, ...]:
+def _return_moves(pool: tuple[Role, ...], role: Role) -> tuple[Move, ...]:
     place = pool.index(role)
     return (Keep(pool[:place] + pool[place + 1 :]),)
 
@@ -175,13 +175,13 @@ def _lose_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
 
 @lru_cache(maxsize=10_000)
 def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, ...]:
-    """Return the unchanged hand first, then all other choices in order."""
+    """Return all choices of cards to keep: the unchanged hand first, then the others, sorted."""
     others = set(combinations(hand_of(hand + drawn), len(hand))) - {hand}
     return (Keep(hand), *(Keep(kept) for kept in sorted(others)))
 
 
 def pick_default_move(view: View, pick: Callable[[int], int]) -> Move:
-    """Return the move that is played for a seat that gave none: `pick(n)` draws from 0..n-1 where chance decides."""
+    """Return the move that is played for a seat without a valid answer; `pick(n)` returns a random number below n."""
     phase = view.board.phase
     moves = list_legal_moves(view)
     match phase:
@@ -202,7 +202,7 @@ def pick_default_move(view: View, pick: Callable[[int], int]) -> Move:
         case Drafting():
             return moves[pick(len(moves))]
         case _:
-            return moves[0]  # the quiet one: pass, show if held, keep the hand, hand it back, the first side
+            return moves[0]  # pass, show if held, keep the hand, hand it back, the first side
 
 
 @lru_cache(maxsize=10_000)
@@ -212,5 +212,5 @@ def seats_clockwise(influence: tuple[int, ...], seat: int) -> tuple[int, ...]:
 
 
 def hand_of(cards: Iterable[Role]) -> tuple[Role, ...]:
-    """Return cards as a hand: sorted, so that places mean nothing."""
+    """Return cards as a hand: sorted, so that their order reveals nothing."""
     return tuple(sorted(cards))

@@ -22,17 +22,17 @@ class ActionMove:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Let a claim or an action stand."""
+    """Neither challenge nor block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """The claimant is accused of not having the role."""
+    """Challenge the claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Counteract, claiming `role`."""
+    """Block the pending action, claiming `role`."""
 
     role: Role
 
@@ -46,7 +46,7 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """Not prove a claim, unable or unwilling."""
+    """Decline to prove a claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class ShowHand:
-    """Prove that one does not have a role, by showing all cards."""
+    """Prove not to have a role, by showing all cards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class KeepShown:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Choose one's own card from the set of five of the draft."""
+    """Choose a card from the own set of five in the draft."""
 
     role: Role
 
@@ -91,7 +91,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Reveal:
-    """Show one card to the inquisitor who examines."""
+    """Show one card to the examining inquisitor."""
 
     role: Role
 
@@ -137,8 +137,8 @@ FORCE_SWAP = ExamineDecision(swap=True)
 FORFEIT = Forfeit()
 
 
-# The words that say all of a move, and the verbs of moves that name a role.
-_SINGLE: dict[str, MoveOrForfeit] = {
+# Words that are complete moves, and verbs of moves with a role.
+_MOVE_BY_WORD: dict[str, MoveOrForfeit] = {
     "-": PASS,
     "!": CHALLENGE,
     "decline": DECLINE,
@@ -149,20 +149,20 @@ _SINGLE: dict[str, MoveOrForfeit] = {
     "force_swap": FORCE_SWAP,
     "#": FORFEIT,
 }
-_WORDS = {move: word for word, move in _SINGLE.items()}
-_OF_ROLE: dict[str, type[Block | Show | Lose | Pick | Reveal]] = {
+_WORD_BY_MOVE = {move: word for word, move in _MOVE_BY_WORD.items()}
+_ROLE_MOVES: dict[str, type[Block | Show | Lose | Pick | Reveal]] = {
     "block": Block,
     "show": Show,
     "lose": Lose,
     "pick": Pick,
     "reveal": Reveal,
 }
-_VERBS = {kind: verb for verb, kind in _OF_ROLE.items()}
+_VERBS = {kind: verb for verb, kind in _ROLE_MOVES.items()}
 
 
-@lru_cache(maxsize=10_000)  # every answer is written, and few are new
+@lru_cache(maxsize=10_000)  # every answer is formatted, and few are new
 def format_move(move: MoveOrForfeit) -> str:
-    """Write a move as one word without blanks; `parse` is the inverse."""
+    """Return a move as one word without blanks; `parse_move` is the inverse."""
     match move:
         case ActionMove(action, target):
             return action.value if target is None else f"{action.value}:{target}"
@@ -173,23 +173,23 @@ def format_move(move: MoveOrForfeit) -> str:
         case Side(allegiance):
             return f"side:{allegiance.value}"
         case _:
-            return _WORDS[move]
+            return _WORD_BY_MOVE[move]
 
 
 def parse_move(word: str) -> MoveOrForfeit:
-    """Read a move from its notation. Raises ValueError for anything that `notation` can't have written."""
-    if word in _SINGLE:
-        return _SINGLE[word]
-    move = _parsed(word)
+    """Return the move of a word. Raises ValueError for text that `format_move` can't return."""
+    if word in _MOVE_BY_WORD:
+        return _MOVE_BY_WORD[word]
+    move = _parse_unchecked(word)
     if format_move(move) != word:  # int() also reads "01" and "1_0", and "income:" would be an income
         raise ValueError(f"{word!r} is no move")
     return move
 
 
-def _parsed(word: str) -> MoveOrForfeit:
+def _parse_unchecked(word: str) -> MoveOrForfeit:
     verb, _, rest = word.partition(":")
-    if verb in _OF_ROLE:
-        return _OF_ROLE[verb](Role(rest))
+    if verb in _ROLE_MOVES:
+        return _ROLE_MOVES[verb](Role(rest))
     match verb:
         case "side":
             return Side(Allegiance(rest))
@@ -201,7 +201,7 @@ def _parsed(word: str) -> MoveOrForfeit:
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """An action: what it does, its cost in coins, what it claims to have ("no duke" to have none), who may stop it."""
+    """An action in words: effect, cost in coins, claimed role ("no duke": to have none), and possible blockers."""
 
     action: str
     effect: str
@@ -213,7 +213,7 @@ class ActionRow:
 def action_table(rules: Ruleset) -> list[ActionRow]:
     """Return the actions of a game, in the order of its rules."""
     return [
-        ActionRow(row.action.value, describe_effect(row, rules), row.cost, _claim(row), _blockers(row, rules))
+        ActionRow(row.action.value, describe_effect(row, rules), row.cost, _claim_text(row), _blocker_text(row, rules))
         for row in rules.actions
     ]
 
@@ -238,11 +238,11 @@ def describe_effect(row: ActionRule, rules: Ruleset) -> str:
             return "take all coins of the reserve"
 
 
-def _claim(row: ActionRule) -> str | None:
+def _claim_text(row: ActionRule) -> str | None:
     return None if row.claim is None else f"no {row.claim}" if row.denies else row.claim.value
 
 
-def _blockers(row: ActionRule, rules: Ruleset) -> str | None:
+def _blocker_text(row: ActionRule, rules: Ruleset) -> str | None:
     if row.blocked_by is Blockers.NOBODY:
         return None
     # rules.md#own-side bans blocks of foreign aid alone: an ally may block an attack where anyone may.

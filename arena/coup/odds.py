@@ -1,12 +1,12 @@
-"""Compute the odds that an opponent holds a role, from visible cards. Pure: no I/O; fractions but for `chance_held`.
+"""Compute the odds that an opponent holds a role, from visible cards. Pure: no I/O; exact except `chance_held`.
 
 Of U unseen cards (the court deck and all opponents' hands) d are of the role, and k are in one hand. Any k of
 the U are equally likely, so
 
     P(at least one) = 1 - C(U-d, k) / C(U, k)
 
-It is a prior: what opponents reveal, or keep of an exchange, says something about the rest. After a draft it doesn't
-hold, since each opponent chose a card. rules.md#odds has a worked example.
+It ignores evidence from the play, such as claims and exchanges. It doesn't apply after a draft, since each opponent
+chose a card. rules.md#odds has a worked example.
 """
 
 from collections import Counter
@@ -22,12 +22,12 @@ from arena.coup.view import View
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """What one seat can know of the others' cards.
+    """Probabilities of the opponents' cards, as one seat can compute them.
 
-    `unseen`: cards that the seat can't see; `copies`: how many of them are of each role. `by_influence`: for an
-    opponent with 1 or 2 cards, the probability of at least one of each role. `influences`, `opponents` (the
-    same for each opponent, in the order given) and `nobody` (no opponent has the role) are None where it isn't known
-    which opponents lost a card.
+    `unseen`: number of cards that the seat can't see; `copies`: how many of them are of each role. `by_influence`: for
+    an opponent with 1 or 2 cards, the probability of at least one card of each role. `influences`, `by_opponent` (the
+    probabilities for each opponent, in the order given) and `not_held` (that no opponent has the role) are None if it
+    isn't known which opponents lost a card.
     """
 
     unseen: int
@@ -41,7 +41,7 @@ class Odds:
 def chance_of_role(unseen: int, copies_unseen: int, cards: int) -> Fraction:
     """Return the probability that at least one of `cards` hidden cards is of a role.
 
-    `copies_unseen` of the `unseen` cards are of the role. Raises ValueError for numbers that no table can have.
+    `copies_unseen` of the `unseen` cards are of the role. Raises ValueError for impossible numbers.
     """
     if not 0 <= copies_unseen <= unseen:
         raise ValueError(f"{copies_unseen} cards of a role can't be among {unseen} unseen cards")
@@ -53,7 +53,7 @@ def chance_of_role(unseen: int, copies_unseen: int, cards: int) -> Fraction:
 def nobody_holds(unseen: int, copies_unseen: int, opponents: int, cards: int = 2) -> Fraction:
     """Return the probability that none of the opponents, with `cards` cards each, has a role.
 
-    Raises ValueError as `chance_of_role` does, and for fewer than no opponents.
+    Raises ValueError for impossible numbers.
     """
     if opponents < 0 or cards < 0:
         raise ValueError(f"there can't be {opponents} opponents with {cards} cards")
@@ -67,11 +67,11 @@ def odds(
     revealed: Sequence[Role] = (),
     influences: Sequence[int] | None = None,
 ) -> Odds:
-    """Return how likely the opponents hold each role.
+    """Return the probabilities that the opponents hold each role.
 
-    `own`: one's own cards, face down; `revealed`: all cards face up, one's own too. `influences`: for each opponent the
-    number of cards left, 0 for the exiled; None if it isn't known, and then it is worked out where there is one way.
-    Raises ValueError (one line) for what can't happen at a table of these rules.
+    `own`: the seat's face-down cards; `revealed`: all face-up cards, the seat's included. `influences`: the number of
+    face-down cards of each opponent, 0 for exiled ones; None if unknown, and then it is inferred if it is unambiguous.
+    Raises ValueError (one line) for a situation that is impossible with these rules.
     """
     others = seats - 1
     _require_possible_table(rules, seats, own, revealed)
@@ -100,16 +100,16 @@ def odds(
 
 
 def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float:
-    """Return how likely a seat holds at least one card of a role, from what another seat sees and knows for certain.
+    """Return the probability that `seat` holds at least one card of a role, for the seat of `view` with `known` cards.
 
-    0 or 1 of oneself and where it is certain. It takes no account of claims. The kits' `odds` are the same numbers.
+    It is 0 or 1 for the seat itself and for certain facts. Claims are ignored. The kits' `odds` are the same.
     """
     board = view.board
     if seat == view.seat:
         return float(role in view.cards)
     players = {player.seat: player for player in known.players}
     sight = [*view.cards, *view.drawn, *view.discards, *known.deck]
-    elsewhere = 0  # hidden cards of others, none of which is of the role
+    elsewhere = 0  # hidden cards of opponents that certainly lack the role
     for face_up in board.revealed:
         sight += face_up
     for other, player in players.items():
@@ -124,7 +124,7 @@ def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float
     left = copies - sight.count(role)
     if cards <= 0 or left <= 0 or unseen < cards or role in lacks:
         return 0.0
-    if left > unseen - elsewhere - cards:  # they have no place but this hand
+    if left > unseen - elsewhere - cards:  # the other cards can't include all of them
         return 1.0
     unseen -= sum(copies - sight.count(other) for other in lacks) if lacks else elsewhere
     return 1 - comb(unseen - left, cards) / comb(unseen, cards)
@@ -144,10 +144,10 @@ def _require_possible_table(rules: Ruleset, seats: int, own: Sequence[Role], rev
             raise ValueError(f"{rules.name} has no {role}; its roles are {', '.join(rules.roles)}")
         if number > rules.copies(seats):
             raise ValueError(f"{number} cards are a {role}; with {seats} players there are {rules.copies(seats)}")
-    mine = rules.hand - len(own)
-    most = mine + rules.hand * (seats - 1) - 1
-    if not mine <= len(revealed) <= most:
-        if len(revealed) < mine:
+    own_lost = rules.hand - len(own)
+    most = own_lost + rules.hand * (seats - 1) - 1
+    if not own_lost <= len(revealed) <= most:
+        if len(revealed) < own_lost:
             raise ValueError("one of your own cards is face up: name it too among the revealed cards")
         raise ValueError(f"at most {most} cards are face up while an opponent lives, not {len(revealed)}")
 

@@ -1,7 +1,7 @@
 """Define the rules as data: roles, the action table, rulesets and presets.
 
-The engine reads the table and the ruleset's fields and nothing else; so do the documents made from them. Comments cite
-a section of docs/rules.md. Nothing here knows a state, a bot or a file.
+The engine and the generated documents read only the action table and the ruleset's fields. Comments cite sections of
+docs/rules.md. Must not know states, bots or files.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Role(StrEnum):
     DUKE = "duke"
     INQUISITOR = "inquisitor"
 
-    __hash__ = str.__hash__  # faster than an enum's own; cards are hashed at every request
+    __hash__ = str.__hash__  # faster than Enum's; cards are hashed at every request
 
 
 class Allegiance(StrEnum):
@@ -29,12 +29,12 @@ class Allegiance(StrEnum):
 
     @property
     def other(self) -> "Allegiance":
-        """Return the other side."""
+        """The other side."""
         return Allegiance.REFORMIST if self is Allegiance.LOYALIST else Allegiance.LOYALIST
 
 
 class Action(StrEnum):
-    """What a player may do with a turn."""
+    """The actions that a player can take in its turn."""
 
     INCOME = "income"
     FOREIGN_AID = "foreign_aid"
@@ -51,14 +51,14 @@ class Action(StrEnum):
 
 
 class Effect(StrEnum):
-    """What an action does when it is resolved."""
+    """The effect of an action when it is resolved."""
 
     GAIN = "gain"  # take `gain` coins from the treasury
     STEAL = "steal"  # take up to `gain` coins from the target
     HIT = "hit"  # the target loses an influence
     EXCHANGE = "exchange"  # draw from the court deck, return as many
     EXAMINE = "examine"  # look at a card of the target, and hand it back or have it replaced
-    CONVERT = "convert"  # turn one's own or the target's allegiance
+    CONVERT = "convert"  # change the actor's or the target's allegiance
     EMBEZZLE = "embezzle"  # take all coins of the treasury reserve
 
 
@@ -93,7 +93,7 @@ class Proof(StrEnum):
 
 
 class ShownCard(StrEnum):
-    """What becomes of a card that proved a claim."""
+    """Whether a card that proved a claim is replaced."""
 
     REPLACED = "replaced"
     MAY_KEEP = "may_keep"
@@ -108,7 +108,7 @@ class BlockAfterChallenge(StrEnum):
 
 
 class DeadTarget(StrEnum):
-    """What a steal takes from a target that is out before it takes effect."""
+    """Whether a steal takes coins from a target that is out before it takes effect."""
 
     NOTHING = "nothing"
     COINS = "coins"
@@ -129,21 +129,21 @@ class ExaminePick(StrEnum):
 
 
 class ExamineReplace(StrEnum):
-    """In which order an examined card is replaced."""
+    """The order of drawing and returning when an examined card is replaced."""
 
     DRAW_FIRST = "draw_first"
     RETURN_FIRST = "return_first"
 
 
 class AllegianceStart(StrEnum):
-    """How the sides are settled: the starter chooses, or seat 0's is drawn. From that seat they alternate clockwise."""
+    """The first side: the starter chooses its side, or seat 0's is random. From that seat they alternate clockwise."""
 
     STARTER_CHOOSES = "starter_chooses"
     ASSIGNED = "assigned"
 
 
 class Talk(StrEnum):
-    """What players may say with their moves: nothing, statements of a few forms, or these and a text."""
+    """Table talk that players may add to moves: none, statements of fixed kinds, or these and a text."""
 
     OFF = "off"
     STATEMENTS = "statements"
@@ -152,10 +152,10 @@ class Talk(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ActionRule:
-    """One row of the action table: cost and gain in coins, the role claimed, who may block it with what.
+    """One row of the action table: effect, cost and gain in coins, claimed role, possible blockers and their roles.
 
-    `denies` is a claim the other way round: the actor says that it does not have the role. `own_side` says whether a
-    player of one's own allegiance can be a target while there are two sides.
+    `denies`: the actor claims not to have the role. `own_side`: a player of the actor's side can be a target while both
+    sides have players.
     """
 
     action: Action
@@ -172,9 +172,9 @@ class ActionRule:
 
 @dataclass(frozen=True, slots=True)
 class Ruleset:
-    """The rules of one game. A value that travels: into states, records and the hello line.
+    """The rules of a game, which are part of states, records and the hello line.
 
-    The defaults are the rulebook's core game. `roles` and `actions` follow from the fields before them.
+    The defaults are the rulebook's core game. `roles` and `actions` are computed from the other fields.
     """
 
     name: str = "coup"
@@ -188,7 +188,7 @@ class Ruleset:
     prove: Proof = Proof.CHOOSE  # rules.md#proof
     shown_card: ShownCard = ShownCard.REPLACED  # rules.md#shown-card
     block_after_failed_challenge: BlockAfterChallenge = BlockAfterChallenge.YES  # rules.md#late-blocks
-    forced_coup: int = 10  # coins at which a coup is the only action, 0 for never; rules.md#forced-coup
+    forced_coup: int = 10  # coins from which on a coup is the only action, 0: never; rules.md#forced-coup
     exchange_draw: int | None = None  # None: 1 with the inquisitor, else 2, rules.md#exchange
     exchange_return: ExchangeReturn = ExchangeReturn.ANY  # rules.md#exchange
     inquisitor: bool = False  # rules.md#inquisitor
@@ -209,7 +209,7 @@ class Ruleset:
     def __post_init__(self) -> None:
         without = Role.AMBASSADOR if self.inquisitor else Role.INQUISITOR
         object.__setattr__(self, "roles", tuple(role for role in Role if role is not without))
-        object.__setattr__(self, "actions", _actions(self))
+        object.__setattr__(self, "actions", _make_action_table(self))
         object.__setattr__(self, "_rows", {(row.action, row.targeted): row for row in self.actions})
         # Legal moves are cached by ruleset, so every request hashes it.
         object.__setattr__(self, "_hash", hash((self.name, self.forced_coup, self.actions)))
@@ -219,12 +219,12 @@ class Ruleset:
 
     @property
     def hand(self) -> int:
-        """Return the number of cards that each player is dealt (rules.md#deal)."""
+        """The number of cards dealt to each player (rules.md#deal)."""
         return 2
 
     @property
     def draw(self) -> int:
-        """Return the number of cards that an exchange draws."""
+        """The number of cards that an exchange draws."""
         return self.exchange_draw or (1 if self.inquisitor else 2)
 
     def copies(self, seats: int) -> int:
@@ -232,7 +232,7 @@ class Ruleset:
         return 3 if seats <= 6 else 4 if seats <= 8 else 5
 
     def limit(self, seats: int) -> int:
-        """Return after how many turns a game is a draw of the survivors.
+        """Return the number of turns after which a game is a draw of the survivors.
 
         No document sets one. Of 100,000 simulated games 0.3 to 1 % never end (two bots that take foreign aid and block
         each other's assassinations for ever); of those that do, fewer than 0.2 % are longer than this.
@@ -240,11 +240,11 @@ class Ruleset:
         return self.turn_limit or (200 if seats <= 4 else 300)
 
     def rule(self, action: Action, targeted: bool = False) -> ActionRule:
-        """Return the row of the action table; KeyError if this game has no such action."""
+        """Return the row of the action table. Raises KeyError if these rules lack the action."""
         return self._rows[action, targeted]
 
     def problem(self, seats: int) -> str | None:
-        """Return why this number of players isn't possible, in one line; None if it is."""
+        """Return why these rules can't be played with this number of players, in one line; None if they can."""
         if self.draft and seats != 2:
             return f"the draft deals three sets of five to two players (docs/rules.md#draft), not to {seats}"
         if not self.min_seats <= seats <= self.max_seats:
@@ -254,9 +254,9 @@ class Ruleset:
         return None
 
 
-def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
-    """Return the action table of a ruleset, in the order in which moves are listed: the quiet one first."""
-    changer = Role.INQUISITOR if rules.inquisitor else Role.AMBASSADOR
+def _make_action_table(rules: Ruleset) -> tuple[ActionRule, ...]:
+    """Return the action table of a ruleset, in the order of legal moves: the default action, income, first."""
+    exchanger = Role.INQUISITOR if rules.inquisitor else Role.AMBASSADOR
     attack = rules.attacks_blocked_by
     rows = [
         ActionRule(Action.INCOME, Effect.GAIN, gain=1),  # rules.md#income
@@ -281,9 +281,9 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
             targeted=True,
             claim=Role.CAPTAIN,
             blocked_by=attack,
-            block_roles=tuple(sorted((changer, Role.CAPTAIN))),
+            block_roles=tuple(sorted((exchanger, Role.CAPTAIN))),
         ),  # rules.md#steal, #inquisitor
-        ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=changer),  # rules.md#exchange, #inquisitor
+        ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=exchanger),  # rules.md#exchange, #inquisitor
     ]
     if rules.inquisitor:
         rows.append(ActionRule(Action.EXAMINE, Effect.EXAMINE, targeted=True, claim=Role.INQUISITOR))
@@ -298,7 +298,7 @@ def _actions(rules: Ruleset) -> tuple[ActionRule, ...]:
 
 COUP = Ruleset()
 
-_TREASON = {  # what each preset plays, and where it comes from: rules.md#presets
+_TREASON = {  # rules.md#presets has the source of each preset
     "two_player_starter_coins": 2,
     "first_player": FirstPlayer.RANDOM,
     "prove": Proof.AUTOMATIC,
@@ -356,7 +356,7 @@ PRESETS: dict[str, Ruleset] = {
     )
 }
 
-# One line each, for a reader who looks for a game.
+# A description of each preset, in one line.
 ABOUT: dict[str, str] = {
     "coup": "the base game of the rulebook",
     "duel": "the rulebook's variant for two, with a draft",

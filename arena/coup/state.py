@@ -1,11 +1,11 @@
 """Define the frozen state of a game: a public board, and the hidden cards.
 
-A board carries its phase, one class for each thing that can be asked, so that an impossible state can't be built: there
-is no "challenger" outside a proof and no drawn cards outside an exchange. Everything on the board, the phase included,
-is known to every seat; everything else in `State` is hidden from some seat.
+A board has a phase, with one class for each kind of request, so that impossible states can't be built: only a proof has
+a challenger. Every seat knows the whole board, including the phase; all other parts of `State` are hidden from some
+seat.
 
-What is created at every step is a named tuple, the cheapest frozen form. What has a kind is a dataclass: as tuples,
-`Turn((1,))` and `ChoosingSide((1,))` would be equal.
+Objects that are created at every step are named tuples, the fastest frozen type. Phases are dataclasses, because as
+tuples `Turn((1,))` and `ChoosingSide((1,))` would be equal.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from arena.coup.rules import Allegiance, Role, Ruleset
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A seat says that it has a role (with `denies`: that it hasn't): for the pending action, or to block it."""
+    """A seat claims to have a role (`denies`: not to have it), for its action or, with `block`, to block one."""
 
     seat: int
     role: Role
@@ -28,7 +28,7 @@ class Claim:
 
 
 class AfterLoss(StrEnum):
-    """What comes after an influence is lost, if the turn continues."""
+    """The step after the loss of an influence, if the turn continues."""
 
     BLOCK = "block"  # the block window, if the action has one
     RESOLVE = "resolve"  # the action takes effect
@@ -46,14 +46,14 @@ NO_FAILED_CHALLENGE = FailedChallenge()
 
 
 class GameEnding(StrEnum):
-    """How a game ended, but not who won."""
+    """How a game ended, without the winner."""
 
     LAST_STANDING = "last_standing"
     TURN_LIMIT = "turn_limit"
     ALL_FORFEIT = "all_forfeit"
 
 
-# Every phase has `asked`: the seats that are asked now, in the order in which their answers count.
+# Every phase has `asked`: the seats that are asked, in order of priority of their answers.
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ChallengeWindow:
-    """All living seats but the claimant may challenge, the first clockwise from the claimant counts."""
+    """Seats may challenge a claim; the first challenge clockwise from the claimant counts."""
 
     asked: tuple[int, ...]
     pending: ActionMove
@@ -88,7 +88,7 @@ class ChallengeWindow:
 
 @dataclass(frozen=True, slots=True)
 class BlockWindow:
-    """Those who may block the pending action, clockwise from the actor; `proven`: a challenge of it has failed."""
+    """Seats may block the pending action; `proven`: a challenge of the action has failed."""
 
     asked: tuple[int, ...]
     pending: ActionMove
@@ -119,7 +119,7 @@ class DecidingKeepShown:
 class Losing:
     """A seat with more than one influence chooses which to lose.
 
-    `after_loss` is an ActionOutcome where that ends the action.
+    `after_loss` is the next step, or the action's outcome if the loss ends the action.
     """
 
     asked: tuple[int, ...]
@@ -131,7 +131,7 @@ class Losing:
 
 @dataclass(frozen=True, slots=True)
 class Exchanging:
-    """The actor has drawn and chooses what to keep."""
+    """The actor has drawn cards and chooses which to keep."""
 
     asked: tuple[int, ...]
     pending: ActionMove
@@ -156,7 +156,7 @@ class Examining:
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The game has ended. `winner` is None in a draw, which the survivors share."""
+    """The game has ended. `winner` is None in a draw of the survivors."""
 
     asked: tuple[int, ...]  # always empty
     ending: GameEnding
@@ -181,9 +181,9 @@ Phase = (
 
 
 class Board(NamedTuple):
-    """What every seat sees. The tuples have one entry a seat; `turn` counts from 1; `deck` is a number of cards.
+    """The public state. The tuples have one entry per seat; `turn` counts from 1; `deck` is a number of cards.
 
-    `sides` is empty without the Reformation, and until they are settled; `reserve` is the treasury reserve's coins.
+    `sides` is empty without the Reformation, and until sides are chosen; `reserve` is in coins.
     """
 
     rules: Ruleset
@@ -199,16 +199,16 @@ class Board(NamedTuple):
 
     @property
     def seats(self) -> int:
-        """Return the number of seats, the exiled ones included."""
+        """The number of seats, including exiled ones."""
         return len(self.coins)
 
 
 class State(NamedTuple):
-    """A whole game at one moment, hidden cards included. Hands are sorted; the deck's last card is drawn first.
+    """The complete state of a game, with hidden cards. Hands are sorted; the deck's last card is drawn first.
 
-    `drawn` are the cards that the actor of an exchange has taken and not yet sorted; `events` is the number of events
-    so far, which labels the next random draw. `discards` are each seat's cards that the draft left over, which stay
-    out; `seen` is the card that an inquisitor is looking at, still in its owner's hand.
+    `drawn` are the cards that the actor of an exchange has drawn and not yet kept or returned; `events` counts the
+    events so far, which labels the next random draw. `discards` are each seat's discarded cards of the draft; `seen` is
+    the card that an inquisitor is examining, which is still in its owner's hand.
     """
 
     board: Board

@@ -98,4 +98,4 @@ _TIMES = (
     LimitRule(_DEFAULT.start_ms, 1, _DAY_MS, "ms", "Time to start and say hello, in ms.", field="start_ms"),
 )
 TIME_LIMITS = {row.field: row for row in _TIMES}
-SETTABLE_LIMITS = {**TIME_LIMITS, **LIMITS}  # by field: the limits that flags and [limits] of a rules file can set
+SETTABLE_LIMITS = {**TIME_LIMITS, **LIMITS}  # by field: the limits that flags and a rules file can set
