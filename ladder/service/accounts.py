@@ -6,8 +6,8 @@ random bits.
 Passwords can be guessed, so they are stored as Argon2 hashes. Verification takes equally long for a login without a
 password and for an unknown one. argon2 comes with the extra `web` and is imported at its first use.
 
-Users sign up by a link of the staff, which may require approval. Until then the account has no permissions, and no
-command accepts it. Its email is unverified, so rosters and identity providers never match it."""
+Users sign up with a link created by staff, which may require approval. Until then the account has no permissions, and
+no command accepts it. Its email is unverified, so rosters and identity providers never match it."""
 
 import hashlib
 import secrets
@@ -62,13 +62,13 @@ DAY_S = 86_400.0
 CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
 TOKEN_SCOPES = (READ_SCOPE, SUBMIT_SCOPE)
-SESSION_IDLE_S = 7 * DAY_S  # after its last use a session ends, to a day
-APPROVAL_SCOPE = "ask"  # the scope of a link to join whose accounts staff approves
+SESSION_IDLE_S = 7 * DAY_S  # after which an unused session expires, to within a day
+APPROVAL_SCOPE = "ask"  # the scope of a sign-up link whose accounts need staff's approval
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedSecret:
-    """A new secret of a user: it is shown this once, and isn't stored. expires_at: in seconds since 1970."""
+    """A user's new secret, which is shown only once and isn't stored. expires_at: Unix time."""
 
     id: int
     login: str
@@ -79,7 +79,7 @@ class IssuedSecret:
 
 
 class AuthenticationError(Exception):
-    """A secret was rejected. The message is one line, and reveals nothing about other users."""
+    """A secret was rejected. The message is one line and reveals nothing about other users."""
 
 
 def issue_secret(
@@ -91,10 +91,7 @@ def issue_secret(
     lasts_s: float | None = None,
     check: Callable[[Connection, User], None] = lambda connection, owner: None,
 ) -> IssuedSecret:
-    """Create a link, a session or a token for a user, unless `check` raises.
-
-    Raises LadderError for an unknown login.
-    """
+    """Create a link, a session or a token for a user. Raises LadderError as `issue_secrets` does."""
     [issued] = issue_secrets(ladder, [login], kind, who, scope, lasts_s, check)
     return issued
 
@@ -108,7 +105,10 @@ def issue_secrets(
     lasts_s: float | None = None,
     check: Callable[[Connection, User], None] = lambda connection, owner: None,
 ) -> list[IssuedSecret]:
-    """Create a secret for each of these users: for all or none. The audit log records all but sessions."""
+    """Create a link, session or token for each of these users, in one transaction. Sessions aren't in the audit log.
+
+    who: the actor. lasts_s: None for the default of the kind. Raises LadderError for an unknown login.
+    """
     scope = scope if kind != JOIN or scope == APPROVAL_SCOPE else JOIN
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
     ends = now + (lasts_s or (SESSION_IDLE_S if kind == SESSION else CREDENTIAL_LIFETIMES_S[kind]))
@@ -130,12 +130,12 @@ def issue_secrets(
 
 
 def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
-    """Exchange a link for a session. Raises AuthenticationError for one that was used, revoked, or has expired."""
+    """Exchange a link for a session. Raises AuthenticationError if the link is unknown, used, revoked or expired."""
     secret, now = secrets.token_urlsafe(32), ladder.clock()
 
     def act(connection: Connection) -> IssuedSecret:
         entry = find_credential(connection, hash_secret(link))
-        known = find_credential(connection, hash_secret(secret))  # of an earlier call, whose commit had no answer
+        known = find_credential(connection, hash_secret(secret))  # of an earlier call whose commit's reply was lost
         if entry is None or entry.kind != LINK or not (entry.is_valid(now) or (known and entry.session_id == known.id)):
             raise AuthenticationError("this link is used up or too old: ask for another one")
         ends = now + SESSION_IDLE_S
@@ -149,19 +149,19 @@ def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
 
 
 def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | None) -> IssuedSecret:
-    """Start a session for the user with this account at a provider; email: one that the provider verified.
+    """Start a session for the user with an account at an identity provider. email: verified by the provider, or None.
 
-    The email identifies the user the first time. From then on the subject alone does, which a provider never gives to
-    another account. Staff doesn't sign in so, and a person has one account there: rights follow no email.
+    The email identifies the user at the first sign-in, and afterwards only the subject, which a provider never reuses.
+    Each user has at most one such account, and staff none, so that a changed email gives no access.
 
-    Raises AuthenticationError for a person who isn't in the roster, or waits for approval: a provider can't add a user.
+    Raises AuthenticationError if no user, or more than one, has the email, or the user is staff or locked out.
     """
     now, digest = ladder.clock(), hash_secret(f"{issuer} {subject}")
 
     def act(connection: Connection) -> Credential:
         known = find_credential(connection, digest)
         if known is None:
-            owner = _by_email(connection, email)
+            owner = _get_user_by_email(connection, email)
             ends = now + CREDENTIAL_LIFETIMES_S[OPENID]
             known = Credential(owner.id, owner.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
             known = replace(known, id=insert_credential(connection, known))
@@ -178,8 +178,8 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
     return issue_secret(ladder, known.login, SESSION, f"{OPENID} {known.id}", check=check)
 
 
-def _by_email(connection: Connection, email: str | None) -> User:
-    """Return the user with a verified email and without an account at a provider. Raises AuthenticationError."""
+def _get_user_by_email(connection: Connection, email: str | None) -> User:
+    """Return the user with a verified email and no account at a provider yet. Raises AuthenticationError."""
     if not email:
         raise AuthenticationError("the provider sent no verified email of yours: verify it there, and come again")
     owners = [owner for owner in all_users(connection, merged=True) if not owner.waiting]
@@ -203,7 +203,7 @@ def _by_email(connection: Connection, email: str | None) -> User:
 
 
 def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
-    """Record a failed sign-in, with the login if it exists: any other text may be a password."""
+    """Record a failed sign-in as an event, with the login only if it exists: other text may be a password."""
 
     def act(connection: Connection) -> None:
         owner = find_user(connection, login) if login else None
@@ -214,7 +214,10 @@ def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
 
 
 def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
-    """Return the viewer of a session or a token. Raises AuthenticationError, also for a withdrawn or suspended user."""
+    """Return the viewer of a session or token, and prolong the session. `kind`: SESSION or TOKEN.
+
+    Raises AuthenticationError if the secret isn't valid, or the user is suspended, withdrawn or not approved.
+    """
 
     def read(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
         entry = find_credential(connection, hash_secret(secret))
@@ -230,31 +233,31 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
         raise AuthenticationError(f"you are {out}")
     session = entry.id if kind == SESSION else None
     later = min(entry.created_at + CREDENTIAL_LIFETIMES_S[SESSION], ladder.clock() + SESSION_IDLE_S)
-    if session and later >= entry.expires_at + DAY_S:  # a write a day
+    if session and later >= entry.expires_at + DAY_S:  # at most one write per day
         ladder.database.write(lambda connection: set_expiry(connection, entry.id, later))
     return replace(viewer, can_write=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
 
 
 def require_not_locked_out(connection: Connection, owner: User) -> None:
-    """Raise AuthenticationError for a suspended or withdrawn user, with the reason."""
+    """Raise AuthenticationError, with the reason, for a suspended, withdrawn or not approved user."""
     out = lockout_reason(connection, owner)
     if out is not None:
         raise AuthenticationError(f"you are {out}")
 
 
 def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
-    """Revoke a credential, and the sessions that it started; return False if it is revoked already.
+    """Revoke a credential and the sessions that it started; return False if it is revoked already.
 
-    Raises LadderError if it doesn't exist, or isn't this person's.
+    login: the user that revokes it, None for staff. Raises LadderError if it doesn't exist, belongs to another user, or
+    is the user's own password or provider account.
     """
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:
         known = all_credentials(connection, login)
         entry = next((each for each in known if each.id == id), None)
-        if entry is None or (
-            login is not None and entry.kind in (PASSWORD, OPENID)
-        ):  # a browser left open ends neither
+        # A user can't revoke these two here, so that an unattended browser isn't enough.
+        if entry is None or (login is not None and entry.kind in (PASSWORD, OPENID)):
             see = "your account" if login else f"arena ladder access list {ladder.path}"
             raise LadderError(f"there is no credential {id}.\nSee {see}.")
         if entry.revoked:
@@ -269,7 +272,7 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
 
 
 def sign_out(ladder: Ladder, session: str) -> None:
-    """End a session; an unknown one is ignored."""
+    """Revoke a session by its secret; an unknown one is ignored."""
 
     def act(connection: Connection) -> None:
         entry = find_credential(connection, hash_secret(session))
@@ -280,12 +283,12 @@ def sign_out(ladder: Ladder, session: str) -> None:
 
 
 def hash_secret(secret: str) -> str:
-    """Return the SHA-256 of a secret, which is stored in its place."""
+    """Return the SHA-256 of a secret, as hex, which is stored instead of it."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS, MIN_DISTINCT_CHARS = 12, 200, 5  # characters
-# Most common passwords of 12 characters or more are made of these. Longer ones come first.
+# Most common passwords of 12 characters or more consist of these. Longer words come first.
 _COMMON = """
 1234567890 qwertyuiop asdfghjkl 0987654321 123456789 987654321 p@ssw0rd passw0rd passwort password motdepasse contrasena
 administrator superman football baseball basketball princess sunshine iloveyou changeme trustno1 starwars whatever
@@ -294,48 +297,48 @@ letmein welcome monkey dragon master shadow secret login admin hello coup 12345 
 qwer asdf
 """
 _WRONG = "the login or the password is wrong"
-_AT_A_TIME = threading.BoundedSemaphore(4)  # a hash takes 19 MiB
+_HASH_SLOTS = threading.BoundedSemaphore(4)  # limits memory: a hash takes 19 MiB
 
 
 def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", tokens: bool = False) -> None:
-    """Set a user's password, or change it, given the current one. Raises LadderError.
+    """Set or change a user's password; a change needs the current one. Raises LadderError.
 
-    All other sessions of the person end, and links that weren't used; with `tokens` the tokens too.
+    All other sessions and links of the user are revoked; with `tokens`, also all tokens.
     """
-    _check(new, str(viewer.login))
-    _put(ladder, viewer, current, _hash(new), tokens)
+    _require_strong_password(new, str(viewer.login))
+    _replace_password(ladder, viewer, current, _hash(new), tokens)
 
 
 def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
-    """Remove a user's password, given the current one; their other sessions and links end. Raises LadderError."""
-    _put(ladder, viewer, current, None)
+    """Remove a user's password, given the current one, and revoke other sessions and links. Raises LadderError."""
+    _replace_password(ladder, viewer, current, None)
 
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
-    """Start a session. Raises AuthenticationError, with the reason only if the password is right."""
-    credential = ladder.database.read_with_retry(lambda connection: _credential(connection, login, ladder.clock()))
-    if not _fits(credential, password) or credential is None:
+    """Start a session. Raises AuthenticationError, with the specific reason only if the password is right."""
+    credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, ladder.clock()))
+    if not _verify_password(credential, password) or credential is None:
         raise AuthenticationError(_WRONG)
 
     def check(connection: Connection, owner: User) -> None:
         require_not_locked_out(connection, owner)
-        if _credential(connection, login, ladder.clock()) != credential:
+        if _find_password(connection, login, ladder.clock()) != credential:
             raise AuthenticationError(_WRONG)
 
     return issue_secret(ladder, credential.login, SESSION, f"password {credential.id}", check=check)
 
 
-def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
+def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
     login, now, digest = str(viewer.login), ladder.clock(), hash_secret(secrets.token_urlsafe(32))
     ends = {PASSWORD, SESSION, LINK, *([TOKEN] if tokens else [])}
-    credential = ladder.database.read_with_retry(lambda connection: _credential(connection, login, now))
-    if credential is not None and not _fits(credential, current):
+    credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
+    if credential is not None and not _verify_password(credential, current):
         raise LadderError("That isn't your current password.\nWho forgot it asks the staff, who can remove it.")
 
     def act(connection: Connection) -> None:
         if find_credential(connection, digest) is not None:
-            return  # the second call of a function whose commit had no answer
-        if _credential(connection, login, now) not in (credential, None):
+            return  # a repeated call, after a commit's reply was lost
+        if _find_password(connection, login, now) not in (credential, None):
             raise LadderError("Your password was changed meanwhile.\nTry again.")
         owner = get_acting_user(connection, login)
         for each in all_credentials(connection, login):
@@ -349,14 +352,14 @@ def _put(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens:
     ladder.database.write(act)
 
 
-def _credential(connection: Connection, login: str, now: float) -> Credential | None:
+def _find_password(connection: Connection, login: str, now: float) -> Credential | None:
     credential = (each for each in all_credentials(connection, login) if each.kind == PASSWORD and each.is_valid(now))
     return next(credential, None)
 
 
-def _check(password: str, login: str) -> None:
-    """Raise LadderError for a password that is too short, too long, or mostly the login or a common one."""
-    plain = _plain(password).casefold().replace(login.casefold(), "")
+def _require_strong_password(password: str, login: str) -> None:
+    """Raise LadderError for a password that is too short, too long, or mostly the login or common passwords."""
+    plain = _normalize(password).casefold().replace(login.casefold(), "")
     for word in _COMMON.split():
         plain = plain.replace(word, word[0])
     if len(password) > MAX_PASSWORD_CHARS or len(plain) < MIN_PASSWORD_CHARS or len(set(plain)) < MIN_DISTINCT_CHARS:
@@ -367,14 +370,14 @@ def _check(password: str, login: str) -> None:
         )
 
 
-def _plain(password: str) -> str:
-    """Return the form that is hashed: keyboards write one letter in several ways."""
+def _normalize(password: str) -> str:
+    """Return the NFKC form, which is hashed, since keyboards encode some letters in different ways."""
     return unicodedata.normalize("NFKC", password)
 
 
 @cache
 def _hasher() -> "tuple[PasswordHasher, str]":
-    """Return the hasher, and the hash of an unused password."""
+    """Return the hasher, and the hash of a random password, for logins without one."""
     from argon2 import PasswordHasher
 
     hasher = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1)
@@ -382,34 +385,34 @@ def _hasher() -> "tuple[PasswordHasher, str]":
 
 
 def _hash(password: str) -> str:
-    with _AT_A_TIME:
-        return _hasher()[0].hash(_plain(password))
+    with _HASH_SLOTS:
+        return _hasher()[0].hash(_normalize(password))
 
 
-def _fits(credential: Credential | None, password: str) -> bool:
-    """Return whether this is the password; it takes as long without one."""
+def _verify_password(credential: Credential | None, password: str) -> bool:
+    """Return whether this is the password; without a credential this takes equally long and is False."""
     from argon2.exceptions import VerifyMismatchError
 
-    hasher, nobodys = _hasher()
+    hasher, unused = _hasher()
     known = None if credential is None else credential.password_hash
     try:
-        with _AT_A_TIME:
-            plain = _plain(password) if len(password) <= MAX_PASSWORD_CHARS else ""
-            return hasher.verify(known or nobodys, plain) and known is not None
+        with _HASH_SLOTS:
+            plain = _normalize(password) if len(password) <= MAX_PASSWORD_CHARS else ""
+            return hasher.verify(known or unused, plain) and known is not None
     except VerifyMismatchError:
         return False
 
 
-MAX_APPLICANTS = 200  # accounts at a time
+MAX_APPLICANTS = 200  # accounts that wait for approval
 
 
 def find_join_link(ladder: Ladder, link: str) -> Credential | None:
-    """Return the sign-up link of a secret, None for one that is unknown, revoked or expired."""
-    return ladder.database.read_with_retry(lambda connection: _find(connection, link, ladder.clock()))
+    """Return the sign-up link with this secret, None if it is unknown, revoked or expired."""
+    return ladder.database.read_with_retry(lambda connection: _find_join_credential(connection, link, ladder.clock()))
 
 
 def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:
-    """Create an account, and return a session of it. Staff who approves it reads the email. Raises LadderError."""
+    """Create an account by a sign-up link, and return a session; the email is shown to staff. Raises LadderError."""
     login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
     person = make_roster_entry(login, name, email or None, None, None)
     if "@" in login:
@@ -417,7 +420,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
     secret, now, key = secrets.token_urlsafe(32), ladder.clock(), ladder.pseudonym_key()
 
     def act(connection: Connection) -> IssuedSecret:
-        entry = _find(connection, link, now)
+        entry = _find_join_credential(connection, link, now)
         if entry is None:
             raise LadderError("This link to join isn't known, or its time is over.\nAsk the staff for another one.")
         known, waits, ends = (
@@ -425,7 +428,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
             entry.scope == APPROVAL_SCOPE,
             now + SESSION_IDLE_S,
         )
-        if known is not None:  # the second call of a function whose commit had no answer
+        if known is not None:  # a repeated call, after a commit's reply was lost
             return IssuedSecret(known.id, login, SESSION, known.scope, secret, ends)
         others = all_users(connection, merged=True)
         if login.casefold() in {other.login.casefold() for other in others}:
@@ -449,9 +452,9 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
 
 
 def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
-    """Approve an account that waits; return False if it is approved already. Raises LadderError.
+    """Approve an account; return False if it is approved already. Raises LadderError if it doesn't exist.
 
-    Its email is removed: it was a hint for staff, never verified. A roster, or staff, gives the account one.
+    Its unverified email is removed; a roster or staff can set another one.
     """
 
     def act(connection: Connection) -> bool:
@@ -467,7 +470,7 @@ def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
 
 
 def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
-    """Remove an account that waits, so that its login is free; return False if it is gone. Raises LadderError."""
+    """Remove an account that isn't approved; return False if it doesn't exist. Raises LadderError if it is approved."""
 
     def act(connection: Connection) -> bool:
         owner = find_user(connection, login)
@@ -484,7 +487,7 @@ def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
     return ladder.database.write(act)
 
 
-def _find(connection: Connection, link: str, now: float) -> Credential | None:
+def _find_join_credential(connection: Connection, link: str, now: float) -> Credential | None:
     credential = find_credential(connection, hash_secret(link))
     return credential if credential is not None and credential.kind == JOIN and credential.is_valid(now) else None
 

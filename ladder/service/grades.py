@@ -62,9 +62,9 @@ from ladder.views import BaselineResult, Grade, Grades, UserSummary, summarize_u
 
 @dataclass(frozen=True, slots=True)
 class CandidateVersion:
-    """A version that counts for a user, by id. days: begun after the grace; spent: late days of its owner.
+    """A version, by id, that counts for a user. days: started days after the grace period; spent: late days used.
 
-    own: it is the owner's bot, not that of another one of the team.
+    own: whether the bot is the user's own, not a teammate's.
     """
 
     version: int
@@ -76,11 +76,11 @@ class CandidateVersion:
 
 @dataclass(frozen=True, slots=True)
 class UserGradingInputs:
-    """A user, with the versions that count; the best one's grade is theirs. Times are seconds since 1970.
+    """A user and the versions that count; the user gets the best version's grade. Times are Unix times.
 
-    In a team, the versions are those of all who were in it at the deadline; each is as late as its own owner is.
-    nothing: why no version counts. deadline_at: the deadline, or their own; extended_until: that one, and `extended` in
-    words. left: late days of theirs after this deadline.
+    For a team, these are the versions of all members at the deadline; lateness depends on each version's own owner.
+    nothing: the reason why no version counts. deadline_at: the user's personal deadline. extended_until: the end of
+    the user's extension; `extended`: the same as text. left: the user's late days that remain after this deadline.
     """
 
     user: UserSummary
@@ -94,10 +94,9 @@ class UserGradingInputs:
 
 @dataclass(frozen=True, slots=True)
 class GradingInputs:
-    """What grades are made from. deadline_at: of the class, in seconds since 1970. final: its id. moment: which matches
-    count.
+    """The inputs from which grades are computed. deadline_at: the common deadline, as Unix time. final: its id.
 
-    chosen, fit: ids of the versions that are graded, and of all in the fit.
+    chosen, fit: ids of the graded versions, and of all versions in the fit. moment: limits the matches that count.
     """
 
     title: str
@@ -117,14 +116,14 @@ class GradingInputs:
 def collect_grading_inputs(
     connection: Connection, settings: LadderSettings, now: float, final: Final | None, limit: Deadline | None
 ) -> GradingInputs:
-    """Return the grading inputs of a final, of a deadline, or of now. Raises LadderError."""
+    """Return the grading inputs of a final, of a deadline or, without both, of now. Raises LadderError."""
     _require_baseline_bots(connection, settings)
     due: DeadlineLookup | None = None
     of, waiting = "now", pending_versions(connection, settings, limit, now)
     if final is not None:
         chosen, of, waiting = get_versions_by_id(connection, final.versions), f"final {final.name}", []
         limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
-        if limit is None and final.deadline_at is not None:  # ladder.toml says another time by now
+        if limit is None and final.deadline_at is not None:  # the deadline in ladder.toml was changed
             own = PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
             due = lambda owner: own  # noqa: E731
     else:
@@ -147,7 +146,7 @@ def collect_grading_inputs(
         own_due = None if due is None else due(owner.id)
         days_left = max(0, left[owner.id])
         candidates = [
-            _candidate(
+            _make_candidate(
                 version, None if due is None else due(version.owner_id), left[version.owner_id], member == owner.id
             )
             for member in sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
@@ -183,7 +182,7 @@ def collect_grading_inputs(
     )
 
 
-def _candidate(version: Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
+def _make_candidate(version: Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
     if due is None:
         return CandidateVersion(version.id, None, 0, 0, own)
     days = due.days_late(version.received_at)
@@ -238,21 +237,21 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
 def get_grades(
     ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF_VIEWER
 ) -> Grades:
-    """Return the grades of a final, of a deadline, or of now, that the viewer may see. Raises LadderError."""
+    """Return the grades, visible to the viewer, of a final, a deadline or, without both, of now. Raises LadderError."""
     result = compute_grades(ladder, who, final, deadline, viewer)[1]
     return select_visible_grades(result, viewer)
 
 
 def select_visible_grades(whole: Grades, viewer: Viewer) -> Grades:
-    """Return the grades that a viewer may see."""
-    mine = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
-    return replace(whole, grades=mine)
+    """Return a copy with only the grades that the viewer may see."""
+    visible = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
+    return replace(whole, grades=visible)
 
 
 def compute_grades(
     ladder: Ladder, who: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF_VIEWER
 ) -> tuple[GradingInputs, Grades]:
-    """Return the grading inputs and all grades of a final, of a deadline, or of now. Raises LadderError."""
+    """Return the grading inputs and all grades of a final, a deadline or, without both, of now. Raises LadderError."""
     settings = ladder.settings
     if not settings.baselines:
         raise LadderError(
@@ -266,7 +265,7 @@ def compute_grades(
 
 
 def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingInputs) -> Grades:
-    """Compute grades from stored inputs: the same to the digit, whatever happened since."""
+    """Compute grades from stored inputs; the result is always exactly the same."""
     chosen = get_versions_by_id(connection, basis.chosen)
     fit = get_versions_by_id(connection, basis.fit)
     measured = evaluate_versions(ladder, connection, chosen, basis.final, fit, basis.moment)
@@ -274,9 +273,9 @@ def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingIn
     others = {version.name: version for version in chosen}
     rows = tuple(
         max(
-            (_grade(line, each, versions[each.version], basis, measured, others) for each in line.candidates),
+            (_make_grade(line, each, versions[each.version], basis, measured, others) for each in line.candidates),
             key=lambda grade: (grade.points, grade.win_rate_adjusted or 0.0),
-            default=_nothing(line, basis),
+            default=_make_empty_grade(line, basis),
         )
         for line in basis.people
     )
@@ -286,7 +285,7 @@ def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingIn
     return Grades(basis.title, basis.scope, possible, names, rows, basis.waiting, isolates, games)
 
 
-def _grade(
+def _make_grade(
     line: UserGradingInputs,
     candidate: CandidateVersion,
     version: Version,
@@ -298,7 +297,7 @@ def _grade(
     row = measured.row(version.id)
     adjusted = None if row is None else row.win_rate_adjusted
     share = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
-    value, low, high = (None if end is None else round(end, 8) for end in share)  # beyond, processors differ
+    value, low, high = (None if end is None else round(end, 8) for end in share)  # later digits depend on the processor
     before = sum(each.points for each in marks)
     percent = min(basis.max_penalty_percent, basis.penalty_percent_per_day * (candidate.days - candidate.spent))
     penalty = round(before * percent / 100, 4)
@@ -313,47 +312,49 @@ def _grade(
         win_rate_adjusted_high=high,
         games=0 if row is None else row.games,
         baselines=marks,
-        reason="; ".join(map(_mark_text, marks)),
+        reason="; ".join(map(_describe_baseline_result, marks)),
         points_before_penalty=before,
         late_penalty=penalty,
         late_days_spent=candidate.spent if candidate.own else 0,
         deadline_at=line.deadline_at,
         extended_until=line.extended_until,
     )
-    words = [grade.reason, *_late(grade, candidate, line, basis), line.extended]
+    words = [grade.reason, *_describe_lateness(grade, candidate, line, basis), line.extended]
     return replace(grade, reason="; ".join(filter(None, words)))
 
 
-def _late(grade: Grade, candidate: CandidateVersion, line: UserGradingInputs, basis: GradingInputs) -> list[str]:
-    """Return as text how late a version is, and what that costs."""
+def _describe_lateness(
+    grade: Grade, candidate: CandidateVersion, line: UserGradingInputs, basis: GradingInputs
+) -> list[str]:
+    """Return a text with a late version's lateness, late days and penalty; empty if it isn't late."""
     if not grade.late:
         return []
     if not candidate.days:
         return [f"{grade.late}, within the grace"]
     costs = []
     if candidate.spent:
-        spent = _days(candidate.spent, "late day")
+        spent = _format_count(candidate.spent, "late day")
         costs.append(f"{spent} spent, {line.left} left" if candidate.own else f"{spent} of another of the team spent")
     days = candidate.days - candidate.spent
     if days:
         percent, most = basis.penalty_percent_per_day, basis.max_penalty_percent
         capped = f", {most:g} % at most" if percent * days > most else ""
         off = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points off"
-        costs.append(f"{_days(days, 'day')} at {percent:g} %{capped}: {off}")
+        costs.append(f"{_format_count(days, 'day')} at {percent:g} %{capped}: {off}")
     return [f"{grade.late}: {', '.join(costs)}"]
 
 
-def _days(count: int, word: str) -> str:
+def _format_count(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _mark_text(each: BaselineResult) -> str:
+def _describe_baseline_result(each: BaselineResult) -> str:
     outcome = "passed" if each.passed else "not passed"
     doubt = ", in doubt: the threshold lies in the interval" if each.inconclusive else ""
     return f"{each.baseline}: {outcome}, {each.explanation}{doubt}"
 
 
-def _nothing(line: UserGradingInputs, basis: GradingInputs) -> Grade:
+def _make_empty_grade(line: UserGradingInputs, basis: GradingInputs) -> Grade:
     """Return the grade of a user without a version that counts, with the reason."""
     marks = tuple(failed_baseline_result(each, "no version") for each in basis.baselines)
     reason = "; ".join(filter(None, (line.nothing, line.extended)))
@@ -362,8 +363,8 @@ def _nothing(line: UserGradingInputs, basis: GradingInputs) -> Grade:
 
 
 Cell = str | float | int | None
-_Of = Callable[[UserSummary], str | None]
-MAX_NAMED_USERS = 10  # people in a sentence; the others are counted
+_GetIdentifier = Callable[[UserSummary], str | None]
+MAX_NAMED_USERS = 10  # users named in a sentence; the others are counted
 
 
 def format_gradebook(grades: Grades, form: str) -> str:
@@ -373,11 +374,11 @@ def format_gradebook(grades: Grades, form: str) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in FORMATS[form](grades):
-        writer.writerow([_text(value) for value in row])
+        writer.writerow([_format_cell(value) for value in row])
     return out.getvalue().removesuffix("\n")
 
 
-def _plain(grades: Grades) -> Iterable[list[Cell]]:
+def _plain_rows(grades: Grades) -> Iterable[list[Cell]]:
     head: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "max_points",
                         "late_hours", "version", "submitted_at", "games", "win_rate_adjusted", "win_rate_adjusted_low",
                         "win_rate_adjusted_high"]  # fmt: skip
@@ -387,7 +388,7 @@ def _plain(grades: Grades) -> Iterable[list[Cell]]:
     for grade in grades.grades:
         owner = grade.user
         row: list[Cell] = [owner.login, owner.name, owner.email, owner.student_id, owner.section, owner.pseudonym]
-        row += [grade.points, grades.max_points, grade.late_hours, grade.version, _when(grade.submitted_at)]
+        row += [grade.points, grades.max_points, grade.late_hours, grade.version, _format_utc(grade.submitted_at)]
         rates = (grade.win_rate_adjusted, grade.win_rate_adjusted_low, grade.win_rate_adjusted_high)
         row += [grade.games, *(None if rate is None else 100 * rate for rate in rates)]
         for mark in grade.baselines:
@@ -395,7 +396,7 @@ def _plain(grades: Grades) -> Iterable[list[Cell]]:
         yield [*row, grade.reason]
 
 
-def _canvas(grades: Grades) -> Iterable[list[Cell]]:
+def _canvas_rows(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.title]
     yield ["    Points Possible", None, None, None, None, grades.max_points]
     for grade in grades.grades:
@@ -404,9 +405,9 @@ def _canvas(grades: Grades) -> Iterable[list[Cell]]:
 
 
 def _canvas_api(grades: Grades) -> str:
-    """Return the body of a request that sets grades, and adds feedback as comments."""
+    """Return the JSON body of a request to Canvas that sets grades and adds feedback as comments."""
     data = {
-        _canvas_id(grade.user): {"posted_grade": _text(grade.points), "text_comment": _feedback(grade)}
+        _canvas_id(grade.user): {"posted_grade": _format_cell(grade.points), "text_comment": _feedback(grade)}
         for grade in grades.grades
         if _canvas_id(grade.user)
     }
@@ -417,21 +418,21 @@ def _canvas_id(owner: UserSummary) -> str | None:
     return owner.canvas_id or (f"sis_user_id:{owner.student_id}" if owner.student_id else None)
 
 
-_MOODLE: dict[str, _Of] = {
+_MOODLE: dict[str, _GetIdentifier] = {
     "Username": lambda owner: owner.login,
     "Email address": lambda owner: owner.email,
     "ID number": lambda owner: owner.student_id,
 }
 
 
-def _moodle(grades: Grades) -> Iterable[list[Cell]]:
-    whole = {name: of for name, of in _MOODLE.items() if not _without(grades, of)}
+def _moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
+    whole = {name: of for name, of in _MOODLE.items() if not _users_without(grades, of)}
     yield [*whole, grades.title, f"{grades.title} (Feedback)"]
     for grade in grades.grades:
         yield [*(of(grade.user) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
 
 
-def _moodle_worksheet(grades: Grades) -> Iterable[list[Cell]]:
+def _worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
            "Feedback comments"]  # fmt: skip
     for grade in grades.grades:
@@ -439,12 +440,14 @@ def _moodle_worksheet(grades: Grades) -> Iterable[list[Cell]]:
         yield [user.moodle_id, user.name, user.student_id, user.email, grade.points, grades.max_points, None, feedback]
 
 
-FORMATS = {"plain": _plain, "canvas": _canvas, "moodle": _moodle, "moodle-worksheet": _moodle_worksheet}
+FORMATS = {"plain": _plain_rows, "canvas": _canvas_rows, "moodle": _moodle_rows, "moodle-worksheet": _worksheet_rows}
 CANVAS_API = "canvas-api"
 GRADEBOOK_FORMATS = (*FORMATS, CANVAS_API)
 
 
-_NAMES: dict[str, dict[str, _Of]] = {  # by what each form names people, in the words of who has none
+_IDENTIFIERS: dict[
+    str, dict[str, _GetIdentifier]
+] = {  # for each format: its user identifiers, by the remark about users without one
     "canvas": {"no ID, so Canvas looks for SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas_id},
     CANVAS_API: {"left out, with neither an ID of Canvas nor a number": _canvas_id},
     "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
@@ -453,17 +456,17 @@ _NAMES: dict[str, dict[str, _Of]] = {  # by what each form names people, in the 
 
 
 def describe_missing_ids(grades: Grades, form: str) -> list[str]:
-    """Return a sentence for each identifier that some users lack in a format, with their logins."""
+    """Return a sentence, with logins, for each identifier of a format that some users lack."""
     sentences = []
-    for words, of in _NAMES.get(form, {}).items():
-        without = _without(grades, of)
+    for words, of in _IDENTIFIERS.get(form, {}).items():
+        without = _users_without(grades, of)
         more = f" and {len(without) - MAX_NAMED_USERS} more" if len(without) > MAX_NAMED_USERS else ""
         if without:
             sentences.append(f"{words}: {', '.join(without[:MAX_NAMED_USERS])}{more}")
     return sentences
 
 
-def _without(grades: Grades, of: _Of) -> list[str]:
+def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
     """Return the logins of the users that lack an identifier."""
     return [escape_control(grade.user.login or "") for grade in grades.grades if not of(grade.user)]
 
@@ -474,11 +477,11 @@ def _feedback(grade: Grade) -> str:
     return f"{version}{grade.reason}{late}"
 
 
-def _when(at: float | None) -> str | None:
+def _format_utc(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _text(value: Cell) -> str:
+def _format_cell(value: Cell) -> str:
     """Return a cell's text; numbers have at most four decimals."""
     if value is None:
         return ""

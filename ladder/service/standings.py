@@ -1,8 +1,8 @@
 """Update the standings from the results of rated matches, or rebuild them and compare.
 
-A runner updates the standings repeatedly and stores them as JSON. It reads only newly ended matches, and the fit
-starts from the last one. Neither changes the numbers: a rebuild from all results (`arena ladder rerate`) gives the
-same. The seats of rated matches are held as columns, from which ratings and counts are computed."""
+A runner updates the standings repeatedly and stores them as JSON. It reads only newly ended matches, and each fit
+starts from the previous one. Neither changes the numbers: a rebuild from all results (`arena ladder rerate`) gives the
+same. The results of rated matches are kept in memory as columns."""
 
 import time
 from array import array
@@ -44,10 +44,7 @@ if TYPE_CHECKING:
 
 
 class RatedResultColumns:
-    """Seats that were added, in any order. `ended`: the highest number of a match's end among them.
-
-    forfeits, faults: by version.
-    """
+    """The results of rated matches as columns. ended: the highest end_sequence. forfeits, faults: counts by version."""
 
     def __init__(self, chunks: Iterable[Sequence[SeatRow]] = ()) -> None:
         self.ended = 0
@@ -59,20 +56,20 @@ class RatedResultColumns:
             self.add(seats)
 
     def add(self, seats: Sequence[SeatRow]) -> None:
-        """Add some, once."""
+        """Add a nonempty chunk of rows; each row must be added only once."""
         ended, match, version, games, wins, forfeits, faults = zip(*seats, strict=True)
         self._match.extend(match)
         self._version.extend(version)
         self._wins.extend(wins)
         self._games.extend(games)
-        for of_all, counts in ((self.forfeits, forfeits), (self.faults, faults)):
+        for totals, counts in ((self.forfeits, forfeits), (self.faults, faults)):
             for bot, count in zip(version, counts, strict=True):
                 if count:
-                    of_all[bot] += count
+                    totals[bot] += count
         self.ended = max(self.ended, *ended)
 
     def matches(self, contestants: Sequence[StandingsEntrant]) -> "Matches":
-        """Return the matches, whose bots are places among the contestants; all that played must be among them."""
+        """Return the matches; their bots are indices into `contestants`, which must contain all versions."""
         import numpy as np
 
         from ladder.rating.matches import gather_matches
@@ -80,16 +77,16 @@ class RatedResultColumns:
         match, version = np.frombuffer(self._match, np.int64), np.frombuffer(self._version, np.int64)
         wins, games = np.frombuffer(self._wins, np.float64), np.frombuffer(self._games, np.float64)
         ids = [each.version for each in contestants]
-        places = np.full(max(ids, default=0) + 1, -1)
-        places[ids] = range(len(ids))
-        return gather_matches(match, places[version], wins, games, len(ids))
+        indices = np.full(max(ids, default=0) + 1, -1)
+        indices[ids] = range(len(ids))
+        return gather_matches(match, indices[version], wins, games, len(ids))
 
 
-MIN_GROWTH = 1.05  # games, since findings were looked for: in a large field that takes longer than a fold
+MIN_GROWTH = 1.05  # of games between searches for collusion, which take longer than an update in a large field
 
 
 class StandingsUpdater:
-    """What a process knows of the results of all rated matches."""
+    """Computes and stores a ladder's standings, reading only newly ended matches in each update."""
 
     def __init__(self, ladder: "Ladder") -> None:
         self._ladder = ladder
@@ -100,28 +97,28 @@ class StandingsUpdater:
         self._style: FieldStyle | None = None
         self.table: Standings | None = None
         self.fit: Fit | None = None
-        self._torn = False  # a look was cut short: what was read is a part of what there is
+        self._incomplete = False  # whether the last read of results was interrupted
         self._seats = RatedResultColumns()
 
     @property
     def decided(self) -> bool:
-        """Whether the leader is, with 98 %, within 2 points of the best share."""
+        """Whether the leader's win rate is, with 98 % probability or more, within 2 points of the best one."""
         return self.table is not None and self.table.verdict is not None and self.table.verdict.decided
 
     def update(self) -> int:
-        """Update the standings to all ended matches and active versions; return their number of games."""
+        """Update and store the standings if matches or versions have changed; return their number of games."""
         database, now = self._ladder.database, self._ladder.clock()
 
         def read(connection: Connection) -> list[StandingsEntrant]:
             voids = last_audit_id(connection, ("void", "unvoid"))
-            if voids != self._voids or self._torn:
+            if voids != self._voids or self._incomplete:
                 self._seats = RatedResultColumns()
                 self._voids = voids
-            self._torn = True
+            self._incomplete = True
             for seats in rated_seats(connection, self._seats.ended):
                 self._seats.add(seats)
             contestants = list_entrants(accepted_versions(connection))
-            self._torn = False
+            self._incomplete = False
             return contestants
 
         contestants = database.read_with_retry(read)
@@ -140,7 +137,7 @@ class StandingsUpdater:
     def _compute(self, contestants: list[StandingsEntrant], now: float) -> None:
         known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
-        self.fit = None  # with its arrays: memory is for one
+        self.fit = None  # frees its arrays before the next fit
         table, self.fit = compute_standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = find_collusion_suspects(contestants, self.fit)
@@ -153,7 +150,7 @@ class StandingsUpdater:
 
 
 def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> FieldStyle:
-    """Return what these versions do on average, each by its newest matches; `games` is how many were rated by then."""
+    """Return the mean play style of these versions, in their newest matches. games: the number of rated games."""
     styles = [style for version in versions if (style := get_play_style(connection, version)).matches]
 
     def mean(part: str) -> dict[str, float]:
@@ -167,7 +164,7 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
 
 
 def make_rating_point(row: StandingsRow) -> RatingPoint:
-    """Return what a row says of its version for as long as the ladder lasts."""
+    """Return the rating point of a row, for the permanent rating history."""
     rating, adjusted = row.rating, row.win_rate_adjusted
     share: tuple[float | None, float | None, float | None] = (None, None, None)
     if adjusted is not None:
@@ -179,7 +176,7 @@ def make_rating_point(row: StandingsRow) -> RatingPoint:
 
 
 def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
-    """Return accepted versions as entrants of the standings. The predecessor of one is the accepted one before it."""
+    """Return accepted versions as entrants; a version's predecessor is its bot's previous one in `versions`."""
     before: dict[int, int] = {}
     contestants = []
     for version in versions:
@@ -202,12 +199,12 @@ def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
     return contestants
 
 
-MAX_ROUNDING = 1e-9  # of a rating or a share: the rounding of two ways to the same number
+MAX_ROUNDING = 1e-9  # the largest rounding difference of a rating or win rate between two computations
 
 
 @dataclass(frozen=True, slots=True)
 class StandingChange:
-    """A version's row before and after; None where it isn't in the table. version: its label."""
+    """A version's row before and after a rebuild; None if it has no row. version: the version ref."""
 
     version: str
     before: StandingsRow | None
@@ -216,10 +213,10 @@ class StandingChange:
 
 @dataclass(frozen=True, slots=True)
 class RebuiltStandings:
-    """The recomputed standings of these matches and games, compared with the stored ones; first: there were none.
+    """A comparison of the recomputed standings, of these matches and games, with the stored ones.
 
-    same: whether both say the same, largest: the largest difference of a rating or a share; None where they are of
-    different matches or versions. news: matches that the kept one didn't know yet, or knew and that are void now.
+    same: whether both are equal; max_difference: the largest difference of a rating or win rate; None if they are of
+    different matches or versions. news: how many more rated matches there are now. first: no standings were stored.
     """
 
     same: bool | None
@@ -232,14 +229,14 @@ class RebuiltStandings:
 
 
 def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
-    """Build the table from all results, keep it, and compare it with the one that was kept."""
+    """Compute the standings from all results, store them, and compare them with the previously stored ones."""
     with ladder.database.read() as connection:
         board = find_latest_snapshot(connection)
     before = None if board is None else Standings.from_json(board)
-    fold = StandingsUpdater(ladder)
-    fold.update()
-    assert fold.table is not None, "update makes it"
-    after = fold.table
+    updater = StandingsUpdater(ladder)
+    updater.update()
+    assert updater.table is not None, "update makes it"
+    after = updater.table
     old, new = (
         {row.version: hide_fields(row, PUBLIC_VIEWER) for row in table.items} if table else {}
         for table in (before, after)
@@ -250,7 +247,7 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
         was, now = (rows.get(version) for rows in (old, new))
         one = was or now
         assert one is not None
-        apart = None if was is None or now is None else _apart(was, now)
+        apart = None if was is None or now is None else _max_difference(was, now)
         if apart is None or apart > MAX_ROUNDING:
             changes.append(StandingChange(one.version_ref, was, now))
         largest = max(largest, apart or 0.0)
@@ -267,8 +264,8 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     )
 
 
-def _apart(one: StandingsRow, other: StandingsRow) -> float:
-    """Return the largest difference of two rows' numbers; endless where one has what the other lacks."""
+def _max_difference(one: StandingsRow, other: StandingsRow) -> float:
+    """Return the largest difference of two rows' ratings or win rates; infinite if other numbers differ."""
     pairs = [(one.rating, other.rating)]
     if one.win_rate_adjusted is not None and other.win_rate_adjusted is not None:
         pairs.append((one.win_rate_adjusted, other.win_rate_adjusted))

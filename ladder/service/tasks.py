@@ -51,31 +51,31 @@ from ladder.store.database import (
 )
 from ladder.worker import Task, VersionCheckJob
 
-_TIMED = 5000  # matches before a runner's start by which it knows who is slow
+_MAX_TIMED_MATCHES = 5000  # the newest matches from which a new runner finds slow versions
 
 
 class RoundScheduler:
-    """Queues rounds. It belongs to one runner; several of them may queue for one ladder."""
+    """Plans and queues rounds for one runner; several runners may queue rounds of the same ladder."""
 
     def __init__(self, ladder: Ladder) -> None:
         self._ladder = ladder
-        self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # matches of two versions
-        self._played: Counter[int] = Counter()  # matches of a version
-        self._seen = 0  # the last match that is counted
-        self._ended = 0  # the last one whose times are, in the order of their ends
+        self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # matches of each pair of versions
+        self._played: Counter[int] = Counter()  # matches of each version
+        self._last_counted = 0  # the id of the last counted match
+        self._ended = 0  # the end_sequence of the last match whose times were read
         self._spent: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=RECENT_MATCHES))
 
     def queue(self, connection: Connection) -> int:
-        """Queue the next round; return how many matches it has: 0 where `idle_reason` says why."""
-        self._count(connection)
-        self._time(connection)
+        """Queue the next round; return the number of its matches, 0 if there is an `idle_reason`."""
+        self._count_meetings(connection)
+        self._read_times(connection)
         number = last_round_number(connection) + 1
         shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
         tables = plan_next_round(self._field(connection), self._ladder.play.seats, self._met, shuffle, number)
         return len(queue_matches(connection, RATED, tables, self._ladder.clock(), round=number))
 
     def idle_reason(self) -> str | None:
-        """Return why the current versions play no round, or None if they do."""
+        """Return the reason why the active versions can't play a round, None if they can."""
         return no_round_reason(self._ladder.database.read_with_retry(self._field), self._ladder.play.seats)
 
     def _field(self, connection: Connection) -> list[Entrant]:
@@ -91,17 +91,17 @@ class RoundScheduler:
             for version in active_versions(connection)
         ]
 
-    def _count(self, connection: Connection) -> None:
-        """Count the tables that were queued since the last round; abandoned and cancelled ones count, too."""
-        for match, table in tables_after(connection, self._seen, RATED):
-            self._seen = match
+    def _count_meetings(self, connection: Connection) -> None:
+        """Count the tables queued since the last call, including abandoned and cancelled ones."""
+        for match, table in tables_after(connection, self._last_counted, RATED):
+            self._last_counted = match
             self._played.update(table)
             for one, other in permutations(table, 2):
                 self._met[one][other] += 1
 
-    def _time(self, connection: Connection) -> None:
-        """Record the times of versions in matches that have ended since."""
-        first = max(self._ended, last_end_number(connection) - _TIMED)
+    def _read_times(self, connection: Connection) -> None:
+        """Read the versions' times in matches that have ended since the last call."""
+        first = max(self._ended, last_end_number(connection) - _MAX_TIMED_MATCHES)
         for self._ended, seats in usage_after(connection, first):
             for version, *spent in seats:
                 self._spent[version].append((spent[0], spent[1]))
@@ -109,7 +109,7 @@ class RoundScheduler:
 
 @dataclass(frozen=True, slots=True)
 class MatchFinished:
-    """A match was played; `new` is False if it had ended before. `took_s`: seconds to store it."""
+    """A match was played; `new` is False if it had already ended. seconds: time to store the match."""
 
     id: int
     new: bool
@@ -118,9 +118,9 @@ class MatchFinished:
 
 @dataclass(frozen=True, slots=True)
 class CheckFinished:
-    """A version was checked; `reason` says why it is rejected, None if it is accepted.
+    """A version was checked. reason: why it is rejected; None: it is accepted.
 
-    plays: from now on. An accepted one doesn't if a newer one is, or an owner or staff has decided otherwise since.
+    plays: whether it is active now. An accepted version isn't if `is_newest_version` is false for it.
     """
 
     version_ref: str
@@ -130,7 +130,7 @@ class CheckFinished:
 
 @dataclass(frozen=True, slots=True)
 class VersionAutoDisabled:
-    """A version was disabled, since it failed repeatedly."""
+    """A version was disabled automatically after repeated failures."""
 
     version_ref: str
     reason: str
@@ -138,7 +138,7 @@ class VersionAutoDisabled:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """An attempt failed through a machine; the match, or a version's check, is done again unless `abandoned`."""
+    """An attempt at a match or check failed because of the host; it is repeated unless it is abandoned."""
 
     id: int
     is_check: bool
@@ -148,14 +148,14 @@ class AttemptFailed:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRefused:
-    """A machine refused to work for this ladder."""
+    """A worker rejected a task."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerExcluded:
-    """A worker of a cluster gets nothing to do, for as long as it refuses."""
+    """A worker of a cluster gets no tasks until it accepts them again."""
 
     worker: str
     reason: str
@@ -163,35 +163,35 @@ class WorkerExcluded:
 
 @dataclass(frozen=True, slots=True)
 class DependencyLost:
-    """A scheduler or a worker of a cluster is gone; what it was doing is done again."""
+    """The scheduler or a worker of a cluster is lost; its tasks are repeated."""
 
     dependency: str
 
 
 @dataclass(frozen=True, slots=True)
 class DependencyRestored:
-    """A scheduler answers again, or a worker has joined."""
+    """The scheduler is reachable again, or a worker has joined."""
 
     dependency: str
 
 
 @dataclass(frozen=True, slots=True)
 class ClockBehind:
-    """This machine's clock is behind the newest entry: it was set back, or another is ahead."""
+    """This machine's clock is behind the newest time in the database: it was set back, or another clock is ahead."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsUnreadable:
-    """ladder.toml can't be read now; its previous content stays in force."""
+    """ladder.toml can't be read; its previous contents stay in force."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class StandingsUpdated:
-    """The standings were recomputed: over how many games, in how many seconds."""
+    """The standings were recomputed from this number of games, in this number of seconds."""
 
     games: int
     seconds: float
@@ -216,7 +216,7 @@ RunnerUpdate = RunnerEvent | Idle
 
 @dataclass(frozen=True, slots=True)
 class RunnerEventEntry:
-    """What happened as a ladder was served: its kind, when, in seconds since 1970, and what there is to say of it."""
+    """An event of a runner with its type, as by `event_kind`, and Unix time."""
 
     type: str
     occurred_at: float
@@ -224,16 +224,16 @@ class RunnerEventEntry:
 
 
 def event_kind(event: type) -> str:
-    """Return the word for a kind of event in JSON and metrics: match_finished for MatchFinished."""
+    """Return an event class's name for JSON and metrics, such as match_finished for MatchFinished."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
 
 
-_PAUSE_S = 2.0  # after a failure of the host nothing new begins this long: what failed may be coming back
-_LOOK_S = 0.5  # between two looks at a queue that was empty
+_PAUSE_S = 2.0  # before the next task after a failure of the host, which may need time to recover
+_POLL_S = 0.5  # between queries of an empty queue
 
 
 class TaskSource:
-    """The source of a runner's tasks. `width`: how many it may do at a time; `matches`: how many to begin, at most."""
+    """The source of a runner's tasks. width: how many tasks run at a time; matches: the most matches to start."""
 
     def __init__(self, ladder: Ladder, runner: str, width: Callable[[], int], matches: int | None = None) -> None:
         self._ladder = ladder
@@ -242,70 +242,70 @@ class TaskSource:
         self._left = matches
         self._rounds = RoundScheduler(ladder)
         self._doing: dict[Task, None] = {}
-        self._unkept: Task | None = None  # was done, and its result is on its way to the database
-        self._again: list[Task] = []  # with the bots that the worker's machine lacked
+        self._unsaved: Task | None = None  # has ended, but its result isn't in the database yet
+        self._retries: list[Task] = []  # with the archives that the worker lacked
         self._news: list[RunnerEvent] = []
         self._not_before = 0.0
-        self._next = "exam"  # what gets the only place of a narrow runner
+        self._next = "exam"  # at width 1: the kind of task to prefer, "exam" or "match"
         self._empty = False
         self.stopping = False
-        self.rated = True  # whether to queue rated matches, or only to do what people wait for
+        self.rated = True  # whether to play rated matches, or only challenges and finals
 
     @property
     def more(self) -> bool:
-        """Whether tasks may still come."""
+        """Whether `take` may still return a task."""
         return not self.stopping
 
     @property
     def exhausted(self) -> bool:
-        """Whether as many matches as it may begin have begun."""
+        """Whether the maximum number of matches has been started."""
         return self._left == 0
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was queued when last asked."""
-        return self._empty and not self._again
+        """Whether no task was available at the last query."""
+        return self._empty and not self._retries
 
     @property
     def doing(self) -> tuple[Task, ...]:
-        """Return the tasks that run now."""
+        """The tasks that run now."""
         return tuple(self._doing)
 
     def take(self) -> Task | None:
-        """Return the next task, leased to this runner; None if nothing waits. Raises DatabaseError."""
-        if self._again:
-            return self._begin(self._again.pop(0))
+        """Return the next task, leased to this runner; None if no task is available now. Raises DatabaseError."""
+        if self._retries:
+            return self._start(self._retries.pop(0))
         if self.stopping or time.monotonic() < self._not_before:
             return None
-        exams = sum(task.exam for task in self._doing if task is not self._unkept)
+        exams = sum(task.exam for task in self._doing if task is not self._unsaved)
         may_exam = exams < max(1, self._width() // 2) and (self._width() > 1 or self._next == "exam")
-        task = self._exam() if may_exam else None
+        task = self._claim_check() if may_exam else None
         if task is None:
-            task = self._match()
+            task = self._claim_match()
         if task is None and not may_exam:
-            task = self._exam()
+            task = self._claim_check()
         self._empty = task is None
         if task is None:
-            self._not_before = time.monotonic() + _LOOK_S
+            self._not_before = time.monotonic() + _POLL_S
             return None
         self._next = "match" if task.exam else "exam"
-        return self._begin(task)
+        return self._start(task)
 
     def failed(self, task: Task, problem: BaseException) -> bool:
-        """Release a failed task; return whether it is abandoned. A machine's refusal isn't an attempt.
+        """Release a failed task; return whether it is abandoned. A rejection by a worker doesn't count as an attempt.
 
-        What there is to say of it is in `news`: nothing where others have ended the task.
+        `news` yields an event for it, unless the task isn't leased to this runner any more.
         """
         self._doing.pop(task, None)
         self._empty = False
         if isinstance(problem, MissingBotsError) and isinstance(task.work, WorkItem):
-            self._again.append(Task(task.id, replace(task.work, archives=self._archives(task.work, problem.digests))))
+            self._retries.append(
+                Task(task.id, replace(task.work, archives=self._get_archives(task.work, problem.digests)))
+            )
             return False
         self._not_before = time.monotonic() + _PAUSE_S
         cost = AttemptCost.ATTEMPT
-        if isinstance(
-            problem, (WorkerRejectedError, ExecutorLostError)
-        ):  # of a cluster that is away, the status line speaks
+        if isinstance(problem, (WorkerRejectedError, ExecutorLostError)):
             cost = AttemptCost.NOTHING if isinstance(problem, WorkerRejectedError) else AttemptCost.LOSS
         reason, died, now = describe_failure(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
         if isinstance(task.work, VersionCheckJob) and isinstance(problem, CallTimeoutError):
@@ -329,35 +329,35 @@ class TaskSource:
         return bool(abandoned)
 
     def news(self) -> Iterator[RunnerEvent]:
-        """Return the events of failed tasks, once."""
+        """Yield and remove the events of failed tasks."""
         while self._news:
             yield self._news.pop(0)
 
     def no_match_reason(self) -> str | None:
-        """Return in one line why no rated match is to be played, or None."""
+        """Return in one line the reason why no rated match can be played, or None."""
         if self._ladder.database.read_with_retry(is_frozen):
             return "the ladder is frozen"
         return self._rounds.idle_reason()
 
     def completed(self, task: Task) -> None:
-        """Note that a task was done. Until `kept`, this runner holds its lease."""
-        self._unkept = task
+        """Note that a task has ended. This runner keeps the lease until `kept` is called."""
+        self._unsaved = task
 
     def kept(self, task: Task) -> None:
-        """Forget a task whose result is in the database."""
-        self._empty = False  # now there may be more to do: a version plays, a place is free
+        """Forget a task, after its result was stored in the database."""
+        self._empty = False  # the result may enable new tasks
         self._doing.pop(task, None)
 
-    def _begin(self, task: Task) -> Task:
+    def _start(self, task: Task) -> Task:
         self._doing[task] = None
         return task
 
     # --- matches
 
-    def _match(self) -> Task | None:
+    def _claim_match(self) -> Task | None:
         if self._left == 0:
             return None
-        holding = [task.id for task in (*self._doing, *self._again) if not task.exam]
+        holding = [task.id for task in (*self._doing, *self._retries) if not task.exam]
         ladder = self._ladder
 
         def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | None:
@@ -382,7 +382,7 @@ class TaskSource:
         job = Job(spec, tuple(table), ladder.play.sandbox)
         return Task(match.id, WorkItem(job))
 
-    def _archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
+    def _get_archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
         lacking = [bot for bot in item.job.bots if bot.digest in digests]
         return self._ladder.database.read_with_retry(
             lambda connection: tuple((bot, get_archive(connection, bot.digest, bot.file)) for bot in lacking)
@@ -390,7 +390,7 @@ class TaskSource:
 
     # --- checks
 
-    def _exam(self) -> Task | None:
+    def _claim_check(self) -> Task | None:
         holding = [task.id for task in self._doing if task.exam]
         ladder = self._ladder
 
@@ -412,22 +412,22 @@ class TaskSource:
 
 
 def describe_failure(problem: BaseException) -> str:
-    """Return in one line why a task failed; an exception that isn't ours is a defect, and is named with its type."""
+    """Return in one line the reason why a task failed; exceptions of unexpected types are reported as defects."""
     ours = isinstance(problem, (ArenaError, ExecutorLostError, WorkerRejectedError, MissingBotsError, WorkerDiedError))
     return escape_control(str(problem) if ours else f"defect: {problem!r}")
 
 
 def make_portable_bot(version: Version) -> PortableBot:
-    """Return an accepted version as it travels to a worker."""
+    """Return the portable bot of an accepted version."""
     assert version.status == ACCEPTED
     assert version.command is not None
-    if version.built_digest is not None:  # a folder, also where a bare file got its kit
+    if version.built_digest is not None:  # always a folder, even for a single-file bot
         return PortableBot(version.label, version.built_digest, version.command, None)
     return PortableBot(version.label, version.digest, version.command, version.single_file_name)
 
 
 def choose_references(connection: Connection, version: Version, seats: int) -> list[Version]:
-    """Return the opponents of a version's qualifying match."""
+    """Return the opponents of a version's qualifying match: active reference bots, at most seats - 1."""
     playing = [each for each in active_versions(connection) if each.is_reference and each.bot != version.bot]
     return playing[: seats - 1]
 
@@ -435,7 +435,7 @@ def choose_references(connection: Connection, version: Version, seats: int) -> l
 def make_check_job(
     ladder: Ladder, connection: Connection, version: Version, references: Sequence[Version], match: int
 ) -> VersionCheckJob:
-    """Return a version's check as it travels to a worker; `match` numbers its qualifying match."""
+    """Return the job of a version's check; `match` is the id of its qualifying match."""
     play = ladder.play
     return VersionCheckJob(
         name=version.label,
