@@ -18,24 +18,24 @@ _SEATS = frozenset({"seat", "target", "claimant"})
 
 
 def describe_event(event: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return one event in words, "" for one that isn't shown. `names` has the players' names by seat."""
-    return _words("events", _event_names(event), event, names)
+    """Return the text of an event, "" for an event without text. `names` has the players' names by seat."""
+    return _find_text("events", _event_keys(event), event, names)
 
 
 def describe_move(move: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Return a move of `legal` in words, "" for one that the table doesn't know."""
-    return _words("moves", _move_names(move), move, names)
+    """Return the text of a move of `legal`, "" for an unknown one."""
+    return _find_text("moves", _move_keys(move), move, names)
 
 
 def describe_end(reason: str) -> str:
-    """Return why a game ended, the `reason` of its end, in words; the reason itself if the table doesn't know it."""
+    """Return the text of the `reason` for which a game ended; an unknown reason is returned unchanged."""
     return str(EVENT_TEXTS["endings"].get(reason, reason))
 
 
 def describe_events(events: Sequence[Mapping[str, Any]], names: Sequence[str], coins: bool = False) -> str:
     """Return several events as one line: "A steals from C · C blocks as captain · A challenges: C shows the captain".
 
-    Movements of coins are left out unless `coins` is true.
+    Changes of coins are omitted unless `coins` is true.
     """
     return join_texts(
         (each["event"], describe_event(each, names)) for each in events if coins or each["event"] != "coins"
@@ -43,7 +43,7 @@ def describe_events(events: Sequence[Mapping[str, Any]], names: Sequence[str], c
 
 
 def join_texts(texts: Iterable[tuple[str, str]]) -> str:
-    """Return pairs of an event's word and its text as one line; empty texts are left out."""
+    """Join pairs of (event's word, text) to one line, without empty texts."""
     line = ""
     for word, text in texts:
         if text:
@@ -51,8 +51,8 @@ def join_texts(texts: Iterable[tuple[str, str]]) -> str:
     return line
 
 
-def _event_names(event: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names under which an event's text may stand, the most particular first."""
+def _event_keys(event: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the possible keys of an event's text, the most specific first."""
     word = event["event"]
     if word == "action":
         if "target" in event:
@@ -81,7 +81,7 @@ def _event_names(event: Mapping[str, Any]) -> Iterator[str]:
     yield word
 
 
-def _move_names(move: Mapping[str, Any]) -> Iterator[str]:
+def _move_keys(move: Mapping[str, Any]) -> Iterator[str]:
     word = next(iter(move), "")
     if word == "action":
         if "target" in move:
@@ -92,7 +92,7 @@ def _move_names(move: Mapping[str, Any]) -> Iterator[str]:
     yield word
 
 
-def _words(part: str, keys: Iterator[str], fields: Mapping[str, Any], names: Sequence[str]) -> str:
+def _find_text(part: str, keys: Iterator[str], fields: Mapping[str, Any], names: Sequence[str]) -> str:
     texts = EVENT_TEXTS[part]
     text = next((texts[key] for key in keys if key in texts), "")
     if not text:
@@ -116,7 +116,7 @@ def _field(name: str, fields: Mapping[str, Any], names: Sequence[str]) -> str:
         return names[value]
     if name == "delta":
         return f"{value:+d}"
-    if name == "text":  # it can't end its own quotation, and go on as if it were an event
+    if name == "text":  # so that it can't end its quotation and imitate an event
         return str(value).translate(_QUOTES)
     if isinstance(value, list | tuple):
         return str(EVENT_TEXTS["and"]).join(map(str, value)) or "nothing"

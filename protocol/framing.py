@@ -1,13 +1,12 @@
 """Parse bytes into lines, objects and replies: small pure steps of the referee's hot loop.
 
-Theory of operation. The caller owns the pipe and the clock. It feeds what it read to a `LineBuffer`, checks the sizes
-against LINE_LIMIT and the match's own, and takes each line through `decode` and then `parse_reply` (or `parse_hello`).
-Whatever a bot can write is a value here, never an exception: a line that can't be used becomes a `Malformed` with the
-fault's code and a sentence for the bot's author.
+The caller owns the pipe and the clock. It feeds bytes to a `LineBuffer`, checks sizes against LINE_LIMIT and the
+match's limits, and passes each line to `decode` and then to `parse_reply` (or `parse_hello`). No input raises an
+exception: an invalid line becomes a `Malformed` with the fault's code and a sentence for the bot's author.
 
-Nearly all lines differ from earlier ones in nothing but their id. `usual_reply` knows them: it compares the id as text
-and remembers what `decode` and `parse_reply` made of the rest. Measured with Python 3.11 on one of two shared cores:
-0.6 us, where the two take 2.5. Of any other line it says nothing.
+Nearly all lines differ from earlier ones only in their id. For these, `usual_reply` compares the id as text and caches
+the result of `decode` and `parse_reply` for the rest: 0.6 us instead of 2.5 (Python 3.11, one of two shared cores). For
+other lines it returns None.
 
 A reply is first decoded without a check for duplicate keys. Each key has one colon, so a text with as many colons as
 the reply and its move have distinct keys repeats none. Only lines whose counts differ (a colon inside a string, further
@@ -27,8 +26,8 @@ LINE_LIMIT = 65_536  # bytes without the newline; a reply to the basic game has 
 DEPTH_LIMIT = 32  # brackets; a reply needs 3, and json's own limit depends on the Python version and the call stack
 INT_DIGITS = 20  # any 64-bit integer fits (a bot may add a time in ns); json alone would go to 4,300, in quadratic time
 NAME_LIMIT = 64  # characters of a bot's name or version: a column of a results table
-SAY_LIMIT = 4  # statements with an answer: what one says in a breath
-TEXT_LIMIT = 200  # characters of a text that is said: two lines of a terminal, and a page's bubble
+SAY_LIMIT = 4  # statements with an answer
+TEXT_LIMIT = 200  # characters of a statement's text: two lines of a terminal
 
 MalformedCode = Literal[
     "bad_utf8",
@@ -45,18 +44,18 @@ MalformedCode = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Why a line can't be used: the fault's code and one sentence for its author (with nothing of the line in it)."""
+    """The problem of an invalid line: the fault's code and one sentence for the author, without quotes of the line."""
 
     code: MalformedCode
     message: str
 
 
 class ParsedReply(NamedTuple):
-    """A well-formed reply. Exactly one of `move` and `choice` isn't None; neither has been held against `legal`.
+    """A well-formed reply. Exactly one of `move` and `choice` isn't None; neither has been compared with `legal`.
 
-    `choice` may be negative or past the end of the list: check the range before using it as an index. Answers of the
-    same text may share one `move` and one `say`: don't change them. `say` is whatever came under that name, unread;
-    where nothing came it is empty.
+    `choice` may be negative or past the end of the list: check the range before using it as an index. Replies with
+    the same text may share `move` and `say`: don't change them. `say` is the unchecked value of that name, () without
+    one.
     """
 
     id: int
@@ -67,14 +66,14 @@ class ParsedReply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """A bot's well-formed hello. None: the bot gave no name or version."""
+    """A bot's well-formed hello. `name` and `version` are None if the bot gave none."""
 
     name: str | None
     version: str | None
 
 
 class LineBuffer:
-    """Cut a stream of bytes into lines. Only a newline byte ends a line; limits are the caller's."""
+    """Split a stream of bytes into lines. Only a newline byte ends a line; the caller checks limits."""
 
     __slots__ = ("_rest",)
 
@@ -83,7 +82,7 @@ class LineBuffer:
 
     @property
     def pending(self) -> int:
-        """Size in bytes of the line that has begun and not ended."""
+        """Size of the unfinished line, in bytes."""
         return len(self._rest)
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -104,7 +103,7 @@ _SPACE = " \t\r\n"  # JSON's whitespace and no other; so a line may end in \r\n
 
 
 class _RefusedError(ValueError):
-    """Carries a Malformed out of the json module's hooks; never leaves this module."""
+    """Pass a Malformed out of the json module's hooks; private to this module."""
 
     def __init__(self, code: MalformedCode, message: str) -> None:
         self.malformed = Malformed(code, message)
@@ -141,7 +140,7 @@ _decode_checked = json.JSONDecoder(
 
 
 def decode(line: bytes) -> dict[str, Any] | Malformed:
-    """Return the JSON object that a line (without its newline) holds, or what is wrong with the line."""
+    """Return the JSON object of a line (without its newline), or the line's problem."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -174,7 +173,7 @@ def decode(line: bytes) -> dict[str, Any] | Malformed:
 
 
 def _depth(text: str) -> int:
-    """Return the deepest nesting of brackets outside of strings, counting no further than the limit."""
+    """Return the deepest nesting of brackets outside of strings; stops above DEPTH_LIMIT."""
     depth = deepest = 0
     in_string = escaped = False
     for character in text:
@@ -219,7 +218,7 @@ def _explain(text: str, problem: str, position: int) -> str:
 
 
 def parse_reply(message: dict[str, Any]) -> ParsedReply | Malformed:
-    """Return the reply that a decoded object is; unknown fields are ignored. A null counts as a field that is there."""
+    """Return the reply of a decoded object, or its problem. Unknown fields are ignored; null fields are present."""
     number = message.get("id")
     if type(number) is not int or number < 0:
         return Malformed("bad_reply", "id must be the request's id, an integer")
@@ -242,10 +241,9 @@ _USUAL_BYTES = 100  # after the id; the longest move of the basic game takes hal
 
 
 def usual_reply(line: bytes, number: int) -> ParsedReply | None:
-    """Return what `decode` and `parse_reply` make of a reply to this request; None says nothing about the line.
+    """Return the reply to request `number` with the id 0, from a cache, or None: the line may be valid or not.
 
-    The line must begin with its id, and may have its newline. What follows is parsed once for all requests: the answer
-    has the id 0.
+    The line must begin with its id, and may have its newline. The result is cached without the id.
     """
     head, _, rest = line.partition(b",")
     if len(rest) > _USUAL_BYTES or (head != b'{"id":%d' % number and head != b'{"id": %d' % number):
@@ -263,7 +261,7 @@ def _parse_after_id(rest: bytes) -> ParsedReply | None:
 
 
 def parse_hello(message: dict[str, Any]) -> Greeting | Malformed:
-    """Return the greeting that a decoded object is; unknown fields are ignored."""
+    """Return the greeting of a decoded object, or its problem. Unknown fields are ignored."""
     if message.get("type") != "hello":
         return Malformed("bad_hello", 'the first line must be {"type":"hello"}')
     for field in ("name", "version"):
@@ -287,8 +285,8 @@ def encode(message: dict[str, Any]) -> bytes:
 def escape_bytes(data: bytes, limit: int) -> str:
     """Return a bot's bytes as text that is safe to print, at most `limit` characters and a note of the full size.
 
-    Whatever isn't printable (control characters, terminal escapes, bidirectional marks, bytes that aren't UTF-8) is
-    written as a backslash escape. For people to read: a backslash the bot sent itself stays as it is.
+    Unprintable characters (control characters, terminal escapes, bidirectional marks, bytes that aren't UTF-8) become
+    backslash escapes. The text is for people: backslashes in the data stay unchanged.
     """
     head = data[: 4 * limit]  # a character has at most 4 bytes; a flood isn't decoded in full
     shown = ""

@@ -1,11 +1,11 @@
 """Define every line between the referee and a bot as pydantic models; `python -m protocol.messages` prints schema.json.
 
-The models define and test the wire. What the referee sends is checked strictly (nothing missing, nothing more, nothing
-coerced): a line that fails is the referee's bug. What bots send is read leniently: unknown fields are ignored. The
-referee's hot loop uses `framing` instead, and a test holds the two to the same verdicts.
+The models define and test the wire. Lines of the referee are checked strictly (no missing, extra or
+coerced values): an invalid one is a bug of the referee. In lines of bots unknown fields are ignored. The referee's hot
+loop uses `framing` instead, and a test checks that both accept the same lines.
 
-A model dumps to its line's content with `model_dump(mode="json", by_alias=True, exclude_unset=True)`: what is absent
-stays absent, while a null that means something (a winner, say) stays null.
+`model_dump(mode="json", by_alias=True, exclude_unset=True)` returns a line's content: absent fields stay absent, and
+nulls with a meaning (such as no winner) stay null.
 
 Must not know: the engine, processes, consequences of a fault.
 """
@@ -292,7 +292,7 @@ TO_BOT: TypeAdapter[Message] = TypeAdapter(Message)
 
 
 def parse_to_bot(line: bytes | str) -> Message:
-    """Return the message that a line to a bot holds. Raises pydantic.ValidationError (a ValueError) if it is wrong."""
+    """Return the message of a line to a bot. Raises pydantic.ValidationError (a ValueError) if it is invalid."""
     return TO_BOT.validate_json(line)
 
 

@@ -1,6 +1,6 @@
 """Define the lines of a record as models: the contract for programs that read records without the arena.
 
-docs/records.md says what the fields mean. `python -m protocol.records > docs/records.schema.json` writes the schema.
+docs/records.md explains the fields. `python -m protocol.records > docs/records.schema.json` writes the schema.
 Must not know the engine: `arena verify` checks that the moves are legal and lead to the same game.
 """
 

@@ -1,12 +1,12 @@
 """Define the events of a game: one frozen class for each kind, with its public and private parts.
 
-The order of a game's events is the order of the rules; an event's number is its place in the game and is the same for
-all seats. No event names a card's slot, who passed, or who else wanted to challenge.
+Events are in the order of the rules; an event's number is its index in the game, the same for all seats. No event
+contains a card's slot, the seats that passed, or other seats that wanted to challenge.
 
-These classes are the one table of events. `word` is what messages call the event, and its fields have the names and
-the order of the message's. A field that is None or has its default is left out. `denies` makes `not_duke` of the role.
-The metadata of a private field say who sees it; `view.seen` takes it out of every other copy. The messages follow from
-the table, and tests hold the models, the words and SPEC.md against it.
+Messages are generated from these classes. `word` is the event's name in messages, which have the same fields in the
+same order. Fields that are None or have their default are omitted. `denies` turns the role into `not_duke`. The
+metadata of a private field list the seats that see it; `view.event_for_seat` removes it from all other copies. Tests
+compare the models, the texts and SPEC.md with these classes.
 """
 
 from dataclasses import dataclass, field, fields
@@ -17,7 +17,7 @@ from arena.coup.rules import Action, Allegiance, Role
 
 
 class CoinReason(StrEnum):
-    """Why coins moved."""
+    """The reason for a change of coins."""
 
     INCOME = "income"
     FOREIGN_AID = "foreign_aid"
@@ -33,7 +33,7 @@ class CoinReason(StrEnum):
 
 
 class LossReason(StrEnum):
-    """Why an influence was lost."""
+    """The reason for the loss of an influence."""
 
     COUP = "coup"
     ASSASSINATE = "assassinate"
@@ -58,10 +58,10 @@ class StatementKind(StrEnum):
     ATTACK = "attack"  # it will attack the target
     SPARE = "spare"  # it won't attack the target
     DOUBT = "doubt"  # the target holds none of the role
-    TEXT = "text"  # whatever it wrote
+    TEXT = "text"  # a free text
 
 
-# Private fields: the fields that name the seats which see them.
+# Metadata of private fields: the event's fields with the seats that see them.
 _ACTOR = {"seen_by": ("seat",)}
 _TARGET = {"seen_by": ("target",)}
 _BOTH = {"seen_by": ("seat", "target")}
@@ -69,7 +69,7 @@ _BOTH = {"seen_by": ("seat", "target")}
 
 @dataclass(frozen=True, slots=True)
 class ActionDeclared:
-    """A seat declared its action, claiming a role, or none, or (`denies`) that it doesn't have the role."""
+    """A seat declared its action, and claimed a role, no role, or (`denies`) not to have the role."""
 
     word: ClassVar = "action"
 
@@ -82,7 +82,7 @@ class ActionDeclared:
 
 @dataclass(frozen=True, slots=True)
 class Coins:
-    """A seat's coins changed by `delta`, which may be negative, or 0 when there was nothing to steal."""
+    """A seat's coins changed by `delta`, which may be negative, or 0 if the target of a steal had no coins."""
 
     word: ClassVar = "coins"
 
@@ -93,7 +93,7 @@ class Coins:
 
 @dataclass(frozen=True, slots=True)
 class Challenged:
-    """A seat challenged the claim of another: the one challenge that counts."""
+    """A seat challenged another's claim; only the challenge that counts is an event."""
 
     word: ClassVar = "challenge"
 
@@ -107,7 +107,7 @@ class Challenged:
 class Shown:
     """A seat proved its claim; the card went back, the deck was shuffled, another was drawn. `cards`: its hand now.
 
-    Where a shown card may be kept and is, `replaced` is false and `cards` None.
+    If the seat kept the shown card, `replaced` is false and `cards` is None.
     """
 
     word: ClassVar = "shown"
@@ -120,7 +120,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
-    """A seat could not or did not wish to prove its claim."""
+    """A seat didn't prove its claim."""
 
     word: ClassVar = "unproven"
 
@@ -151,7 +151,7 @@ class Exiled:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A seat counteracts the pending action, claiming a role."""
+    """A seat blocked the pending action, claiming a role."""
 
     word: ClassVar = "block"
 
@@ -203,7 +203,7 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True)
 class Sided:
-    """The starter chose an allegiance, and so settled everybody's: `sides` has one entry a seat."""
+    """The starter chose an allegiance, which determines all others: `sides` has one entry per seat."""
 
     word: ClassVar = "allegiances"
 
@@ -213,7 +213,7 @@ class Sided:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A seat turned the allegiance of `target`, who may be itself; `allegiance` is the side now."""
+    """A seat changed the allegiance of `target`, which may be itself; `allegiance` is the new side."""
 
     word: ClassVar = "converted"
 

@@ -1,9 +1,9 @@
-"""Derive what one seat knows for certain from what it was sent: its views, and its copies of the events.
+"""Derive the cards that one seat knows for certain, from its views and its copies of the events.
 
-A world is one way in which the hands of the opponents can be dealt, with their cards face up. A seat keeps the worlds
-that it can't rule out as the bits of one whole number, so that an event changes all of them by a few operations. With
-two to four seats nothing certain is missed. With more than three opponents a seat keeps the possible hands of each
-opponent alone, and joins them when three opponents are left. Until then it misses what follows from two hands together.
+A world is one possible assignment of hands to the opponents, face-up cards included. The worlds that are still possible
+are the bits of one integer, so that an event changes all of them by a few operations. With two to four seats all
+certain facts are found. With more than three opponents, the possible hands of each opponent are kept separately, and
+joined when three opponents are left. Until then, facts that follow from two hands together are missed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,7 @@ from arena.coup.view import View
 
 
 class CertainHand(NamedTuple):
-    """What is certain of one opponent's hidden cards: roles that it has, one for each card, and lacks. Sorted."""
+    """Certain facts about an opponent's hidden cards: roles that it has, one for each card, and lacks. Sorted."""
 
     seat: int
     has: tuple[Role, ...]
@@ -37,9 +37,9 @@ class CertainHand(NamedTuple):
 
 
 class CertainCards(NamedTuple):
-    """What is certain to one seat: of opponents that are in the game, by seat, and of the court deck. Roles are sorted.
+    """The certain facts of one seat: opponents in the game, by seat, and cards of the court deck. Roles are sorted.
 
-    No `lacks` has a role of which the seat sees all copies, in its own cards or face up. `deck` leaves out what follows
+    No `lacks` has a role of which the seat sees all copies, in its own cards or face up. `deck` omits cards that follow
     from `has`, `lacks` and the numbers of hidden cards.
     """
 
@@ -48,15 +48,15 @@ class CertainCards(NamedTuple):
 
 
 NOTHING_KNOWN = CertainCards()
-_TOGETHER = 3  # opponents whose hands are kept together: a world of three takes 12 bits, of four 16
+_MAX_JOINED = 3  # most opponents whose hands are joined: the index of a world takes 12 bits for three, 16 for four
 _ROLES = range(5)  # roles are numbered in the order of the rules
 _HANDS = [*combinations_with_replacement(_ROLES, 2)]
-_PLACE = [[_HANDS.index((min(a, b), max(a, b))) for b in _ROLES] for a in _ROLES]
+_INDEX = [[_HANDS.index((min(a, b), max(a, b))) for b in _ROLES] for a in _ROLES]
 _LEFT_OVER = [tuple(role for role in _ROLES if role != picked) for picked in _ROLES]  # by a draft
 
 
-def _product(places: Iterable[Iterable[int]]) -> int:
-    """Return the worlds in which each hand has one of its places; 4 bits each, the first hand's the lowest."""
+def _make_worlds(places: Iterable[Iterable[int]]) -> int:
+    """Return the worlds in which each hand has one of its indices: 4 bits per hand, the first hand's lowest."""
     worlds = 1
     for at, allowed in enumerate(places):
         worlds = sum(worlds << (place << 4 * at) for place in allowed)
@@ -64,10 +64,11 @@ def _product(places: Iterable[Iterable[int]]) -> int:
 
 
 class _Table:
-    """The worlds of some hands by what they hold; `hands` lists the possible ones of each, in the order of places.
+    """Sets of worlds of some hands; `hands` in the constructor has the possible hands of each, by index.
 
-    `least[at][role][n]`: a hand has at least n cards of a role; `most[role][n]`, `more[role][n]`: all together have at
-    most n, or more; `first`: a hand has place 0; by `spread[at][role]` such worlds are multiplied, for a role and any.
+    `least[at][role][n]`: hand `at` has at least n cards of a role; `most[role][n]`, `more[role][n]`: all hands together
+    have at most n, or more; `first[at]`: hand `at` has index 0. Multiplied by `spread[at][role]`, such worlds become
+    those in which hand `at` has a card of the role.
     """
 
     def __init__(self, opponents: int, draft: bool) -> None:
@@ -75,15 +76,15 @@ class _Table:
         hands: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents + [_LEFT_OVER] * draft
         every: list[Sequence[int]] = [range(len(each)) for each in hands]
         whole: list[Sequence[int]] = [range(16)] * len(hands)
-        self.all = _product(every)
-        self.first = [_product([*whole[:at], [0], *whole[at + 1 :]]) for at in range(len(hands))]
-        self.spread = [[sum(1 << (place << 4 * at) for place in row) for row in _PLACE] for at in range(len(hands))]
+        self.all = _make_worlds(every)
+        self.first = [_make_worlds([*whole[:at], [0], *whole[at + 1 :]]) for at in range(len(hands))]
+        self.spread = [[sum(1 << (place << 4 * at) for place in row) for row in _INDEX] for at in range(len(hands))]
         self.least = []
         for at, each in enumerate(hands):
             counts = [[(place, hand.count(role)) for place, hand in enumerate(each)] for role in _ROLES]
             self.least.append(
                 [
-                    [_product([*every[:at], [p for p, has in row if has >= n], *every[at + 1 :]]) for n in range(5)]
+                    [_make_worlds([*every[:at], [p for p, has in row if has >= n], *every[at + 1 :]]) for n in range(5)]
                     for row in counts
                 ]
             )
@@ -100,16 +101,16 @@ class _Table:
         self.more = [[self.all & ~worlds for worlds in row] for row in self.most]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be one table for all copies of a game: it is large, and what is cached of it is found by it."""
+        """Share one table between copies of a game: tables are large, and keys of caches."""
         return _table, self._of
 
     def swapped(self, worlds: int, at: int, up: Sequence[int], backs: Iterable[int]) -> int:
-        """Return the worlds after a hand, with `up` face up, put back a card of one of these roles and took any."""
+        """Return the worlds after hand `at`, with `up` face up, put back a card of one of `backs` and took any card."""
         after, step, first, spread = 0, 4 * at, self.first[at], self.spread[at]
         for stays in up or _ROLES:
             rest = 0
             for back in backs:
-                rest |= worlds >> (_PLACE[stays][back] << step)
+                rest |= worlds >> (_INDEX[stays][back] << step)
             after |= (rest & first) * spread[stays]
         return after
 
@@ -120,8 +121,8 @@ def _table(opponents: int, draft: bool = False) -> _Table:
 
 
 @lru_cache(maxsize=10_000)
-def _within(table: _Table, counts: tuple[int, ...]) -> int:
-    """Return the worlds that have no more cards of each role than these."""
+def _worlds_within(table: _Table, counts: tuple[int, ...]) -> int:
+    """Return the worlds that have at most `counts[role]` cards of each role."""
     worlds = table.all
     for most, count in zip(table.most, counts, strict=True):
         worlds &= most[count]
@@ -129,15 +130,15 @@ def _within(table: _Table, counts: tuple[int, ...]) -> int:
 
 
 @cache
-def _hiding(table: _Table, at: int, up: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Return for each role the worlds in which a hand, with `up` face up, hides one card of it, and two."""
+def _hiding_worlds(table: _Table, at: int, up: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Return, for each role, the worlds in which hand `at`, with `up` face up, hides (one card or more, two)."""
     return tuple((has[up.count(role) + 1], has[up.count(role) + 2]) for role, has in enumerate(table.least[at]))
 
 
-def _facts(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], list[int]]:
-    """Return the roles that a hand hides in all worlds, one for each card, and those that it hides in none.
+def _common_roles(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], list[int]]:
+    """Return (roles that a hand hides in all worlds, one for each card; roles that it hides in none).
 
-    `hiding`: for each role the worlds in which it hides a card, and those in which it hides two.
+    `hiding`: for each role, the worlds in which it hides a card, and in which it hides two.
     """
     has: list[int] = []
     lacks: list[int] = []
@@ -151,11 +152,11 @@ def _facts(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], l
 
 
 @lru_cache(maxsize=10_000)
-def _held_alone(
+def _certain_hand(
     seat: int, up: tuple[int, ...], worlds: int, spent: tuple[int, ...], roles: tuple[Role, ...]
 ) -> CertainHand | None:
-    """Return what is certain of an opponent that is looked at alone, without the roles `spent`; None: nothing."""
-    has, lacks = _facts(_hiding(_table(1), 0, up), worlds)
+    """Return the certain facts about an opponent by its own worlds, without lacks of `spent` roles; None: no facts."""
+    has, lacks = _common_roles(_hiding_worlds(_table(1), 0, up), worlds)
     held = CertainHand(
         seat, tuple(roles[role] for role in has), tuple(roles[role] for role in lacks if role not in spent)
     )
@@ -163,18 +164,18 @@ def _held_alone(
 
 
 class Knowledge:
-    """What one seat knows for certain in one game. `view` is the seat's at its first request.
+    """The certain knowledge of one seat in one game. `view` is the seat's view at its first request.
 
     A spectator has seat -1 and no cards; after a draft it knows nothing. Call `known` at each request of the seat: no
-    event names the cards that it draws to exchange. Events wait until one may say something of a card that is neither
-    face up nor the seat's own; worlds are made when one does.
+    event contains the cards that it draws in an exchange. Events are queued until one may reveal a hidden card of an
+    opponent; only then worlds are made.
     """
 
     def __init__(self, view: View) -> None:
         self._first: View | None = view  # until events are followed
-        self._quiet: list[Event] = []  # those that wait for one by which a hidden card may be known
+        self._quiet: list[Event] = []  # queued events that reveal no hidden card by themselves
         self._known = NOTHING_KNOWN
-        self._worlds: dict[int, int] = {}  # of all opponents, by -1, or of each one
+        self._worlds: dict[int, int] = {}  # joined worlds by the key -1, or each opponent's by its seat
 
     def _begin(self, view: View) -> None:
         """Set up the counts of cards as they were at the first request."""
@@ -184,13 +185,13 @@ class Knowledge:
         self._roles = {role: number for number, role in enumerate(rules.roles)}
         self._draws_first = rules.examine_replace is ExamineReplace.DRAW_FIRST
         self._hand = self._list(view.cards)
-        self._drawn: list[int] = []  # by the seat, to exchange
+        self._drawn: list[int] = []  # cards that the seat has drawn in its exchange
         self._replaced = False  # whether a card was shown and replaced since the last exchange was declared
         self._changed = False  # since `_known` was made
-        # By role: cards that the seat doesn't see, with those of `_up` where worlds have them; those in the deck.
+        # By role: number of unseen cards (with those of `_up` in joined worlds); number of cards certainly in the deck.
         self._unseen = [self._copies - self._hand.count(role) for role in _ROLES]
         self._located = [0] * 5
-        # By opponent: its cards face up; if it is in the game, its key in `_worlds` and its place there.
+        # By opponent: its face-up cards; if it is in the game, its key in `_worlds` and the index of its hand there.
         self._up: dict[int, tuple[int, ...]] = {seat: () for seat in range(seats) if seat != view.seat}
         self._at: dict[int, tuple[int, int]] = {}
         self._tests: dict[int, tuple[tuple[int, int], ...]] = {}
@@ -198,9 +199,9 @@ class Knowledge:
         self._face_up = [0] * 5  # by role: cards of `_up` among the unseen ones
 
     def known(self, view: View, events: Sequence[Event]) -> CertainCards:
-        """Return what is certain; the same object if nothing has changed. To a seat that is out of the game nothing is.
+        """Return the certain facts; the same object if they are unchanged. A seat that is out of the game has none.
 
-        `events` are the seat's copies of those since the last call that are of a kind in `concerning`, in order.
+        `events`: the seat's copies of all events since the last call whose class is in `concerning`, in order.
         """
         if view.seat >= 0 and not view.board.influence[view.seat]:
             return NOTHING_KNOWN
@@ -214,14 +215,14 @@ class Knowledge:
         for event in events:
             owner = event.target if type(event) is CardExamined else event.seat
             if owner == self._seat:
-                self._own(event, view)
+                self._handle_own_event(event, view)
             elif len(self._up[owner]) < 2 and type(event) in _STEPS:
                 _STEPS[type(event)](self, owner, event)
         board = view.board
         if view.drawn and not self._drawn:
             self._drawn = self._list(view.drawn)
-            self._take(self._drawn)
-            if board.deck < self._copies:  # then numbers alone may say what a hand holds
+            self._draw_own(self._drawn)
+            if board.deck < self._copies:  # then the numbers of cards alone may reveal a hand
                 self._learn()
         if view.seen is not None:
             self._hide(board.phase.pending.target, self._roles[view.seen])  # type: ignore[union-attr, arg-type]
@@ -229,7 +230,7 @@ class Knowledge:
             self._changed = False
             self._known = self._certain(0)
         if type(board.phase) is Exchanging and board.actor != self._seat and self._known is not NOTHING_KNOWN:
-            return self._certain(self._rules.draw)  # cards of the deck are in a hand meanwhile
+            return self._certain(self._rules.draw)  # cards of the deck are in the actor's hand for now
         return self._known
 
     def _list(self, roles: Iterable[Role]) -> list[int]:
@@ -238,19 +239,19 @@ class Knowledge:
     # --- worlds -------------------------------------------------------------------------------------------------------
 
     def _learn(self, draft: bool = False) -> None:
-        """Make worlds where they are missing; join those of the opponents when three are left."""
+        """Make worlds if there are none; join those of the opponents when three are left."""
         self._changed = True
         before = self._worlds
-        if before and (self._together or len(self._at) > _TOGETHER):
+        if before and (self._together or len(self._at) > _MAX_JOINED):
             return
         living = [seat for seat, up in self._up.items() if len(up) < 2]
-        self._together, self._draft = len(living) <= _TOGETHER, draft
+        self._together, self._draft = len(living) <= _MAX_JOINED, draft
         self._table = table = _table(len(living) if self._together else 1, draft)
         self._at = {seat: (-1, at) if self._together else (seat, 0) for at, seat in enumerate(living)}
-        if draft:  # the opponent holds the card that is missing from what it left over
-            self._worlds = {-1: sum(_product([_PLACE[picked], [picked]]) for picked in _ROLES)}
+        if draft:  # the opponent holds the card that is missing from its discards
+            self._worlds = {-1: sum(_make_worlds([_INDEX[picked], [picked]]) for picked in _ROLES)}
         elif before:
-            self._worlds = {-1: _product([[p for p in range(15) if before[seat] >> p & 1] for seat in living])}
+            self._worlds = {-1: _make_worlds([[p for p in range(15) if before[seat] >> p & 1] for seat in living])}
         else:
             self._worlds = {key: table.all for key, _ in self._at.values()}
         for seat, (key, at) in self._at.items():
@@ -271,15 +272,15 @@ class Knowledge:
             for role in _ROLES:
                 self._fit(role)
             return
-        self._dealt = _within(self._table, tuple(self._unseen))
+        self._dealt = _worlds_within(self._table, tuple(self._unseen))
         self._worlds[-1] &= self._dealt
 
     def _test(self, seat: int) -> None:
-        """Find the worlds in which an opponent hides a card of a role, and those in which it hides two."""
-        self._tests[seat] = _hiding(self._table, self._at[seat][1], self._up[seat])
+        """Update the worlds in which an opponent hides a card of each role, and two."""
+        self._tests[seat] = _hiding_worlds(self._table, self._at[seat][1], self._up[seat])
 
     def _fit(self, role: int, but: int | None = None) -> None:
-        """Rule out hands that hide more cards of a role than there are, where opponents are looked at one by one."""
+        """Rule out hands that hide more cards of a role than are unseen, if worlds aren't joined."""
         if self._together or (spare := self._unseen[role] - self._located[role]) >= 2:
             return
         for seat in self._at:
@@ -287,7 +288,7 @@ class Knowledge:
                 self._worlds[seat] &= ~self._tests[seat][role][spare]
 
     def _dealable(self, seat: int, role: int | None = None) -> int:
-        """Return the worlds that can be dealt to an opponent, with a card of a role in the deck."""
+        """Return the worlds that can be dealt to an opponent while the deck has a card of `role`, if given."""
         if self._together:
             return self._dealt if role is None else self._dealt & self._table.most[role][self._unseen[role] - 1]
         worlds = self._table.all
@@ -298,13 +299,13 @@ class Knowledge:
         return worlds
 
     def _hide(self, seat: int, role: int, has: bool = True) -> None:
-        """Rule out that an opponent hides no card of a role, or that it does."""
+        """Rule out worlds in which an opponent hides no card of a role; with `has` false, those in which it does."""
         self._learn()
         worlds = self._tests[seat][role][0]
         self._worlds[self._at[seat][0]] &= worlds if has else ~worlds
 
     def _turn_up(self, seat: int, role: int) -> None:
-        """Have an opponent lose a card."""
+        """Handle that an opponent turns a card face up."""
         if self._worlds:
             self._changed = True
             self._worlds[self._at[seat][0]] &= self._tests[seat][role][0]
@@ -318,7 +319,7 @@ class Knowledge:
                 key, _ = self._at.pop(seat)
                 if key >= 0:
                     del self._worlds[key]
-                if len(self._at) <= _TOGETHER:
+                if len(self._at) <= _MAX_JOINED:
                     self._learn()
             else:
                 self._test(seat)
@@ -328,51 +329,51 @@ class Knowledge:
         key, at = self._at[seat]
         return self._table.swapped(self._worlds[key], at, self._up[seat], backs) & room
 
-    def _renew(self, seat: int, count: int) -> None:
-        """Have an opponent take `count` cards from the deck, and put back `count` cards that the seat doesn't see."""
+    def _replace_unseen(self, seat: int, count: int) -> None:
+        """Handle that an opponent draws `count` cards, and returns `count` cards that the seat doesn't see."""
         if self._worlds:
             self._changed = True
-            self._thin(count)
+            self._reduce_located(count)
             for _ in range(count):
                 self._worlds[self._at[seat][0]] = self._swap(seat, _ROLES, self._dealable(seat))
 
-    def _replace(self, seat: int, role: int | None, draws_first: bool = False) -> None:
-        """Have an opponent put back a card of a role, or of one that the seat doesn't see, and take another."""
+    def _replace_card(self, seat: int, role: int | None, draws_first: bool = False) -> None:
+        """Handle that an opponent returns a card of a role (None: unknown) and draws another."""
         if role is None and (not draws_first or not self._worlds):
-            self._renew(seat, 1)
+            self._replace_unseen(seat, 1)
             return
         if role is not None and not (self._worlds or draws_first) and self._rules_out_nothing(seat, role):
             return
         self._learn()
         after, backs = 0, _ROLES if role is None else (role,)
         if draws_first:
-            self._thin(1)
+            self._reduce_located(1)
             for back in backs:
                 after |= self._swap(seat, (back,), self._dealable(seat, back))
         if role is not None:
             self._located[role] += 1
             self._fit(role, but=seat)
         if not draws_first:
-            self._thin(1)
+            self._reduce_located(1)
             after = self._swap(seat, backs, self._dealable(seat))
         self._worlds[self._at[seat][0]] = after
 
     def _rules_out_nothing(self, seat: int, role: int) -> bool:
-        """Return whether nothing follows from a card of a role that an opponent showed and replaced.
+        """Return whether no fact follows from a card of a role that an opponent showed and replaced.
 
-        So it is where the others could fill their hands with the role, as far as they are looked at together.
+        That is the case if the other opponents, as far as their worlds are joined, could have only cards of the role.
         """
         spaces = [2 - len(up) for other, up in self._up.items() if other != seat and len(up) < 2]
-        return self._unseen[role] > (sum(spaces) if len(spaces) < _TOGETHER else 2)
+        return self._unseen[role] > (sum(spaces) if len(spaces) < _MAX_JOINED else 2)
 
-    def _thin(self, count: int) -> None:
-        """Have an opponent draw `count` cards: `count` cards fewer of each role are certainly in the deck."""
+    def _reduce_located(self, count: int) -> None:
+        """Handle that an opponent draws `count` cards, which may be any cards that are certainly in the deck."""
         self._located = [max(0, located - count) for located in self._located]
 
     # --- events -------------------------------------------------------------------------------------------------------
 
-    def _take(self, roles: Iterable[int]) -> None:
-        """Have the seat draw cards."""
+    def _draw_own(self, roles: Iterable[int]) -> None:
+        """Handle that the seat draws cards."""
         for role in roles:
             self._unseen[role] -= 1
             self._located[role] = max(0, self._located[role] - 1)
@@ -380,15 +381,15 @@ class Knowledge:
             self._changed = True
             self._deal()
 
-    def _return(self, roles: Iterable[int]) -> None:
-        """Have the seat put cards back."""
+    def _return_own(self, roles: Iterable[int]) -> None:
+        """Handle that the seat returns cards."""
         self._learn()
         for role in roles:
             self._unseen[role] += 1
             self._located[role] += 1
 
-    def _own(self, event: Any, view: View) -> None:
-        """Follow the seat's own cards."""
+    def _handle_own_event(self, event: Any, view: View) -> None:
+        """Handle an event about the seat's own cards."""
         if type(event) is Lost:
             self._hand.remove(self._roles[event.role])
         if getattr(event, "cards", None) is None:
@@ -396,8 +397,8 @@ class Knowledge:
         hand, pool = self._list(event.cards), self._hand + self._drawn
         self._hand, self._drawn = hand, []
         if type(event) is Drafted:
-            mine = [*hand, *self._list(view.discards)]
-            self._unseen = [self._copies - mine.count(role) for role in _ROLES]
+            own = [*hand, *self._list(view.discards)]
+            self._unseen = [self._copies - own.count(role) for role in _ROLES]
             self._learn(draft=True)
             return
         if type(event) is Exchanged:
@@ -406,12 +407,12 @@ class Knowledge:
             back = self._list(event.roles if type(event) is HandShown else [event.role])
         came = _without(hand, _without(pool, back))
         if type(event) is CardExamined and self._draws_first:
-            self._take(came)
-            self._return(back)
+            self._draw_own(came)
+            self._return_own(back)
             self._deal()
         else:
-            self._return(back)
-            self._take(came)
+            self._return_own(back)
+            self._draw_own(came)
 
     def _acted(self, seat: int, event: ActionDeclared) -> None:
         self._replaced = False
@@ -426,7 +427,7 @@ class Knowledge:
     def _shown(self, seat: int, event: Shown) -> None:
         if event.replaced:
             self._replaced = True
-            self._replace(seat, self._roles[event.role])
+            self._replace_card(seat, self._roles[event.role])
         else:
             self._hide(seat, self._roles[event.role])
 
@@ -438,7 +439,7 @@ class Knowledge:
             up += (role,)
             self._located[role] += 1
             self._fit(role, but=seat)
-        self._renew(seat, len(event.roles))
+        self._replace_unseen(seat, len(event.roles))
 
     def _unproven(self, seat: int, event: Unproven) -> None:
         if self._rules.prove is Proof.AUTOMATIC or (event.denies and not self._rules.embezzle_concede):
@@ -446,40 +447,40 @@ class Knowledge:
 
     def _exchanged(self, seat: int, event: Exchanged) -> None:
         if self._rules.exchange_return is not ExchangeReturn.CLAIMED_ROLE or self._replaced:
-            self._renew(seat, min(event.count, 2 - len(self._up[seat])))
+            self._replace_unseen(seat, min(event.count, 2 - len(self._up[seat])))
             return
         self._learn()
         key, claimed = self._at[seat][0], self._roles[self._rules.rule(Action.EXCHANGE).claim]  # type: ignore[index]
         before, held = self._worlds[key], self._tests[seat][claimed][0]
         self._worlds[key] = before & held
-        self._thin(1)
+        self._reduce_located(1)
         after = self._swap(seat, (claimed,), self._dealable(seat, claimed))
         self._worlds[key] = before & ~held
         self._worlds[key] = after | self._swap(seat, _ROLES, self._dealable(seat))
 
     def _examined(self, seat: int, event: CardExamined) -> None:
-        """Follow the cards of a seat that was examined."""
+        """Handle an examination of an opponent."""
         role = None if event.role is None else self._roles[event.role]
         if event.replaced:
-            self._replace(seat, role, self._draws_first)
+            self._replace_card(seat, role, self._draws_first)
         elif role is not None:
             self._hide(seat, role)
 
     # --- what follows -------------------------------------------------------------------------------------------------
 
     def _certain(self, drawn: int) -> CertainCards:
-        """Return what is certain while an opponent that exchanges holds `drawn` cards of the deck."""
+        """Return the certain facts while an opponent in its exchange holds `drawn` cards of the deck."""
         roles, players, found, hidden, deck = self._rules.roles, [], [], 0, self._located
         if not self._together:
             ups, spent = self._up, tuple([role for role in _ROLES if not self._unseen[role]])
             for seat, worlds in self._worlds.items():
-                held = _held_alone(seat, ups[seat], worlds, spent, roles)
+                held = _certain_hand(seat, ups[seat], worlds, spent, roles)
                 if held is not None:
                     players.append(held)
         else:
             worlds, more = self._worlds[-1], self._table.more
             for seat in self._at:
-                has, lacks = _facts(self._tests[seat], worlds)
+                has, lacks = _common_roles(self._tests[seat], worlds)
                 size = 2 - len(self._up[seat])
                 hidden += size
                 if has or lacks:
@@ -491,14 +492,14 @@ class Knowledge:
                 # Some hands may have all cards that fit into them.
                 if unseen and not worlds & more[role][min(unseen, self._face_up[role] + hidden) - 1]:
                     deck = [*deck]
-                    deck[role] = self._in_deck(role, hidden, found)
+                    deck[role] = self._count_in_deck(role, hidden, found)
         if not players and not any(deck):
             return NOTHING_KNOWN
         cards = [role for role, count in zip(roles, deck, strict=True) for _ in range(count - drawn)]
         return CertainCards(tuple(players), tuple(cards))
 
-    def _in_deck(self, role: int, hidden: int, found: list[tuple[list[int], list[int], int]]) -> int:
-        """Return how many cards of a role certainly lie in the deck, without what follows from numbers."""
+    def _count_in_deck(self, role: int, hidden: int, found: list[tuple[list[int], list[int], int]]) -> int:
+        """Return how many cards of a role are certainly in the deck, for `CertainCards.deck`."""
         worlds, more, sure, unseen = self._worlds[-1], self._table.more[role], 1, self._unseen[role]
         while sure < unseen and not worlds & more[unseen - sure - 1]:
             sure += 1
@@ -510,7 +511,7 @@ class Knowledge:
 
 
 def _without(cards: Sequence[int], gone: Iterable[int]) -> list[int]:
-    """Return cards without others, which needn't be there."""
+    """Return cards without `gone`; missing ones are ignored."""
     left = [*cards]
     for role in gone:
         if role in left:
@@ -533,7 +534,7 @@ _QUIET = {ActionDeclared, Lost, Forfeited}
 
 @cache
 def concerning(rules: Ruleset) -> frozenset[type[Event]]:
-    """Return the kinds of events that can change what a seat knows for certain."""
+    """Return the classes of events that can change the certain facts of a seat."""
     kinds = {*_STEPS, Drafted}
     if rules.exchange_return is not ExchangeReturn.CLAIMED_ROLE:
         kinds.remove(ActionDeclared)

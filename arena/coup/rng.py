@@ -10,7 +10,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_MAX_ITEMS = 40  # 40! < 2^160, so the 256 bits of one digest give every order the same chance to within 2^-96
+_MAX_ITEMS = 40  # 40! < 2^160, so with the 256 bits of a digest the bias of an order is below 2^-96
 
 
 class KeyedRng:
@@ -37,12 +37,12 @@ def draw_number(key: bytes, label: str) -> int:
 
 
 def derive_key(key: bytes, label: str) -> bytes:
-    """Return a 32-byte key of its own for a label (a match's key from the run's, say)."""
+    """Return the 32-byte key that belongs to a label, such as a match's key from the run's key."""
     return hmac.digest(key, label.encode(), "sha256")
 
 
 def permute(items: Sequence[T], number: int) -> list[T]:
-    """Return the permutation of at most 40 items with this number modulo n!, by one Fisher-Yates pass."""
+    """Return the permutation of items with this number, modulo n!, by Fisher-Yates. Raises ValueError over 40 items."""
     pool = list(items)
     if len(pool) > _MAX_ITEMS:
         raise ValueError(f"{len(pool)} items are too many for one draw; at most {_MAX_ITEMS}")

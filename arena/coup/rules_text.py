@@ -1,7 +1,7 @@
 """State the rules of a game in sentences, complete without any other document.
 
-`when` gives the rulesets to which a sentence applies, and each sentence cites its section of docs/rules.md. A field's
-name in place of a sentence means the sentence of that field. The sentences describe the behaviour of engine.py:
+Each sentence cites its section of docs/rules.md, and applies to the rulesets for which its `condition` is true. A
+field's name in place of a sentence means the sentence of that field. The sentences describe the behaviour of engine.py:
 change both together."""
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ from arena.coup.ruleset_schema import FIELD_BY_NAME, no_effect_reason
 
 @dataclass(frozen=True, slots=True)
 class RuleTemplate:
-    """A sentence with its section of docs/rules.md. `when` says where it holds; `text` may depend on the ruleset."""
+    """A sentence with its section of docs/rules.md, for rulesets that fulfil `condition`."""
 
     name: str
     text: str | Callable[[Ruleset], str]
@@ -36,7 +36,7 @@ class RuleTemplate:
 
 
 class RuleText(NamedTuple):
-    """A sentence as it holds in one ruleset. A field's is named as the field."""
+    """A sentence about one ruleset. The sentence of a field has the field's name."""
 
     name: str
     text: str
@@ -44,7 +44,7 @@ class RuleText(NamedTuple):
 
 
 def rules_sections(rules: Ruleset) -> Iterator[tuple[str, list[RuleText]]]:
-    """Yield the sections of a game's rules in the order to read them: title, and the sentences that hold."""
+    """Yield (title, sentences) of the sections of a game's rules, in reading order."""
     for title, rows in SECTIONS:
         sentences = [text for row in rows for text in _texts(row, rules)]
         if sentences:
@@ -52,16 +52,16 @@ def rules_sections(rules: Ruleset) -> Iterator[tuple[str, list[RuleText]]]:
 
 
 def _texts(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
-    """Yield the sentence if it holds. A field without effect, or one that says what isn't played, has none."""
+    """Yield the sentence of a row if it applies, without fields that have no effect or need no sentence."""
     if isinstance(row, RuleTemplate):
         if row.condition(rules):
             yield RuleText(row.name, row.text if isinstance(row.text, str) else row.text(rules), row.section)
-    elif no_effect_reason(rules, row) is None and _is_news(row, rules):
+    elif no_effect_reason(rules, row) is None and _needs_sentence(row, rules):
         yield RuleText(row, FIELD_BY_NAME[row].sentence(rules), FIELD_BY_NAME[row].section)
 
 
-def _is_news(field: str, rules: Ruleset) -> bool:
-    """Return whether a field's value turns on something that is played."""
+def _needs_sentence(field: str, rules: Ruleset) -> bool:
+    """Return whether a field's value needs a sentence."""
     if field in ("inquisitor", "reformation"):
         return bool(getattr(rules, field))
     if field == "talk":
@@ -97,7 +97,7 @@ def _never_after_a_challenge(rules: Ruleset) -> bool:
 
 
 def _must_prove(rules: Ruleset) -> bool:
-    """Return whether proofs are automatic, so that no sentence speaks of conceding, whatever the field says."""
+    """Return whether proofs are automatic, so that no sentence mentions conceding, whatever the field's value is."""
     return rules.reformation and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC
 
 
@@ -192,7 +192,7 @@ def _odd_table(rules: Ruleset) -> str:
 
 
 def list_program_differences(rules: Ruleset) -> tuple[str, ...]:
-    """Return what treason's program plays otherwise, and no field can be set to."""
+    """Return differences of treason's program that no field can express."""
     both = join_words(_named(rules, lambda row: bool(row.claim) and bool(row.block_roles)))
     return (
         f"The program has one window in which all may challenge or block {both}, and what is blocked can't be "
@@ -259,7 +259,7 @@ _BOX = RuleTemplate("box", "The rulebook's box has 50 coins. Here the treasury h
 
 
 def list_document_differences(rules: Ruleset, document: str) -> list[RuleText]:
-    """Return what a preset's document ("" for the rulebook) says otherwise; the sentences of its fields aren't here."""
+    """Return differences of a preset's document ("": the rulebook) from these rules, without sentences of fields."""
     rows = (*_OTHERWISE[document], *([] if document == "treason" else [_BOX]))
     return [text for row in rows for text in _texts(row, rules)]
 

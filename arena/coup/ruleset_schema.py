@@ -27,19 +27,19 @@ from arena.coup.rules import (
     Talk,
 )
 
-RULES_PAGE = "docs/rules.md"  # what fields, sentences and messages cite sections of
+RULES_PAGE = "docs/rules.md"  # the document whose sections are cited
 
 MAX_SEATS = 10  # rules.md#players
 _COUP_COST = next(row.cost for row in Ruleset().actions if row.action == "coup")
-_MAX_COINS = 100  # a bound for typing errors: the treasury has no end (rules.md#coins)
-_MAX_TURNS = 10_000  # likewise; a game of random bots is over after 40 turns
-_ADDED = ("dead_target", "talk")  # fields that earlier records and ladders lack: they played the defaults
+_MAX_COINS = 100  # more is a typing error: the treasury is unlimited (rules.md#coins)
+_MAX_TURNS = 10_000  # more is a typing error; games of random bots take 40 turns
+_ADDED = ("dead_target", "talk")  # fields that older records and ladders lack; they had the defaults
 _MAX_NAME_CHARACTERS = 40  # a name goes into titles and file names
 
 
 @dataclass(frozen=True, slots=True)
 class FieldOption:
-    """One value of a field: the sentence that holds under it, and a word that also stands for it."""
+    """One value of a field: the rule with this value, as a sentence, and an alternative word for the value."""
 
     value: str | bool | int
     sentence: str
@@ -48,11 +48,11 @@ class FieldOption:
 
 @dataclass(frozen=True, slots=True)
 class RulesetField:
-    """One field: what it settles, and its values, which are `options`, the numbers of `span`, or a text if neither.
+    """One field of a ruleset. Its values are `options`, the integers of `span` (first, last), or, without both, a text.
 
-    `section` is the one of docs/rules.md that explains it, `number_sentence` holds for a number.
-    `unset_meaning`: of None, where a ruleset may leave the field open. `required_field` must be true for this one to
-    have an effect. `treason_value`: what treason's program plays where its page says something else, or nothing.
+    `section`: the section of docs/rules.md. `number_sentence`: the rule for an integer. `unset_meaning`: the meaning of
+    None, if the field may be None. `required_field`: a field that must be true for this one to have an effect.
+    `treason_value`: the value of treason's program if its web page has another value, or none.
     """
 
     name: str
@@ -67,19 +67,19 @@ class RulesetField:
 
     @property
     def default(self) -> Any:
-        """Return the value in the base game."""
+        """The value in the base game."""
         return getattr(_BASE, self.name)
 
     @property
     def allowed(self) -> str:
-        """Return the allowed values in words, as they are written in TOML."""
+        """The allowed values, as text in TOML's syntax."""
         words = [to_toml(word) for option in self.options for word in (option.value, option.word) if word is not None]
         if self.span:
             words.append(f"{self.span[0]} to {self.span[1]}")
         return " or ".join(words) or f"a text of 1 to {_MAX_NAME_CHARACTERS} printable characters"
 
     def read(self, value: object) -> Any:
-        """Return the field's value for a plain one. Raises ValueError, naming the allowed values, for any other."""
+        """Return the field's value for a plain value. Raises ValueError with the allowed values if it isn't allowed."""
         for option in self.options:
             same = value == option.value and type(value) is type(
                 to_json_value(option.value)
@@ -99,9 +99,9 @@ class RulesetField:
         raise ValueError(f"{self.name} = {to_toml(value)} is not allowed{hint}\nAllowed: {self.allowed} ({page}).")
 
     def effective(self, rules: Ruleset, seats: int | None = None) -> Any:
-        """Return the field's value in these rules; where they leave it open, the value that they play.
+        """Return the field's value in these rules, with None replaced by the value that applies.
 
-        seats: of the table, None if unknown; then a turn limit that the rules leave open is None.
+        seats: number of seats, None if unknown; then an unset turn limit stays None.
         """
         if self.name == "exchange_draw":
             return rules.draw
@@ -110,7 +110,7 @@ class RulesetField:
         return getattr(rules, self.name)
 
     def sentence(self, rules: Ruleset) -> str:
-        """Return what holds in these rules."""
+        """Return the rule for the field's value in these rules, as a sentence."""
         value = self.effective(rules)
         for option in self.options:
             if value == option.value:
@@ -420,18 +420,18 @@ FIELD_BY_NAME: dict[str, RulesetField] = {rule.name: rule for rule in FIELDS}
 
 
 def to_toml(value: object) -> str:
-    """Return a value as it is written in TOML, cut if it is long, with nothing in it that acts on a terminal."""
+    """Return a value in TOML's syntax, cut to 60 characters, without control characters."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int) and abs(value) >= 10**60:  # Python doesn't print numbers of more than 4,300 digits
         return "a number of more than 60 digits"
-    # TOML's strings are written as JSON's.
+    # TOML's strings have the syntax of JSON's.
     text = json.dumps(value, ensure_ascii=not value.isprintable()) if isinstance(value, str) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def to_json_value(value: object) -> object:
-    """Return a field's value as JSON has it: an enum's member as its text."""
+    """Return a field's value for JSON: members of enums become texts."""
     return value.value if isinstance(value, StrEnum) else value
 
 
@@ -445,10 +445,9 @@ def to_dict(rules: Ruleset) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, object]) -> Ruleset:
-    """Return the ruleset that `to_dict` wrote, also in an earlier version; the inverse.
+    """Return the ruleset in a dict of `to_dict`, also of an older version.
 
-    Raises ValueError (one or two lines) for a missing or unknown field, a wrong value, and for rules that can't
-    play.
+    Raises ValueError (one or two lines) for a missing or unknown field, a wrong value, and unplayable rules.
     """
     missing = [rule.name for rule in FIELDS if rule.name not in data and rule.name not in _ADDED]
     if missing:
@@ -469,19 +468,19 @@ def replace_fields(rules: Ruleset, fields: Mapping[str, object]) -> Ruleset:
 
 
 def unknown_field_message(name: str, known: Mapping[str, object]) -> str:
-    """Return the message for a field that isn't known: two lines."""
+    """Return the message for an unknown field: two lines."""
     meant = get_close_matches(name, known, n=1)
     hint = f"; did you mean {meant[0]}?" if meant else "."
     return f"unknown field {to_toml(name)}{hint}\nThe fields are {', '.join(known)}."
 
 
 def seat_counts(rules: Ruleset) -> list[int]:
-    """Return for how many players the rules can be played, ascending; empty if for none."""
+    """Return the numbers of players with which the rules can be played, ascending; may be empty."""
     return [seats for seats in range(2, MAX_SEATS + 1) if rules.problem(seats) is None]
 
 
 def unplayable_reason(rules: Ruleset) -> str | None:
-    """Return why no number of players can play these rules, in one line; None if some can."""
+    """Return why these rules can't be played with any number of players, in one line; None if they can."""
     if rules.draft and rules.min_seats > 2:
         return f"draft = true is for two players ({RULES_PAGE}#draft), and min_seats = {rules.min_seats}"
     if rules.min_seats > rules.max_seats:

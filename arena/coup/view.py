@@ -1,4 +1,4 @@
-"""Compute what one seat may see. Only this module redacts; all that a bot learns passes through it."""
+"""Compute what one seat may see. All facts for bots pass through this module, and only it removes hidden parts."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ class View(NamedTuple):
 
 
 def view_from_seat(state: State, seat: int) -> View:
-    """Return what the seat sees of the state."""
+    """Return the seat's view of the state."""
     board = state.board
     if seat != board.actor:
         return View(board, seat, state.hands[seat], (), state.discards[seat] if state.discards else ())
@@ -31,7 +31,7 @@ def view_from_seat(state: State, seat: int) -> View:
 
 
 def event_for_seat(event: Event, seat: int | None) -> Event:
-    """Return the event as the seat sees it; None is a spectator, who sees no private part."""
+    """Return the event as the seat sees it, or, for None, without all private parts, as spectators do."""
     private = PRIVATE.get(type(event))
     if private is None:
         return event
@@ -42,7 +42,7 @@ def event_for_seat(event: Event, seat: int | None) -> Event:
 
 
 def list_private_seats(event: Event) -> tuple[int, ...]:
-    """Return the seats whose copy of the event holds more than the public one."""
+    """Return the seats whose copy of the event has private parts."""
     private = PRIVATE.get(type(event))
     if private is None:
         return ()
