@@ -53,18 +53,18 @@ from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_
 from protocol import escape_bytes
 
 _COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red", "now": "blue"}
-_SHOWN = 400  # characters of what was sent, and of what came
-_COLUMNS = 80  # of a step; a wider terminal, or a pipe, gets no longer lines
-_LINE = 160  # characters of a line of standard error
+_MAX_MESSAGE_CHARS = 400  # of a request and of a reply
+_MAX_COLUMNS = 80  # of a step, also on wider terminals and in pipes
+_MAX_STDERR_CHARS = 160  # of a line of standard error
 
 
 def finding_lines(
     finding: Finding, widest: int = 16, before: str = "", between: Iterable[str] = (), columns: int = UNLIMITED_COLUMNS
 ) -> Iterator[str]:
-    """Yield a finding: level, subject and text; below it the command that fixes it, whole, and what else to do.
+    """Yield a finding's lines: level, subject and text; below, the complete fix command and the advice.
 
-    widest: columns of the subject. before: stands before all. between: lines that stand before what to do. columns: of
-    the longest line, where the terminal isn't narrower.
+    widest: columns of the subject. before: a prefix of the first line. between: lines to insert before the advice.
+    columns: the maximum width, if the terminal isn't narrower.
     """
     narrow = terminal_columns() < MIN_TABLE_COLUMNS
     head = f"{before}{finding.severity:4}  {finding.check:{widest}}  "
@@ -84,8 +84,8 @@ def finding_lines(
 
 
 def step_lines(step: CheckStepView) -> Iterator[str]:
-    """Yield a step of an examination: its finding, with what crossed the pipe."""
-    yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange(step), columns=_COLUMNS)
+    """Yield the lines of a check's step: its finding and the exchanged messages."""
+    yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange_lines(step), columns=_MAX_COLUMNS)
     if step.timings:
         narrow = terminal_columns() < MIN_TABLE_COLUMNS
         indent = " " * (4 if narrow else 12)
@@ -96,31 +96,31 @@ def step_lines(step: CheckStepView) -> Iterator[str]:
         )
 
 
-def _exchange(step: CheckStepView) -> Iterator[str]:
-    """Yield what was sent and what came, and what the bot wrote to standard error, each below its step."""
+def _exchange_lines(step: CheckStepView) -> Iterator[str]:
+    """Yield the request, the reply and the standard error of a step."""
     narrow = terminal_columns() < MIN_TABLE_COLUMNS
     indent = " " * (4 if narrow else 12)
     asked = None if step.sent is None else reorder_request(step.sent.encode()).decode()
     for name, line in (("sent" if asked == step.sent else "request", asked), ("received", step.received)):
         if line is not None:
-            first, *rest = _wrap_text(_shorten(line, _SHOWN), len(indent) + 9) or ["(an empty line)"]
+            first, *rest = _wrap_text(_shorten(line, _MAX_MESSAGE_CHARS), len(indent) + 9) or ["(an empty line)"]
             yield f"{indent}{name:8} {first}"
             yield from (f"{indent}         {more}" for more in rest)
     if step.severity == "fail" and step.sent is not None and step.received is None:
         yield f"{indent}received nothing"
     for line in step.stderr:
-        text = _shorten(line, _LINE)  # whole where there is space: compilers point below what they mean
+        text = _shorten(line, _MAX_STDERR_CHARS)  # wrapped only if narrow: compilers mark columns
         yield from (f"{indent}|  {part}" for part in (_wrap_text(text, len(indent) + 3) if narrow else [text]))
 
 
 def _shorten(line: str, most: int) -> str:
-    """Return a line without its middle where it is long: a cause often stands at the end."""
+    """Return a line with its middle cut out if it has over `most` characters: causes are often at the end."""
     text, end = escape_bytes(line.encode(), len(line)), most // 3
     return text if len(text) <= most else f"{text[: most - end]} … {text[-end:]} ({len(line.encode())} bytes)"
 
 
-def _wrap_text(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
-    """Return a text as lines that fit next to what is taken of each."""
+def _wrap_text(text: str, taken: int, columns: int = _MAX_COLUMNS) -> list[str]:
+    """Return a text wrapped to lines of `columns` minus the `taken` ones."""
     return textwrap.wrap(
         text, max(20, min(terminal_columns(), columns) - taken), break_on_hyphens=False, break_long_words=True
     )
@@ -128,11 +128,13 @@ def _wrap_text(text: str, taken: int, columns: int = _COLUMNS) -> list[str]:
 
 def log_has_more(step: CheckStep) -> bool:
     """Return whether a build printed more than `step_lines` shows."""
-    return step.partial or any(len(escape_bytes(line, len(step.log))) > _LINE for line in step.stderr if step.log)
+    return step.partial or any(
+        len(escape_bytes(line, len(step.log))) > _MAX_STDERR_CHARS for line in step.stderr if step.log
+    )
 
 
 def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
-    """Return what the steps of an examination come to."""
+    """Return the verdict on a bot's check, in one line."""
     count = sum(finding.severity == "fail" for finding in findings)
     return click.style(
         f"{format_count(count, 'step')} failed" if count else f"{escape_control(bot)} can play",
@@ -141,12 +143,12 @@ def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
 
 
 def has_failure(findings: Iterable[Finding]) -> bool:
-    """Return whether one of them needs a hand."""
+    """Return whether a finding is a failure."""
     return any(finding.severity == "fail" for finding in findings)
 
 
 def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
-    """Return JSON: 1 point for a bot that can play, else none, and each step as a test that passed or failed."""
+    """Return results.json of Gradescope: 1 point if the bot can play, else 0, and each step as a test."""
     return json.dumps(
         {
             "score": 0.0 if has_failure(steps) else 1.0,
@@ -219,7 +221,7 @@ def check(
     try:
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
-            exam = CheckSettings(box, choice, scratch, on_build=_say_that_it_builds)
+            exam = CheckSettings(box, choice, scratch, on_build=_note_build)
             if rules is not None:
                 exam = replace(exam, rules=(load_ruleset(rules),))
             if start_ms is not None:
@@ -228,7 +230,7 @@ def check(
                 exam = replace(exam, timeouts=Timeouts(limit_ms / 1000, exam.timeouts.bank_s))
             if bank_ms is not None:
                 exam = replace(exam, timeouts=Timeouts(exam.timeouts.free_s, bank_ms / 1000))
-            by_bot = _examine(bots, exam, as_json)
+            by_bot = _check_all(bots, exam, as_json)
     except RulesetError as problem:
         usage_error(str(problem))
     except SandboxError as problem:
@@ -243,12 +245,12 @@ def check(
         except OSError as problem:
             exit_on_os_error(problem)
     if as_json:
-        print_json(CheckReport(3, tuple(map(_examination, bots, by_bot))))
+        print_json(CheckReport(3, tuple(map(_make_result, bots, by_bot))))
     sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
-def _examine(bots: tuple[str, ...], exam: CheckSettings, quiet: bool) -> list[list[CheckStep]]:
-    """Examine the bots, and print the steps of each as they come, bot after bot."""
+def _check_all(bots: tuple[str, ...], exam: CheckSettings, quiet: bool) -> list[list[CheckStep]]:
+    """Check the bots, print each step as it ends unless `quiet`, and return the steps by bot."""
     steps: list[list[CheckStep]] = []
     with closing(check_all(bots, exam)) as results:
         for place, each in groupby(results, lambda pair: pair[0]):
@@ -256,7 +258,7 @@ def _examine(bots: tuple[str, ...], exam: CheckSettings, quiet: bool) -> list[li
             if not quiet:
                 print_text(("\n" if place else "") + click.style(escape_control(bots[place]), bold=True))
             for _, step in each:
-                step = _keep_log(step, bots[place])
+                step = _save_build_log(step, bots[place])
                 steps[place].append(step)
                 if not quiet:
                     print_text("\n".join(step_lines(step.view())))
@@ -265,21 +267,21 @@ def _examine(bots: tuple[str, ...], exam: CheckSettings, quiet: bool) -> list[li
     return steps
 
 
-def _say_that_it_builds(bot: Bot) -> None:
+def _note_build(bot: Bot) -> None:
     print_note(f"building {bot.name}, for at most {BUILD_S} s")
 
 
-def _keep_log(step: CheckStep, bot: str) -> CheckStep:
-    """Write what a failed build printed into a file where not all of it is shown, and say where.
+def _save_build_log(step: CheckStep, bot: str) -> CheckStep:
+    """Save a failed build's log to a file if only a part of it is printed, and name the file in the step's advice.
 
-    It takes the place of the one that the bot's last failed build left.
+    The file replaces that of the bot's previous failed build.
     """
     if step.severity != "fail" or not log_has_more(step):
         return step
     which = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
     place = Path(tempfile.gettempdir(), f"arena-build-{os.getuid()}-{which}.log")
     try:
-        # Renamed, because another user may have put a link or a pipe in that place.
+        # Renamed, because another user may have created a link or a pipe at that path.
         with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f"{place.stem}-", delete=False) as file:
             try:
                 file.write(step.log)
@@ -293,5 +295,5 @@ def _keep_log(step: CheckStep, bot: str) -> CheckStep:
     return replace(step, advice="\n".join(filter(None, [step.advice, f"The whole log: {place}"])))
 
 
-def _examination(bot: str, steps: list[CheckStep]) -> CheckResult:
+def _make_result(bot: str, steps: list[CheckStep]) -> CheckResult:
     return CheckResult(escape_control(bot), not has_failure(steps), tuple(step.view() for step in steps))

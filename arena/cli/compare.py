@@ -59,15 +59,15 @@ from ladder.store import RunFolder
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_PAGE = "compare.html"
-_SHOWN = 8  # rows of differences in the terminal; the page has all
+_PAGE_FILE = "compare.html"
+_MAX_DIFFERENCE_ROWS = 8  # in the terminal; the page has all
 
 
-class _Command(options.GroupedCommand):
-    """Every word after --against, up to the next option, is an opponent."""
+class _CompareCommand(options.GroupedCommand):
+    """A command whose option --against takes all words up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give each opponent an option of its own."""
+        """Insert --against before each opponent, as click expects."""
         words: list[str] = []
         opponents = False
         for word in args:
@@ -79,7 +79,7 @@ class _Command(options.GroupedCommand):
         return super().parse_args(ctx, words)
 
 
-@click.command(cls=_Command)
+@click.command(cls=_CompareCommand)
 @click.argument("bots", nargs=-1, metavar="OLD NEW --against BOT...", shell_complete=complete_bot)
 @option("--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Opponents of both; any number.")
 @option(
@@ -140,43 +140,43 @@ def compare(
             if resume is not None:
                 config, folder = resume_run(CompareConfig, resume)
             else:
-                versions, arguments = _versions(bots, against, ladder)
+                versions, arguments = _resolve_versions(bots, against, ladder)
                 asked = RunOptions.from_options(arguments, given)
-                of_bots = partial(_comparison_of, versions, min_effect, max_pairs)
+                of_bots = partial(_make_comparison, versions, min_effect, max_pairs)
                 config, folder = prepare_run(asked, of_bots, "arena-compare")
             this = Run(config, folder)
             comparison = Comparison(config, folder)
     except KeyboardInterrupt:
         print_note("interrupted before the first game")
         sys.exit(130)
-    status, problem = play_session(this, folder, partial(_show_play, this, comparison, jobs or count_cores()))
-    _report(this, comparison, folder, as_json, problem)
+    status, problem = play_session(this, folder, partial(_play_with_progress, this, comparison, jobs or count_cores()))
+    _print_report(this, comparison, folder, as_json, problem)
     if status == 130:
         print_note(f"interrupted; resume with: {resume_command(config, folder)}")
     sys.exit(status)
 
 
-def _versions(
+def _resolve_versions(
     bots: tuple[str, ...], against: tuple[str, ...], ladder: Path | None
 ) -> tuple[tuple[VersionArgument, ...], tuple[str, ...]]:
-    """Return what OLD and NEW mean, and the arguments of all bots. Exits with 2 where one is missing."""
+    """Return the descriptions of OLD and NEW, and the arguments of all bots. Exits with 2 if one is missing."""
     if len(bots) != 2 or not against:
         usage_error(
             "name both versions and whom they meet: arena compare OLD NEW --against sample:honest sample:opportunist"
         )
     versions, arguments = [], []
     for name, given in zip(NAMES, bots, strict=True):
-        path, meant = _place(given, ladder)
+        path, meant = _resolve_version(given, ladder)
         versions.append(VersionArgument(given, meant))
         arguments.append(f"{name}={path}")
     for given in against:
-        path, _ = _place(given, ladder)
+        path, _ = _resolve_version(given, ladder)
         arguments.append(given if path == given else f"{given.replace('/', ' ').strip()[-40:]}={path}")
     return tuple(versions), tuple(arguments)
 
 
-def _place(given: str, ladder: Path | None) -> tuple[str, str]:
-    """Return where a version stands, and what its name means."""
+def _resolve_version(given: str, ladder: Path | None) -> tuple[str, str]:
+    """Return the path of a version's files, and the description of its name."""
     path, at, revision = given.rpartition("@")
     if not at or not path or os.path.lexists(given):
         return given, given if given.startswith("sample:") else os.path.abspath(os.path.expanduser(given))
@@ -193,7 +193,7 @@ def _place(given: str, ladder: Path | None) -> tuple[str, str]:
     return str(copy), f"{os.path.abspath(path)} at {commit}"
 
 
-def _comparison_of(
+def _make_comparison(
     versions: tuple[VersionArgument, ...],
     min_effect: float,
     max_pairs: int,
@@ -202,7 +202,7 @@ def _comparison_of(
     terms: MatchSettings,
     choice: SandboxChoice,
 ) -> CompareConfig:
-    """Return the config of a comparison, and say what will be played. Exits with 2 if it can't be planned."""
+    """Return the config of a comparison, and print its plan. Exits with 2 if it can't be planned."""
     if bots[OLD].digest == bots[NEW].digest:
         usage_error(
             f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): there is nothing to compare.\n"
@@ -237,28 +237,28 @@ def _comparison_of(
     return config
 
 
-def _show_play(this: Run, comparison: Comparison, jobs: int) -> None:
-    """Play until there is a verdict; show how it stands, and print which attempts at matches failed."""
+def _play_with_progress(this: Run, comparison: Comparison, jobs: int) -> None:
+    """Play until there is a verdict; show the interim result, and print each failed attempt at a match."""
     from rich.text import Text
 
     if comparison.ended:
         return
-    line = _line(comparison)
+    line = _progress_line(comparison)
     with show_progress(lambda: Text(line), lambda: line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
             blocks = comparison.evidence.blocks
             comparison.update()
             if comparison.evidence.blocks > blocks:
-                line = _line(comparison)
+                line = _progress_line(comparison)
             redraw()
             if isinstance(event, JobFailed):
                 print_note(f"match {event.job.spec.match} failed: {event.reason}")
             if comparison.ended or (isinstance(event, JobFailed) and event.abandoned):
-                return  # no block counts before one that this machine couldn't play
+                return  # blocks count in order, and one was abandoned
 
 
-def _line(comparison: Comparison) -> str:
-    """Return in one line how it stands."""
+def _progress_line(comparison: Comparison) -> str:
+    """Return the interim result in one line."""
     evidence = comparison.evidence
     if not evidence.blocks:
         return "the first block is being played"
@@ -271,15 +271,15 @@ def _line(comparison: Comparison) -> str:
     )
 
 
-def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
-    """Print the answer, and write its page."""
+def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
+    """Print the result, and write its HTML page."""
 
     def record_of(match: int) -> Record:
         return read_record_file(folder.record(match))
 
     board = this.progress.board()
     result = make_compare_report(comparison, board, str(folder.path), record_of, problem)
-    file = folder.path / _PAGE
+    file = folder.path / _PAGE_FILE
     try:
         file.write_text(comparison_page(result), encoding="utf-8")
     except OSError as error:
@@ -288,11 +288,11 @@ def _report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool,
         print_json(result, folder.path)
         return
     faults = (part for text in run_report.fault_parts(this, folder, board) for part in ("", text))
-    print_parts(*_parts(result, file), *faults, kept=folder.path)
+    print_parts(*_report_parts(result, file), *faults, kept=folder.path)
 
 
-def _parts(result: CompareReport, file: Path) -> "list[RenderableType]":
-    """Return what is printed at the end."""
+def _report_parts(result: CompareReport, file: Path) -> "list[RenderableType]":
+    """Return the printed parts of a result. file: its HTML page."""
     parts: list[RenderableType] = [
         result.verdict_text if result.verdict == "not known" else f"NEW is {result.verdict_text}"
     ]
@@ -318,22 +318,22 @@ def _parts(result: CompareReport, file: Path) -> "list[RenderableType]":
                 format_points(row.contribution),
                 format_gain(row),
                 str(row.pairs),
-                *map(_won, (row.old_win_rate, row.new_win_rate)),
+                *map(_format_win_rate, (row.old_win_rate, row.new_win_rate)),
             ]
-            for row in result.divergences[:_SHOWN]
+            for row in result.divergences[:_MAX_DIFFERENCE_ROWS]
         ]
         columns = [
             *(Column(name, least=16) for name in ("request", "OLD chose", "NEW chose")),
             *(Column(name, number=True) for name in ("adds\npoints", "gain\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
         ]
         parts += ["", "where they differ first, in the same position", make_table(columns, rows)]
-        if len(result.divergences) > _SHOWN:
-            parts.append(f"and {len(result.divergences) - _SHOWN} more on the page")
+        if len(result.divergences) > _MAX_DIFFERENCE_ROWS:
+            parts.append(f"and {len(result.divergences) - _MAX_DIFFERENCE_ROWS} more on the page")
     elif result.pairs and not result.diverged_by_opponent:
         parts.append("they never chose otherwise")
     parts += ["", f"page {file}; games: arena replay {shlex.quote(result.run)} --match M --game G, OLD's M is even"]
     return parts
 
 
-def _won(share: float) -> str:
+def _format_win_rate(share: float) -> str:
     return f"{share:.0%}"

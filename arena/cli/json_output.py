@@ -17,9 +17,9 @@ from arena.cli.console import option, print_text
 def json_option(
     *shapes: type, later: Callable[[], tuple[type, ...]] = tuple, about: str = "Print JSON on stdout."
 ) -> Callable[..., Any]:
-    """Add `--json` and `--json-schema` to a command; the former gives it `as_json`.
+    """Return a decorator that adds `--json` (the parameter `as_json`) and `--json-schema` to a command.
 
-    shapes: the types of what is printed. later: returns further ones, which are slow to import.
+    shapes: the types of the printed values. later: returns further types that are slow to import.
     """
 
     def print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
@@ -51,9 +51,9 @@ def json_option(
 
 
 def print_json(value: Any, kept: Path | None = None) -> None:
-    """Print a value of a typed answer as one line of JSON in ASCII, which any terminal shows.
+    """Print a typed value as one line of ASCII JSON.
 
-    Bytes that programs wrote are text, what is no UTF-8 as escapes. `kept` is as for `write`.
+    Bytes become text; those that aren't UTF-8 are escaped. `kept` is as for `print_text`.
     """
     from pydantic import TypeAdapter
 

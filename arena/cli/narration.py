@@ -16,12 +16,12 @@ from protocol.event_text import describe_end, describe_event, describe_move, joi
 
 HIDDEN = "??"
 BLUFF = " (bluff)"
-_SILENT = {"challenge": "nobody challenges", "block": "nobody blocks"}  # by the kind of a step, and of an event
+_NO_REACTION_TEXTS = {"challenge": "nobody challenges", "block": "nobody blocks"}  # by kind of step
 
 
 @dataclass(frozen=True, slots=True)
 class NarratedFault:
-    """What a seat did wrong, and what was played instead, in words."""
+    """A fault of a seat, with the move that was played instead, in words."""
 
     seat: int
     text: str
@@ -69,7 +69,7 @@ class GameNarrator:
 
     @property
     def title(self) -> str:
-        """Return a title: the game, and whose knowledge is shown."""
+        """Return the title: the game, and the seat whose knowledge is shown."""
         header = self.record.header
         whose = "all cards" if self.seat is None else f"as {self.names[self.seat]} saw it"
         seats = format_count(len(self.names), "seat")
@@ -94,26 +94,30 @@ class GameNarrator:
         ]
 
     def narrate(self, since: int = 1) -> NarratedGame:
-        """Return the game in words, from a turn on. Raises RecordError where the engine doesn't play it so."""
-        turns = tuple(turn for turn in self._turns() if turn.turn >= since)
+        """Return the game in words from turn `since`. Raises RecordError if the engine can't reproduce the record."""
+        turns = tuple(turn for turn in self._narrate_turns() if turn.turn >= since)
         header, strays = self.record.header, tuple(self.unattributed_faults)
         return NarratedGame(header.match, self.game.game, tuple(self.names), self.seat, turns, strays, self.result_text)
 
-    def _turns(self) -> Iterator[NarratedTurn]:
-        """Yield each turn. Raises RecordError where the engine doesn't play it so."""
+    def _narrate_turns(self) -> Iterator[NarratedTurn]:
+        """Yield each turn. Raises RecordError if the engine can't reproduce the record."""
         lines: list[tuple[str, str]] = []
         faults: list[NarratedFault] = []
         for step in list_steps(self.record.header, self.game):
-            lines += self._texts(step)
-            faults += self._faults(step)
+            lines += self._narrate_step(step)
+            faults += self._narrate_faults(step)
             after = step.after.board
             if after.turn != step.turn or not after.phase.asked:
                 yield NarratedTurn(
-                    step.turn, step.before.board.actor, join_texts(lines), tuple(faults), self._table(step.after)
+                    step.turn,
+                    step.before.board.actor,
+                    join_texts(lines),
+                    tuple(faults),
+                    self._describe_table(step.after),
                 )
                 lines, faults = [], []
 
-    def _faults(self, step: ReplayStep) -> Iterator[NarratedFault]:
+    def _narrate_faults(self, step: ReplayStep) -> Iterator[NarratedFault]:
         for given in step.answers:
             if given.fault is not None and self.seat in (None, given.seat):
                 words = f"{given.fault} ({FAULTS[given.fault].message})"
@@ -121,15 +125,15 @@ class GameNarrator:
                     words += f"; played instead: {describe_move(legal_moves.move_payload(given.move), self.names)}"
                 yield NarratedFault(given.seat, words)
 
-    def _texts(self, step: ReplayStep) -> list[tuple[str, str]]:
-        """Return the text of a step without coins: its events and statements, after reactions that no player chose."""
+    def _narrate_step(self, step: ReplayStep) -> list[tuple[str, str]]:
+        """Return the texts of a step's missing reactions, events and statements, without changes of coins."""
         events = [event for event in step.payloads(self.seat) if event["event"] != "coins"]
         texts = [
             (event["event"], describe_event(event, self.names) + BLUFF * self._is_bluff(event, step))
             for event in events
         ]
-        if step.kind in _SILENT and not any(event["event"] in _SILENT for event in events):
-            return [("", _SILENT[step.kind]), *texts]
+        if step.kind in _NO_REACTION_TEXTS and not any(event["event"] in _NO_REACTION_TEXTS for event in events):
+            return [("", _NO_REACTION_TEXTS[step.kind]), *texts]
         return texts
 
     def _is_bluff(self, event: dict[str, Any], step: ReplayStep) -> bool:
@@ -140,14 +144,14 @@ class GameNarrator:
         denied = claim.removeprefix("not_")
         return claim not in hand if claim == denied else denied in hand
 
-    def _table(self, state: State) -> str:
-        """Return who has what in one line."""
-        seats = [f"{name} {self._has(state, seat)}" for seat, name in enumerate(self.names)]
+    def _describe_table(self, state: State) -> str:
+        """Return what each seat has, in one line."""
+        seats = [f"{name} {self._describe_seat(state, seat)}" for seat, name in enumerate(self.names)]
         reserve = [f"reserve {state.board.reserve}"] if state.board.rules.reformation else []
         return " | ".join([*seats, *reserve])
 
-    def _has(self, state: State, seat: int) -> str:
-        """Return what a seat has: coins, cards, what is face up in brackets, and its side."""
+    def _describe_seat(self, state: State, seat: int) -> str:
+        """Return a seat's coins, cards (face-up ones in brackets) and side."""
         board = state.board
         cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]
         up = [f"({role})" for role in board.revealed[seat]]

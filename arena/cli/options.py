@@ -41,7 +41,7 @@ class GroupedCommand(click.Command):
     """A command whose help lists its options in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of each group in the group's order; what is in none stands last."""
+        """Write the options by group, in the order of the group; options without a group come last."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         left = {option.name: row for option in options if (row := option.get_help_record(ctx))}
         for title, names in _GROUPS.items():
@@ -54,7 +54,7 @@ class GroupedCommand(click.Command):
 
 
 def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add one option for each time and each limit to a command, from their tables."""
+    """Add an option for each setting of time and each limit to a command."""
     for row in reversed(SETTABLE_LIMITS.values()):
         kind: Any = click.FloatRange if isinstance(row.default, float) else click.IntRange
         function = option(
@@ -79,9 +79,9 @@ def limits_of(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limit
 def choose_sandbox(
     sandbox: str | None, runtime: str | None, image: str | None, pass_env: Sequence[str] = ()
 ) -> tuple[SandboxChoice, dict[str, HostProblem]]:
-    """Return the sandbox that was asked for, or for `auto` the strongest that works, with why stronger ones don't.
+    """Return the requested sandbox, for `auto` the strongest that works here, and the problems of stronger ones.
 
-    Exits with 2 where one asked for by name can't be had.
+    Exits with 2 if the requested sandbox doesn't work here.
     """
     for field, flag, given in (
         ("runtime", "--docker-runtime", runtime),
@@ -99,7 +99,7 @@ def choose_sandbox(
 
 
 def require_sandbox(choice: SandboxChoice) -> None:
-    """Exit with 2, saying how to get it, if a sandbox doesn't work here. No other one replaces it."""
+    """Exit with 2 and instructions if a sandbox doesn't work here."""
     reason = unavailable_reason(choice.name, choice)
     if reason is not None:
         usage_error(
@@ -108,7 +108,7 @@ def require_sandbox(choice: SandboxChoice) -> None:
 
 
 def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], sandbox: Sandbox, how: str) -> None:
-    """Print which sandbox is used and what it blocks, and in a line each why no stronger one is."""
+    """Print the sandbox and what it blocks, then one line for each stronger sandbox that doesn't work here."""
     print_note(f"sandbox{how}: {sandbox.note}")
     for name, reason in reasons.items():
         print_note(f"  not {name}: {reason}")
@@ -150,7 +150,7 @@ def require_own_clock(timing: Timing, sandbox: Sandbox) -> None:
 
 
 def require_set_variables(names: Sequence[str]) -> None:
-    """Exit with 2 where a variable that bots shall get isn't set."""
+    """Exit with 2 if an environment variable to pass to the bots isn't set."""
     for name in names:
         if name not in os.environ:
             usage_error(f"--pass-env {name}: your environment has no such variable")

@@ -102,7 +102,7 @@ def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, htm
 
 
 def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], answer: Review) -> None:
-    """Write the games that were looked at, as the bot saw them, with the review."""
+    """Write an HTML page of the reviewed games, as the bot saw them, with the review."""
     looked = {(curve.match, curve.game) for curve in answer.curves}
     games = [
         (record, game, file)
@@ -165,7 +165,7 @@ def _pattern(pattern: MistakePattern) -> Text:
 
 
 def _command(path: Path, bot: str, decision: CostlyDecision) -> str:
-    """Return the command that shows a decision's moment."""
+    """Return the `arena replay` command that shows a decision."""
     match = f" --match {decision.match}" if path.is_dir() else ""
     seat = shlex.quote(bot)
     return f"arena replay {shlex.quote(str(path))}{match} --game {decision.game} --seat {seat} --from {decision.turn}"

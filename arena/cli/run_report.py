@@ -22,26 +22,26 @@ from ladder.run_standings import MIN_MATCHES, RunStanding, RunStandings
 from ladder.store import FolderError, RunFolder, StoredFaultSample
 from protocol import escape_bytes
 
-_STDERR_LINES = 6  # of a faulty bot's standard error in its example
-_STDERR_SHOWN = 160  # characters of each
-_LINE_SHOWN = 400  # characters of a request or an answer
-_HOLDERS = 3  # bots that are named while they hold a run up
-_CHANCE_GAMES = 30  # from which a seat's chance means something
-_MATRIX = 12  # bots up to which the terminal shows head-to-head results
-_NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
+_STDERR_LINES = 6  # of a faulty bot's standard error, in an example
+_MAX_STDERR_CHARS = 160  # of each line
+_MAX_MESSAGE_CHARS = 400  # of a request or a reply
+_MAX_HOLDERS = 3  # bots that are named while they delay a run
+_CHANCE_GAMES = 30  # from which on the margin of chance is meaningful
+_MAX_MATRIX_BOTS = 12  # for which the terminal shows head-to-head results
+_NAME_WIDTH = 10  # columns of a name in a narrow terminal; longer names wrap
 
 
 class LiveStandings:
-    """The table that is drawn while games are played: the rows that fit the terminal, and how far the run is.
+    """The live table of a run: the rows of the standings that fit the terminal, and the run's progress.
 
-    It is drawn four times a second, so it is one text: a table of rich takes 33 ms for 60 bots, this takes 2 ms.
+    It is redrawn four times a second, so it is a plain text: for 60 bots a rich table takes 33 ms, this takes 2 ms.
     """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines."""
+        """Yield the text that rich prints."""
         rows = self._progress.win_rates()
         last = progress_line(self._progress)
         height = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line
@@ -56,12 +56,12 @@ class LiveStandings:
 
 
 def _cut(name: str, width: int) -> str:
-    """Return a name cut to a number of columns."""
+    """Return a name cut to `width` columns."""
     return set_cell_size(name, width) if cell_len(name) <= width else f"{set_cell_size(name, width - 1)}…"
 
 
 def progress_line(progress: Progress) -> str:
-    """Return how far the run is, and how long the rest will take."""
+    """Return a run's progress and remaining time in one line."""
     played = progress.done - progress.resumed
     text = f"{progress.done} of {format_count(progress.plan.matches, 'match', 'es')}"
     if played and progress.seconds > 0:
@@ -69,12 +69,12 @@ def progress_line(progress: Progress) -> str:
         text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {_duration(left)} left"
     if progress.failed_attempts:
         text += f", {format_count(progress.failed_attempts, 'failed attempt')}"
-    slow = [_held_up(*row) for row in progress.held_up()[:_HOLDERS]]
+    slow = [_describe_delay(*row) for row in progress.held_up()[:_MAX_HOLDERS]]
     return f"{text}; held up by {'; '.join(slow)}" if slow else text
 
 
-def _held_up(bot: str, timeouts: int, seconds: float) -> str:
-    """Return who holds the run up: "wrongid: 3 timeouts, 15 s each"."""
+def _describe_delay(bot: str, timeouts: int, seconds: float) -> str:
+    """Return how a bot delays the run: "wrongid: 3 timeouts, 15 s each"."""
     each = seconds / timeouts
     return f"{bot}: {format_count(timeouts, 'timeout')}, {each:.{0 if each >= 10 else 1}f} s each"
 
@@ -89,14 +89,14 @@ def _duration(seconds: float) -> str:
 
 
 def report_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[RenderableType]:
-    """Yield what is printed at the end, from the head to where to look further."""
+    """Yield the parts of a run's report, from the headline to the hint on its files."""
     yield headline(run, board)
     if board.games:
         yield ""
         yield standings_table(run, board)
         yield from (Text(line, style="dim") for line in standings_notes(run, board))
         yield from decision_time_tables(run.progress, board)
-        if len(board.standings) <= _MATRIX:
+        if len(board.standings) <= _MAX_MATRIX_BOTS:
             yield from head_to_head_tables(run, board)
     for text in fault_parts(run, folder, board):
         yield ""
@@ -106,7 +106,7 @@ def report_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[R
 
 
 def headline(run: Run, board: RunStandings) -> str:
-    """Return one line: what was played, and how fast."""
+    """Return the headline of a report: the games that were played, and their speed."""
     config, progress = run.config, run.progress
     drawn = f", {board.draws} drawn" if board.draws else ""
     matches = format_count(board.matches, "match", "es")
@@ -122,7 +122,7 @@ def standings_table(run: Run, board: RunStandings) -> Table:
     """Return the standings as a table."""
     times = run.progress.times
     names = ["rank", "bot", "rating\n± 95 %", "adjusted\nwin rate", "95 %", "win\nrate", "games/\nmatches", "faults"]
-    if timed := _knows_times(run, board):
+    if timed := _has_decision_times(run, board):
         names.append(f"{_clock(run)}\nms")
     rows: list[list[str | Text]] = []
     for row in board.standings:
@@ -149,8 +149,8 @@ def standings_table(run: Run, board: RunStandings) -> Table:
     return _number_table(names, 1, rows)
 
 
-def _knows_times(run: Run, board: RunStandings) -> bool:
-    """Return whether this session knows what bots took for a decision."""
+def _has_decision_times(run: Run, board: RunStandings) -> bool:
+    """Return whether this session has measured decision times."""
     return any(run.progress.times[row.bot].quantile_ms(0.5) is not None for row in board.standings)
 
 
@@ -168,27 +168,27 @@ def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | 
 
 
 def standings_notes(run: Run, board: RunStandings) -> list[str]:
-    """Return what a reader of the standings has to know."""
+    """Return notes that explain the standings."""
     known = any(row.rating.low is not None for row in board.standings)  # a bot without a game never has one
     fair = f"fair win rate {100 / run.config.seats:.3g} %"
     lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if known else fair]
     if known:
         lines.append("rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more")
     lines.append("rating: TrueSkill, from all games at once; a match counts as one observation")
-    if _knows_times(run, board):
+    if _has_decision_times(run, board):
         session = " in this session" if run.progress.resumed else ""
         lines.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")
     lines.append(seats_line(board))
     if not known:
         games = min_matches_for_intervals(len(board.standings), run.config.seats) * run.config.match_games
         lines.append(f"too few matches for the adjusted win rate and intervals; it takes about --games {games}")
-    if len(board.standings) > _MATRIX:
+    if len(board.standings) > _MAX_MATRIX_BOTS:
         lines.append("head-to-head: --csv or --json with --resume")
     return lines
 
 
 def seats_line(board: RunStandings) -> str:
-    """Return in one line how often each seat wins, and, from _CHANCE_GAMES on, how far chance alone may move that."""
+    """Return each seat's win rate in one line, from _CHANCE_GAMES games on with the margin due to chance."""
     shares = [wins / board.games for wins in board.seats]
     line = f"seats, first to last: {', '.join(f'{share:.1%}' for share in shares)} of games won"
     if board.games < _CHANCE_GAMES:
@@ -198,7 +198,7 @@ def seats_line(board: RunStandings) -> str:
 
 
 def decision_time_tables(progress: Progress, board: RunStandings) -> Iterator[RenderableType]:
-    """Yield a table of the slowest decisions, if this session has played, and of memory, where it is known."""
+    """Yield the table of the slowest decisions, if this session has measured them, and of known memory use."""
     rows = []
     for row in board.standings:
         most = progress.times[row.bot].quantile_ms(0.99)
@@ -214,7 +214,7 @@ def decision_time_tables(progress: Progress, board: RunStandings) -> Iterator[Re
 
 
 def head_to_head_tables(run: Run, board: RunStandings) -> Iterator[RenderableType]:
-    """Yield head-to-head results, and their matches: the win rate of the row's bot, of the games that either won."""
+    """Yield tables of head-to-head results: the row's bot's share of the games that either won, and the matches."""
     rows = []
     for row in board.standings:
         met = [board.head_to_head[row.bot].get(other.bot) for other in board.standings]
@@ -233,7 +233,7 @@ def head_to_head_tables(run: Run, board: RunStandings) -> Iterator[RenderableTyp
 
 
 def fault_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[RenderableType]:
-    """Yield, for each faulty bot, its faults and an example of each kind; and the matches that were given up, why."""
+    """Yield each faulty bot's faults with an example of each kind, then the abandoned matches with their reasons."""
     bots = {bot.name: bot for bot in run.config.bots}
     for row in board.standings:
         if row.faults_by_code:
@@ -243,7 +243,7 @@ def fault_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[Re
 
 
 def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
-    """Yield a bot's faults in a line, and the first example of each kind in the order of time."""
+    """Yield a bot's faults in one line, and the first example of each kind, in order of time."""
     own = {code: count for code, count in row.faults_by_code.items() if not FAULTS[code].is_consequence}
     followed = {code: count for code, count in row.faults_by_code.items() if FAULTS[code].is_consequence}
     text = f"{row.bot}: {format_count(row.faults, 'fault')} ({counts(own)})"
@@ -252,7 +252,7 @@ def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iter
     yield Text(text)
     try:
         exchanges = folder.exchanges(row.bot)
-        seen = {exchange: _example(folder, exchange, bot, sandbox) for exchange in exchanges}
+        seen = {exchange: _load_fault_report(folder, exchange, bot, sandbox) for exchange in exchanges}
     except (FolderError, OSError, ValueError) as problem:
         yield Text(f"  {escape_control(str(problem))}")
         return
@@ -264,18 +264,18 @@ def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iter
 
 
 def counts(faults: Mapping[str, int]) -> str:
-    """Return how many faults of each kind there were, in words."""
+    """Return the numbers of faults by kind, in words."""
     return ", ".join(f"{code} {count}" for code, count in faults.items())
 
 
 def first_examples(exchanges: Sequence[StoredFaultSample]) -> list[StoredFaultSample]:
-    """Return the first exchange of each kind, in the order of time."""
+    """Return the first fault sample of each kind, in order of time."""
     first = {exchange.code: exchange for exchange in reversed(exchanges)}
     return sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0))
 
 
-def _example(folder: RunFolder, exchange: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:
-    """Return the report of a stored fault sample. Raises FolderError where the record doesn't have it."""
+def _load_fault_report(folder: RunFolder, exchange: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:
+    """Return the report of a stored fault sample. Raises FolderError if the record doesn't contain it."""
     record = folder.read(exchange.match)
     logs = [(str(path), path.read_bytes()) for path in folder.log_files(exchange.match, exchange.bot)]
     try:
@@ -286,17 +286,17 @@ def _example(folder: RunFolder, exchange: StoredFaultSample, bot: Bot, sandbox: 
 
 
 def example_lines(seen: FaultReport) -> Iterator[RenderableType]:
-    """Yield what happened and what to do, what was sent and came, and what the bot wrote to standard error."""
-    rows = [("request", escape_bytes(reorder_request(seen.sent), _LINE_SHOWN))] if seen.sent else []
+    """Yield an example's fault and advice, request and reply, and the bot's standard error."""
+    rows = [("request", escape_bytes(reorder_request(seen.sent), _MAX_MESSAGE_CHARS))] if seen.sent else []
     if seen.received is not None:
-        rows.append(("answer", escape_bytes(seen.received, _LINE_SHOWN)))
+        rows.append(("answer", escape_bytes(seen.received, _MAX_MESSAGE_CHARS)))
     if seen.used:
         rows.append(("played", escape_control(seen.used)))
     rows.append(("help", seen.advice))
     lines = list_own_lines(seen.stderr)
     if lines:
         rows.append(("stderr", seen.log or ""))
-        rows += [("", f"| {escape_bytes(line, _STDERR_SHOWN)}") for line in lines[-_STDERR_LINES:]]
+        rows += [("", f"| {escape_bytes(line, _MAX_STDERR_CHARS)}") for line in lines[-_STDERR_LINES:]]
     game = "" if seen.game is None else f", game {seen.game}"
     yield Text(f"  match {seen.match}{game}, {seen.code}: {seen.message}")
     grid = Table.grid(padding=(0, 2, 0, 0))
@@ -308,6 +308,6 @@ def example_lines(seen: FaultReport) -> Iterator[RenderableType]:
 
 
 def files_hint(folder: RunFolder) -> str:
-    """Return where to look further."""
+    """Return a hint on the run's files."""
     verify = f"arena verify {shlex.quote(str(folder.path))}"
     return f"records {folder.records}/, standard error {folder.logs}/; {verify}"

@@ -45,18 +45,18 @@ from arena.stats.report import (
 )
 from ladder.formatting import NO_VALUE, format_interval, format_percent, format_range
 
-MAX_COLUMNS = 100  # columns; a line of prose is folded there, a table isn't
+MAX_COLUMNS = 100  # of a line of prose; tables aren't wrapped
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
-_ACTIONS = 7  # columns of actions in a table
+_MAX_ACTION_COLUMNS = 7  # in one table
 
 
 def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
-    """Yield what is printed: all bots in short, or in full those that the answer holds, or what differs."""
+    """Yield the parts of a report: an overview of all bots, with `full` each bot's rates, or a comparison."""
     if stats.comparison is not None:
         yield stats_headline(stats.records)
         yield ""
         for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
-            yield from _pair(bot, pair)
+            yield from _comparison_parts(bot, pair)
         yield Text(
             "** clearly: beyond chance, with this many rates compared; where nothing differs, 1 page in 20 has a star",
             "dim",
@@ -67,20 +67,20 @@ def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
     yield stats_headline(stats.records)
     if full:
         for bot in stats.bots:
-            yield from _whole(bot, stats.records)
+            yield from _bot_parts(bot, stats.records)
         if stats.of_one_match:
             yield ""
             yield Text(ONE_MATCH, "dim")
         return
-    yield from _short(stats)
+    yield from _overview_parts(stats)
     yield ""
-    if _without(*(rate for bot in stats.bots for rate in _intervals(bot))):
+    if _has_no_interval(*(rate for bot in stats.bots for rate in _rates_with_interval(bot))):
         yield Text(ONE_MATCH, "dim")
     yield Text("all of one bot: --bot NAME; two bots: --bot NAME --with NAME; all numbers: --json, --csv", "dim")
 
 
 def stats_headline(records: Records) -> str:
-    """Return in one line what was counted."""
+    """Return the numbers of counted records in one line."""
     text = (
         f"{format_count(records.games, 'game')} of {', '.join(map(escape_control, records.rules))} at "
         f"{format_range(records.seats)} seats"
@@ -93,13 +93,15 @@ def stats_headline(records: Records) -> str:
 # ---------------------------------------------------------------- all bots in short
 
 
-def _short(stats: StatsReport) -> Iterator[RenderableType]:
+def _overview_parts(stats: StatsReport) -> Iterator[RenderableType]:
     yield ""
     rows = []
     for bot in stats.bots:
         won, two = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
         out = NO_VALUE if bot.elimination_turns is None else str(bot.elimination_turns.median)
-        rows.append([bot.bot, str(bot.games), _percent(won), _interval(won), _of(two), _interval(two), out])
+        rows.append(
+            [bot.bot, str(bot.games), _percent(won), _interval(won), _rate_with_total(two), _interval(two), out]
+        )
     yield _table(["bot", "games", "win rate", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
     yield ""
     rows = []
@@ -114,7 +116,7 @@ def _short(stats: StatsReport) -> Iterator[RenderableType]:
                 _interval(bluffs),
                 _percent(challenged),
                 _interval(challenged),
-                _of(caught),
+                _rate_with_total(caught),
             ]
         )
     yield _table(["bot", "claims", "bluffs", "95 %", "chal-\nlenged", "95 %", "bluffs\nchallenged"], rows)
@@ -123,7 +125,16 @@ def _short(stats: StatsReport) -> Iterator[RenderableType]:
     for bot in stats.bots:
         claims, right, lies = (bot.challenges.get(name) for name in ("made", "right", "of_lies"))
         blocks, bluffed = (bot.blocks.get(name) for name in ("made", "bluffed"))
-        rows.append([bot.bot, _of(claims), _of(right), _of(lies), _of(blocks), _of(bluffed)])
+        rows.append(
+            [
+                bot.bot,
+                _rate_with_total(claims),
+                _rate_with_total(right),
+                _rate_with_total(lies),
+                _rate_with_total(blocks),
+                _rate_with_total(bluffed),
+            ]
+        )
     yield _table(
         [
             "bot",
@@ -135,7 +146,7 @@ def _short(stats: StatsReport) -> Iterator[RenderableType]:
         ],
         rows,
     )
-    yield from _actions(stats.bots)
+    yield from _action_tables(stats.bots)
     yield ""
     rows = []
     for bot in stats.bots:
@@ -148,11 +159,11 @@ def _short(stats: StatsReport) -> Iterator[RenderableType]:
     )
 
 
-def _actions(bots: Sequence[Profile]) -> Iterator[RenderableType]:
-    """Yield what each bot does in its turns; of many actions in several tables."""
+def _action_tables(bots: Sequence[Profile]) -> Iterator[RenderableType]:
+    """Yield tables of the bots' actions, with up to _MAX_ACTION_COLUMNS columns each."""
     names = list(dict.fromkeys(name for bot in bots for name in bot.actions))
-    for start in range(0, len(names), _ACTIONS):
-        some = names[start : start + _ACTIONS]
+    for start in range(0, len(names), _MAX_ACTION_COLUMNS):
+        some = names[start : start + _MAX_ACTION_COLUMNS]
         rows = []
         for bot in bots:
             turns = format_range([rate.total for rate in bot.actions.values()])
@@ -164,7 +175,7 @@ def _actions(bots: Sequence[Profile]) -> Iterator[RenderableType]:
 # ---------------------------------------------------------------- one bot in full
 
 
-def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
+def _bot_parts(bot: Profile, records: Records) -> Iterator[RenderableType]:
     turns = bot.elimination_turns
     out = "" if turns is None else f"; out in turn {turns.median} (80 %: {turns.p10}-{turns.p90})"
     yield (
@@ -178,7 +189,7 @@ def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
         attacks = bot.attack_counts if section == "attack_targets" else {}
         kinds = list(dict.fromkeys(kind for made in attacks.values() for kind in made))
         rows = [
-            [_name(section, name), _number(rate.count), str(rate.total), _percent(rate), _interval(rate)]
+            [_display_name(section, name), _format_count(rate.count), str(rate.total), _percent(rate), _interval(rate)]
             + [str(attacks.get(name, {}).get(kind, 0)) for kind in kinds]
             for name, rate in rates.items()
         ]
@@ -200,8 +211,8 @@ def _whole(bot: Profile, records: Records) -> Iterator[RenderableType]:
 # ---------------------------------------------------------------- two bots
 
 
-def _pair(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
-    """Yield each rate of a bot now and before, and its times."""
+def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
+    """Yield each rate and decision time of a bot and of the other version."""
     every = [each for names in pair.differences.values() for each in names.values()]
     yield (
         f"{_pair_name(pair)}: {sum(each.significant for each in every)} of {format_count(len(every), 'rate')} "
@@ -210,12 +221,12 @@ def _pair(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
     for section, names in pair.differences.items():
         title, about = SECTIONS[section]
         yield ""
-        rows = [[_name(section, name), *_both(each)] for name, each in names.items()]
+        rows = [[_display_name(section, name), *_difference_cells(each)] for name, each in names.items()]
         yield _table([title, "before", "now", "difference", "95 %", ""], rows, texts=("",))
         yield Text(about, "dim")
     times = [
         [kind, _ms(before.median_ms), _ms(now.median_ms), _ms(before.p99_ms), _ms(now.p99_ms)]
-        for kind, before, now in _took(bot, pair)
+        for kind, before, now in _decision_time_rows(bot, pair)
     ]
     if times:
         yield ""
@@ -227,18 +238,18 @@ def _pair_name(pair: ComparedBot) -> str:
     return escape_control(f"{pair.bot}, before: {pair.other.bot}")
 
 
-def _both(difference: RateDifference) -> list[str]:
+def _difference_cells(difference: RateDifference) -> list[str]:
     value, low, high = astuple(difference.difference)
     return [
-        _of(difference.other_rate),
-        _of(difference.rate),
+        _rate_with_total(difference.other_rate),
+        _rate_with_total(difference.rate),
         f"{100 * value:+.1f}",
         NO_VALUE if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
         "*" if difference.significant else "",
     ]
 
 
-def _took(now: Profile, pair: ComparedBot) -> Iterator[tuple[str, DecisionTimes, DecisionTimes]]:
+def _decision_time_rows(now: Profile, pair: ComparedBot) -> Iterator[tuple[str, DecisionTimes, DecisionTimes]]:
     for kind, took in now.decision_times.items():
         if kind in pair.other.decision_times:
             yield kind, pair.other.decision_times[kind], took
@@ -248,7 +259,7 @@ def _took(now: Profile, pair: ComparedBot) -> Iterator[tuple[str, DecisionTimes,
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> RenderableType:
-    """Return a table of numbers, whose first column holds names, as may those in `texts`."""
+    """Return a table of numbers. The first column and the columns in `texts` hold names."""
     columns = [
         Column(name, number=place > 0 and name not in texts, least=_NAME_WIDTH if not place or name in texts else None)
         for place, name in enumerate(names)
@@ -264,23 +275,23 @@ def _interval(rate: Rate | None) -> str:
     return NO_VALUE if rate is None else format_interval(rate.low, rate.high)
 
 
-def _intervals(bot: Profile) -> tuple[Rate | None, ...]:
-    """Return the rates of a bot whose intervals stand in the tables in short."""
+def _rates_with_interval(bot: Profile) -> tuple[Rate | None, ...]:
+    """Return the rates of a bot whose intervals the overview shows."""
     return bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"), bot.bluffs.get(ALL), bot.challenged.get(ALL)
 
 
-def _without(*rates: Rate | None) -> bool:
+def _has_no_interval(*rates: Rate | None) -> bool:
     """Return whether a rate has no interval."""
     return any(rate is not None and rate.low is None for rate in rates)
 
 
-def _of(rate: Rate | None) -> str:
-    """Return a rate with the number that it is of: "46% of 1096"."""
+def _rate_with_total(rate: Rate | None) -> str:
+    """Return a rate with its total: "46% of 1096"."""
     return NO_VALUE if rate is None else f"{rate.value:.0%} of {rate.total}"
 
 
-def _number(count: float) -> str:
-    """Return a count; wins may be parts of one."""
+def _format_count(count: float) -> str:
+    """Return a count as text; wins may be fractions."""
     return f"{count:.0f}" if count == round(count) else f"{count:.1f}"
 
 
@@ -292,13 +303,13 @@ def _clock(records: Records) -> str:
     return records.clocks[0] if len(records.clocks) == 1 else "own or wall"
 
 
-def _name(section: str, name: str) -> str:
-    """Return what a row is called: a bot's name as it is, a word of ours with blanks."""
+def _display_name(section: str, name: str) -> str:
+    """Return a row's name: a bot's name unchanged, the arena's own names with blanks."""
     return name if section == "attack_targets" else name.replace("_", " ")
 
 
 def _heading(name: str) -> str:
-    """Return a name as a column's heading, of short lines."""
+    """Return a name as a column heading in short lines."""
     return "assas-\nsinate" if name == "assassinate" else name.replace("_", "\n")
 
 
@@ -330,8 +341,8 @@ def stats(
         usage_error("--json, --csv and --html are forms of one answer: give one of them")
     if other is not None and bot is None:
         usage_error("--with names the bot to compare with: add --bot NAME, the bot that is compared")
-    found, fold = _count(paths, None if bot is None or other is None else (bot, other))
-    result = _answer(found, fold, bot, other)
+    found, fold = _count_records(paths, None if bot is None or other is None else (bot, other))
+    result = _select_bots(found, fold, bot, other)
     if html is not None:
         _write_page(html, result)
     elif as_json:
@@ -343,10 +354,10 @@ def stats(
     sys.exit(1 if found.records.skipped else 0)
 
 
-def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsReport, StatsAccumulator]:
-    """Return what the records hold, and of a pair of bots what ties them; say which can't be read.
+def _count_records(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsReport, StatsAccumulator]:
+    """Return the statistics of all readable records, with the covariances of `pair`; note the unreadable ones.
 
-    Exits with 2 where none can.
+    Exits with 2 if no record can be read.
     """
     try:
         files = list({file.resolve(): file for path in paths for file in find_record_files(path)}.values())
@@ -360,7 +371,7 @@ def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsRe
 
     with show_progress(line, line) as redraw:
         for file in files:
-            reason = _add(fold, file)
+            reason = _add_record(fold, file)
             if reason is not None:
                 skipped.append(reason)
             redraw()
@@ -372,8 +383,8 @@ def _count(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsRe
     return make_stats_report(fold, [str(path) for path in paths], skipped), fold
 
 
-def _add(fold: StatsAccumulator, file: Path) -> str | None:
-    """Count the record in a file, or return why it can't be."""
+def _add_record(fold: StatsAccumulator, file: Path) -> str | None:
+    """Count the record in a file; return the reason if it can't be counted, else None."""
     try:
         fold.add(read_record_file(file))
     except RecordFileError as problem:
@@ -383,8 +394,8 @@ def _add(fold: StatsAccumulator, file: Path) -> str | None:
     return None
 
 
-def _answer(found: StatsReport, fold: StatsAccumulator, bot: str | None, other: str | None) -> StatsReport:
-    """Return the answer with the bots that were asked for. Exits with 2 for one that isn't there."""
+def _select_bots(found: StatsReport, fold: StatsAccumulator, bot: str | None, other: str | None) -> StatsReport:
+    """Return the statistics of the requested bots. Exits with 2 if one isn't in the records."""
     if bot is None:
         return found
     if other is None:
@@ -395,7 +406,9 @@ def _answer(found: StatsReport, fold: StatsAccumulator, bot: str | None, other: 
 def _write_page(file: Path, answer: StatsReport) -> None:
     whose = answer.bots[0].bot if len(answer.bots) == 1 else "all bots"
     try:
-        file.write_text(stats_page(answer, f"{whose} in {_where(answer)}"), encoding="utf-8", errors="replace")
+        file.write_text(
+            stats_page(answer, f"{whose} in {_describe_source(answer)}"), encoding="utf-8", errors="replace"
+        )
     except OSError as problem:
         fail(f"{os_error_reason(problem)}; name another file")
     print_note(f"{format_count(len(answer.bots), 'bot')} in {file}: open it in a browser")
@@ -405,9 +418,9 @@ def _profile(answer: StatsReport, name: str) -> Profile:
     profiles = {each.bot: each for each in answer.bots}
     if name not in profiles:
         known = ", ".join(profiles)
-        usage_error(f'no bot called "{name}" plays in {_where(answer)}; there are {known}')
+        usage_error(f'no bot called "{name}" plays in {_describe_source(answer)}; there are {known}')
     return profiles[name]
 
 
-def _where(answer: StatsReport) -> str:
+def _describe_source(answer: StatsReport) -> str:
     return ", ".join(answer.records.paths)

@@ -18,22 +18,21 @@ from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_tabl
 from arena.referee import GameRecord, Record
 from arena.review import DecisionPair, replay_decisions
 
-_MAX_PROCESS_S = 600.0  # for all requests of a process
+_MAX_PROCESS_S = 600.0  # for a process with all its requests
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfReport:
-    """The requests at which a program chooses otherwise than the recorded bot, or not at all."""
+    """The requests at which a program chooses another move than the recorded bot, or none. requests: their total."""
 
     requests: int
     items: tuple[DecisionPair, ...]
 
 
 def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Record, GameRecord, Path]]) -> WhatIfReport:
-    """Ask a bot what it chooses in recorded games, in place of the bot of this name, or of its own.
+    """Replay recorded games to the bot `argument` in place of the recorded bot `name` (None: of its own name).
 
-    It runs as a plain process, without a clock, and what it writes to standard error is shown. Exits with 2 where
-    there is no such bot.
+    It runs as a plain process without a clock, and its standard error is shown. Exits with 2 for unknown bots.
     """
     with tempfile.TemporaryDirectory() as scratch:
         try:
@@ -59,7 +58,9 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
         for record, chosen in games.values():
             place = record.header.bots.index(name)
             rows += (
-                each for each in replay_decisions(record, place, lambda sent: _output(bot, sent)) if each.game in chosen
+                each
+                for each in replay_decisions(record, place, lambda sent: _run_bot(bot, sent))
+                if each.game in chosen
             )
     return WhatIfReport(
         len(rows), tuple(each for each in rows if each.new_choice is None or each.new_choice != each.recorded_choice)
@@ -67,7 +68,7 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
 
 
 def print_what_if(differences: WhatIfReport) -> None:
-    """Print what a bot chooses otherwise."""
+    """Print the requests at which a bot's choices differ."""
     silent = sum(each.new_choice is None for each in differences.items)
     print_parts(
         Text(f"it chooses otherwise at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
@@ -95,11 +96,8 @@ def _table(rows: Sequence[DecisionPair]) -> RenderableType:
     )
 
 
-def _output(bot: Bot, lines: bytes) -> bytes:
-    """Give a new process of the bot all lines at once; return what it printed until it ended.
-
-    The processes that the bot has started end with it.
-    """
+def _run_bot(bot: Bot, lines: bytes) -> bytes:
+    """Start the bot, send it all lines at once, and return its output. Kills the processes that it has started."""
     with tempfile.TemporaryFile() as printed:
         try:
             process = subprocess.Popen(

@@ -37,11 +37,11 @@ from ladder.service import Ladder, LadderError, get_version_archive, open_ladder
 from ladder.store.database import DatabaseError, all_bots
 from ladder.views import DecisionSummary, MatchParticipant, describe_decision
 
-_COMPLETION_S = 0.5  # that a shell may wait for names
+_COMPLETION_TIMEOUT_S = 0.5  # for which a shell may wait for names
 
 
 def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Return the folders that hold a ladder, or may lead to one."""
+    """Complete folders that are ladders or may contain one."""
     start = Path(typed)
     above, name = (start, "") if typed == "" or typed.endswith("/") else (start.parent, start.name)
     try:
@@ -55,12 +55,15 @@ def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -
 
 
 def complete_bots(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete the names of a ladder's bots; nothing where it can't be opened at once."""
+    """Complete the names of a ladder's bots; return nothing if it can't be opened quickly."""
     folder = context.params.get("folder")
     if folder is None:
         return []
     try:
-        with closing(open_ladder(Path(folder), patience_s=_COMPLETION_S)) as ladder, ladder.database.read() as reading:
+        with (
+            closing(open_ladder(Path(folder), patience_s=_COMPLETION_TIMEOUT_S)) as ladder,
+            ladder.database.read() as reading,
+        ):
             names = [bot.name for bot in all_bots(reading)]
     except Exception:
         return []
@@ -76,15 +79,15 @@ ACTOR_OPTION = option(
     "--by",
     "actor",
     metavar="NAME",
-    default=lambda: _user(),
-    callback=lambda *given: _person(*given),
+    default=lambda: _default_actor(),
+    callback=lambda *given: _require_actor(*given),
     help="User that the audit log names.  [your login]",
 )
 
 
 @contextmanager
 def user_friendly_errors() -> Iterator[None]:
-    """Exit with 2 for what the user asked wrongly, and with 1 for what the machine lacks."""
+    """Turn errors into exit codes: 2 for errors of the input, 1 for failures of the machine."""
     try:
         with require_extras():
             yield
@@ -110,26 +113,26 @@ def open_ladder_or_exit(
 def audited(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options `--by` and `--reason` to a command whose effect the audit log records."""
     reason = option(
-        "--reason", metavar="TEXT", required=True, callback=_words, help="The reason, which the owner sees."
+        "--reason", metavar="TEXT", required=True, callback=_require_text, help="The reason, which the owner sees."
     )
     return reason(ACTOR_OPTION(function))
 
 
-def _words(_context: click.Context, parameter: click.Parameter, text: str) -> str:
-    """Refuse a text that says nothing."""
+def _require_text(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Return the text of an option; reject an empty one."""
     if not text.strip():
         raise click.BadParameter("it is empty", param=parameter)
     return text
 
 
-def _person(context: click.Context, parameter: click.Parameter, actor: str) -> str:
-    """Refuse a name that the ladder's own decisions bear."""
-    if _words(context, parameter, actor) == "ladder":
+def _require_actor(context: click.Context, parameter: click.Parameter, actor: str) -> str:
+    """Return the actor; reject names that the ladder uses for its own decisions."""
+    if _require_text(context, parameter, actor) == "ladder":
         raise click.BadParameter('"ladder" is who decides where no person does: name yourself', param=parameter)
     return actor
 
 
-def _user() -> str:
+def _default_actor() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -152,15 +155,15 @@ def format_interval(value: Estimate | None, times: float, digits: int) -> str:
 
 
 def format_signed(value: float | None, times: float = 100, digits: int = 1) -> str:
-    """Return a difference with its sign; one that isn't known is a dash."""
+    """Return a difference with its sign, a dash for None."""
     return "-" if value is None else f"{times * value:+.{digits}f}"
 
 
-_TIMES = ("_at", "extended_until")  # ends of names
+_TIME_SUFFIXES = ("_at", "extended_until")  # of fields that hold times
 
 
 def print_view(view: Any, as_json: bool) -> None:
-    """Print a view: as JSON, or its lists as tables with the names of their fields, and all else as lines."""
+    """Print a view as JSON, or its lists as tables headed by field names and its other fields as lines."""
     if as_json:
         print_json(view)
     else:
@@ -168,18 +171,18 @@ def print_view(view: Any, as_json: bool) -> None:
 
 
 def format_view_line(row: Any) -> str:
-    """Return a view in one line: what its fields hold, but for what is empty."""
+    """Return a view's non-empty fields in one line."""
     return "  ".join(filter(None, (format_cell(field.name, getattr(row, field.name)) for field in fields(row))))
 
 
 def format_cell(name: str, value: Any) -> str:
-    """Return the text of a field's value; a time is known by the field's name."""
+    """Return a field's value as text. The field's name shows whether it is a time."""
     if value is None or value is False:
         return ""
     if value is True:
         return "yes"
     if isinstance(value, float):
-        return format_time(value) if name.endswith(_TIMES) else f"{value:.5g}"
+        return format_time(value) if name.endswith(_TIME_SUFFIXES) else f"{value:.5g}"
     if isinstance(value, Estimate):
         return format_interval(value, 1, 3)
     if isinstance(value, MatchParticipant):
@@ -205,7 +208,7 @@ _LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
 
 
 def _parts(view: Any) -> Iterator[RenderableType]:
-    """Yield short values first, then lists and views in the view; `revision` is for programs."""
+    """Yield the short values of a view, then its lists and nested views; `revision` is left out."""
     values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "revision"}
     long = {name: value for name, value in values.items() if _is_long(value)}
     for name, value in values.items():
@@ -234,17 +237,22 @@ def _is_long(value: Any) -> bool:
 
 
 def _table(rows: Sequence[Any]) -> RenderableType:
-    """Return rows as a table, without the columns that are empty."""
+    """Return rows as a table without empty columns."""
     names = [field.name for field in fields(rows[0])]
     cells = {name: [format_cell(name, getattr(row, name)) for row in rows] for name in names}
     kept = [name for name in names if any(cells[name])]
-    numbers = {name for name in kept if isinstance(getattr(rows[0], name), (int, float)) and not name.endswith(_TIMES)}
+    numbers = {
+        name for name in kept if isinstance(getattr(rows[0], name), (int, float)) and not name.endswith(_TIME_SUFFIXES)
+    }
     columns = [Column(name, name in numbers, None if name in numbers else 12) for name in kept]
     return make_table(columns, list(zip(*(cells[name] for name in kept), strict=True)))
 
 
 def version_copy(folder: Path, given: str) -> tuple[str, str]:
-    """Return where a copy of a version stands, and what it is. Exits as `open_ladder_or_exit` does; with 2 for none."""
+    """Return the path and the description of a local copy of a version. Exits as `open_ladder_or_exit` does.
+
+    Exits with 2 for unknown versions.
+    """
     with open_ladder_or_exit(folder) as ladder:
         version, archive = get_version_archive(ladder, given)
     title = version.digest if version.single_file_name is None else f"{version.digest}-{version.single_file_name}"
@@ -254,7 +262,7 @@ def version_copy(folder: Path, given: str) -> tuple[str, str]:
 
 
 class Journal:
-    """The log of a command. `plain`: a terminal reads it, which gets the sentence alone."""
+    """The log of a command. plain: print only the sentences, for a terminal."""
 
     def __init__(self, plain: bool) -> None:
         self.runner = ""
@@ -265,11 +273,11 @@ class Journal:
         self._say("info", text, ids)
 
     def warn(self, text: str, **ids: object) -> None:
-        """Log what staff may have to look into."""
+        """Log a warning that staff may have to investigate."""
         self._say("warning", text, ids)
 
     def error(self, text: str, **ids: object) -> None:
-        """Log why the runner ends."""
+        """Log the error that ends the runner."""
         self._say("error", text, ids)
 
     def _say(self, level: str, text: str, ids: dict[str, object]) -> None:

@@ -22,8 +22,8 @@ from ladder.service import STAFF_USER, issue_secret, require_sandbox
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _NICE = 5  # a third of the server's weight
-MAX_SHUTDOWN_S = 60.0  # what a runner may take to end its matches, when the server ends
-RESTART_PAUSE_S = 0.5  # between two looks at a process, and before it starts again
+MAX_SHUTDOWN_S = 60.0  # for a runner to end its matches when the server ends
+RESTART_PAUSE_S = 0.5  # between two polls of a process, and before a restart
 MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 
 
@@ -73,21 +73,23 @@ def serve(
         treat_sigterm_as_sigint()
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
         tables = [] if no_runner or no_tables else ["serve-tables", str(folder)]
-        gives_way = _give_way if ladder.play.terms.timing.own else _end_with_parent  # pages and tables come first then
+        gives_way = (
+            _lower_priority if ladder.play.terms.timing.own else _end_with_parent
+        )  # pages and tables come first then
         # uvicorn ends, and passes the signal on
         with (
-            _kept("runner", runner, gives_way),
-            _kept("process for tables", tables, _end_with_parent),
+            _kept_running("runner", runner, gives_way),
+            _kept_running("process for tables", tables, _end_with_parent),
             suppress(KeyboardInterrupt),
         ):
             serve_web(ladder, address, begun, plain_rules_text)
 
 
 @contextmanager
-def _kept(what: str, words: list[str], begin: Callable[[], None]) -> Iterator[None]:
-    """Run a command of the ladder next to the pages, start it again when it ends, and end it politely with them.
+def _kept_running(what: str, words: list[str], begin: Callable[[], None]) -> Iterator[None]:
+    """Run a command of the ladder next to the pages, restart it when it ends, and stop it with the pages.
 
-    After MAX_RESTARTS within an hour it stays down: the staff page shows what runs, and this log says why it ended.
+    After MAX_RESTARTS within an hour it isn't restarted; the staff page shows which runners are alive.
     """
     ending = threading.Event()
     restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
@@ -135,14 +137,14 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def _give_way() -> None:
-    """Let pages and tables come first, and end with the server. By the own clock no bot is charged while it waits."""
+def _lower_priority() -> None:
+    """Yield to pages and tables, and end with the server. With own time, waiting isn't charged to bots."""
     os.nice(_NICE)
     _end_with_parent()
 
 
 def _end_with_parent() -> None:
-    """Ask the kernel for SIGTERM when the server is killed (Linux): the next one starts processes of its own."""
+    """Request SIGTERM from the kernel when the server is killed (Linux): the next server starts new processes."""
     if sys.platform == "linux":
         pr_set_pdeathsig = 1  # linux/prctl.h
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
