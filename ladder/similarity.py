@@ -20,10 +20,7 @@ MAX_PROGRAM_CPU_S = 4.0  # to read one program: 128 KB of code take 1 s
 
 
 def hash_grams(kind: str, text: str) -> Any:
-    """Return an array of the hashes of all GRAM_CHARS-grams of the reduced text.
-
-    kind: a file name whose extension determines the language.
-    """
+    """Return the hashes of all GRAM_CHARS-grams of the reduced text; kind: a file name with its extension."""
     import numpy as np
     from copydetect.utils import filter_code, hashed_kgrams
 

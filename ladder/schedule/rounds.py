@@ -130,10 +130,7 @@ def mean_response_us(spent: Iterable[tuple[int, int]]) -> float:
 
 
 def is_slow(spent: Iterable[tuple[int, int]], limit_ms: int) -> bool:
-    """Return whether a version's mean own time exceeds SLOW_TIME_SHARE of the ladder's limit for a request.
-
-    `spent` is as in `mean_response_us`.
-    """
+    """Return whether `mean_response_us(spent)` exceeds SLOW_TIME_SHARE of the ladder's time limit for a request."""
     return mean_response_us(spent) > SLOW_TIME_SHARE * 1000 * limit_ms
 
 

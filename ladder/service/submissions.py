@@ -84,12 +84,10 @@ _NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
 
 @dataclass(frozen=True, slots=True)
 class AcceptedSubmission:
-    """An accepted submission. `late_for`: the deadline in whose grace it came, `remaining`: submissions of
-    today.
+    """An accepted submission. late_for: the deadline in whose grace period it came. remaining: for today.
 
-    duplicate: nothing was, since the files were there already. disabled_reason: why it won't play even if accepted,
-    until staff activates it; None if it may. received_at: when it was submitted, in seconds since 1970; None for a
-    reference bot.
+    duplicate: whether no version was added, since these files are one already. disabled_reason: why it can't become
+    active until staff activates it; None if it can. received_at: Unix time of submission; None for a reference bot.
     """
 
     version_ref: str
@@ -105,10 +103,9 @@ class AcceptedSubmission:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A bot's files, to be submitted under a name. submitted_by: the login that submits them.
+    """A bot's files, to be submitted under a name. submitted_by: a login.
 
-    received_at: when they were submitted, as staff says, in seconds since 1970, in place of what staff said of the same
-    files before; None: now, by the owner.
+    received_at: the Unix time of submission if staff sets it, replacing an earlier one of the same files; None: now.
     """
 
     login: str
@@ -126,11 +123,11 @@ def submit_bot(
     received: float | None = None,
     by: str | None = None,
 ) -> AcceptedSubmission:
-    """Submit a file, a folder, a zip or a tar as a new version of a user's bot, or a teammate's, to be checked.
+    """Submit a file, folder, zip or tar as a new version of a bot of the user or a teammate, to be checked.
 
-    The same files submitted twice in a row are one version. received, by: as of a Submission; where staff says when, no
-    quota of a day holds. Raises BotError for what can't be a bot, LadderError for an unknown owner, another's bot, a
-    quota, or a time to come.
+    The same files submitted twice in a row are one version. received, by: `received_at` and `submitted_by` of the
+    Submission; if staff sets the time, the daily quota doesn't apply. Raises BotError if the files aren't a bot,
+    LadderError for an unknown user, another user's bot, an exceeded quota, or a time in the future.
     """
     settings = ladder.settings
     with ladder.database.read() as connection:
@@ -151,10 +148,10 @@ class BulkSubmission:
 
 
 def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str) -> BulkSubmission:
-    """Submit what each subfolder holds for the owner whose login is its name.
+    """Submit the contents of each subfolder for the user whose login is its name.
 
-    It becomes a version of the person's only bot. A first bot is called by the pseudonym. Raises LadderError where
-    there is no subfolder, OSError.
+    They become a version of the user's only bot; a first bot is named after the pseudonym. Raises LadderError without
+    subfolders, OSError.
     """
     found = BulkSubmission({}, {})
     for each in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
@@ -163,7 +160,7 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
             if any(path.is_symlink() for path in (each, *held)):
                 raise LadderError("it is a link, or holds one.\nPut the files themselves there.")
             with ladder.database.read() as connection:
-                name = _name_for(connection, each.name)
+                name = _get_only_bot_name(connection, each.name)
             path = held[0] if len(held) == 1 else each
             found.accepted[each.name] = submit_bot(ladder, path, each.name, name, received, by)
         except (BotError, LadderError) as problem:
@@ -175,8 +172,8 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
     return found
 
 
-def _name_for(connection: Connection, login: str) -> str:
-    """Return the name of a person's only bot, or of a first one. Raises LadderError."""
+def _get_only_bot_name(connection: Connection, login: str) -> str:
+    """Return the name of a user's only bot, or a name for a first one. Raises LadderError if there are several."""
     owner = get_user(connection, login)
     own = [bot.name for bot in all_bots(connection) if bot.owner_id == owner.id]
     if len(own) > 1:
@@ -470,9 +467,9 @@ _OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".v
 
 
 def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
-    """Compare of each bot the version that plays, else the newest accepted; without `compare` say how many these are.
+    """Compare the sources of all bots' active, else newest accepted versions; without `compare` only count them.
 
-    The code of kits, samples and reference bots doesn't count. Raises LadderError.
+    Code of kits, samples and reference bots is ignored. Raises LadderError.
     """
     with ladder.database.read() as connection:
         playing = active_versions(connection)
@@ -523,7 +520,7 @@ def _source(archive: bytes) -> tuple[str, str, list[str]]:
 
 
 def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
-    """Return the result of `ladder.similarity.compare`. Raises LadderError."""
+    """Return the result of `compare_programs`, run in a limited process. Raises LadderError."""
     if find_spec("copydetect") is None:
         raise LadderError(f"this needs the package copydetect.\nInstall it: {with_extra('similar')}")
     asked = json.dumps({"programs": programs, "common": common}).encode()

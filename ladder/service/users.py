@@ -1,7 +1,7 @@
 """Add, update and merge users, draw their pseudonyms, and manage teams.
 
-Users come from a roster or one by one. A pseudonym is two words, drawn with the ladder's key, for public tables.
-Users join and leave teams: bots of a team never meet in a rated match, and quotas apply to the team."""
+Users are imported from a roster or added one by one. A pseudonym is two words, drawn with the ladder's key, for public
+standings. Bots of a team never meet in a rated match, and quotas apply to the team."""
 
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -69,14 +69,14 @@ def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
     raise AssertionError("counting doesn't end")
 
 
-MAX_LISTED_REMARKS = 20  # lines that can't be imported, and are shown; the others are counted
+MAX_LISTED_REMARKS = 20  # in a message about lines that can't be imported; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
 class UserImport:
-    """How many users are new, how many changed, and how many the roster doesn't name; they stay.
+    """The numbers of added users, changed users, and users that the roster lacks, which stay.
 
-    left_out: the lines that weren't imported, with the reason. remarks: what else staff should know of a line.
+    skipped: lines that weren't imported, with reasons. remarks: further notices for staff, by line.
     """
 
     added: int
@@ -97,29 +97,28 @@ def import_users(
     then: ImportCallback = lambda connection, taken: None,
     partial: bool = False,
 ) -> UserImport:
-    """Import people as users; known ones are updated, and keep what isn't given, login and pseudonym.
+    """Add users, and update known ones with the given values; these keep their logins and pseudonyms.
 
-    As one act, which says that they come from this source, and with what `then` writes; with `partial` without those
-    that can't be imported. Of a user who was merged with another a roster fills in what isn't known of the other.
-    Raises LadderError with all that can't be imported: their line can't be read, it is unclear who they are, a
-    pseudonym is another's, or a known owner would become staff, or no longer be. One who comes without a roster has to
-    be named by their own login.
+    All changes, the audit entry, which names `source`, and the writes of `then` are one transaction. For a merged user,
+    a roster only fills in missing values. Raises LadderError with all entries that can't be imported, or, if `partial`,
+    skips these: the line is invalid, the user is ambiguous, the pseudonym is taken, or a known user's staff status
+    would change. An entry that isn't from a roster must match the user by login.
     """
     roster = people if isinstance(people, Roster) else None
     persons = people.people if isinstance(people, Roster) else tuple(people)
     key = ladder.pseudonym_key()
 
     def act(connection: Connection) -> UserImport:
-        intake = _Intake(all_users(connection, merged=True), persons, key, by_login=roster is None)
+        intake = _UserImporter(all_users(connection, merged=True), persons, key, by_login=roster is None)
         wrong = list(roster.wrong) if roster else []
         for person in sorted(persons, key=intake.directory.was_merged):
             try:
                 intake.take(person)
             except ValueError as problem:
                 wrong.append(RosterRemark(person.line, str(problem)))
-        left_out = tuple(sorted(wrong, key=_line))
+        left_out = tuple(sorted(wrong, key=_line_number))
         if left_out and not partial:
-            raise _refusal(left_out, source if roster else None)
+            raise _make_import_error(left_out, source if roster else None)
         added, changed = save_users(connection, intake.wanted.values(), ladder.clock())
         if added or changed:
             one = next(iter(intake.wanted.values())).login if len(persons) == 1 else None
@@ -129,7 +128,7 @@ def import_users(
             log_action(
                 connection, AuditEntry(who, "import", why, ladder.clock(), user_id=None if about is None else about.id)
             )
-        remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line))
+        remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line_number))
         taken = UserImport(added, changed, intake.absent(), left_out, remarks)
         then(connection, taken)
         return taken
@@ -137,28 +136,28 @@ def import_users(
     return ladder.database.write(act)
 
 
-class _Intake:
-    """Imports one person after the other: collects users to write, and remarks on their lines."""
+class _UserImporter:
+    """Matches entries with users, one by one, and collects the users to save and remarks on lines."""
 
     def __init__(self, owners: Sequence[User], people: Sequence[RosterEntry], key: bytes, by_login: bool) -> None:
         self.directory = UserMatcher(owners)
         self.wanted: dict[int, User] = {}
         self.remarks: list[RosterRemark] = []
-        self._here = {
+        self._current_ids = {
             owner.id
             for owner in owners
             if owner.merged_into is None and not (owner.withdrawn or owner.waiting or owner.staff)
         }
         self._lines: dict[int, int] = {}
         self._pseudonyms = {owner.pseudonym.casefold() for owner in owners}
-        self._kept = self._pseudonyms | {each.pseudonym.casefold() for each in people if each.pseudonym}  # by no draw
+        self._reserved = self._pseudonyms | {each.pseudonym.casefold() for each in people if each.pseudonym}
         self._key = key
         self._by_login = by_login
 
     def take(self, person: RosterEntry) -> None:
-        """Import a person. Raises ValueError if that isn't possible."""
+        """Import one entry. Raises ValueError if that isn't possible."""
         merged = self.directory.was_merged(person)
-        owner = self.directory.who(person) or self._new(person)
+        owner = self.directory.who(person) or self._make_user(person)
         name, line = escape_control(owner.login), self._lines.get(owner.id)
         if self._by_login and not self.directory.is_called(owner, person.login):
             raise ValueError(f'the email "{escape_control(person.email or "")}" belongs to {name}')
@@ -171,16 +170,16 @@ class _Intake:
             return
         if owner.withdrawn:
             self.remarks.append(RosterRemark(person.line, f"{name} left the course, and isn't brought back"))
-        self.wanted[owner.id] = _fill_in(owner, person) if merged else _update(owner, person)
+        self.wanted[owner.id] = _fill_missing(owner, person) if merged else _apply_entry(owner, person)
         self._lines[owner.id] = person.line
         self.directory.add(self.wanted[owner.id])
 
     def absent(self) -> int:
-        """Count the users of the course that weren't named."""
-        return len(self._here - set(self._lines))
+        """Return the number of current users without an entry."""
+        return len(self._current_ids - set(self._lines))
 
-    def _new(self, person: RosterEntry) -> User:
-        """Return a new user, whose id is below 0 until the store gives one. Raises ValueError."""
+    def _make_user(self, person: RosterEntry) -> User:
+        """Return a new user, with a negative id until it is saved. Raises ValueError."""
         same = self.directory.namesakes(person)
         if person.login is None:
             like = f"; {escape_control(same[0])} has the name, which is not enough" if same else ""
@@ -193,33 +192,33 @@ class _Intake:
                 "is one"
             )
             self.remarks.append(RosterRemark(person.line, text))
-        pseudonym = person.pseudonym or draw_pseudonym(self._key, person.login, self._kept)
+        pseudonym = person.pseudonym or draw_pseudonym(self._key, person.login, self._reserved)
         self._pseudonyms.add(pseudonym.casefold())
-        self._kept.add(pseudonym.casefold())
+        self._reserved.add(pseudonym.casefold())
         owner = User(person.login, person.name or person.login, pseudonym, id=-person.line)
         self.directory.add(owner)
         return owner
 
 
-def _line(remark: RosterRemark) -> int:
+def _line_number(remark: RosterRemark) -> int:
     return remark.line
 
 
-def _update(owner: User, person: RosterEntry) -> User:
-    """Return a user with what is given of the person: what isn't given stays."""
+def _apply_entry(owner: User, person: RosterEntry) -> User:
+    """Return a user with the given values of an entry; others stay."""
     fields = ("name", "email", "student_id", "section", "canvas_id", "moodle_id")
     values = {field: getattr(person, field) or getattr(owner, field) for field in fields}
     return replace(owner, **values, staff=owner.staff if person.staff is None else person.staff)
 
 
-def _fill_in(owner: User, person: RosterEntry) -> User:
-    """Return a user with what a roster gives of one merged into it, where the user's own is missing."""
+def _fill_missing(owner: User, person: RosterEntry) -> User:
+    """Return a user with values of an entry for a user that was merged into it, but only if its own are missing."""
     fields = ("email", "student_id", "section", "canvas_id")
     values = {field: getattr(owner, field) or getattr(person, field) for field in fields}
     return replace(owner, **values, moodle_id=person.moodle_id or owner.moodle_id)
 
 
-def _refusal(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
+def _make_import_error(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
     if source is None:
         return LadderError(f"{wrong[0].text}.\nNothing was changed.")
     lines = [f"line {each.line}: {each.text}" for each in wrong[:MAX_LISTED_REMARKS]]
@@ -233,11 +232,11 @@ def _refusal(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
 
 
 def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
-    """Merge one user into another; return False if it is done already.
+    """Merge user `old` into `new`; return False if this was already done.
 
-    Bots, challenges, tables, more time and former teams are the other's from now on; what was played stays. Rated
-    matches that haven't begun, and at whose table bots of both would meet, are cancelled. The old login leads to the
-    other owner in commands, rosters and at a provider; its links, sessions, tokens and password are revoked.
+    Bots, challenges, tables, extensions and team memberships move to `new`; results stay. Waiting rated matches in
+    which bots of both would meet are cancelled. The old login then means `new` in commands, rosters and at a provider;
+    its links, sessions, tokens and password are revoked.
 
     Raises LadderError for an unknown login, the staff's own, one and the same, and where only one of both is staff,
     suspended, or gone while the old one isn't.

@@ -282,10 +282,7 @@ def clone_from_file(path: Path, database: Database) -> None:
 
 
 def end_runners(connection: Connection, at: float) -> None:
-    """End all runners, table servers and sessions of a restored copy, since they belong to the original ladder.
-
-    Tasks that were leased to them are queued again.
-    """
+    """End a restored copy's runners and table sessions, which belong to the original, and queue their tasks again."""
     for runner in (*list_live_runners(connection), *list_live_runners(connection, table_servers=True)):
         end_runner(connection, runner.id)
         for session in sessions_of_server(connection, runner.id):
