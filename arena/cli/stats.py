@@ -99,9 +99,7 @@ def _overview_parts(stats: StatsReport) -> Iterator[RenderableType]:
     for bot in stats.bots:
         won, two = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
         out = NO_VALUE if bot.elimination_turns is None else str(bot.elimination_turns.median)
-        rows.append(
-            [bot.bot, str(bot.games), _percent(won), _interval(won), _rate_with_total(two), _interval(two), out]
-        )
+        rows.append([bot.bot, str(bot.games), _percent(won), _interval(won), _with_total(two), _interval(two), out])
     yield _table(["bot", "games", "win rate", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
     yield ""
     rows = []
@@ -116,7 +114,7 @@ def _overview_parts(stats: StatsReport) -> Iterator[RenderableType]:
                 _interval(bluffs),
                 _percent(challenged),
                 _interval(challenged),
-                _rate_with_total(caught),
+                _with_total(caught),
             ]
         )
     yield _table(["bot", "claims", "bluffs", "95 %", "chal-\nlenged", "95 %", "bluffs\nchallenged"], rows)
@@ -128,11 +126,11 @@ def _overview_parts(stats: StatsReport) -> Iterator[RenderableType]:
         rows.append(
             [
                 bot.bot,
-                _rate_with_total(claims),
-                _rate_with_total(right),
-                _rate_with_total(lies),
-                _rate_with_total(blocks),
-                _rate_with_total(bluffed),
+                _with_total(claims),
+                _with_total(right),
+                _with_total(lies),
+                _with_total(blocks),
+                _with_total(bluffed),
             ]
         )
     yield _table(
@@ -241,8 +239,8 @@ def _pair_name(pair: ComparedBot) -> str:
 def _difference_cells(difference: RateDifference) -> list[str]:
     value, low, high = astuple(difference.difference)
     return [
-        _rate_with_total(difference.other_rate),
-        _rate_with_total(difference.rate),
+        _with_total(difference.other_rate),
+        _with_total(difference.rate),
         f"{100 * value:+.1f}",
         NO_VALUE if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
         "*" if difference.significant else "",
@@ -285,7 +283,7 @@ def _has_no_interval(*rates: Rate | None) -> bool:
     return any(rate is not None and rate.low is None for rate in rates)
 
 
-def _rate_with_total(rate: Rate | None) -> str:
+def _with_total(rate: Rate | None) -> str:
     """Return a rate with its total: "46% of 1096"."""
     return NO_VALUE if rate is None else f"{rate.value:.0%} of {rate.total}"
 

@@ -113,12 +113,8 @@ class AppState:
     posted: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # responses by form
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when the server shuts down
     uploads: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(64, of_one=3))
-    people: ConcurrencyLimiter = field(
-        default_factory=lambda: ConcurrencyLimiter(2_000, of_one=30)
-    )  # sockets and change streams by user
-    addresses: ConcurrencyLimiter = field(
-        default_factory=lambda: ConcurrencyLimiter(2_000, of_one=300)
-    )  # the same by address; a whole school may share one
+    people: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=30))  # by user
+    addresses: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=300))
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
 
     @property
