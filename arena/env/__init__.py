@@ -1,4 +1,4 @@
-"""The game as an environment for learning, in PettingZoo's AEC and parallel forms. Needs the extra `env`.
+"""Coup as an environment for reinforcement learning, with PettingZoo's AEC and parallel APIs. Needs the extra `env`.
 
 from arena.env import env
 
@@ -9,8 +9,8 @@ for agent in game.agent_iter():
     over = terminated or truncated
     game.step(None if over else game.action_space(agent).sample(observation["action_mask"]))
 
-Observations come from `arena.coup.view` alone. Only `opponent` knows bots (`arena.local`). Must not know processes
-or the wire.
+Observations are computed only from the engine's views. Only `Opponent` uses bots (`arena.local`). Must not know
+processes or pipes.
 """
 
 try:

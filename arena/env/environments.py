@@ -21,14 +21,14 @@ from protocol.kits.coup_env import size
 
 Space = gymnasium.Space[Any]
 
-_MAX_COUNT = 32_767  # no count is larger: coins stay under 1,000 however long a game is
+_MAX_COUNT = 32_767  # of int16; all counts are smaller
 
 
 class BaseEnv:
-    """One environment: agents are `player_0`, who sits in seat 0, and so on.
+    """The base of both environments. The agents are `player_0` in seat 0, and so on.
 
-    `action_words` has the word of each action, `fields` the place of each field in an observation and what it says,
-    `roles` the order of the roles in a field.
+    `action_words`: the word of each action. `fields`: (slice of the observation, description) by name of the field.
+    `roles`: the order of roles in fields.
     """
 
     def __init__(self, rules: str | Ruleset = "coup", seats: int = 4, render_mode: str | None = None) -> None:
@@ -64,34 +64,34 @@ class BaseEnv:
         return self.action_spaces[agent]
 
     def opponent(self, agent: str, bot: BotArgument) -> Opponent:
-        """Return what chooses the actions of an agent as a bot does: `arena.local`'s, such as "sample:honest"."""
+        """Return an opponent that chooses an agent's actions by a bot of `arena.local`, such as "sample:honest"."""
         return Opponent(self._game, self._seat[agent], bot)
 
     def render(self) -> str | None:
-        """Return what everybody sees as text, in the mode `ansi`; else None."""
+        """Return the public state as text in the mode `ansi`, else None."""
         return self._game.text() if self.render_mode == "ansi" else None
 
     def __copy__(self) -> Self:
-        """Return a game of its own: half of a game, shared, would be neither."""
+        """Return a deep copy, because a shallow one would share a part of the game's state."""
         return copy.deepcopy(self)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there is nothing to close."""
 
 
 def env(**options: Any) -> "raw_env":
     """Return the game in AEC form; see `raw_env`.
 
-    It has none of PettingZoo's wrappers, which would take a third of its speed: `raw_env` itself says when `last` or
-    `step` comes before `reset`, and what an action that the mask forbids is.
+    It has none of PettingZoo's wrappers, which would cost a third of its speed: `raw_env` itself raises errors if
+    `last` or `step` is called before `reset`, and for illegal actions.
     """
     return raw_env(**options)
 
 
 class _MissingBeforeReset:
-    """The agent selected, before `reset` selects one: the object's own attribute hides this one, which says what to do.
+    """The class attribute `agent_selection`, which raises an error with the fix; `reset` sets the instance's attribute.
 
-    A `__getattr__` would say it of all attributes, but slows each of them: it takes a fifteenth of the speed.
+    A `__getattr__` would cover all attributes, but would cost a fifteenth of the speed.
     """
 
     def __get__(self, game: object, kind: type | None = None) -> Any:
@@ -117,16 +117,16 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._skip_agent_selection = None  # else the last game's, if it was left amid the steps of the dead
+        self._skip_agent_selection = None  # may be left over from an unfinished game
         self._left = len(self._game.asked)
         self.agent_selection = self.possible_agents[self._game.asked[0]]
 
     def observe(self, agent: str) -> Observation:
-        """Return what an agent observes, and the mask of its actions."""
+        """Return an agent's observation and its action mask."""
         return self._game.observe(self._seat[agent])
 
     def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:
-        """Yield the selected agent, again and again; `step` selects the next one. Faster than PettingZoo's."""
+        """Yield the selected agent until the game is over; `step` selects the next one. Faster than PettingZoo's."""
         while self.agents and max_iter > 0:
             max_iter -= 1
             yield self.agent_selection
@@ -139,13 +139,13 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
         return observed, rewards[agent], terminated[agent], truncated[agent], self.infos[agent]
 
     def step(self, action: Any) -> None:
-        """Take the action of the selected agent, None of one that is out. Raises ValueError if the mask forbids it."""
+        """Play an action of the selected agent, None if it is out. Raises ValueError for an illegal action."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         game = self._game
-        gone = game.answer(self._seat[agent], action)
+        eliminated = game.answer(self._seat[agent], action)
         self._left -= 1
         if self._left:
             self.agent_selection = self.possible_agents[game.asked[-self._left]]
@@ -156,8 +156,8 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
             return
         self._left = len(asked)
         self.agent_selection = self.possible_agents[asked[0]]
-        if gone:
-            for seat in gone:
+        if eliminated:
+            for seat in eliminated:
                 self.terminations[self.possible_agents[seat]] = True
             self._deads_step_first()
 
@@ -185,30 +185,30 @@ class parallel_env(BaseEnv, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Pe
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Deal a new game; return what each agent observes, and an empty dict for each."""
+        """Deal a new game; return the observations and empty infos, by agent."""
         self._game.reset(seed)
         self.agents = self.possible_agents[:]
         return self._observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> Stepped:
-        """Take the actions of the agents that are asked; return what PettingZoo wants, by agent.
+        """Play the actions of the asked agents; return observations, rewards, terminations, truncations and infos.
 
-        Raises ValueError if one of them gave none, or one that its mask forbids; then no action was taken.
+        Raises ValueError if an asked agent has no action or an illegal one; then nothing has been played.
         """
         game, agents = self._game, self.agents
         move, names = game.move, self.possible_agents
         moves = [move(seat, actions.get(names[seat])) for seat in game.asked]
-        gone = game.go_on(moves) if moves else ()
+        eliminated = game.go_on(moves) if moves else ()
         rewards = dict.fromkeys(agents, 0.0)
         terminated, truncated = dict.fromkeys(agents, False), dict.fromkeys(agents, False)
         observed = self._observations()
         infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
         over = game.over if not game.asked else None
-        if over is not None or gone:
+        if over is not None or eliminated:
             for agent in agents:
                 seat = self._seat[agent]
                 truncated[agent] = game.drawn and over is not None and seat in over.survivors
-                terminated[agent] = seat in gone or (over is not None and not truncated[agent])
+                terminated[agent] = seat in eliminated or (over is not None and not truncated[agent])
                 if over is not None:
                     rewards[agent] = game.worth(seat)
             self.agents = [agent for agent in agents if not terminated[agent] and not truncated[agent]]

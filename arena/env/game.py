@@ -3,7 +3,7 @@
 Answers are sealed: the game continues when every asked seat has answered, and no observation changes before.
 
 An action is an index into the fixed list for a ruleset and a number of seats. Its word is the move's notation with a
-relative target: `steal:+1` is the next seat clockwise from the actor, living or not. So one policy can play every
+relative target: `steal:+1` is the next seat clockwise from the actor, alive or not. So one policy can play every
 seat. Observations come from `coup_env`, the encoder that bots include, applied to the engine's views. An opponent is
 a bot of `arena.local` in an agent's seat: it sees only what its seat may know, and its move becomes an action."""
 
@@ -56,7 +56,7 @@ Mask = NDArray[np.int8]
 
 
 class Actions:
-    """The actions of one ruleset at one size of table. `words` has one entry for each; `wait` is the first."""
+    """The actions for one ruleset and number of seats. `words`: the word of each action; the first is `wait`."""
 
     def __init__(self, rules: Ruleset, seats: int) -> None:
         self._seats = seats
@@ -68,7 +68,7 @@ class Actions:
         self.waiting = LegalActions((), {WAIT: PASS}, self._mask([WAIT]))
 
     def menu(self, moves: tuple[Move, ...], seat: int) -> "LegalActions":
-        """Return the legal moves of a seat as actions, and keep them: the engine returns the same tuples again."""
+        """Return the legal moves of a seat as actions. Cached, because the engine returns the same tuples again."""
         menus = self.menus[seat]
         if len(menus) >= _MAX_CACHED_MENUS:
             menus.clear()
@@ -88,27 +88,27 @@ class Actions:
 
 
 class LegalActions:
-    """What one seat may do at one request: moves by their actions, and the mask (read it, or copy it)."""
+    """The legal moves of one seat at one request, by action, and their mask, which must not be modified."""
 
     __slots__ = ("by_action", "mask", "moves")
 
     def __init__(self, moves: tuple[Move, ...], by_action: dict[int, Move], mask: Mask) -> None:
-        self.moves = moves  # held, so that its identity stays taken
+        self.moves = moves  # kept alive, because its id is a key
         self.by_action = by_action
         self.mask = mask
 
 
-_MAX_CACHED_MENUS = 2_000  # of a seat; under 30 MB together
+_MAX_CACHED_MENUS = 2_000  # per seat; less than 30 MB in all
 
 Array = NDArray[np.int16]
 
 _KINDS = {**messages.KINDS, Over: ""}
-_DRAWS = (Exchanging, Examining)  # what a seat sees there is in no event yet
-OwnCards = dict[Any, Any]  # what is counted of a seat's own cards, kept from game to game
+_PRIVATE_PHASES = (Exchanging, Examining)  # phases in which a seat sees cards that no event has shown yet
+OwnCards = dict[Any, Any]  # a cache of counts of own cards, kept between games
 
 
 def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
-    """Return where each field stands in the array, and what it says; players are counted clockwise from oneself."""
+    """Return (slice, description) of each field by name; players are counted clockwise from the observer."""
     places, begin = {}, 0
     for part in coup_env.fields(seats):
         places[part.name] = slice(begin, begin + part.size), part.says
@@ -117,45 +117,45 @@ def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
 
 
 class ObservationEncoder(coup_env.Watcher):
-    """One game as numbers, made from the deal, the engine's events and views."""
+    """Encodes one game as arrays of numbers, from the initial state, the engine's events and views."""
 
-    __slots__ = ("_buffers", "_concerning", "_known_now", "_minds", "_news")
+    __slots__ = ("_buffers", "_certain_cards", "_concerning", "_knowledge", "_pending_events")
 
     def __init__(self, start: State, own: OwnCards | None = None) -> None:
         rules, seats = start.board.rules, start.board.seats
         super().__init__(rules.roles, seats, own)
-        # One for each seat, written again and again. No view of them is stored: a copy's would be of other memory.
+        # One for each seat, reused. No numpy view of them is stored, because a deep copy would separate the two.
         self._buffers = [array("h", bytes(2 * coup_env.size(seats))) for _ in range(seats)]
         self._concerning = concerning(rules)
-        self._minds = [Knowledge(view_from_seat(start, seat)) for seat in range(seats)]
-        self._known_now = [NOTHING_KNOWN] * seats
-        self._news: list[list[Event]] = [[] for _ in range(seats)]  # what a seat's mind hasn't had
+        self._knowledge = [Knowledge(view_from_seat(start, seat)) for seat in range(seats)]
+        self._certain_cards = [NOTHING_KNOWN] * seats
+        self._pending_events: list[list[Event]] = [[] for _ in range(seats)]  # by seat, not yet passed to its Knowledge
 
     def add(self, events: Iterable[Event]) -> None:
-        """Count what players claimed, showed, kept and examined, and keep what each seat may conclude from."""
+        """Count claims, shown, kept and examined cards, and queue the events for each seat's knowledge."""
         super().add(events)
         for event in events:
             if type(event) in self._concerning:
                 public = event_for_seat(event, None) if type(event) in PRIVATE else event
-                for news in self._news:
+                for news in self._pending_events:
                     news.append(public)
                 if public is not event:
                     for seat in list_private_seats(event):
-                        self._news[seat][-1] = event_for_seat(event, seat)
+                        self._pending_events[seat][-1] = event_for_seat(event, seat)
 
     def known(self, view: View) -> CertainCards:
-        """Return what is certain to a seat. Ask it at each exchange of its own: no event has the cards that it draws.
+        """Return the cards that are certain to a seat.
 
-        What a seat looks at in an examination is in an event.
+        Must be called at each exchange of the seat, because no event contains the drawn cards.
         """
-        seat, news = view.seat, self._news[view.seat]
-        if news or type(view.board.phase) in _DRAWS:
-            self._known_now[seat] = self._minds[seat].known(view, news)
+        seat, news = view.seat, self._pending_events[view.seat]
+        if news or type(view.board.phase) in _PRIVATE_PHASES:
+            self._certain_cards[seat] = self._knowledge[seat].known(view, news)
             news.clear()
-        return self._known_now[seat]
+        return self._certain_cards[seat]
 
     def observe(self, view: View) -> Array:
-        """Return what a seat observes; an array of its own."""
+        """Return the observation of a seat, a new array."""
         board, seat = view.board, view.seat
         if board is not self._board:
             self.see(board, _KINDS[type(board.phase)])
@@ -167,7 +167,7 @@ Observation = dict[str, Any]
 
 
 class _MissingBeforeReset:
-    """The state and the asked seats before `reset` deals: using either raises an error that says what to do."""
+    """The placeholder of attributes before `reset`: any use raises an error with the fix."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError("there is no game: call reset() first")
@@ -178,13 +178,13 @@ class _MissingBeforeReset:
 
 @dataclass(slots=True)
 class GameTranscript:
-    """One game from its deal on, for a bot that follows it."""
+    """The start and the events of one game, for bots that follow it."""
 
-    key: bytes  # one object for all games of a seed; the same seed again has one of its own
+    key: bytes  # the same object for all games after one seed; compared by identity
     number: int
     start: State
     events: list[Event] = field(default_factory=list)
-    end: Board | None = None  # when it is over
+    end: Board | None = None  # None until the game is over
 
 
 class EnvironmentGames:
@@ -201,7 +201,7 @@ class EnvironmentGames:
         self.rules = rules
         self.seats = seats
         self.actions = Actions(rules, seats)
-        # The object's own and not its class's: there they would slow each look at the state that `reset` deals.
+        # Instance attributes: class attributes would slow down each access.
         self.state: State = _MissingBeforeReset()  # type: ignore[assignment]
         # the seats asked now, in the order in which their answers count
         self.asked: tuple[int, ...] = _MissingBeforeReset()  # type: ignore[assignment]
@@ -230,24 +230,24 @@ class EnvironmentGames:
 
     @property
     def over(self) -> Over | None:
-        """Return how the game ended, None while it is played."""
+        """Return the final phase of the game, None while it runs."""
         phase = self.state.board.phase
         return phase if isinstance(phase, Over) else None
 
     def observe(self, seat: int) -> Observation:
-        """Return what a seat observes, and the mask of what it may do: to wait, if it isn't asked or has answered."""
-        sight = view_from_seat(self.state, seat)
-        menu = (self._menus.get(seat) or self._menu(sight)) if seat in self.asked else self.actions.waiting
-        return {"observation": self._watcher.observe(sight), "action_mask": menu.mask.copy()}
+        """Return a seat's observation and action mask: only `wait` if it isn't asked or has already answered."""
+        view = view_from_seat(self.state, seat)
+        menu = (self._menus.get(seat) or self._menu(view)) if seat in self.asked else self.actions.waiting
+        return {"observation": self._watcher.observe(view), "action_mask": menu.mask.copy()}
 
     def menu(self, seat: int) -> LegalActions:
-        """Return what a seat may do now."""
+        """Return a seat's legal actions: only `wait` if it isn't asked."""
         if seat not in self.asked:
             return self.actions.waiting
         return self._menus.get(seat) or self._menu(view_from_seat(self.state, seat))
 
-    def _menu(self, sight: View) -> LegalActions:
-        moves, seat = list_legal_moves(sight), sight.seat
+    def _menu(self, view: View) -> LegalActions:
+        moves, seat = list_legal_moves(view), view.seat
         menu = self.actions.menus[seat].get(id(moves))
         if menu is None or menu.moves is not moves:
             menu = self.actions.menu(moves, seat)
@@ -255,7 +255,7 @@ class EnvironmentGames:
         return menu
 
     def move(self, seat: int, action: Any) -> Move:
-        """Return the move that an action of a seat is. Raises ValueError for one that the mask forbids."""
+        """Return the move of a seat's action. Raises ValueError for an illegal action."""
         menu = self._menus.get(seat) or self.menu(seat)
         try:
             return menu.by_action[int(action)]
@@ -265,11 +265,11 @@ class EnvironmentGames:
             raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {may}") from None
 
     def answer(self, seat: int, action: Any) -> tuple[int, ...]:
-        """Take the answer of a seat that is asked; after the last one the game continues.
+        """Store the action of an asked seat; after the last one the game continues.
 
-        Returns the seats that then left the game. Raises ValueError for an action that the mask forbids.
+        Returns the seats that this eliminated. Raises ValueError for an illegal action.
         """
-        try:  # as `move` does, which says what is wrong
+        try:  # inlined from `move`, which raises the error
             move = self._menus[seat].by_action[int(action)]
         except (KeyError, TypeError, ValueError):
             move = self.move(seat, action)
@@ -285,7 +285,7 @@ class EnvironmentGames:
         return self.go_on(answers)
 
     def go_on(self, answers: list[Move]) -> tuple[int, ...]:
-        """Play on with the moves of all asked seats, in their order; return the seats that then left the game."""
+        """Apply the moves of all asked seats, in the order of `asked`; return the seats that this eliminated."""
         was = self.state.board.influence
         self.state, events = apply_moves(self.state, answers, self._chance)
         self._menus = {}
@@ -321,7 +321,7 @@ class EnvironmentGames:
         return over is not None and over.ending is GameEnding.TURN_LIMIT
 
     def text(self) -> str:
-        """Return what everybody sees, a line a seat."""
+        """Return the public state as text, one line per seat."""
         board = self.state.board
         asked = ", ".join(map(str, board.phase.asked)) or "nobody"
         lines = [f"turn {board.turn}: {type(board.phase).__name__} asks {asked}"]
@@ -335,55 +335,55 @@ class EnvironmentGames:
 class Opponent:
     """The actions of one agent, chosen by a bot: `game.opponent("player_1", "sample:honest")`.
 
-    All games of a seed are one match: with the next seed a class makes a new bot. It hears of a game's end when it is
-    first asked in the next one.
+    All games after one seed are one match; with the next seed, a class makes a new bot. The bot receives a game's
+    game_over message only at its first request in the next game.
     """
 
     def __init__(self, game: EnvironmentGames, seat: int, bot: BotArgument) -> None:
         self._game = game
         self._seat = seat
         ((self._name, self._bot),) = name_bots({f"player_{seat}": bot}).items()
-        self._course: GameTranscript | None = None
-        self._state: object = None  # at which the bot was asked last, and what it did there
+        self._transcript: GameTranscript | None = None
+        self._state: object = None  # of the bot's last request; `_action` is its answer
         self._action = WAIT
 
     def action(self) -> int:
-        """Return the bot's action: `wait` if its seat isn't asked now. Raises what `arena.local` raises."""
+        """Return the bot's action, `wait` if its seat isn't asked. Raises exceptions as `arena.local.play` does."""
         game = self._game
         if self._seat not in game.asked:
             return WAIT
-        if self._state is not game.state:  # a bot is asked once
-            self._action = self._asked()
+        if self._state is not game.state:  # ask the bot once per state
+            self._action = self._ask_bot()
             self._state = game.state
         return self._action
 
-    def _asked(self) -> int:
-        game, seat, player = self._game, self._seat, self._followed(self._game.course)
+    def _ask_bot(self) -> int:
+        game, seat, player = self._game, self._seat, self._player_in(self._game.course)
         menu, times = game.menu(seat), self._spec.timing(seat)
         player.number += 1
-        sight, number = view_from_seat(game.state, seat), game.course.number
+        view, number = view_from_seat(game.state, seat), game.course.number
         legal, events, known = (
             legal_moves.make_legal_moves(menu.moves),
-            self._events(game.course),
-            self._feed.known(sight),
+            self._new_events(game.course),
+            self._feed.known(view),
         )
         message = messages.make_request(
-            sight, known, number, player.number, events, legal, times.limit_ms, times.bank_ms
+            view, known, number, player.number, events, legal, times.limit_ms, times.bank_ms
         )
         return [*menu.by_action][player.choice(message, legal)]
 
-    def _followed(self, course: GameTranscript) -> LocalPlayer:
-        """Return the player, who knows that this game has begun."""
-        past = self._course
+    def _player_in(self, course: GameTranscript) -> LocalPlayer:
+        """Return the player, after sending it the start of this game if necessary."""
+        past = self._transcript
         if past is course:
             return self._player
         if past is not None and past.end is not None:
-            self._player.send(messages.make_game_over(past.number, past.end, self._events(past)))
+            self._player.send(messages.make_game_over(past.number, past.end, self._new_events(past)))
         if past is None or past.key is not course.key:
             self._begin_match(course.key)
-        self._course, self._sent, self._feed = course, 0, messages.MessageCursor(self._game.seats)
-        sight, seed = view_from_seat(course.start, self._seat), self._spec.game_seed(self._seat, course.number)
-        self._player.send(messages.make_game_start(sight, course.number, seed, self._spec.handles))
+        self._transcript, self._sent, self._feed = course, 0, messages.MessageCursor(self._game.seats)
+        view, seed = view_from_seat(course.start, self._seat), self._spec.game_seed(self._seat, course.number)
+        self._player.send(messages.make_game_start(view, course.number, seed, self._spec.handles))
         return self._player
 
     def _begin_match(self, key: bytes) -> None:
@@ -394,8 +394,8 @@ class Opponent:
         self._player = LocalPlayer(self._name, self._bot)
         self._player.greet(json.loads(hello(self._spec, self._seat)))
 
-    def _events(self, course: GameTranscript) -> list[dict[str, Any]]:
-        """Return the events that the bot hasn't been sent, as its seat sees them."""
+    def _new_events(self, course: GameTranscript) -> list[dict[str, Any]]:
+        """Return the events that weren't sent to the bot yet, as its seat sees them."""
         self._feed.add(course.events[self._sent :])
         self._sent = len(course.events)
         return self._feed.take(self._seat)

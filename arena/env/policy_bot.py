@@ -44,11 +44,11 @@ def save_bot(
     activation: Literal["tanh", "relu", "none"] = "tanh",
     choice: Literal["best", "drawn"] = "best",
 ) -> Path:
-    """Write a bot that plays by dense layers, from what `game` observes to its actions; return its folder.
+    """Write a bot that plays by a network of dense layers, from observations of `game` to actions; return its folder.
 
-    layers: weights, a row for each output as in torch, and biases; whatever numpy reads. activation: between layers.
-    choice: the action of the highest score, or one drawn by the softmax of the scores, among those that are legal.
-    A bot.py and a bot.toml that are there already stay as they are. Raises ValueError for layers that don't fit.
+    layers: (weights, biases) of each layer as arrays; weights have a row for each output, as in torch. activation:
+    between layers. choice: the legal action of the highest score ("best"), or drawn by the softmax of the scores. An
+    existing bot.py or bot.toml isn't changed. Raises ValueError for layers of wrong shapes or an unknown option.
     """
     arrays = [(np.asarray(rows, np.float32), np.asarray(bias, np.float32)) for rows, bias in layers]
     sizes = [coup_env.size(len(game.possible_agents)), *(len(bias) for _, bias in arrays)]
@@ -65,7 +65,9 @@ def save_bot(
         "actions": game.action_words,
         "activation": activation,
         "choice": choice,
-        "layers": [{"weights": [*map(_short, rows)], "bias": _short(bias)} for rows, bias in arrays],
+        "layers": [
+            {"weights": [*map(_shortest_floats, rows)], "bias": _shortest_floats(bias)} for rows, bias in arrays
+        ],
     }
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,6 +80,6 @@ def save_bot(
     return folder
 
 
-def _short(values: Any) -> list[float]:
-    """Return 32-bit numbers as the shortest ones that are read as the same."""
+def _shortest_floats(values: Any) -> list[float]:
+    """Return 32-bit floats as the shortest decimals that are read as the same 32-bit floats."""
     return [float(str(value)) for value in values]

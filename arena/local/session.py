@@ -144,12 +144,12 @@ def play(
 ) -> Results:
     """Play bots against each other in this process, and return the results.
 
-    `bots`: classes, or functions without arguments, that make a bot for each match, or objects that play all matches;
-    a mapping gives them names. `games`: rounded up to whole rounds of matches, in which all bots sit in all seats
-    equally often. `seats`: None for as many as bots; with fewer, tables are scheduled as in a run. `match_games`: None for 12,
+    `bots`: classes, or functions without arguments, that make a bot for each match, or objects that play all matches; a
+    mapping gives them names. `games`: rounded up to whole rounds of matches, in which all bots sit in all seats equally
+    often. `seats`: None for as many as bots; with fewer, tables are scheduled as in a run. `match_games`: None for 12,
     rounded up to a multiple of the seats. `seed`: determines cards and seats; None draws one. `records`: whether to
-    keep records, for `arena replay`, `arena verify` and `Results.statistics`. `jobs`: number of processes, forked from this
-    one, above 1 only on Linux; the results are the same unless bots share memory.
+    keep records, for `arena replay`, `arena verify` and `Results.statistics`. `jobs`: number of processes, forked from
+    this one, above 1 only on Linux; the results are the same unless bots share memory.
 
     An exception of a bot ends the run and is raised with notes of the match and the request. Raises WrongReplyError for
     an invalid reply, ValueError for impossible numbers and for objects with `jobs` above 1, RulesetError for unknown
