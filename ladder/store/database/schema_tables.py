@@ -33,7 +33,7 @@ METADATA = MetaData(
     }
 )
 
-# What `init` was asked for, as JSON: the terms of play, the key, the ladder's name. A row is never changed.
+# The fixed settings of a ladder, as JSON: match settings, key, name. A row is never changed.
 settings = Table(
     "settings",
     METADATA,
@@ -80,8 +80,8 @@ team_members = Table(
     Column("left_at", Float),
 )
 
-# What lets a person in without the ladder's file. Of the secret itself only the SHA-256 is known; of a password, which
-# can be guessed, a hash that is slow to compute.
+# Credentials of users without access to the ladder's file. Only the SHA-256 of a secret is stored; for a password,
+# which can be guessed, a hash that is slow to compute.
 credentials = Table(
     "credentials",
     METADATA,
@@ -109,7 +109,7 @@ bots = Table(
     Column("created_at", Float, nullable=False),
 )
 
-# Numbers of a bot's versions count from 1. `digest` is of what was submitted, `built_digest` of what is played.
+# A bot's versions are numbered from 1. `digest` is of the submitted files, `built_digest` of the files that are played.
 versions = Table(
     "versions",
     METADATA,
@@ -136,7 +136,7 @@ versions = Table(
     UniqueConstraint("bot", "number"),
 )
 
-# Compressed archives of bots, by the digest of what they hold and a bare file's name.
+# Compressed archives of bots, by the digest of their files and a single-file bot's file name.
 archives = Table(
     "archives",
     METADATA,
@@ -169,7 +169,7 @@ audit_log = Table(
     Index("ix_audit_log_action", "action", "id"),
 )
 
-# More time for one person before a deadline of ladder.toml. The newest row of a person and a deadline holds.
+# Extensions of ladder.toml's deadlines for single users. The newest row of a user and a deadline applies.
 deadline_extensions = Table(
     "deadline_extensions",
     METADATA,
@@ -193,7 +193,7 @@ grade_releases = Table(
     Column("data", LargeBinary, nullable=False),  # what it was made from and what came of it: JSON, compressed
 )
 
-# What happened, for readers that follow it, for a while. An id never comes twice, also where all rows were removed.
+# Recent events, for clients that follow them. An id is never reused, even if all rows are removed.
 events = Table(
     "events",
     METADATA,
@@ -208,7 +208,7 @@ events = Table(
     sqlite_autoincrement=True,
 )
 
-# A process that plays. `heartbeat` grows while it lives; others take its matches when it doesn't for a while.
+# Runners and table servers. `heartbeat` grows while the process lives; else other runners release its matches.
 runners = Table(
     "runners",
     METADATA,
@@ -268,7 +268,7 @@ matches = Table(
     Index("ix_matches_round", "round"),
 )
 
-# One row for each seat of the table. `slot` is the index in the match's spec.
+# One row for each bot of a match. `slot` is the index in the match's spec.
 match_players = Table(
     "match_players",
     METADATA,
@@ -288,7 +288,7 @@ match_players = Table(
     sqlite_with_rowid=False,
 )
 
-# Seats as slots of the match: "2031" says that slot 2 had seat 0.
+# `seats` contains the slot in each seat: "2031" means that slot 2 had seat 0.
 games = Table(
     "games",
     METADATA,
@@ -318,7 +318,7 @@ faults = Table(
     sqlite_with_rowid=False,
 )
 
-# The first few faulty exchanges of each kind of a version, as a store keeps them.
+# The first MAX_SAMPLES_PER_FAULT fault samples of each version and kind.
 fault_samples = Table(
     "fault_samples",
     METADATA,
@@ -346,7 +346,7 @@ logs = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
-# An attempt at a match that the host failed.
+# Failed attempts at matches.
 failed_attempts = Table(
     "failed_attempts",
     METADATA,
@@ -359,7 +359,7 @@ failed_attempts = Table(
     Column("worker_died", Boolean, nullable=False, server_default=false()),  # in the middle of the match
 )
 
-# The last standings of a day, a row for each version that played: for trends, curves, and old standings.
+# The last standings of each day, one row for each active version: for trends, curves, and old standings.
 rating_history = Table(
     "rating_history",
     METADATA,
@@ -383,7 +383,7 @@ rating_history = Table(
     sqlite_with_rowid=False,
 )
 
-# The newest standings as JSON; of each day before, the last ones without their rows, which rating_history has.
+# The newest standings as JSON; for each earlier day, the last ones without rows, which are in rating_history.
 standings_snapshots = Table(
     "standings_snapshots",
     METADATA,
@@ -424,7 +424,7 @@ session_slots = Table(
     sqlite_with_rowid=False,
 )
 
-# One row a match that had a game to its end. A record that has grown replaces the one before.
+# One row for each match with a completed game. A longer record replaces the earlier one.
 session_matches = Table(
     "session_matches",
     METADATA,
