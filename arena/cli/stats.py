@@ -123,16 +123,7 @@ def _overview_parts(stats: StatsReport) -> Iterator[RenderableType]:
     for bot in stats.bots:
         claims, right, lies = (bot.challenges.get(name) for name in ("made", "right", "of_lies"))
         blocks, bluffed = (bot.blocks.get(name) for name in ("made", "bluffed"))
-        rows.append(
-            [
-                bot.bot,
-                _with_total(claims),
-                _with_total(right),
-                _with_total(lies),
-                _with_total(blocks),
-                _with_total(bluffed),
-            ]
-        )
+        rows.append([bot.bot, *map(_with_total, (claims, right, lies, blocks, bluffed))])
     yield _table(
         [
             "bot",
