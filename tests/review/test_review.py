@@ -152,7 +152,7 @@ def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch
             others += before.hands != step.before.hands
             yield replace(step, before=before, events=tuple(disguise(step.events, seat, rng, header.terms.rules)))
 
-    monkeypatch.setattr(sys.modules["arena.referee.sent_lines"], "replay", elsewhere)
+    monkeypatch.setattr(sys.modules["arena.referee.sent_lines"], "replay_game", elsewhere)
     assert review_bot(games, "bot0", 5) == found
     assert others > 100
     assert found.games == 5
