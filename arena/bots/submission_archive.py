@@ -392,7 +392,10 @@ def _answer_error(called: str, answer: dict[str, Any]) -> BotError | None:
 
 def main() -> None:
     """Run as the helper process: convert one submission with limits, and print the result."""
-    asked = json.load(sys.stdin)
+    request = sys.stdin.read()
+    if not request:
+        return  # the parent process was killed
+    asked = json.loads(request)
     limits = asked["limits"]
     for kind, most in (
         (resource.RLIMIT_CPU, limits["cpu_s"]),

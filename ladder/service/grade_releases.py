@@ -156,13 +156,13 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
     with ladder.database.read() as connection:
         kept = _adapter().validate_json(_find(connection, name).data)
         again = replace(kept, grades=compute_grades_from(ladder, connection, kept.inputs))
-    one, two = (json.loads(_adapter().dump_json(each))["told"] for each in (kept, again))
+    one, two = (json.loads(_adapter().dump_json(each))["grades"] for each in (kept, again))
     differences = [
         f"{key}: {one[key]} was kept, {two[key]} was made" for key in one if key != "grades" and one[key] != two[key]
     ]
     for old, new in zip(one["grades"], two["grades"], strict=True):
         differences += [
-            f"{old['owner']['login']}, {key}: {old[key]} was kept, {new[key]} was made"
+            f"{old['user']['login']}, {key}: {old[key]} was kept, {new[key]} was made"
             for key in old
             if old[key] != new[key]
         ]

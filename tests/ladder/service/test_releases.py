@@ -140,7 +140,7 @@ def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> No
     with ladder.database.read() as connection:
         assert [each.name for each in all_releases(connection)] == ["one"]
         assert [(act.actor, act.reason) for act in list_audit_entries(connection, actions=("release",))] == [
-            ("teacher", "one, deadline first: handed out")
+            ("teacher", "one, deadline first: released")
         ]
 
 

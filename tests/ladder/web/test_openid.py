@@ -110,12 +110,12 @@ def test_who_is_known_there_and_in_the_roster_is_let_in(web: Pages, own: Term, p
 @pytest.mark.parametrize(
     ("sub", "why"),
     [
-        ("2", "tells no verified email"),
-        ("3", "nobody in the roster has the email &#34;mallory@example.org&#34;"),
+        ("2", "sent no verified email"),
+        ("3", "no person in the roster has the email &#34;mallory@example.org&#34;"),
         ("4", "you are suspended: she shared her link"),
-        ("5", "tells no verified email"),
-        ("6", "nobody in the roster has the email &#34;staff&#34;"),
-        ("staff", "tells no verified email"),
+        ("5", "sent no verified email"),
+        ("6", "no person in the roster has the email &#34;staff&#34;"),
+        ("staff", "sent no verified email"),
     ],
 )
 def test_who_is_not_let_in_is_told_why(web: Pages, own: Term, provider: str, sub: str, why: str) -> None:

@@ -53,7 +53,7 @@ def test_pages_and_runner_are_served_together_and_end_together(place: Place, fol
     """What waits for its check gets it; SIGTERM ends both with 0."""
     with serve_ladder(place, folder, "--jobs", 1) as server:
         session = server.session("ada")
-        wait_for(lambda: '"state":"accepted"' in server.get("/api/bots/ada", session))
+        wait_for(lambda: '"status":"accepted"' in server.get("/api/bots/ada", session))
         server.process.terminate()
         ran = place.end(server.process)
     assert ran.code == 0, ran.err
