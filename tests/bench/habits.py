@@ -43,7 +43,7 @@ def _doing(action: str, verb: str) -> Habit:
         "always": f"{verb} with or without {_A[role]}{THOUGH_CAUGHT}",
         "never": f"never {verb}",
     }
-    return Habit(choices, (role,), {"never": ("honest", "done", action)})
+    return Habit(choices, (role,), {"never": ("honest", "effective_actions", action)})
 
 
 def _blocking(action: str, what: str) -> Habit:
@@ -89,12 +89,12 @@ HABITS: dict[str, Habit] = {
     "doubt block assassinate": _doubting("a block of an assassination", "blocks", "bluffed"),
     "with one card, bluff": Habit({"never": "bluffs with two cards only"}),
     "with one card, doubt": Habit({"never": "challenges certain lies only, once it has one card"}),
-    "foreign_aid": Habit({"never": "takes no foreign aid"}, why={"": ("honest", "done", "foreign_aid")}),
+    "foreign_aid": Habit({"never": "takes no foreign aid"}, why={"": ("honest", "effective_actions", "foreign_aid")}),
     "again": Habit({"yes": "tries again what was blocked"}),
     "attack": Habit({"assassinate": "assassinates also where it can pay for a coup"}),
     "rob": Habit(
         {"from 2": "steals from 2 coins on before it taxes", "never": "taxes before it steals"},
-        why={"": ("honest", "done", "steal")},
+        why={"": ("honest", "effective_actions", "steal")},
     ),
     "keep": Habit({role: f"keeps {card} before all other cards" for role, card in _A.items() if role != "captain"}),
     "target": Habit({"weakest": "attacks the weakest", "next": "attacks the next in turn"}, seats=3),

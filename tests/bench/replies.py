@@ -237,7 +237,7 @@ DOES = (
 WHY = {
     "bluffs": "{} of its claims of that role are lies",
     "blocks": "{} of its blocks are lies",
-    "done": "{} of honest's {} take effect",
+    "effective_actions": "{} of honest's {} take effect",
 }
 DEEDS = {"assassinate": "assassinations", "foreign_aid": "takings", "tax": "taxes"}  # other actions take an s
 
@@ -252,7 +252,7 @@ def does(profile: Profile) -> Iterator[str]:
     for section, name, nothing, everything, part in DOES:
         rate = getattr(profile, section).get(name)
         if rate is not None:
-            yield {"0 %": nothing, "100 %": everything}.get(percent(rate.share), part).format(percent(rate.share))
+            yield {"0 %": nothing, "100 %": everything}.get(percent(rate.value), part).format(percent(rate.value))
 
 
 def describe(row: Row, habit: str) -> str:
@@ -270,8 +270,8 @@ def describe(row: Row, habit: str) -> str:
     elif count := known.why.get(choice) or known.why.get(""):
         bot, section, name = count
         rate = getattr(row.did[bot], section).get(name)
-        if rate is not None and (section != "done" or rate.share < 0.5):
-            why = f": {WHY[section].format(percent(rate.share), DEEDS.get(name, f'{name}s'))}"
+        if rate is not None and (section != "effective_actions" or rate.value < 0.5):
+            why = f": {WHY[section].format(percent(rate.value), DEEDS.get(name, f'{name}s'))}"
     return f"{words} (+{row.worths.get(habit, 0):.0f}{why})"
 
 
