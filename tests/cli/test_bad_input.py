@@ -229,7 +229,7 @@ def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
 
 CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "is no JSON": (lambda config: "{", "is not JSON"),
-    "is of another version": (lambda config: json.dumps({**config, "run": 4}), "version 4, this arena reads version 7"),
+    "is of another version": (lambda config: json.dumps({**config, "run": 4}), "version 4, this arena reads version 8"),
     "has rules of another arena": (
         lambda config: json.dumps({**config, "terms": {**config["terms"], "rules": {"castle": 9}}}),
         "was changed",

@@ -243,7 +243,7 @@ def test_every_time_and_limit_has_a_flag_with_its_default_in_the_help(place: Pla
     for field, row in SETTABLE_LIMITS.items():
         default = getattr(Timing() if field in TIME_LIMITS else Limits(), field)
         assert f"{row.flag} N" in shown
-        assert f"[{default:g}]" in shown.split(f"{row.flag} N")[1].split(" --")[0]
+        assert f"[default: {default:g}; " in shown.split(f"{row.flag} N")[1].split(" --")[0]
 
 
 def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> None:

@@ -79,7 +79,7 @@ def test_the_answer_counts_pairs_and_says_where_they_differ(both: tuple[Place, R
         == shown["pairs"]
     )
     page = (place.folder / "out" / "compare.html").read_text()
-    assert f"OLD is {shown['old']['given']}" in page
+    assert f"OLD is {shown['old']['argument']}" in page
     assert page.index("Where they differ") < page.index("<h2>Evidence")
 
 
@@ -115,7 +115,7 @@ def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
     assert shown["verdict"] == "worse"
     assert shown["verdict_text"].startswith("worse by ")
     assert shown["blocks"] < 40
-    assert shown["high"] < 0
+    assert shown["difference"]["high"] < 0
 
 
 def test_the_same_contents_are_refused_at_once_whatever_they_are_called(bots: Place) -> None:

@@ -117,7 +117,7 @@ def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str,
     page.keyboard.press("ArrowRight")
     row = page.locator(".answers tbody tr").first
     assert row.locator(".fault-code").inner_text() == "timeout"
-    assert f"{first['given'][0][2]} µs" in row.inner_text()
+    assert f"{first['answers'][0][2]} µs" in row.inner_text()
     assert "Nothing was written in turn 1." in text(page, ".stderr")
     seen = [where(page)]
     while not where(page)[0].startswith("Turn 3"):

@@ -223,7 +223,7 @@ def test_a_run_that_is_asked_to_stop_prints_its_standings(place: Place) -> None:
     process.send_signal(signal.SIGINT)
     ran = place.end(process)
     assert ran.code == 130
-    assert ran.err.splitlines()[-1] == "interrupted; go on with: arena run --resume 'the out'"
+    assert ran.err.splitlines()[-1] == "interrupted; resume with: arena run --resume 'the out'"
     kept = complete(out)
     assert kept >= 5
     head, *rest = ran.out.splitlines()

@@ -122,7 +122,7 @@ def test_a_daemon_that_restarts_costs_time_and_no_match(place: Place, relay: Rel
     process.send_signal(signal.SIGINT)
     ran = place.end(process)
     assert ran.code == 130
-    assert "void too often" not in ran.out + ran.err
+    assert "failed too often" not in ran.out + ran.err
     assert place.run("verify", "out").code == 0
     place.require_nothing_left()
 
@@ -134,8 +134,8 @@ def test_a_daemon_that_does_not_come_back_ends_the_run(place: Place, relay: Rela
     # Not place.end: Docker's client leaks a socket when it can't connect, of which Python warns at the end.
     out, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 1, err
-    assert "3 matches in a row were void too often: " in err
-    assert "go on with: arena run --resume out" in err
+    assert "3 matches in a row failed too often: " in err
+    assert "resume with: arena run --resume out" in err
     assert "games of coup at 2 seats" in out
     assert "arena/cli/run.py" not in err, "no traceback of ours"
     relay.up()

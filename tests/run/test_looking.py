@@ -38,9 +38,9 @@ def test_a_run_that_leaves_bots_out_says_so_at_the_top_at_the_end_and_in_json(pl
     assert [row["bot"] for row in ran.json["skipped"]] == ["dies"]
     assert sorted(row["bot"] for row in ran.json["standings"]) == ["a", "b"]
     lines = ran.err.splitlines()
-    assert "left out: dies" in lines
+    assert "skipped: dies" in lines
     again = place.run("run", "--resume", "out")
-    assert again.err.splitlines()[-1].startswith("left out: dies: ")
+    assert again.err.splitlines()[-1].startswith("skipped: dies: ")
 
 
 def test_a_run_of_which_one_bot_is_left_is_refused(place: Place) -> None:
