@@ -63,15 +63,15 @@ def test_each_step_is_told_before_the_check_has_ended(server: tuple[Place, Ladde
     lines = ran.out.splitlines()
     assert lines[0].startswith(" 2  ok    build")
     assert lines[-1].endswith("can play")
-    assert "  step  " in place.run("ladder", "events", web.folder).out
+    assert "  check_step  " in place.run("ladder", "events", web.folder).out
     with closing(open_ladder(web.folder)) as ladder:
         heard = {}
         for login in ("ada", "bob"):
             with ladder.reading(Viewer(login)) as reader:
                 events = views.list_events(reader, limit=1000).items
             heard[login] = {event.type for event in events if (event.version or "").startswith("ada@")}
-    assert heard["ada"] - heard["bob"] == {"step"}
-    wait_for(lambda: '"state":"accepted"' in web.get("/api/bots/ada", ada))
+    assert heard["ada"] - heard["bob"] == {"check_step"}
+    wait_for(lambda: '"status":"accepted"' in web.get("/api/bots/ada", ada))
     assert "2 now" not in web.get("/bots/ada", ada)
 
 
