@@ -247,14 +247,14 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "FinalList": {_ANYBODY: "items next_cursor revision"},
     "FinalState": {
         _ANYBODY: "name commitment key versions games_per_version matches played pending abandoned standings isolated"
-        " revision",
+        " revision"
     },
     "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
     "GradesPage": {_ANYBODY: "grades deadlines finals published releases"},
     "Grade": {
         _OWNER: "user version submitted_at late_hours points win_rate_adjusted win_rate_adjusted_low"
         " win_rate_adjusted_high games baselines reason points_before_penalty late_penalty late_days_spent deadline_at"
-        " extended_until",
+        " extended_until"
     },
     "GradeChange": {_OWNER: "user before after reasons"},
     "GradeChanges": {_ANYBODY: "before after reasons items"},
@@ -263,7 +263,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "BaselineResult": {_OWNER: "baseline passed points max_points threshold value low high inconclusive explanation"},
     "Dashboard": {
         _STAFF: "frozen suspended awaiting_approval users bots active_bots versions matches runners audit_log quotas"
-        " findings revision",
+        " findings revision"
     },
     "Finding": {_STAFF: "check severity message fix_command advice"},
     "UserSummary": {
@@ -306,7 +306,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "MatchList": {_ANYBODY: "items next_cursor revision"},
     "MatchReplay": {_ANYBODY: "summary unavailable_reason replay revision"},  # replay is cut by PERMISSIONS
     "MatchParticipant": {
-        _ANYBODY: "version_ref version games wins forfeits faults requests think_time_us max_time_us peak_bytes",
+        _ANYBODY: "version_ref version games wins forfeits faults requests think_time_us max_time_us peak_bytes"
     },
     "VersionTotals": {_ANYBODY: "matches games wins forfeits faults requests think_time_us max_time_us peak_bytes"},
     "Standings": {

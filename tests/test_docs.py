@@ -223,9 +223,7 @@ ELSEWHERE = re.compile(
     r"\bresearch/|\bDESIGN\b|\bSTYLE\b|\bhidden_information\b|(?<!/)\brules\.md\b(?!#)|\.\./shared"
     r"|\b[Ii]ssue:? \d|\b[Tt]he issue\b|Source: issue"
 )
-ALLOWED = {
-    "tests/test_docs.py": "names what is forbidden",
-}
+ALLOWED = {"tests/test_docs.py": "names what is forbidden"}
 
 
 def tracked() -> list[Path]:

@@ -89,12 +89,7 @@ def _add_entry(entries: tarfile.TarFile, path: Path, name: str) -> None:
 
 
 def unpack(
-    archive: IO[bytes],
-    folder: Path,
-    most_bytes: int,
-    most_files: int,
-    links_out: bool = False,
-    pax: bool = False,
+    archive: IO[bytes], folder: Path, most_bytes: int, most_files: int, links_out: bool = False, pax: bool = False
 ) -> None:
     """Write the archive's files below `folder`, which must be empty and used by nothing else, and sync them.
 

@@ -346,10 +346,7 @@ def _await_build(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float)
     deadline = time.monotonic() + timeout_s
     left = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _MAX_LOG_BYTES}
     files = {box.stdout: archive, box.stderr: log}
-    too_much = {
-        box.stdout: f"made more than {_MAX_OUTPUT_BYTES >> 20} MB",
-        box.stderr: _PRINTED_TOO_MUCH,
-    }
+    too_much = {box.stdout: f"made more than {_MAX_OUTPUT_BYTES >> 20} MB", box.stderr: _PRINTED_TOO_MUCH}
     poll = select.poll()
     for descriptor in files:
         poll.register(descriptor, select.POLLIN)

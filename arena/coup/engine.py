@@ -636,10 +636,7 @@ _STEPS: dict[type[Phase], _Step] = {
         frozenset((ExamineDecision,)),
         lambda table, phase, answers: table.examined(phase.pending, answers[0].swap),
     ),
-    ChoosingSide: (
-        frozenset((Side,)),
-        lambda table, phase, answers: table.side(phase.asked[0], answers[0].allegiance),
-    ),
+    ChoosingSide: (frozenset((Side,)), lambda table, phase, answers: table.side(phase.asked[0], answers[0].allegiance)),
     Drafting: (frozenset((Pick,)), lambda table, _, answers: table.draft(answers)),
 }
 _NO_STEP: _Step = (frozenset(), lambda _, phase, __: phase)

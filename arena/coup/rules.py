@@ -309,16 +309,8 @@ _SITE = {  # as the program plays; coins and blocks are the base game's
     "prove": Proof.AUTOMATIC,
     "dead_target": DeadTarget.COINS,
 }
-_REFORMATION = {
-    "reformation": True,
-    "allegiance_start": AllegianceStart.ASSIGNED,
-    "embezzle_concede": False,
-}
-_INQUISITORS = {
-    "inquisitor": True,
-    "examine_pick": ExaminePick.RANDOM,
-    "examine_replace": ExamineReplace.RETURN_FIRST,
-}
+_REFORMATION = {"reformation": True, "allegiance_start": AllegianceStart.ASSIGNED, "embezzle_concede": False}
+_INQUISITORS = {"inquisitor": True, "examine_pick": ExaminePick.RANDOM, "examine_replace": ExamineReplace.RETURN_FIRST}
 
 PRESETS: dict[str, Ruleset] = {
     rules.name: rules

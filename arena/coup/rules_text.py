@@ -306,10 +306,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             RuleTemplate("order", _order, "order"),
             RuleTemplate("answers", _answers, "order"),
             RuleTemplate(
-                "one_of_two",
-                "Exchange and examine are two actions: a turn has one of them.",
-                "inquisitor",
-                _inquisitor,
+                "one_of_two", "Exchange and examine are two actions: a turn has one of them.", "inquisitor", _inquisitor
             ),
         ),
     ),
@@ -322,12 +319,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
                 "Any other living player may challenge the claim of an action, also one whom it doesn't concern.",
                 "challenges",
             ),
-            RuleTemplate(
-                "own_side_challenges",
-                "A player may challenge its own side, too.",
-                "own-side",
-                _reformation,
-            ),
+            RuleTemplate("own_side_challenges", "A player may challenge its own side, too.", "own-side", _reformation),
             RuleTemplate(
                 "first_challenge",
                 "All who may challenge are asked at once. Of several who challenge, the first clockwise from the "
@@ -423,11 +415,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
                 "Who loses an influence, in whatever way, picks which of its cards it turns face up for good.",
                 "influence",
             ),
-            RuleTemplate(
-                "exiled",
-                "Who has no card left is out at once.",
-                "out",
-            ),
+            RuleTemplate("exiled", "Who has no card left is out at once.", "out"),
             "dead_target",
             RuleTemplate("gone", _gone, "dead-target"),
             RuleTemplate(
@@ -476,17 +464,9 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
         "Allegiances",
         (
             "reformation",
+            RuleTemplate("bans", _banned, "own-side", lambda rules: rules.reformation and not rules.inquisitor),
             RuleTemplate(
-                "bans",
-                _banned,
-                "own-side",
-                lambda rules: rules.reformation and not rules.inquisitor,
-            ),
-            RuleTemplate(
-                "bans_with_inquisitor",
-                _banned,
-                "own-side",
-                lambda rules: rules.reformation and rules.inquisitor,
+                "bans_with_inquisitor", _banned, "own-side", lambda rules: rules.reformation and rules.inquisitor
             ),
             RuleTemplate(
                 "one_side",
@@ -521,12 +501,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
                 "embezzlement",
                 _reformation,
             ),
-            RuleTemplate(
-                "embezzle_duke",
-                _embezzler_with_duke,
-                "embezzlement",
-                _reformation,
-            ),
+            RuleTemplate("embezzle_duke", _embezzler_with_duke, "embezzlement", _reformation),
             "embezzle_concede",
             RuleTemplate(
                 "embezzle_proof",
@@ -576,11 +551,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             "first_player",
             "start_coins",
             "two_player_starter_coins",
-            RuleTemplate(
-                "treasury",
-                "The treasury has no end.",
-                "coins",
-            ),
+            RuleTemplate("treasury", "The treasury has no end.", "coins"),
             "allegiance_start",
             RuleTemplate("odd_table", _odd_table, "allegiance", _reformation),
         ),
@@ -669,11 +640,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
                 "had; if it was to prove a block, the action takes effect, and the challenger loses nothing.",
                 "forfeit",
             ),
-            RuleTemplate(
-                "forfeits_together",
-                "If all who are left forfeit at once, they share a draw.",
-                "forfeit",
-            ),
+            RuleTemplate("forfeits_together", "If all who are left forfeit at once, they share a draw.", "forfeit"),
         ),
     ),
 )

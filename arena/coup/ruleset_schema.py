@@ -123,18 +123,10 @@ _BASE = Ruleset()
 FIELDS: tuple[RulesetField, ...] = (
     RulesetField("name", "What the ruleset is called in the hello line, in records and in tables.", "presets"),
     RulesetField(
-        "min_seats",
-        "The fewest players.",
-        "players",
-        span=(2, MAX_SEATS),
-        number_sentence="At least {} players.",
+        "min_seats", "The fewest players.", "players", span=(2, MAX_SEATS), number_sentence="At least {} players."
     ),
     RulesetField(
-        "max_seats",
-        "The most players.",
-        "players",
-        span=(2, MAX_SEATS),
-        number_sentence="At most {} players.",
+        "max_seats", "The most players.", "players", span=(2, MAX_SEATS), number_sentence="At most {} players."
     ),
     RulesetField(
         "start_coins",
@@ -169,13 +161,9 @@ FIELDS: tuple[RulesetField, ...] = (
         "Who may block an assassination or a steal.",
         "who-may-block",
         (
+            FieldOption(Blockers.TARGET, "Only its target may block an assassination or a steal."),
             FieldOption(
-                Blockers.TARGET,
-                "Only its target may block an assassination or a steal.",
-            ),
-            FieldOption(
-                Blockers.ANYONE,
-                "Any living player but the one in turn may block an assassination or a steal.",
+                Blockers.ANYONE, "Any living player but the one in turn may block an assassination or a steal."
             ),
         ),
     ),
@@ -184,14 +172,8 @@ FIELDS: tuple[RulesetField, ...] = (
         "Who may challenge a block.",
         "challenged-block",
         (
-            FieldOption(
-                BlockChallengers.ANYONE,
-                "Any living player but the blocker may challenge a block.",
-            ),
-            FieldOption(
-                BlockChallengers.ACTOR,
-                "Only the player whose action is blocked may challenge the block.",
-            ),
+            FieldOption(BlockChallengers.ANYONE, "Any living player but the blocker may challenge a block."),
+            FieldOption(BlockChallengers.ACTOR, "Only the player whose action is blocked may challenge the block."),
         ),
     ),
     RulesetField(
@@ -231,10 +213,7 @@ FIELDS: tuple[RulesetField, ...] = (
                 BlockAfterChallenge.YES,
                 "After a failed challenge, whoever may block the action still may, the challenger too.",
             ),
-            FieldOption(
-                BlockAfterChallenge.NEVER,
-                "After a failed challenge, nobody may block the action.",
-            ),
+            FieldOption(BlockAfterChallenge.NEVER, "After a failed challenge, nobody may block the action."),
             FieldOption(
                 BlockAfterChallenge.NOT_CHALLENGER,
                 "After a failed challenge, whoever may block the action still may, but for the challenger.",
@@ -279,10 +258,7 @@ FIELDS: tuple[RulesetField, ...] = (
         "inquisitor",
         (
             FieldOption(False, "The deck has the ambassador, not the inquisitor."),
-            FieldOption(
-                True,
-                "The inquisitor replaces the ambassador: it exchanges, examines and blocks stealing.",
-            ),
+            FieldOption(True, "The inquisitor replaces the ambassador: it exchanges, examines and blocks stealing."),
         ),
     ),
     RulesetField(
@@ -332,8 +308,7 @@ FIELDS: tuple[RulesetField, ...] = (
                 "The starter chooses an allegiance; clockwise from there they alternate.",
             ),
             FieldOption(
-                AllegianceStart.ASSIGNED,
-                "The allegiance of seat 0 is random; clockwise from there they alternate.",
+                AllegianceStart.ASSIGNED, "The allegiance of seat 0 is random; clockwise from there they alternate."
             ),
         ),
         required_field="reformation",

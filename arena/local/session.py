@@ -90,11 +90,7 @@ def play_in_processes(
 
 
 def _run_process(
-    play: Callable[[int], Played],
-    places: Sequence[int],
-    writer: Connection,
-    others: Sequence[Connection],
-    parent: int,
+    play: Callable[[int], Played], places: Sequence[int], writer: Connection, others: Sequence[Connection], parent: int
 ) -> None:
     """Play matches in this process and send (result, exception) of each, until the first exception."""
     pr_set_pdeathsig = 1  # linux/prctl.h

@@ -57,17 +57,7 @@ Form = TypeVar("Form")  # the serialized form: text for the wire, a dict for bot
 class EventCursor(Generic[Form]):
     """Return every event to each seat once, in order, as `form(number, event as the seat sees it)`."""
 
-    __slots__ = (
-        "_concerning",
-        "_form",
-        "_knowledge",
-        "_known",
-        "_own",
-        "_pending",
-        "_private",
-        "_public",
-        "_taken",
-    )
+    __slots__ = ("_concerning", "_form", "_knowledge", "_known", "_own", "_pending", "_private", "_public", "_taken")
 
     def __init__(self, seats: int, form: Callable[[int, Event], Form]) -> None:
         self._form = form

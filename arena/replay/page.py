@@ -148,10 +148,7 @@ def _shorten(text: str, most: int) -> str:
 
 
 def replay_page(
-    matches: Sequence[Mapping[str, Any]],
-    title: str,
-    front: str | None = None,
-    review: Mapping[str, Any] | None = None,
+    matches: Sequence[Mapping[str, Any]], title: str, front: str | None = None, review: Mapping[str, Any] | None = None
 ) -> str:
     """Return the HTML of a page that shows matches from `make_replay_object`.
 

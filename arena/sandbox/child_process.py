@@ -149,11 +149,7 @@ _REPORT = struct.Struct("<ii")  # the index of the call that failed, and errno
 
 
 def spawn(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str],
-    calls: Sequence[PreexecCall],
-    passed: Sequence[int] = (),
+    argv: Sequence[str], cwd: str, env: Mapping[str, str], calls: Sequence[PreexecCall], passed: Sequence[int] = ()
 ) -> subprocess.Popen[bytes]:
     """Start a program, and return when it runs.
 

@@ -53,10 +53,7 @@ class Remedy(Enum):
         "sudo tee /etc/systemd/system/user@.service.d/delegate.conf && sudo systemctl daemon-reload",
         "then log in again",
     )
-    MOUNT_V2 = (
-        "sudo mkdir -p /sys/fs/cgroup/unified && sudo mount -t cgroup2 none /sys/fs/cgroup/unified",
-        "",
-    )
+    MOUNT_V2 = ("sudo mkdir -p /sys/fs/cgroup/unified && sudo mount -t cgroup2 none /sys/fs/cgroup/unified", "")
     WRITABLE_GROUPS = (
         "docker run --privileged --cgroupns=private IMAGE arena doctor",
         "with the image of the container that this is, or run outside of it",
@@ -71,10 +68,7 @@ class Remedy(Enum):
     INSTALL_DOCKER = ("sudo apt install docker.io", "")
     START_DOCKER = ("sudo systemctl start docker", "or without systemd: sudo service docker start")
     RESTART_DOCKER = ("sudo systemctl restart docker", "or without systemd: sudo service docker restart")
-    BE_ROOT = (
-        "sudo arena run BOT BOT --sandbox docker",
-        "since Docker's boxes need control groups",
-    )
+    BE_ROOT = ("sudo arena run BOT BOT --sandbox docker", "since Docker's boxes need control groups")
     ENGINE_HERE = ("sudo apt install docker.io", "and run the arena on the same Linux as that engine, as root")
     UNSET_HOST = ("unset DOCKER_HOST", "for this machine's engine, or start the one that it names")
     UNSET_TLS = ("unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH", "or set DOCKER_HOST to the engine that they belong to")

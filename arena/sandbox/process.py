@@ -135,12 +135,7 @@ class ProcessBox(ChildBox):
     """One plain process and all its descendants; see `Box`."""
 
     def __init__(
-        self,
-        popen: subprocess.Popen[bytes],
-        private: Path,
-        marker: str,
-        limits: Limits,
-        group: Cgroup | None,
+        self, popen: subprocess.Popen[bytes], private: Path, marker: str, limits: Limits, group: Cgroup | None
     ) -> None:
         watched = group is None and sys.platform == "linux"
         super().__init__(popen, limits, group, ProcessMonitor(self._roots) if watched else None)

@@ -253,11 +253,7 @@ def rate_of(tally: Proportion) -> Rate | None:
         return None
     low, high = _round_interval(tally.interval)
     return Rate(
-        count=round(tally.count, _DIGITS),
-        total=tally.total,
-        value=min(1.0, round(value, _DIGITS)),
-        low=low,
-        high=high,
+        count=round(tally.count, _DIGITS), total=tally.total, value=min(1.0, round(value, _DIGITS)), low=low, high=high
     )
 
 

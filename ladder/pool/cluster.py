@@ -75,12 +75,7 @@ class DaskExecutor(WorkerExecutor):
     """
 
     def __init__(
-        self,
-        address: str,
-        kind: str,
-        admit: Callable[[], object],
-        tls: Tls | None = None,
-        patience_s: float = 600.0,
+        self, address: str, kind: str, admit: Callable[[], object], tls: Tls | None = None, patience_s: float = 600.0
     ) -> None:
         self.address = address
         self._kind = kind

@@ -178,10 +178,7 @@ class Ladder:
 
 
 def create_ladder(
-    path: Path,
-    play: LadderFormat,
-    database: str | None,
-    fill: Callable[[Connection], object] = lambda connection: None,
+    path: Path, play: LadderFormat, database: str | None, fill: Callable[[Connection], object] = lambda connection: None
 ) -> Ladder:
     """Create a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
 

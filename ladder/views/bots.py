@@ -323,12 +323,7 @@ def view_bot(
             )
             for day, point in rating_history_of(connection, ids)
         ),
-        audit_log=summarize_decisions(
-            reader,
-            sorted(acts, key=lambda act: act.id),
-            number,
-            known.login,
-        ),
+        audit_log=summarize_decisions(reader, sorted(acts, key=lambda act: act.id), number, known.login),
         deadlines=due,
         permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login)),
         revision=reader.revision,

@@ -166,9 +166,7 @@ def account(ladder: Ladder, reader: ViewContext) -> AccountPage | None:
 
 @account_router.post("/account/tokens", include_in_schema=False)
 def make_token(
-    visit: CurrentContext,
-    scope: Annotated[Literal["read", "submit"], Form()],
-    days: Annotated[int, Form(ge=1, le=365)],
+    visit: CurrentContext, scope: Annotated[Literal["read", "submit"], Form()], days: Annotated[int, Form(ge=1, le=365)]
 ) -> Response:
     """Create a token, and show it, only this once."""
     count_try(visit, "account")

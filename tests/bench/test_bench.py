@@ -11,11 +11,7 @@ from typing import Any
 import pytest
 
 from arena.local import play
-from tests.bench import (
-    pairs,
-    pipes,
-    replies,
-)
+from tests.bench import pairs, pipes, replies
 from tests.bench.habits import HABITS, Habits, Reply
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")

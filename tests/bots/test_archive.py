@@ -112,10 +112,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "half a file": (archive(("a", FILE, bytes(5000)))[:3000], "cut off"),
     "no end": (archive(("a", FILE, b"x"))[:1024], "cut off"),
     "no archive": (b"#!/bin/sh\n" * 100, "damaged"),
-    "a size below nothing": (
-        archive(("a", FILE, b"x")).replace(b"00000000001\0", b"-0000000001\0", 1),
-        "damaged",
-    ),
+    "a size below nothing": (archive(("a", FILE, b"x")).replace(b"00000000001\0", b"-0000000001\0", 1), "damaged"),
     "a size below nothing with a right checksum": (
         edited(archive(("a", FILE, b"x")), SIZE, b"-0000001000\0"),
         "damaged",

@@ -309,10 +309,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "prints without end": ("yes", "printed more than 16 MB"),
     "prints an archive without end": ("exec yes > /proc/$PPID/fd/1", ""),
     "fills its memory": ("tail /dev/zero", "1024 MB"),
-    "goes up in its archive": (
-        "mkdir x; touch evil; tar -cPf /proc/$PPID/fd/1 ../build/../evil; kill -9 $PPID",
-        "",
-    ),
+    "goes up in its archive": ("mkdir x; touch evil; tar -cPf /proc/$PPID/fd/1 ../build/../evil; kill -9 $PPID", ""),
     "makes a link out": ("ln -s /etc/passwd bot", "out of its folder"),
     "makes a link up": ("ln -s ../../../etc bot", "out of its folder"),
     "makes a pipe": ("mkfifo pipe", "a named pipe"),

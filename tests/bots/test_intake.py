@@ -522,8 +522,7 @@ def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"),
-    [({"memory": 60 << 20}, "more than 20 s or 60 MB"), ({"wall_s": 0.01}, "more than 0.01 s")],
+    ("limits", "words"), [({"memory": 60 << 20}, "more than 20 s or 60 MB"), ({"wall_s": 0.01}, "more than 0.01 s")]
 )
 def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict[str, Any], words: str) -> None:
     """It ends the process that reads it, and nothing else."""

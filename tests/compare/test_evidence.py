@@ -114,10 +114,4 @@ def test_blocks_without_any_difference_end_as_not_better() -> None:
 
 def test_nothing_is_known_before_the_first_block() -> None:
     seen = Evidence(POINTS, PAIRS).summary()
-    assert (seen.low, seen.high, seen.better, seen.not_better, seen.studentised_mixture) == (
-        -1.0,
-        1.0,
-        1.0,
-        1.0,
-        0.0,
-    )
+    assert (seen.low, seen.high, seen.better, seen.not_better, seen.studentised_mixture) == (-1.0, 1.0, 1.0, 1.0, 0.0)

@@ -31,12 +31,7 @@ class Scene:
     """
 
     def __init__(
-        self,
-        hands: str,
-        coins: str = "",
-        actor: int = 0,
-        deck: str | None = None,
-        chance: KeyedRng | None = None,
+        self, hands: str, coins: str = "", actor: int = 0, deck: str | None = None, chance: KeyedRng | None = None
     ) -> None:
         held = tuple(tuple(sorted(Role(name) for name in hand.split())) for hand in hands.split("/"))
         seats = len(held)

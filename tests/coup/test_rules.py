@@ -82,10 +82,7 @@ def test_any_role_may_be_claimed_with_any_hand(scene: Scene, hand: str) -> None:
     """rules.md#challenges, #blocks: truth or bluff."""
     rest = "captain captain / ambassador contessa"
     assert scene(f"{hand} / {rest}", "9 2 2").menu(0) == scene(f"assassin duke / {rest}", "9 2 2").menu(0)
-    blocks = {
-        "steal:0": ["-", "block:ambassador", "block:captain"],
-        "assassinate:0": ["-", "block:contessa"],
-    }
+    blocks = {"steal:0": ["-", "block:ambassador", "block:captain"], "assassinate:0": ["-", "block:contessa"]}
     for action, menu in blocks.items():
         played = scene(f"{hand} / {rest}", "2 9 2", actor=1).play(action)
         assert played.menu(0) == ["-", "!"]

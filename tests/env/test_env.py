@@ -336,11 +336,7 @@ def test_what_the_mask_forbids_is_refused_in_words(action: object) -> None:
 
 @pytest.mark.parametrize(
     "too_early",
-    [
-        lambda: env().step(1),
-        lambda: env().observe("player_0"),
-        lambda: parallel_env().step({"player_0": 1}),
-    ],
+    [lambda: env().step(1), lambda: env().observe("player_0"), lambda: parallel_env().step({"player_0": 1})],
 )
 def test_what_needs_a_game_asks_for_a_reset(too_early: Callable[[], object]) -> None:
     """Both forms, whatever comes before the first one."""

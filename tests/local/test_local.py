@@ -207,8 +207,7 @@ def spec(rules: Ruleset, seats: int, games: int) -> MatchSpec:
 
 
 @pytest.mark.parametrize(
-    ("name", "seats"),
-    [*(("coup", 4), ("treason", 3), ("duel", 2), ("reformation-inquisitor", 5)), ("open-table", 3)],
+    ("name", "seats"), [*(("coup", 4), ("treason", 3), ("duel", 2), ("reformation-inquisitor", 5)), ("open-table", 3)]
 )
 def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> None:
     """The same key and bots: the same greetings, ids, games and events; only times differ."""

@@ -265,10 +265,7 @@ def test_what_is_said_before_an_action_begins_its_turns_line() -> None:
     aid = {"event": "action", "seat": 0, "action": "foreign_aid"}
     events = [{**event, "n": n} for n, event in enumerate((tax, done, said, aid), start=1)]
     sight.take({**sight.request, "id": 2, "events": events, "state": state})
-    assert sight.history == [
-        "B says: I hold the duke · B takes tax",
-        "you say: B has no duke · you take foreign aid",
-    ]
+    assert sight.history == ["B says: I hold the duke · B takes tax", "you say: B has no duke · you take foreign aid"]
 
 
 @pytest.mark.parametrize(

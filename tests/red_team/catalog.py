@@ -194,16 +194,8 @@ _ROWS = (
             "it would set the clock of the host; the referee reads the monotonic clock alone (referee/match.py)"
         ),
     ),
-    _row(
-        28,
-        "storm of writes to the disk",
-        Probes("storage", FILES, works=("28.write-to-a-disk",)),
-    ),
-    _row(
-        29,
-        "slow first move of an honest bot",
-        _by("tests/referee/test_clock.py::test_a_late_hello_is_none"),
-    ),
+    _row(28, "storm of writes to the disk", Probes("storage", FILES, works=("28.write-to-a-disk",))),
+    _row(29, "slow first move of an honest bot", _by("tests/referee/test_clock.py::test_a_late_hello_is_none")),
     _row(
         30,
         "talks by load, cache and timing",
@@ -274,18 +266,12 @@ _ROWS = (
         Probes("storage", FILES, no_control="only root makes devices; a plain process has no folder of pipes"),
     ),
     _row(44, "locks memory", Probes("storage", "EPERM ENOMEM EAGAIN ENOSYS", no_control="every user has a limit")),
-    _row(
-        45,
-        "the kernel's choice of a victim",
-        Probes("processes", FILES, works=("45.raise-anothers-score",)),
-    ),
+    _row(45, "the kernel's choice of a victim", Probes("processes", FILES, works=("45.raise-anothers-score",))),
     # --- isolation
     _row(46, "reads the referee", Probes("isolation", FILES, works=("46.victim-*",))),
     _row(47, "secrets in other processes' environment and arguments", Probes("isolation", FILES, works=("47.*",))),
     _row(
-        48,
-        "ptrace, memory, descriptors and signals of others",
-        Probes("isolation", ELSEWHERE, works=("48.victim-*",)),
+        48, "ptrace, memory, descriptors and signals of others", Probes("isolation", ELSEWHERE, works=("48.victim-*",))
     ),
     _row(49, "inherited descriptors", Probes("isolation", FILES, no_control="tests/red_team has a control")),
     _row(
@@ -311,16 +297,10 @@ _ROWS = (
         "other socket families, also with high bits set",
         Probes("isolation", SOCKETS, works=("54.inet", "54.inet-high-bit", "54.netlink", "54.netlink-high-bit")),
     ),
-    _row(
-        55,
-        "locks, leases and watches on shared files",
-        Channel(("flock", "record-lock", "lease", "watch")),
-    ),
+    _row(55, "locks, leases and watches on shared files", Channel(("flock", "record-lock", "lease", "watch"))),
     _row(56, "keyrings", Probes("isolation", CALLS, works=("56.*",)), Channel(("keyring",))),
     _row(
-        57,
-        "io_uring",
-        Probes("isolation", CALLS, no_control="some hosts switch io_uring off", on_ci=("57.io-uring",)),
+        57, "io_uring", Probes("isolation", CALLS, no_control="some hosts switch io_uring off", on_ci=("57.io-uring",))
     ),
     _row(
         58,
@@ -362,11 +342,7 @@ _ROWS = (
     _row(
         68,
         "learns which machine it is on",
-        Probes(
-            "isolation",
-            "DIFFERENT " + FILES,
-            works=("68.host-name", "68.boot-id"),
-        ),
+        Probes("isolation", "DIFFERENT " + FILES, works=("68.host-name", "68.boot-id")),
     ),
     _row(
         69,
@@ -427,9 +403,7 @@ _ROWS = (
         _by(_BAD_BOTS, "tests/referee/test_faults.py::test_stray_lines_are_dropped_and_told_once_a_request"),
     ),
     _row(
-        86,
-        "illegal moves",
-        _by(_BAD_BOTS, "tests/referee/test_wire.py::test_a_replys_move_is_one_of_the_menu_or_none"),
+        86, "illegal moves", _by(_BAD_BOTS, "tests/referee/test_wire.py::test_a_replys_move_is_one_of_the_menu_or_none")
     ),
     _row(
         87, "prints debug text", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_common_mistakes_are_told_by_name")
@@ -481,9 +455,7 @@ _ROWS = (
     _row(98, "names that are twins on other systems", _NO_UPLOAD),
     _row(99, "setuid, writable and special files in the bot's folder", Probes("storage", FILES, works=("99.*",))),
     _row(
-        100,
-        "commands in the manifest",
-        _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it"),
+        100, "commands in the manifest", _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it")
     ),
     _row(101, "a huge manifest", _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it")),
     _row(

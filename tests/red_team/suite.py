@@ -136,12 +136,7 @@ def probe(stage: Stage, groups: Sequence[str] = ("processes", "isolation", "stor
 
 
 def judge_probes(
-    row: Row,
-    kind: Probes,
-    tier: str,
-    outcomes: dict[str, str],
-    proven: Collection[str] = (),
-    on_ci: bool = False,
+    row: Row, kind: Probes, tier: str, outcomes: dict[str, str], proven: Collection[str] = (), on_ci: bool = False
 ) -> Result:
     """Compare the outcomes of a row's checks with those expected in a tier.
 

@@ -490,11 +490,7 @@ def test_time_without_a_core_is_not_charged(
     clock = Clock()
     seen: list[dict[str, Any]] = []
     record = play(
-        bot(spends(clock, wall_s, cpu_s, waited_s), seen),
-        bot(first),
-        clock=clock,
-        own=True,
-        limits=Limits(cores=cores),
+        bot(spends(clock, wall_s, cpu_s, waited_s), seen), bot(first), clock=clock, own=True, limits=Limits(cores=cores)
     )
     assert codes(record) == []
     assert record.games[0].times[0] == round(own_s * 1_000_000)
@@ -555,14 +551,7 @@ def test_tasks_that_sleep_in_turns_gain_nothing() -> None:
                 for task in (0, 1)
             }
 
-    record = play(
-        bot(late),
-        bot(first),
-        clock=clock,
-        own=True,
-        bank_ms=0,
-        wrap=lambda _, box: InTurns(box, []),
-    )
+    record = play(bot(late), bot(first), clock=clock, own=True, bank_ms=0, wrap=lambda _, box: InTurns(box, []))
     assert "timeout" in codes(record)
 
 
@@ -852,11 +841,7 @@ def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> 
         return reply(request)
 
     record = play(
-        bot(leaves),
-        bot(waits),
-        clock=time.monotonic,
-        freezes=True,
-        wrap=lambda number, box: Noted(box, calls, number),
+        bot(leaves), bot(waits), clock=time.monotonic, freezes=True, wrap=lambda number, box: Noted(box, calls, number)
     )
     (fault,) = record.games[0].faults
     assert (fault.code, fault.detail) == ("exited", "exited with code 3")

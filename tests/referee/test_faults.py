@@ -562,13 +562,7 @@ def test_the_hello_tells_the_limits_of_the_match_and_its_clock() -> None:
     hello = parse_to_bot(seen[0])
     assert isinstance(hello, Hello)
     shown = hello.limits
-    assert (shown.limit_ms, shown.bank_ms, shown.start_ms, shown.clock, shown.ponder) == (
-        5000,
-        6,
-        7000,
-        "own",
-        True,
-    )
+    assert (shown.limit_ms, shown.bank_ms, shown.start_ms, shown.clock, shown.ponder) == (5000, 6, 7000, "own", True)
     for field in ("memory_mb", "processes", "cpu_s", "cores", "file_size_mb", "tmp_mb", "open_files"):
         assert getattr(shown, field) == getattr(SMALL, field)
     assert shown.cores == 1.0

@@ -54,12 +54,7 @@ def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[.
     sandbox = ProcessSandbox(tmp_path / "scratch")
     needs("cgroup", None if sandbox.reports_wait_time and sandbox.can_freeze else "no freezing here")
 
-    def run(
-        *programs: Program,
-        limit_ms: int,
-        bank_ms: int = 0,
-        games: int = 1,
-    ) -> Record:
+    def run(*programs: Program, limit_ms: int, bank_ms: int = 0, games: int = 1) -> Record:
         spec = MatchSpec(
             match=0,
             key=b"p" * 32,

@@ -319,14 +319,8 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "a bad line": (lambda: played().text.replace("\n", "\n{\n", 1), "line 2 is not a JSON object"),
     "an empty object": ("{}\n", "this is no record"),
     "another file of the run": ('{"run":1,"seed":null}\n', "this is no record"),
-    "a later version": (
-        broken(lambda lines: [{**lines[0], "record": 5}]),
-        "version 5, this arena reads",
-    ),
-    "an earlier version": (
-        broken(lambda lines: [{**lines[0], "record": 2}]),
-        "this arena reads versions 3 and 4",
-    ),
+    "a later version": (broken(lambda lines: [{**lines[0], "record": 5}]), "version 5, this arena reads"),
+    "an earlier version": (broken(lambda lines: [{**lines[0], "record": 2}]), "this arena reads versions 3 and 4"),
     "half a surrogate pair": ('{"record":4,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
     "an empty header": (broken(lambda _: [{"record": 4}]), "lacks something"),
     "a key that is none": (broken(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
@@ -346,10 +340,7 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "a match in words": (broken(lambda lines: [{**lines[0], "match": "one"}, lines[1]]), "match is a number"),
     "a bot without a name": (broken(lambda lines: [{**lines[0], "bots": [None] * 4}, lines[1]]), "have names"),
     "a handle less": (broken(lambda lines: [{**lines[0], "handles": ["A"]}, lines[1]]), "4 bots have 1 handles"),
-    "a winner who isn't there": (
-        broken(lambda lines: [lines[0], {**lines[1], "winner": 4}]),
-        "seats that don't exist",
-    ),
+    "a winner who isn't there": (broken(lambda lines: [lines[0], {**lines[1], "winner": 4}]), "seats that don't exist"),
     "survivors in words": (broken(lambda lines: [lines[0], {**lines[1], "survivors": ["0"]}]), "seats that don't"),
     "turns in words": (broken(lambda lines: [lines[0], {**lines[1], "turns": "9"}]), "counts must be integers"),
     "another reason": (broken(lambda lines: [lines[0], {**lines[1], "reason": "boredom"}]), "boredom"),

@@ -130,10 +130,7 @@ def test_all_hear_what_is_said_before_what_the_answer_led_to() -> None:
 def test_a_window_is_heard_by_ascending_seats_whoever_counted_in_it() -> None:
     """SPEC, Talk: also who passed, or whose challenge didn't count. Seat 1 claims, so seat 2 is asked before seat 0."""
     moves = choosing(
-        {"challenge": {"challenge": True}},
-        {"turn": {"action": "tax"}},
-        {"challenge": {"challenge": True}},
-        {},
+        {"challenge": {"challenge": True}}, {"turn": {"action": "tax"}}, {"challenge": {"challenge": True}}, {}
     )
     doubts = at("challenge", [{"says": "doubt", "role": "duke", "target": 1}])
     heard = Heard(doubts, nothing, doubts, doubts, moves=moves, rules=OPEN)

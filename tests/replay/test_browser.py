@@ -617,10 +617,7 @@ def test_the_keyboard_reaches_every_control_and_a_screen_reader_is_told_of_each_
     assert at(page) == 0
     page.keyboard.press("ArrowRight")
     turn, sentence = where(page)
-    for said in (
-        page.locator("[aria-live]").inner_text(),
-        page.get_by_role("slider").get_attribute("aria-valuetext"),
-    ):
+    for said in (page.locator("[aria-live]").inner_text(), page.get_by_role("slider").get_attribute("aria-valuetext")):
         assert re.sub("[\u2068\u2069]", "", said) == f"{turn}: {sentence}"
     assert page.locator("[aria-current=step]").count() == 1
     page.keyboard.press("v")

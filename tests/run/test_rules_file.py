@@ -27,10 +27,7 @@ from arena.run import RulesetError, load_ruleset
 # What must be on for a field to have an effect.
 NEEDED: dict[str, dict[str, object]] = {
     rule.name: {rule.required_field: True} for rule in FIELDS if rule.required_field
-} | {
-    "exchange_return": {"exchange_draw": 1},
-    "draft": {"max_seats": 2},
-}
+} | {"exchange_return": {"exchange_draw": 1}, "draft": {"max_seats": 2}}
 
 
 def write(folder: Path, text: str | bytes, name: str = "my.toml") -> str:

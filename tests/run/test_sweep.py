@@ -304,10 +304,7 @@ def said(found: object) -> bytes:
     return b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + json.dumps(found).encode()
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [b"HTTP/1.0 500 Oops\r\n\r\n[]", b"hello", said([{"Labels": None}])],
-)
+@pytest.mark.parametrize("answer", [b"HTTP/1.0 500 Oops\r\n\r\n[]", b"hello", said([{"Labels": None}])])
 def test_an_odd_answer_keeps_no_run_from_starting(tmp_path: Path, answer: bytes) -> None:
     """Whatever listens there, a run in plain processes begins."""
     killed(tmp_path)

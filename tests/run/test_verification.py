@@ -247,10 +247,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "another key in run.json": (in_run(lambda run: run.update(key="00" * 32)), "key is"),
     "a seed in run.json": (in_run(lambda run: run.update(seed=7)), "the key is not the one of seed 7"),
     "more games in run.json": (in_run(lambda run: run.update(match_games=6)), "it has 3 games, by the plan 6"),
-    "another bot's digest in run.json": (
-        in_run(lambda run: run["bots"][1].update(digest="e" * 64)),
-        "digests is",
-    ),
+    "another bot's digest in run.json": (in_run(lambda run: run["bots"][1].update(digest="e" * 64)), "digests is"),
     "bots exchanged in run.json": (in_run(lambda run: run["bots"].reverse()), "bots is"),
 }
 OF_RESULTS: dict[str, Change] = {

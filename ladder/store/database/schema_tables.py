@@ -35,10 +35,7 @@ METADATA = MetaData(
 
 # The fixed settings of a ladder, as JSON: match settings, key, name. A row is never changed.
 settings = Table(
-    "settings",
-    METADATA,
-    Column("name", String(40), primary_key=True),
-    Column("value", Text, nullable=False),
+    "settings", METADATA, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False)
 )
 
 users = Table(

@@ -164,11 +164,7 @@ def deviations(found: PosteriorErrors) -> Floats:
 
 @pytest.mark.parametrize(
     ("bots", "each", "fields", "draws", "mean", "spread"),
-    [
-        (300, 40, 1, FEW_DRAWS, 0.01, 0.02),
-        (300, 4, 1, DRAWS, 0.01, 0.03),
-        (300, 40, 2, DRAWS, 0.15, 0.06),
-    ],
+    [(300, 40, 1, FEW_DRAWS, 0.01, 0.02), (300, 4, 1, DRAWS, 0.01, 0.03), (300, 40, 2, DRAWS, 0.15, 0.06)],
 )
 def test_errors_that_are_drawn_are_near_the_dense_ones(
     bots: int, each: int, fields: int, draws: int, mean: float, spread: float

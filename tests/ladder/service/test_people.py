@@ -91,10 +91,7 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
             'line 2: the student_id "U1" is ada\'s, the email "bob@example.edu" is bob\'s: fix the line',
         ),
         ("login,number\nada,U2\n", 'the student_id "U2" is bob\'s, the login "ada" is ada\'s'),
-        (
-            "email,number\nada@example.edu,U9\n",
-            'the email "ada@example.edu" is ada\'s, whose student_id is U1',
-        ),
+        ("email,number\nada@example.edu,U9\n", 'the email "ada@example.edu" is ada\'s, whose student_id is U1'),
         ("Identifier,Full name\nParticipant 1,Ada\n", "no student_id; ada has the name, which is not enough"),
         ("login,email\nzoe,ada@example.edu\nada,\n", "line 3: it is the person of line 2"),
     ],

@@ -227,10 +227,7 @@ def settle_emails(ladder: Ladder) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (
-            "login,team\nada,Red\nzed,Red\nada,Blue\n",
-            'line 3: no user is known as "zed"; line 4: "ada" is in two',
-        ),
+        ("login,team\nada,Red\nzed,Red\nada,Blue\n", 'line 3: no user is known as "zed"; line 4: "ada" is in two'),
         ("login,colour\nada,Red\n", "the header names no team and person: login, colour"),
         ("team,group\nada,Red\n", "no team and person"),
         ("", "no team and person"),

@@ -20,10 +20,7 @@ def folder(path: Path) -> RunFolder:
     return store
 
 
-STORES: dict[str, Callable[[Path], Store]] = {
-    "folder": folder,
-    "memory": lambda path: MemoryStore(),
-}
+STORES: dict[str, Callable[[Path], Store]] = {"folder": folder, "memory": lambda path: MemoryStore()}
 
 every_store = pytest.mark.parametrize("name", [*STORES, "sqlite", "postgresql"])
 
@@ -84,11 +81,7 @@ def test_a_match_that_is_not_kept_has_no_results(store: Store) -> None:
 @every_store
 def test_void_matches_are_facts_and_still_to_play(store: Store) -> None:
     """All attempts are known, those too after which the match was played or abandoned."""
-    attempts = [
-        FailedMatch(1, "no memory", False),
-        FailedMatch(0, "no disk", True),
-        FailedMatch(1, "no memory", False),
-    ]
+    attempts = [FailedMatch(1, "no memory", False), FailedMatch(0, "no disk", True), FailedMatch(1, "no memory", False)]
     for attempt in attempts:
         store.void(attempt)
     assert list(store.voids()) == attempts

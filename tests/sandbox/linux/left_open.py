@@ -154,15 +154,9 @@ PROC: tuple[tuple[str, str], ...] = (
         "OPEN cpu-contention: how long its own tasks ran and waited",
         "sched schedstat stat status io arch_status timers ksm_stat oom_score net/softnet_stat",
     ),
-    (
-        "OPEN inode-numbers, eventfd-numbers: its own descriptors, with their numbers",
-        "fd/* fdinfo/*",
-    ),
+    ("OPEN inode-numbers, eventfd-numbers: its own descriptors, with their numbers", "fd/* fdinfo/*"),
     ("OPEN session-numbers: the number of its session", "autogroup"),
-    (
-        "its control group: the number, start and namespace of the worker that started it, and random digits",
-        "cgroup",
-    ),
+    ("its control group: the number, start and namespace of the worker that started it, and random digits", "cgroup"),
     (
         "numbers of its own mounts and namespaces, which no program can make: they don't move while it lives",
         "mountinfo mounts mountstats ns/*",

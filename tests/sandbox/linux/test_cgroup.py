@@ -414,11 +414,7 @@ def test_where_a_process_is_is_read_from_proc(tmp_path: Path) -> None:
     layout = cgroup.read_layout(proc)
     assert layout.v2 == Path("/cg/unified/user/7")
     assert layout.v2_top == Path("/cg/unified")
-    assert layout.v1 == {
-        "memory": Path("/cg/mem ory/user/7"),
-        "cpu": Path("/cg/cpu/inner"),
-        "pids": Path("/cg/pids"),
-    }
+    assert layout.v1 == {"memory": Path("/cg/mem ory/user/7"), "cpu": Path("/cg/cpu/inner"), "pids": Path("/cg/pids")}
     assert set(layout.tops) == {Path("/cg/mem ory"), Path("/cg/cpu"), Path("/cg/pids"), Path("/cg/unified")}
 
 
