@@ -117,7 +117,7 @@ def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, pl
     lost = update(table).where(table.c.match == 1).values(wins=0)
     ladder.database.write(lambda connection: connection.execute(lost))
     ran = place.call("ladder", "grades", "verify", ladder.path, "one")
-    assert (ran.code, "it differs" in ran.err, "ada, marks: " in ran.err) == (1, True, True)
+    assert (ran.code, "it differs" in ran.err, "ada, baselines: " in ran.err) == (1, True, True)
 
 
 def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> None:
