@@ -282,7 +282,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
     assert {module for module in users if not covers("protocol", module)} <= {
         "arena.bots.manifest",
-        "arena.cli.json_output",
+        "arena.cli.console",
         "arena.cli.submit",  # what a server answers
         "arena.compare.report",
         "ladder.service.grade_releases",  # what a release holds, as JSON

@@ -32,22 +32,23 @@ from arena.checks import (
     check_all,
 )
 from arena.cli import options
-from arena.cli.completion import complete_bot, complete_rules
 from arena.cli.console import (
     MIN_TABLE_COLUMNS,
     UNLIMITED_COLUMNS,
     exit_on_os_error,
     fail,
     format_count,
+    json_option,
     option,
     os_error_reason,
+    print_json,
     print_note,
     print_text,
     reorder_request,
     terminal_columns,
     usage_error,
 )
-from arena.cli.json_output import json_option, print_json
+from arena.cli.options import complete_bot, complete_rules
 from arena.run import RulesetError, load_ruleset
 from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_folder
 from protocol import escape_bytes

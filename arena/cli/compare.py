@@ -12,19 +12,20 @@ import click
 
 from arena.bots import Bot, BotError, check_out_revision, escape_control
 from arena.cli import options, run_report
-from arena.cli.completion import complete_bot
 from arena.cli.console import (
     Column,
     format_count,
+    json_option,
     make_table,
     option,
+    print_json,
     print_note,
     print_parts,
     show_progress,
     treat_sigterm_as_sigint,
     usage_error,
 )
-from arena.cli.json_output import json_option, print_json
+from arena.cli.options import complete_bot
 from arena.cli.run import (
     RunOptions,
     count_cores,

@@ -1,11 +1,13 @@
 """Print the output of the commands, and end them with an exit code or at a signal.
 
-Data goes to stdout, by `print_text` (a text) or `print_parts` (tables and other objects of rich). Everything else
-goes to stderr: `print_note` prints a notice and `print_error` an error. `usage_error`, `fail` and `exit_on_os_error`
-print an error and exit. `show_progress` shows the progress of a long command. All texts are printed literally: no
-markup, no emoji codes. A SIGTERM or a closed terminal ends a command as Ctrl-C does."""
+Data goes to stdout, by `print_text` (a text), `print_parts` (tables and other objects of rich) or `print_json` (the
+report of a command with `json_option`). Everything else goes to stderr: `print_note` prints a notice and `print_error`
+an error. `usage_error`, `fail` and `exit_on_os_error` print an error and exit. `show_progress` shows the progress of a
+long command. All texts are printed literally: no markup, no emoji codes. A SIGTERM or a closed terminal ends a command
+as Ctrl-C does."""
 
 import errno
+import json
 import os
 import signal
 import sys
@@ -14,6 +16,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -310,3 +314,56 @@ def treat_sigterm_as_sigint() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
+
+
+# pydantic takes longer to import than `arena check` to examine a bot, which seldom needs it.
+
+
+def json_option(
+    *shapes: type, later: Callable[[], tuple[type, ...]] = tuple, about: str = "Print JSON on stdout."
+) -> Callable[..., Any]:
+    """Return a decorator that adds `--json` (the parameter `as_json`) and `--json-schema` to a command.
+
+    shapes: the types of the printed values. later: returns further types that are slow to import.
+    """
+
+    def print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+        """Print the schema, and exit."""
+        if wanted and not context.resilient_parsing:
+            from pydantic import TypeAdapter
+
+            title = f"arena {context.command_path.partition(' ')[2]} --json"
+            print_text(
+                json.dumps(
+                    TypeAdapter(reduce(or_, shapes + later())).json_schema(mode="serialization") | {"title": title},
+                    indent=2,
+                )
+            )
+            context.exit()
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        schema = option(
+            "--json-schema",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=print_schema,
+            help="Print the JSON schema of that.",
+        )
+        return option("--json", "as_json", is_flag=True, help=about)(schema(function))
+
+    return add
+
+
+def print_json(value: Any, kept: Path | None = None) -> None:
+    """Print a typed value as one line of ASCII JSON.
+
+    Bytes become text; those that aren't UTF-8 are escaped. `kept` is as for `print_text`.
+    """
+    from pydantic import TypeAdapter
+
+    print_text(json.dumps(TypeAdapter(type(value)).dump_python(value), default=_text), kept)
+
+
+def _text(value: object) -> str:
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)

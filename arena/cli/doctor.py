@@ -11,8 +11,18 @@ import click
 
 from arena.checks import HostReport, check_host, try_sandboxes
 from arena.cli.check import finding_lines
-from arena.cli.console import Column, make_table, option, print_error, print_note, print_parts, print_text, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import (
+    Column,
+    json_option,
+    make_table,
+    option,
+    print_error,
+    print_json,
+    print_note,
+    print_parts,
+    print_text,
+    usage_error,
+)
 from arena.sandbox import ISOLATING_SANDBOXES, SandboxError
 from arena.sandbox.docker import LANGUAGES, get_engine
 from arena.sandbox.docker import image as images

@@ -1,28 +1,17 @@
-"""Implement `arena feed`, which prints a bot's recorded input, and `--debug`, which attaches a debugger.
+"""Implement `arena feed`, which prints the lines that a bot was sent in a recorded match."""
 
-`arena feed` prints the lines that a bot was sent in a recorded match. `--debug BOT` of `arena play` and `arena watch`
-runs the bot as a plain process that a debugger can reach. It has no clock, isn't checked before the match and is
-never frozen. A shell redirects its standard error to the terminal or a file, prints its process id there, and becomes
-the bot."""
-
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
 from arena.bots import escape_control
-from arena.cli.completion import complete_name
-from arena.cli.console import fail, option, os_error_reason, print_note, usage_error
-from arena.cli.run import RunOptions
-from arena.referee import UNTIMED_MS, Record, RecordError, SentLine, Timing, sent_lines
+from arena.cli.console import fail, option, os_error_reason, usage_error
+from arena.cli.options import complete_name
+from arena.referee import Record, RecordError, SentLine, sent_lines
 from arena.run import RecordFileError, find_record_files, read_record_file
-from arena.sandbox import LIMITS, Limits, Program, SandboxChoice
 from ladder.store import record_file_name
 
 
@@ -101,56 +90,3 @@ def _find_bot(record: Record, game: int | None, seat: str) -> int:
         named = ", ".join(f"{escape_control(bot)} ({handle})" for bot, handle in zip(bots, handles, strict=True))
         usage_error(f"--seat {escape_control(seat)}: the bots are {named}; a number is a seat in the game of --game")
     return record.games[game].seating[int(seat)]
-
-
-DEBUG = option(
-    "--debug",
-    metavar="BOT",
-    help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
-)
-_DAY_MS = 86_400_000
-_SHELL_SCRIPT = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
-
-
-@dataclass(frozen=True, slots=True)
-class Debuggee:
-    """A bot under a debugger: its number at the table, its name, and the file for its standard error."""
-
-    bot: int
-    name: str
-    stderr: str
-
-    def program(self, program: Program) -> Program:
-        """Return the program wrapped in a shell that prints its process id and then becomes the bot."""
-        return replace(program, argv=("/bin/sh", "-c", _SHELL_SCRIPT, self.stderr, self.name, *program.argv))
-
-    def limits(self, limits: Limits) -> Limits:
-        """Return limits with the maximum CPU time."""
-        return replace(limits, cpu_s=int(LIMITS["cpu_s"].maximum))
-
-    def timing(self, timing: Timing) -> Timing:
-        """Return a timing with a day to start and no clock."""
-        return replace(timing, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_DAY_MS, own=False)
-
-
-def use_plain_processes(asked: RunOptions) -> RunOptions:
-    """Return options for plain processes that aren't frozen. Exits with 2 if an isolating sandbox was requested."""
-    if asked.sandbox not in (None, "auto") and SandboxChoice(asked.sandbox).isolates:
-        usage_error(f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}")
-    return replace(asked, sandbox="process", ponder=True)
-
-
-def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
-    """Return the bot `name` of `names` as a Debuggee. Exits with 2 if it isn't at the table.
-
-    Its standard error goes to the terminal if there is one and it is free (`live`), else to a new file.
-    """
-    if name not in names:
-        usage_error(f"--debug {escape_control(name)}: the bots at the table are {', '.join(names)}")
-    if live and os.isatty(2):
-        return Debuggee(names.index(name), name, os.ttyname(2))
-    file, path = tempfile.mkstemp(".txt", "arena-debug-")
-    os.close(file)
-    pdb = "a terminal for it" if live else "--browser"
-    print_note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}; pdb needs {pdb}")
-    return Debuggee(names.index(name), name, path)

@@ -95,7 +95,7 @@ def main() -> None:
         # A bot's name or a path may be more than the terminal can show.
         sys.stdout.reconfigure(errors="backslashreplace")
     if "_ARENA_COMPLETE" in os.environ:
-        import_module("arena.cli.completion")  # other commands don't need it
+        import_module("arena.cli.options")  # other commands don't need it
     try:
         cli(prog_name="arena")
     except OSError as problem:

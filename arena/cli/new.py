@@ -6,8 +6,16 @@ from pathlib import Path
 import click
 
 from arena.bots import LANGUAGES, BotError, NewBot, escape_control, new_bot
-from arena.cli.console import fail, option, os_error_reason, print_note, print_text, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import (
+    fail,
+    json_option,
+    option,
+    os_error_reason,
+    print_json,
+    print_note,
+    print_text,
+    usage_error,
+)
 
 
 @click.command()

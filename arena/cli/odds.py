@@ -8,9 +8,18 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from arena.cli.completion import complete_rules
-from arena.cli.console import MAX_PROSE_COLUMNS, Column, format_count, make_table, option, print_parts, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import (
+    MAX_PROSE_COLUMNS,
+    Column,
+    format_count,
+    json_option,
+    make_table,
+    option,
+    print_json,
+    print_parts,
+    usage_error,
+)
+from arena.cli.options import complete_rules
 from arena.cli.rules import load_ruleset_or_exit
 from arena.coup import Odds, Role, Ruleset
 from arena.coup import odds as calculate

@@ -1,22 +1,228 @@
-"""Implement `arena play`, with which a person plays against bots."""
+"""Implement `arena play`, with which a person plays against bots in the terminal or, with --browser, on a page.
 
+`open_table_setup` loads, builds and checks the bots of a table as for a run; `arena watch` uses it, too. `--debug BOT`
+runs a bot as a plain process that a debugger can reach. It has no clock, isn't checked before the match and is never
+frozen. A shell redirects its standard error to the terminal or a file, prints its process id there, and becomes the
+bot."""
+
+import itertools
+import os
+import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
 
-from arena.bots import normal_name
+from arena import with_extra
+from arena.bots import Bot, BytecodeCache, escape_control, normal_name
 from arena.cli import options
-from arena.cli.completion import complete_bot
-from arena.cli.console import fail, option, os_error_reason, treat_sigterm_as_sigint, usage_error
-from arena.cli.feed import DEBUG
-from arena.cli.interactive import InteractiveGame
-from arena.cli.play_browser import play_in_browser
-from arena.cli.table_setup import CLOCK_OPTION, OUT_OPTION, open_table_setup
-from arena.cli.terminal import GameTerminal
+from arena.cli import rules as sheet
+from arena.cli.console import fail, option, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
+from arena.cli.options import complete_bot
+from arena.cli.replay import describe_records
+from arena.cli.run import (
+    RunOptions,
+    build_bots,
+    exit_on_refusal,
+    load_bots_of,
+    preflight_bots,
+    require_outside_of_bots,
+    run_of,
+    terms_of,
+    timing_of,
+)
+from arena.cli.terminal_game import GameTerminal, InteractiveGame
+from arena.coup import action_table, derive_key
 from arena.play import InteractiveMatch, RecordFolder
+from arena.referee import UNTIMED_MS, GameRecord, MatchSettings, MatchSpec, Record, Timing
+from arena.replay import make_replay_object, replay_page, table_page
+from arena.run import RunBuilds, RunConfig, keyed_shuffle, load_ruleset, remove_leftovers, seed_key
+from arena.sandbox import LIMITS, Box, Limits, Program, SandboxChoice, make_sandbox, scratch_folder
+from ladder.schedule import seat_orders
+from ladder.store import FolderError, new_run_folder_name
+
+SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
+_DEFAULT_SEATS = 4
+
+OUT_OPTION = option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
+)
+CLOCK_OPTION = option(
+    "--clock",
+    type=click.Choice(["auto", "own", "wall"]),
+    help="The time that bots are charged; auto: their own time where the kernel reports it.  [auto]",
+)
+
+
+DEBUG_OPTION = option(
+    "--debug",
+    metavar="BOT",
+    help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
+)
+_DAY_MS = 86_400_000
+_SHELL_SCRIPT = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
+
+
+@dataclass(frozen=True, slots=True)
+class Debuggee:
+    """A bot under a debugger: its number at the table, its name, and the file for its standard error."""
+
+    bot: int
+    name: str
+    stderr: str
+
+    def program(self, program: Program) -> Program:
+        """Return the program wrapped in a shell that prints its process id and then becomes the bot."""
+        return replace(program, argv=("/bin/sh", "-c", _SHELL_SCRIPT, self.stderr, self.name, *program.argv))
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return limits with the maximum CPU time."""
+        return replace(limits, cpu_s=int(LIMITS["cpu_s"].maximum))
+
+    def timing(self, timing: Timing) -> Timing:
+        """Return a timing with a day to start and no clock."""
+        return replace(timing, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_DAY_MS, own=False)
+
+
+def use_plain_processes(asked: RunOptions) -> RunOptions:
+    """Return options for plain processes that aren't frozen. Exits with 2 if an isolating sandbox was requested."""
+    if asked.sandbox not in (None, "auto") and SandboxChoice(asked.sandbox).isolates:
+        usage_error(f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}")
+    return replace(asked, sandbox="process", ponder=True)
+
+
+def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
+    """Return the bot `name` of `names` as a Debuggee. Exits with 2 if it isn't at the table.
+
+    Its standard error goes to the terminal if there is one and it is free (`live`), else to a new file.
+    """
+    if name not in names:
+        usage_error(f"--debug {escape_control(name)}: the bots at the table are {', '.join(names)}")
+    if live and os.isatty(2):
+        return Debuggee(names.index(name), name, os.ttyname(2))
+    file, path = tempfile.mkstemp(".txt", "arena-debug-")
+    os.close(file)
+    pdb = "a terminal for it" if live else "--browser"
+    print_note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}; pdb needs {pdb}")
+    return Debuggee(names.index(name), name, path)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSetup:
+    """The bots and settings of a table. `start(bot)` starts a bot in a box; all randomness derives from `seed_key`."""
+
+    bots: tuple[Bot, ...]
+    terms: MatchSettings
+    folder: Path
+    seed_key: bytes
+    start: Callable[[int], Box]
+    debuggee: Debuggee | None = None
+
+    def timings(self, persons: int) -> tuple[Timing, ...]:
+        """Return the timing of each bot, then of `persons` people, who have no clock; () if all bots share one."""
+        times, own = self.terms.timing, self.debuggee
+        if own is None and not persons:
+            return ()
+        bots = [own.timing(times) if own and own.bot == bot else times for bot in range(len(self.bots))]
+        return (*bots, *[Timing(limit_ms=UNTIMED_MS, bank_ms=0, ponder=times.ponder)] * persons)
+
+    def spec(
+        self,
+        games: int,
+        names: Sequence[str],
+        timings: tuple[Timing, ...] = (),
+        open_names: bool = False,
+        number: int = 0,
+    ) -> MatchSpec:
+        """Return the specification of match `number` (from 0) at this table: `games` games of the players `names`."""
+        key = derive_key(self.seed_key, f"match|{number}")
+        rows = seat_orders(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
+        terms = replace(self.terms, open_names=open_names)
+        return MatchSpec(number, key, tuple(names), rows[:games], terms, timings)
+
+
+@contextmanager
+def open_table_setup(
+    given: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, live: bool = True
+) -> Iterator[TableSetup]:
+    """Yield the table that the options `given` request, with `persons` people in addition to the bots.
+
+    debug: the name of the bot to run under a debugger. live: its standard error may go to the terminal.
+
+    Sample bots fill the seats left free by named bots and people: up to --seats, or, without it, a table of four
+    (fewer if the rules allow fewer). Exits with 2 if the table can't be played as requested.
+    """
+    with exit_on_refusal(), _open_table(given, bots, persons, debug, live) as table:
+        yield table
+
+
+@contextmanager
+def _open_table(
+    given: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
+) -> Iterator[TableSetup]:
+    asked = RunOptions.from_options(tuple(named), given)
+    if debug is not None:
+        asked = use_plain_processes(asked)
+    folder = asked.out or new_run_folder_name("arena-games")
+    if folder.exists() or folder.is_symlink():
+        raise FolderError(f"{folder} exists; name another --out")
+    ruleset = load_ruleset(asked.rules or "coup")
+    wanted = _fill_seats(asked.bots, asked.seats, persons, ruleset.max_seats)
+    problem = ruleset.problem(len(wanted) + persons)
+    if problem:
+        usage_error(problem)
+    choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
+    bots = load_bots_of(wanted, choice.name)
+    require_outside_of_bots(folder, bots)
+    own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
+    terms = terms_of(asked, ruleset)  # below, the number of games and the key are read by nothing
+    config = RunConfig(
+        bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", terms=terms, sandbox=choice
+    )
+    remove_leftovers(choice)
+    building = RunBuilds(folder)
+    building.remove_dead()
+    with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
+        options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
+        options.require_enforced_limits(asked.limits, box)
+        config = replace(config, terms=replace(config.terms, timing=timing_of(asked, config.terms.timing, box)))
+        config = build_bots(config, box, building)
+        try:
+            looked_at = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
+            if looked_at:
+                preflight_bots(asked, replace(config, bots=looked_at), box, scratch, run_of)
+
+            bytecode = BytecodeCache()
+
+            def start(bot: int) -> Box:
+                program, limits = bytecode.program(config.bots[bot], choice, box), config.terms.limits
+                if own is not None and own.bot == bot:
+                    program, limits = own.program(program), own.limits(limits)
+                return box.start(program, limits)
+
+            yield TableSetup(config.bots, config.terms, folder, seed_key(asked.seed), start, own)
+        finally:
+            building.discard()
+
+
+def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:
+    """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
+    can_play = len(bots) + persons > 1 and bots
+    wanted = (
+        seats if seats is not None else len(bots) + persons if can_play else min(_DEFAULT_SEATS, max_seats)
+    ) - persons
+    if wanted < len(bots):
+        usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer")
+    samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, wanted - len(bots)))]
+    if samples:
+        print_note(f"{'also at the table' if bots else 'at the table'}: {', '.join(samples)}")
+    return [*bots, *samples]
 
 
 @click.command(cls=options.GroupedCommand)
@@ -40,7 +246,7 @@ from arena.play import InteractiveMatch, RecordFolder
 @options.limit_options
 @CLOCK_OPTION
 @OUT_OPTION
-@DEBUG
+@DEBUG_OPTION
 def play(
     bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, debug: str | None, **given: Any
 ) -> None:
@@ -105,3 +311,60 @@ def _writing() -> Iterator[None]:
         yield
     except OSError as problem:
         fail(f"the record can't be written: {os_error_reason(problem)}")
+
+
+def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, Any], port: int, pace_s: float) -> None:
+    """Serve the table until the person ends it, and keep what was played. pace_s: how long a move is seen, in s."""
+    try:
+        from ladder.tables import LiveTable, MatchSetup, ProcessLogs, Slot, TableSettings, serve_local_table
+    except ModuleNotFoundError as missing:
+        usage_error(f"--browser needs {missing.name}: {with_extra('web')}")
+    folders: list[RecordFolder] = []
+    records: dict[int, Record] = {}
+
+    def keep(record: Record, logs: ProcessLogs) -> str | None:
+        try:
+            if not folders:
+                folders.append(RecordFolder(table.folder))
+            folders[0].keep(record, logs)
+        except OSError as problem:
+            print_note(f"the record can't be written: {os_error_reason(problem)}")
+        records[record.header.match] = record
+        return "/replay"
+
+    def deal(number: int) -> MatchSetup:
+        spec = table.spec(given["games"], names, table.timings(1), given["show_names"], number)
+        return MatchSetup(spec, table.start, keep)
+
+    def seats(secret: str) -> LiveTable:
+        places = [Slot("bot", bot.name) for bot in table.bots]
+        terms = replace(table.terms, open_names=given["show_names"])
+        offer = TableSettings(terms, given["games"], table.timings(1)[-1])
+        return LiveTable("here", [*places, Slot("person", names[-1], secret)], offer, deal, pace_s=pace_s)
+
+    def replay() -> str | None:
+        return replay_page([make_replay_object(records[max(records)])], "The match") if records else None
+
+    def begun(url: str) -> None:
+        print_note(f"the table stands at {url}; Ctrl-C ends it")
+        if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+            webbrowser.open(url)
+
+    title = f"Coup: {table.terms.rules.name}"
+    with _listening(port) as listening:
+        rules = table.terms.rules
+        at_table = table_page(
+            title, sheet.plain_rules_text(rules), "/socket", [asdict(row) for row in action_table(rules)]
+        )
+        serve_local_table(listening, at_table, replay, seats, begun)
+    games: list[GameRecord] = [game for record in records.values() for game in record.games]
+    print_note(
+        describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was played to its end"
+    )
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as problem:
+        fail(f"port {port}: {os_error_reason(problem)}; name another --port, or 0 for any that is free")

@@ -1,34 +1,298 @@
-"""Implement `arena replay`, which shows recorded games as text, as JSON or as a page."""
+"""Implement `arena replay`, which shows recorded games as text, as JSON or as a page.
+
+As text, each turn is one line: the events with names, and marks for false claims where the cards are known. A seat's
+view shows only that seat's cards, and the events as the seat received them. `--what-if` compares a changed bot's
+choices with the recorded ones."""
 
 import os
 import shlex
+import signal
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import RenderableType
+from rich.text import Text
 
-from arena.cli.completion import complete_name
+from arena.bots import Bot, BotError, BuildError, build_all, escape_control, load_bots, with_kit
+from arena.checks import BUILD_S
 from arena.cli.console import (
+    MAX_PROSE_COLUMNS,
+    Column,
     fail,
     format_count,
+    json_option,
+    make_table,
     option,
     os_error_reason,
+    print_json,
     print_note,
+    print_parts,
     print_text,
     terminal_columns,
     usage_error,
     wrap_line,
 )
-from arena.cli.json_output import json_option, print_json
-from arena.cli.narration import GameNarrator, NarratedGames
-from arena.cli.what_if import WhatIfReport, ask_bot_again, print_what_if
-from arena.referee import GameRecord, Record, RecordError
-from arena.replay import make_replay_object, replay_page
+from arena.cli.options import complete_name
+from arena.coup import Forfeit, State
+from arena.referee import FAULTS, GameRecord, Record, RecordError, legal_moves
+from arena.replay import ReplayStep, list_steps, make_replay_object, replay_page
+from arena.review import DecisionPair, replay_decisions
 from arena.run import RecordFileError, read_logs, read_records
+from protocol.event_text import describe_end, describe_event, describe_move, join_texts
+
+HIDDEN = "??"
+BLUFF = " (bluff)"
+_NO_REACTION_TEXTS = {"challenge": "nobody challenges", "block": "nobody blocks"}  # by kind of step
+
+
+@dataclass(frozen=True, slots=True)
+class NarratedFault:
+    """A fault of a seat, with the move that was played instead, in words."""
+
+    seat: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NarratedTurn:
+    """A turn as text. actor: a seat. table: what each player has after it."""
+
+    turn: int
+    actor: int
+    text: str
+    faults: tuple[NarratedFault, ...]
+    table_state: str
+
+
+@dataclass(frozen=True, slots=True)
+class NarratedGame:
+    """A game as text. names: by seat. seat: whose knowledge is shown, None for all cards. strays: faults at no move."""
+
+    match: int
+    game: int
+    names: tuple[str, ...]
+    seat: int | None
+    turns: tuple[NarratedTurn, ...]
+    unattributed_faults: tuple[str, ...]
+    result_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NarratedGames:
+    """Games in words, in the order of their records."""
+
+    items: tuple[NarratedGame, ...]
+
+
+class GameNarrator:
+    """Writes one game of a record as text, with all cards, or with those that one seat knows."""
+
+    def __init__(self, record: Record, game: GameRecord, seat: int | None = None) -> None:
+        self.record = record
+        self.game = game
+        self.seat = seat
+        self.names = [escape_control(record.header.bots[bot]) for bot in game.seating]
+
+    @property
+    def title(self) -> str:
+        """Return the title: the game, and the seat whose knowledge is shown."""
+        header = self.record.header
+        whose = "all cards" if self.seat is None else f"as {self.names[self.seat]} saw it"
+        seats = format_count(len(self.names), "seat")
+        return f"match {header.match}, game {self.game.game}: {header.terms.rules.name}, {seats}, {whose}"
+
+    @property
+    def result_text(self) -> str:
+        """Describe how the game ended."""
+        game, names = self.game, self.names
+        turns = f"after {format_count(game.turns, 'turn')}"
+        if game.winner is not None:
+            return f"{names[game.winner]} wins {turns}"
+        return f"a draw of {', '.join(names[seat] for seat in game.survivors)} {turns}: {describe_end(game.reason)}"
+
+    @property
+    def unattributed_faults(self) -> Sequence[str]:
+        """List the unsolicited lines by bot: faults that belong to no move."""
+        return [
+            f"{self.names[self.game.seating.index(fault.bot)]}: {fault.code}, {format_count(fault.count, 'time')}"
+            for fault in self.game.faults
+            if fault.step is None and self.seat in (None, self.game.seating.index(fault.bot))
+        ]
+
+    def narrate(self, since: int = 1) -> NarratedGame:
+        """Return the game in words from turn `since`. Raises RecordError if the engine can't reproduce the record."""
+        turns = tuple(turn for turn in self._narrate_turns() if turn.turn >= since)
+        header, strays = self.record.header, tuple(self.unattributed_faults)
+        return NarratedGame(header.match, self.game.game, tuple(self.names), self.seat, turns, strays, self.result_text)
+
+    def _narrate_turns(self) -> Iterator[NarratedTurn]:
+        """Yield each turn. Raises RecordError if the engine can't reproduce the record."""
+        lines: list[tuple[str, str]] = []
+        faults: list[NarratedFault] = []
+        for step in list_steps(self.record.header, self.game):
+            lines += self._narrate_step(step)
+            faults += self._narrate_faults(step)
+            after = step.after.board
+            if after.turn != step.turn or not after.phase.asked:
+                yield NarratedTurn(
+                    step.turn,
+                    step.before.board.actor,
+                    join_texts(lines),
+                    tuple(faults),
+                    self._describe_table(step.after),
+                )
+                lines, faults = [], []
+
+    def _narrate_faults(self, step: ReplayStep) -> Iterator[NarratedFault]:
+        for given in step.answers:
+            if given.fault is not None and self.seat in (None, given.seat):
+                words = f"{given.fault} ({FAULTS[given.fault].message})"
+                if not isinstance(given.move, Forfeit):  # the turn shows the forfeit
+                    words += f"; played instead: {describe_move(legal_moves.move_payload(given.move), self.names)}"
+                yield NarratedFault(given.seat, words)
+
+    def _narrate_step(self, step: ReplayStep) -> list[tuple[str, str]]:
+        """Return the texts of a step's missing reactions, events and statements, without changes of coins."""
+        events = [event for event in step.payloads(self.seat) if event["event"] != "coins"]
+        texts = [
+            (event["event"], describe_event(event, self.names) + BLUFF * self._is_bluff(event, step))
+            for event in events
+        ]
+        if step.kind in _NO_REACTION_TEXTS and not any(event["event"] in _NO_REACTION_TEXTS for event in events):
+            return [("", _NO_REACTION_TEXTS[step.kind]), *texts]
+        return texts
+
+    def _is_bluff(self, event: dict[str, Any], step: ReplayStep) -> bool:
+        claim = event["role"] if event["event"] == "block" else event.get("claim")
+        if claim is None or self.seat not in (None, event["seat"]):
+            return False
+        hand = step.before.hands[event["seat"]]
+        denied = claim.removeprefix("not_")
+        return claim not in hand if claim == denied else denied in hand
+
+    def _describe_table(self, state: State) -> str:
+        """Return what each seat has, in one line."""
+        seats = [f"{name} {self._describe_seat(state, seat)}" for seat, name in enumerate(self.names)]
+        reserve = [f"reserve {state.board.reserve}"] if state.board.rules.reformation else []
+        return " | ".join([*seats, *reserve])
+
+    def _describe_seat(self, state: State, seat: int) -> str:
+        """Return a seat's coins, cards (face-up ones in brackets) and side."""
+        board = state.board
+        cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]
+        up = [f"({role})" for role in board.revealed[seat]]
+        side = [board.sides[seat].value] if board.sides else []
+        return " ".join([str(board.coins[seat]), *cards, *up, *side])
+
+
+_MAX_PROCESS_S = 600.0  # for a process with all its requests
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfReport:
+    """The requests at which a program chooses another move than the recorded bot, or none. requests: their total."""
+
+    requests: int
+    items: tuple[DecisionPair, ...]
+
+
+def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Record, GameRecord, Path]]) -> WhatIfReport:
+    """Replay recorded games to the bot `argument` in place of the recorded bot `name` (None: of its own name).
+
+    It runs as a plain process without a clock, and its standard error is shown. Exits with 2 for unknown bots.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            bots, notes = load_bots([argument])
+            for each in notes:
+                print_note(each)
+            bot = build_all([with_kit(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
+        except BuildError as problem:
+            where = "The whole log"  # is gone with the scratch folder
+            usage_error("\n".join(line for line in str(problem).split("\n") if not line.startswith(where)))
+        except BotError as problem:
+            usage_error(str(problem))
+        name = bot.name if name is None else name
+        games: dict[int, tuple[Record, set[int]]] = {}
+        for record, game, _ in recorded:
+            if name in record.header.bots:
+                games.setdefault(id(record), (record, set()))[1].add(game.game)
+        if not games:
+            usage_error(
+                f"{escape_control(name)} plays in none of these games: name whose requests are meant by --seat BOT"
+            )
+        rows: list[DecisionPair] = []
+        for record, chosen in games.values():
+            place = record.header.bots.index(name)
+            rows += (
+                each
+                for each in replay_decisions(record, place, lambda sent: _run_bot(bot, sent))
+                if each.game in chosen
+            )
+    return WhatIfReport(
+        len(rows), tuple(each for each in rows if each.new_choice is None or each.new_choice != each.recorded_choice)
+    )
+
+
+def print_what_if(differences: WhatIfReport) -> None:
+    """Print the requests at which a bot's choices differ."""
+    silent = sum(each.new_choice is None for each in differences.items)
+    print_parts(
+        Text(f"it chooses otherwise at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
+        *([Text(f"at {silent} no allowed answer came")] if silent else []),
+        *([Text(), _table(differences.items)] if differences.items else []),
+        widest=MAX_PROSE_COLUMNS,
+    )
+
+
+def _table(rows: Sequence[DecisionPair]) -> RenderableType:
+    numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
+    return make_table(
+        [*numbers, "request", Column("recorded", least=16), Column("new", least=16)],
+        [
+            [
+                str(each.match),
+                str(each.game),
+                str(each.turn),
+                each.kind,
+                escape_control(each.recorded_choice or "a fault"),
+                escape_control(each.new_choice or "no allowed answer"),
+            ]
+            for each in rows
+        ],
+    )
+
+
+def _run_bot(bot: Bot, lines: bytes) -> bytes:
+    """Start the bot, send it all lines at once, and return its output. Kills the processes that it has started."""
+    with tempfile.TemporaryFile() as printed:
+        try:
+            process = subprocess.Popen(
+                bot.argv, stdin=subprocess.PIPE, stdout=printed, cwd=bot.cwd, start_new_session=True
+            )
+        except OSError as problem:
+            usage_error(f"{escape_control(bot.name)} can't be started: {problem.strerror}")
+        try:
+            process.communicate(lines, _MAX_PROCESS_S)
+            if process.returncode:
+                print_note(f"{escape_control(bot.name)} ended with {process.returncode}")
+        except subprocess.TimeoutExpired:
+            print_note(f"{escape_control(bot.name)} was stopped after {_MAX_PROCESS_S:.0f} s")
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        printed.seek(0)
+        return printed.read()
+
 
 _MAX_TITLE_NAMES = 6  # in a page's title
 MAX_GAMES = 240  # in a page: about 5 MB, which a browser still opens in seconds
@@ -157,6 +421,16 @@ def print_narration(narrator: GameNarrator, since: int = 1, pause_s: float = 0) 
 def _supports_styles() -> bool:
     """Return whether the terminal supports styles. If standard output isn't a terminal, click removes them."""
     return "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def describe_records(folder: Path, replay: str, games: Sequence[GameRecord], person: int | None = None) -> str:
+    """Return a line that says where the records are and, if a bot was at fault, where the bots' standard error is.
+
+    `replay`: what `arena replay` shows. `person`: the number of the human player, whose faults don't count.
+    """
+    text = f"kept in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
+    faulty = any(fault.bot != person for game in games for fault in game.faults)
+    return f"{text}; what bots wrote to standard error: {folder / 'logs'}/" if faulty else text
 
 
 def write_page(

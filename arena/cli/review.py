@@ -11,21 +11,22 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.bots import escape_control
-from arena.cli.completion import complete_name
 from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
     fail,
     format_count,
+    json_option,
     make_table,
     option,
+    print_json,
     print_note,
     print_parts,
     print_text,
     show_progress,
     usage_error,
 )
-from arena.cli.json_output import json_option, print_json
+from arena.cli.options import complete_name
 from arena.cli.replay import MAX_GAMES, write_page
 from arena.cli.run import count_cores
 from arena.local import JobError

@@ -6,7 +6,7 @@ a run and plays it; if it is interrupted, it prints the cause and the command th
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,15 +25,16 @@ from arena.bots import (
     require_unchanged_commands,
 )
 from arena.cli import options, run_report
-from arena.cli.completion import complete_bot
 from arena.cli.console import (
     CommandEnd,
     exit_on_os_error,
     fail,
     format_count,
+    json_option,
     option,
     os_error_reason,
     print_error,
+    print_json,
     print_note,
     print_parts,
     print_text,
@@ -41,7 +42,7 @@ from arena.cli.console import (
     treat_sigterm_as_sigint,
     usage_error,
 )
-from arena.cli.json_output import json_option, print_json
+from arena.cli.options import complete_bot
 from arena.coup import Ruleset
 from arena.referee import MatchSettings, Timing
 from arena.run import (
@@ -178,12 +179,18 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
 def _make_config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Config]) -> Config:
     """Return the config, with clocks yet to be set for the sandbox, and print the plan."""
     ruleset = load_rules(asked.rules or "coup")
-    bots, remarks = load_bots(asked.bots, programs_of(choice.name))
-    for remark in remarks:
-        print_note(remark)
+    bots = load_bots_of(asked.bots, choice.name)
     if len(bots) < 2:
         usage_error(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
-    return of_bots(asked, tuple(bots), terms_of(asked, ruleset), choice)
+    return of_bots(asked, bots, terms_of(asked, ruleset), choice)
+
+
+def load_bots_of(arguments: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
+    """Return the bots of command-line arguments, and print remarks on them. Raises BotError."""
+    bots, remarks = load_bots(arguments, programs_of(sandbox))
+    for remark in remarks:
+        print_note(remark)
+    return tuple(bots)
 
 
 def run_of(asked: RunOptions, bots: tuple[Bot, ...], terms: MatchSettings, choice: SandboxChoice) -> RunConfig:

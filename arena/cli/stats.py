@@ -10,21 +10,22 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.bots import escape_control
-from arena.cli.completion import complete_name
 from arena.cli.console import (
     Column,
     fail,
     format_count,
+    json_option,
     make_table,
     option,
     os_error_reason,
+    print_json,
     print_note,
     print_parts,
     print_text,
     show_progress,
     usage_error,
 )
-from arena.cli.json_output import json_option, print_json
+from arena.cli.options import complete_name
 from arena.referee import RecordError
 from arena.run import RecordFileError, find_record_files, read_record_file
 from arena.stats import ALL, StatsAccumulator

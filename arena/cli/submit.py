@@ -20,8 +20,17 @@ from arena.bots import BotError, escape_control, pack
 from arena.checks import CheckStepView
 from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
 from arena.cli.check import has_failure, step_lines, verdict_line
-from arena.cli.console import fail, option, os_error_reason, print_error, print_note, print_text, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import (
+    fail,
+    json_option,
+    option,
+    os_error_reason,
+    print_error,
+    print_json,
+    print_note,
+    print_text,
+    usage_error,
+)
 
 POLL_INTERVAL_S = 1.0  # between two requests for a check's state
 RETRY_TIMEOUT_S = 120.0  # while the server is unreachable

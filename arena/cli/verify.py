@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from arena.cli.console import fail, format_count, print_text, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import fail, format_count, json_option, print_json, print_text, usage_error
 from arena.compare import CompareConfig
 from arena.run import RecordFileError, VerificationReport, verify_all
 

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from arena.cli import options
-from arena.cli.completion import complete_bot
 from arena.cli.console import (
     fail,
     format_count,
@@ -19,10 +18,9 @@ from arena.cli.console import (
     treat_sigterm_as_sigint,
     usage_error,
 )
-from arena.cli.feed import DEBUG
-from arena.cli.narration import GameNarrator
-from arena.cli.replay import print_narration, select_seat
-from arena.cli.table_setup import CLOCK_OPTION, OUT_OPTION, TableSetup, describe_records, open_table_setup
+from arena.cli.options import complete_bot
+from arena.cli.play import CLOCK_OPTION, DEBUG_OPTION, OUT_OPTION, TableSetup, open_table_setup
+from arena.cli.replay import GameNarrator, describe_records, print_narration, select_seat
 from arena.play import RecordFolder
 from arena.referee import ArenaError, Record, RecordError, play_match
 
@@ -48,7 +46,7 @@ DEFAULT_PAUSE_S = 1.2  # a turn with a challenge takes about as long to read
 @options.limit_options
 @CLOCK_OPTION
 @OUT_OPTION
-@DEBUG
+@DEBUG_OPTION
 def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **given: Any) -> None:
     """Watch bots play: a line for each turn, at a pace to read along.
 

@@ -8,6 +8,8 @@ COMMANDS = {
     "arena.cli.ladder.operations": {
         "init": "Create a ladder in a new folder.",
         "run": "Check submissions, play matches and rate bots.",
+        "serve": "Serve the pages, and run the ladder.",
+        "export-site": "Write the public pages as static files.",
         "serve-tables": "Run the tables that users open on the pages.",
         "doctor": "Check the health of a ladder: disks, clock, sandbox, queue.",
         "backup": "Write the whole ladder to one new tar file.",
@@ -29,10 +31,6 @@ COMMANDS = {
         "suspend": "Suspend a user.",
         "void": "Exclude a match from the ratings.",
         "challenge": "Queue unrated matches against chosen bots.",
-    },
-    "arena.cli.ladder.serve": {
-        "serve": "Serve the pages, and run the ladder.",
-        "export-site": "Write the public pages as static files.",
     },
     "arena.cli.ladder.results": {
         "standings": "Print the standings: ranks and win rates.",

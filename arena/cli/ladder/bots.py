@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 
 from arena.bots import escape_control, sample_file
-from arena.cli.console import option, print_note, print_text, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.ladder.common import (
     ACTOR_OPTION,
     FOLDER_ARGUMENT,

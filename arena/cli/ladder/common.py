@@ -25,8 +25,17 @@ from rich.text import Text
 from arena.bots import BotError, escape_control, extract_bot
 from arena.checks import CheckStepView
 from arena.cli.check import step_lines
-from arena.cli.console import Column, fail, make_table, option, os_error_reason, print_note, print_parts, usage_error
-from arena.cli.json_output import print_json
+from arena.cli.console import (
+    Column,
+    fail,
+    make_table,
+    option,
+    os_error_reason,
+    print_json,
+    print_note,
+    print_parts,
+    usage_error,
+)
 from arena.cli.main import require_extras
 from arena.cli.run_report import example_lines
 from arena.run import FaultReport, RulesetError, cache_folder
@@ -279,6 +288,10 @@ class Journal:
     def error(self, text: str, **ids: object) -> None:
         """Log the error that ends the runner."""
         self._say("error", text, ids)
+
+    def database_state(self, problem: str | None) -> None:
+        """Log that the database can't be reached, or with None that it can be again."""
+        self.info("the database is back") if problem is None else self.warn(problem)
 
     def _say(self, level: str, text: str, ids: dict[str, object]) -> None:
         about = " ".join(f"{name} {value}" for name, value in ids.items())

@@ -13,15 +13,16 @@ from arena.bots import escape_control
 from arena.cli.console import (
     Column,
     format_count,
+    json_option,
     make_table,
     option,
     os_error_reason,
+    print_json,
     print_note,
     print_parts,
     print_text,
     usage_error,
 )
-from arena.cli.json_output import json_option, print_json
 from arena.cli.ladder.bots import print_decision
 from arena.cli.ladder.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit
 from arena.cli.ladder.results import TRUSTED, standings_table

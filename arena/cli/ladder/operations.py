@@ -1,15 +1,20 @@
 """Implement the commands that operate a ladder: create, run, serve tables, check, back up and restore.
 
 `init` creates a ladder's folder, database, match settings and reference bots. `run` checks, plays and rates until it
-is stopped. `serve-tables` runs the tables that users open. `doctor` reports the ladder's health. `backup` and `restore`
-convert a ladder to one file and back."""
+is stopped. `serve` serves the pages and starts `run` and `serve-tables`, which runs the tables that users open.
+`export-site` writes the pages as files. `doctor` reports the ladder's health. `backup` and `restore` convert a ladder
+to one file and back."""
 
+import ctypes
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,11 +27,21 @@ from sqlalchemy import Connection
 from arena.checks import Finding
 from arena.cli import options
 from arena.cli.check import finding_lines, has_failure
-from arena.cli.completion import complete_bot, complete_rules
-from arena.cli.console import format_count, option, print_note, print_text, show_progress, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import (
+    format_count,
+    json_option,
+    option,
+    print_json,
+    print_note,
+    print_text,
+    show_progress,
+    treat_sigterm_as_sigint,
+    usage_error,
+)
 from arena.cli.ladder.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
 from arena.cli.main import require_extras
+from arena.cli.options import complete_bot, complete_rules
+from arena.cli.rules import plain_rules_text
 from arena.cli.run import count_cores, match_games_of
 from arena.referee import SETTABLE_LIMITS, MatchSettings
 from arena.run import load_ruleset, open_executor
@@ -35,6 +50,7 @@ from ladder.pool import Idle
 from ladder.pool.cluster import Tls
 from ladder.schedule import require_even_match_games
 from ladder.service import (
+    STAFF_USER,
     AttemptFailed,
     BackupFile,
     CheckFinished,
@@ -57,6 +73,7 @@ from ladder.service import (
     check_ladder,
     create_ladder,
     event_kind,
+    issue_secret,
     prune_expired,
     read_reference,
     require_sandbox,
@@ -111,7 +128,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
         if reason is not None:
             usage_error(f"untrusted bots can't play here in {choice.name}: {reason}\nSee arena doctor.")
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
-            play = _play(given, choice, box)
+            play = _make_format(given, choice, box)
 
         def fill(connection: Connection) -> None:
             for reference in read:
@@ -129,7 +146,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
             print_note(f"with pages in the browser: arena ladder serve {folder}")
 
 
-def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:
+def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
     """Return what will be played. Exits with 2 if that can't be."""
     flags = {name: given[name] for name in SETTABLE_LIMITS}
     rules = load_ruleset(given["rules"])
@@ -154,9 +171,7 @@ def _play(given: dict[str, Any], choice: Any, box: Any) -> Any:
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 STATUS_S = 60.0  # between two lines on how it goes, where there is no terminal
-MAX_FAILED_ATTEMPTS = (
-    20  # attempts that failed, with nothing done between them: it's this machine, and the runner stops
-)
+MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the runner stops
 
 
 @click.command()
@@ -208,11 +223,8 @@ def run(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes: the other cores are the matches'
     log = Journal(plain=sys.stderr.isatty())
 
-    def hear(why: str | None) -> None:
-        log.info("the database is back") if why is None else log.warn(why)
-
-    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, hear) as ladder:
-        tls = _tls(scheduler, tls_ca, tls_cert, tls_key)
+    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log.database_state) as ladder:
+        tls = _make_tls(scheduler, tls_ca, tls_cert, tls_key)
         if scheduler is None:
             require_sandbox(ladder)
         with open_executor(ladder.play.sandbox, jobs or count_cores(), scheduler, tls) as pool:
@@ -221,9 +233,9 @@ def run(
             exported = RunnerMetrics(service)
             with nullcontext() if metrics is None else serve_metrics(exported, metrics) as url:
                 log.info(f"serves {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
-                asked = _stop_politely(service)
+                asked = _stop_on_signal(service)
                 try:
-                    status = _serve(service, exported, log, verbose, as_json, asked, alone=scheduler is None)
+                    status = _run_to_end(service, exported, log, verbose, as_json, asked, alone=scheduler is None)
                 except KeyboardInterrupt:
                     log.warn("stopped at once: what was being played will be played again")
                     status = 130
@@ -231,7 +243,7 @@ def run(
     sys.exit(status)
 
 
-def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> Tls | None:
+def _make_tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> Tls | None:
     """Return the files of a cluster's certificates. Exits with 2 if some are missing."""
     paths = (ca, cert, key)
     if any(paths) and scheduler is None:
@@ -241,7 +253,7 @@ def _tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | 
     return Tls(ca, cert, key)
 
 
-def _stop_politely(service: LadderRunner) -> Callable[[], bool]:
+def _stop_on_signal(service: LadderRunner) -> Callable[[], bool]:
     """Let Ctrl-C and SIGTERM stop the service; return a function that returns whether one of them came."""
     came = False
 
@@ -257,7 +269,7 @@ def _stop_politely(service: LadderRunner) -> Callable[[], bool]:
     return lambda: came
 
 
-def _serve(
+def _run_to_end(
     service: LadderRunner,
     metrics: RunnerMetrics,
     log: Journal,
@@ -283,7 +295,7 @@ def _serve(
             if asked() and not said:
                 said = True
                 log.info("stopping after what is being played; once more stops at once")
-            _say(event, log, verbose)
+            _log_event(event, log, verbose)
             if as_json and not isinstance(event, Idle):
                 print_json(RunnerEventEntry(event_kind(type(event)), service.ladder.clock(), event))
             match event:
@@ -308,7 +320,7 @@ def _serve(
     return 1 if failed else 0
 
 
-def _say(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
+def _log_event(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
     match event:
         case MatchFinished(id, new) if verbose:
             log.info("played" if new else "had ended before", match=id)
@@ -353,12 +365,153 @@ def serve_tables(folder: Path) -> None:
         from ladder.tables import server
     log = Journal(plain=sys.stderr.isatty())
 
-    def hear(why: str | None) -> None:
-        log.info("the database is back") if why is None else log.warn(why)
-
-    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, hear) as ladder:
+    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log.database_state) as ladder:
         require_sandbox(ladder)
         server.serve_tables(ladder, log.info)
+
+
+_NICE = 5  # a third of the server's weight
+MAX_SHUTDOWN_S = 60.0  # for a runner to end its matches when the server ends
+RESTART_PAUSE_S = 0.5  # between two polls of a process, and before a restart
+MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on.")
+@option("--port", type=click.IntRange(0, 65535), metavar="N", default=8000, help="Port to listen on.")
+@option("--tls-cert", type=FILE, help="PEM file of the server's certificate.")
+@option("--tls-key", type=FILE, help="PEM file of its key.")
+@option("--insecure", is_flag=True, help="Allow listening without TLS on other addresses than 127.0.0.1.")
+@option("--no-runner", is_flag=True, help="Serve only the pages: start no runner and no tables.")
+@option("--no-tables", is_flag=True, help="Start no tables for people.")
+@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
+def serve(
+    folder: Path,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    insecure: bool,
+    no_runner: bool,
+    no_tables: bool,
+    jobs: int | None,
+) -> None:
+    """Serve the ladder's pages, and start its runner and its tables for people.
+
+    On a terminal it prints a link with which staff signs in; else use arena ladder access add LADDER staff. Ctrl-C or
+    SIGTERM stops everything, the runner after the matches in progress.
+    """
+    with require_extras():
+        from ladder.web import ServerAddress, serve_web
+    if (tls_cert is None) != (tls_key is None):
+        usage_error("TLS needs both --tls-cert and --tls-key")
+    with open_ladder_or_exit(folder) as ladder:
+        address = ServerAddress(host, port, tls_cert, tls_key, ladder.settings.web.base_url)
+        address.check(insecure)
+        if not no_runner:
+            require_sandbox(ladder)
+
+        def begun(url: str) -> None:
+            print_note(f"the ladder {ladder.name}: {url}")
+            if sys.stderr.isatty():
+                link = issue_secret(ladder, STAFF_USER.login, "link", "serve").secret
+                print_note(f"sign in as staff, once within a day: {url}/sign-in?link={link}")
+            print_note("Ctrl-C ends it")
+
+        treat_sigterm_as_sigint()
+        runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
+        tables = [] if no_runner or no_tables else ["serve-tables", str(folder)]
+        gives_way = (
+            _lower_priority if ladder.play.terms.timing.own else _end_with_parent
+        )  # pages and tables come first then
+        # uvicorn ends, and passes the signal on
+        with (
+            _keep_running("runner", runner, gives_way),
+            _keep_running("process for tables", tables, _end_with_parent),
+            suppress(KeyboardInterrupt),
+        ):
+            serve_web(ladder, address, begun, plain_rules_text)
+
+
+@contextmanager
+def _keep_running(what: str, words: list[str], begin: Callable[[], None]) -> Iterator[None]:
+    """Run a command of the ladder next to the pages, restart it when it ends, and stop it with the pages.
+
+    After MAX_RESTARTS within an hour it isn't restarted; the staff page shows which runners are alive.
+    """
+    ending = threading.Event()
+    restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
+
+    def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it
+        while not ending.is_set():
+            process = _start_process(words, begin)
+            while process.poll() is None and not ending.wait(RESTART_PAUSE_S):
+                pass
+            if process.poll() is None:
+                _end_process(process)
+            elif not ending.wait(RESTART_PAUSE_S):
+                now = time.monotonic()
+                if len(restarts) == MAX_RESTARTS and now - restarts[0] < HOUR_S:
+                    print_note(
+                        f"the {what} has ended with {process.returncode}, {MAX_RESTARTS + 1} times an hour: it stays "
+                        "down"
+                    )
+                    return
+                restarts.append(now)
+                print_note(f"the {what} has ended with {process.returncode}, and starts again")
+
+    keeper = threading.Thread(target=keep, name=what)
+    if words:
+        keeper.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        if words:
+            keeper.join()
+
+
+def _start_process(words: list[str], begin: Callable[[], None]) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "arena.cli", "ladder", *words]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=begin)
+
+
+def _end_process(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(MAX_SHUTDOWN_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.terminate()  # a second one stops it at once
+        process.wait()
+
+
+def _lower_priority() -> None:
+    """Yield to pages and tables, and end with the server. With own time, waiting isn't charged to bots."""
+    os.nice(_NICE)
+    _end_with_parent()
+
+
+def _end_with_parent() -> None:
+    """Request SIGTERM from the kernel when the server is killed (Linux): the next server starts new processes."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1  # linux/prctl.h
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("to", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+def export_site(folder: Path, to: Path) -> None:
+    """Write the public pages as static files: standings, bots, finals, the newest 200 matches.
+
+    Run it again to update the files: each is replaced atomically.
+    """
+    with require_extras():
+        from ladder.web import export_static_site
+    with open_ladder_or_exit(folder) as ladder:
+        count = export_static_site(ladder, to)
+    print_note(f"{to}: {count} files; open {to / 'index.html'}")
 
 
 @click.command()

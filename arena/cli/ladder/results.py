@@ -14,8 +14,18 @@ import click
 from rich.table import Table
 
 from arena.bots import escape_control
-from arena.cli.console import Column, format_count, make_table, option, print_note, print_parts, print_text, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import (
+    Column,
+    format_count,
+    json_option,
+    make_table,
+    option,
+    print_json,
+    print_note,
+    print_parts,
+    print_text,
+    usage_error,
+)
 from arena.cli.ladder.common import (
     FOLDER_ARGUMENT,
     complete_bots,

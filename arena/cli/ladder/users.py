@@ -8,8 +8,7 @@ import click
 
 from arena.bots import escape_control
 from arena.cli import console
-from arena.cli.console import format_count, option, print_note, print_text, usage_error
-from arena.cli.json_output import json_option, print_json
+from arena.cli.console import format_count, json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.ladder.bots import print_decision
 from arena.cli.ladder.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, format_time, open_ladder_or_exit, print_view
 from ladder import views
