@@ -102,7 +102,7 @@ class VersionCheckJob:
     archive: bytes
     digest: str
     file: str | None
-    terms: MatchSettings
+    settings: MatchSettings
     choice: SandboxChoice
     seats: int
     match_games: int
@@ -207,8 +207,8 @@ class _VersionCheck:
 
     def check(self, path: Path) -> Bot | None:
         """Run the steps of `arena check`; return the loaded and built bot, None if that failed."""
-        terms, timing = self.job.terms, self.job.terms.timing
-        work, boxes = self.scratch / "@exam", self.scratch / "@boxes"  # bot names have no "@"
+        match_settings, timing = self.job.settings, self.job.settings.timing
+        work, boxes = self.scratch / "@check", self.scratch / "@boxes"  # bot names have no "@"
         work.mkdir()
         boxes.mkdir()
         with closing(make_sandbox(self.job.choice, boxes)) as sandbox:
@@ -216,8 +216,8 @@ class _VersionCheck:
                 sandbox=sandbox,
                 choice=self.job.choice,
                 scratch=work,
-                terms=terms,
-                rules=(terms.rules,),
+                match_settings=match_settings,
+                rules=(match_settings.rules,),
                 hello_s=max(_MIN_MOVE_S, timing.start_ms / 1000),
                 timeouts=Timeouts(max(_MIN_MOVE_S, timing.limit_ms / 1000), timing.bank_ms / 1000),
                 seats=self.job.seats,
@@ -277,7 +277,7 @@ class _VersionCheck:
             cache.put(held, io.BytesIO(files))
         names = tuple(each.name for each in table)
         rows = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
-        spec = MatchSpec(job.match, job.key, names, rows, job.terms)
+        spec = MatchSpec(job.match, job.key, names, rows, job.settings)
         self.report_begin("qualifying match", f"{len(rows)} games against {', '.join(names[1:])}")
         with closing(Worker(cache)) as worker:
             played = worker.play(Job(spec, tuple(table), job.choice)).match
@@ -352,7 +352,7 @@ class Task:
     work: WorkItem | VersionCheckJob
 
     @property
-    def exam(self) -> bool:
+    def is_check(self) -> bool:
         """Whether the task is a check."""
         return isinstance(self.work, VersionCheckJob)
 

@@ -67,8 +67,8 @@ LONG = re.compile(
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|completion|feed|play|review|submit)\.py|review/test_review\.py"
-    r"|test_(docs_run|site)\.py|run/test_(looking|work_item)\.py|ladder/tables/server.py/test_dealer\.py"
-    r"|ladder/service/test_(exam|final|operation|privacy|readme|releases|similar|talk|teams|term)\.py|ladder/test_likeness\.py"
+    r"|test_(docs_run|site)\.py|run/test_(looking|work_item)\.py|ladder/tables/test_server\.py"
+    r"|ladder/service/test_(check|final|operation|privacy|readme|releases|similar|talk|teams|term)\.py|ladder/test_likeness\.py"
     r"|ladder/web/test_(admin|openid|passwords|similar|site|submit|tables)\.py"
     # Bots of the benchmarks play, and what beats samples is searched for.
     r"|bench/test_bench\.py"
@@ -79,8 +79,8 @@ LONG_ALONE = re.compile(
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
     r"|bots/test_bots\.py::test_a_gigabyte|bots/test_intake\.py::test_what_(?:takes_more|holds_sixty_thousand)"
     r"|sandbox/test_spawning\.py::test_programs_start_beside|sandbox/test_contract\.py::test_many_boxes"
-    r"|tell/test_as_object\.py::test_what_some_bots_are_told.*eyes[01]|examine/test_doctor\.py::test_a_hanging"
-    r"|examine/test_exam\.py::test_the_time_in_which"
+    r"|replay/test_as_object\.py::test_what_some_bots_are_told.*eyes[01]|checks/test_doctor\.py::test_a_hanging"
+    r"|checks/test_check\.py::test_the_time_in_which"
     r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_owners_who_favour"
     r"|oracle/test_side_by_side\.py::.*\[[0-3]\]|local/test_local\.py::test_a_sweep_pairs"
     r"|run/test_config\.py::test_a_guess_at_a_seed|coup/test_knowledge\.py::test_at_four"

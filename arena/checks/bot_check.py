@@ -141,7 +141,7 @@ class CheckSettings:
     sandbox: Sandbox
     choice: SandboxChoice
     scratch: Path
-    terms: MatchSettings = field(default_factory=MatchSettings)
+    match_settings: MatchSettings = field(default_factory=MatchSettings)
     rules: tuple[Ruleset, ...] = tuple(PRESETS.values())
     hello_s: float = HELLO_S
     timeouts: Timeouts = TIMEOUTS
@@ -161,30 +161,30 @@ class CheckSettings:
         return printed.replace(os.fsencode(self.root) + b"/", b"") if self.root.is_absolute() else printed
 
 
-def check_bot(argument: str, exam: CheckSettings) -> Generator[CheckStep, None, None]:
+def check_bot(argument: str, settings: CheckSettings) -> Generator[CheckStep, None, None]:
     """Check the bot of a command-line argument, and yield the steps.
 
     Raises SandboxError or OSError if this machine fails. Closing the iterator ends the check's processes.
     """
-    check = BotCheck(exam)
+    check = BotCheck(settings)
     for number, step in enumerate(chain(check.steps_before_run(argument), check.steps_of_run()), 1):
         yield replace(step, number=number)
 
 
-def smoke_test(bot: Bot, exam: CheckSettings, mute: Callable[[], None]) -> CheckStep:
+def smoke_test(bot: Bot, settings: CheckSettings, mute: Callable[[], None]) -> CheckStep:
     """Start a bot, exchange hellos, and play the beginning of one game with the first ruleset; return the result.
 
     `mute` is called if the bot is silent for two seconds after its hello. Raises SandboxError if this machine fails.
     """
-    check = BotCheck(exam)
+    check = BotCheck(settings)
     check.bot = bot
     try:
-        with check.process(exam.rules[0]) as table:
-            table.greet(exam.hello_s)
+        with check.process(settings.rules[0]) as table:
+            table.greet(settings.hello_s)
             table.notify = (UNRESPONSIVE_S, mute)
             table.play(enough=_SMOKE_TEST_REQUESTS)
     except _FailedError as failed:
-        if exam.silence_fails or failed.code != "timeout" or failed.step.received is not None:
+        if settings.silence_fails or failed.code != "timeout" or failed.step.received is not None:
             return failed.step
     return CheckStep("plays", Severity.OK, "")
 
@@ -203,8 +203,8 @@ class BotCheck:
 
     bot: Bot
 
-    def __init__(self, exam: CheckSettings) -> None:
-        self.exam = exam
+    def __init__(self, settings: CheckSettings) -> None:
+        self.settings = settings
         self.step = ""
         self.game = ""  # "NAME: " of the current ruleset while several are tested
         self.times: list[float] = []
@@ -221,7 +221,7 @@ class BotCheck:
         """Yield the steps before the bot runs, until one fails."""
         try:
             yield self.find(argument)
-            if not self.exam.choice.isolates and (names := foreign_imports(self.bot)):
+            if not self.settings.choice.isolates and (names := foreign_imports(self.bot)):
                 yield self.imports(names)
             if self.bot.build is not None:
                 yield self.build()
@@ -247,9 +247,9 @@ class BotCheck:
         """Resolve the bot: its files and its command."""
         self.step = "file"
         try:
-            bots, remarks = load_bots([argument], programs_of(self.exam.choice.name), self.exam.root)
+            bots, remarks = load_bots([argument], programs_of(self.settings.choice.name), self.settings.root)
             bot = bots[0]
-            self.bot = with_kit(bot, self.exam.choice.isolates, self.exam.scratch / "kit")
+            self.bot = with_kit(bot, self.settings.choice.isolates, self.settings.scratch / "kit")
         except BotError as problem:
             raise _FailedError(_error_step(self.step, problem)) from None
         self.siblings = _siblings(self.bot)
@@ -297,16 +297,16 @@ class BotCheck:
     def build(self) -> CheckStep:
         """Build the bot as a run would."""
         self.step = "build"
-        exam, began = self.exam, time.monotonic()
-        logs = exam.scratch / "logs"
+        settings, began = self.settings, time.monotonic()
+        logs = settings.scratch / "logs"
         log = build_log_path(0, self.bot, logs)
-        exam.on_build(self.bot)
+        settings.on_build(self.bot)
         try:
-            if exam.choice.isolates:
-                programs, folder = programs_of(exam.choice.name), exam.scratch / "bots"
-                self.bot = build_in_box([self.bot], exam.sandbox, programs, folder, logs, exam.build_s)[0]
+            if settings.choice.isolates:
+                programs, folder = programs_of(settings.choice.name), settings.scratch / "bots"
+                self.bot = build_in_box([self.bot], settings.sandbox, programs, folder, logs, settings.build_s)[0]
             else:
-                self.bot = build_all([self.bot], logs, exam.build_s)[0]
+                self.bot = build_all([self.bot], logs, settings.build_s)[0]
         except BuildError as problem:
             failed = self.make_step(Severity.FAIL, problem.what, problem.help)
             raise _FailedError(self.build_step(failed, problem.excerpt, log)) from None
@@ -323,16 +323,18 @@ class BotCheck:
     @contextmanager
     def process(self, rules: Ruleset) -> Iterator[ScriptedTable]:
         """Open a table with a new process. Raises _FailedError, with the diagnosis, for any fault."""
-        exam, bot = self.exam, self.bot
+        settings, bot = self.settings, self.bot
         try:
-            with exam.lock:
-                box = exam.sandbox.start(exam.bytecode.program(bot, exam.choice, exam.sandbox), exam.terms.limits)
+            with settings.lock:
+                box = settings.sandbox.start(
+                    settings.bytecode.program(bot, settings.choice, settings.sandbox), settings.match_settings.limits
+                )
         except ProgramError as problem:
             raise _FailedError(CheckStep(self.step, Severity.FAIL, str(problem))) from None
         try:
-            talk = BotConnection(box, exam.terms.limits, exam.clock, exam.quoted)
+            talk = BotConnection(box, settings.match_settings.limits, settings.clock, settings.quoted)
             try:
-                table = ScriptedTable(talk, _spec(rules, exam.terms, exam.seats), exam.timeouts)
+                table = ScriptedTable(talk, _spec(rules, settings.match_settings, settings.seats), settings.timeouts)
                 yield table
                 self.others |= table.tally.others
             except ConnectionBrokenError as broken:
@@ -344,14 +346,14 @@ class BotCheck:
                 lines = [line for line in talk.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
         finally:
-            with exam.lock:
+            with settings.lock:
                 box.close()
 
     def first_process(self) -> Iterator[CheckStep]:
         """Play with one process until it leaves."""
         self.step = "hello"
-        with self.process(self.exam.rules[0]) as table:
-            self.hello_s = table.greet(self.exam.hello_s)
+        with self.process(self.settings.rules[0]) as table:
+            self.hello_s = table.greet(self.settings.hello_s)
             yield self.greeted()
             self.step = "first game"
             table.play()
@@ -381,7 +383,7 @@ class BotCheck:
         """Report the start time; a slow start is a note."""
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
-        text = f"it took {self.hello_s:.1f} s of {self.exam.hello_s:g} s to start"
+        text = f"it took {self.hello_s:.1f} s of {self.settings.hello_s:g} s to start"
         return self.make_step(Severity.NOTE, text, "load less before the hello: a busier machine takes longer")
 
     def wants_more(self, table: ScriptedTable) -> bool:
@@ -392,7 +394,7 @@ class BotCheck:
 
     def slow(self, table: ScriptedTable) -> bool:
         """Return whether a process has used `enough_s`."""
-        return sum(table.talk.times) > self.exam.enough_s
+        return sum(table.talk.times) > self.settings.enough_s
 
     def unknown(self, table: ScriptedTable) -> Iterator[CheckStep]:
         """Send unknown lines and fields, as a later version of the protocol may have, and an error line."""
@@ -411,11 +413,11 @@ class BotCheck:
     def leaving(self, talk: BotConnection) -> CheckStep:
         """Check that the process ends after the end of its input."""
         talk.send(encode({"type": "match_over"}))
-        ended = talk.leaves(self.exam.leave_s)
+        ended = talk.leaves(self.settings.leave_s)
         if ended is None:
             help = "leave when standard input ends: a loop over its lines ends by itself; end threads and children, too"
             return self.make_step(
-                Severity.FAIL, f"it still runs {self.exam.leave_s * 1000:.0f} ms after its input ended", help, talk
+                Severity.FAIL, f"it still runs {self.settings.leave_s * 1000:.0f} ms after its input ended", help, talk
             )
         return self.ok("it leaves")
 
@@ -437,8 +439,8 @@ class BotCheck:
 
     def retry(self, first: list[int]) -> CheckStep:
         """Check whether another process plays the first game in the same way."""
-        with self.process(self.exam.rules[0]) as table:
-            table.greet(self.exam.hello_s)
+        with self.process(self.settings.rules[0]) as table:
+            table.greet(self.settings.hello_s)
             table.play()
         if table.tally.choices == first:
             return self.ok("another process plays the same game")
@@ -450,10 +452,10 @@ class BotCheck:
         self.step = "all requests"
         rows: dict[str, list[int]] = {}
         names = []
-        for rules in self.exam.rules if self.hello_s < _START_S else _covering_rulesets(self.exam.rules):
+        for rules in self.settings.rules if self.hello_s < _START_S else _covering_rulesets(self.settings.rules):
             self.game = f"{rules.name}: "
             with self.process(rules) as table:
-                table.greet(self.exam.hello_s)
+                table.greet(self.settings.hello_s)
                 tally = table.tally
                 while (
                     (left := request_kinds(rules) - tally.asked.keys())
@@ -468,7 +470,7 @@ class BotCheck:
                 row[0] += count
                 row[1] += tally.answered.get(kind, 0)
         self.game = ""
-        never = sorted(_all_kinds(self.exam.rules) - rows.keys())
+        never = sorted(_all_kinds(self.settings.rules) - rows.keys())
         text = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
             f"; never asked: {', '.join(never)}" if never else ""
         )
@@ -487,13 +489,13 @@ class BotCheck:
         self.step = "files"
         help = "write below the folder that the environment variable TMPDIR names, never next to the program"
         files = sorted(_siblings(self.bot) - siblings)
-        if self.exam.choice.isolates and self.refused:
+        if self.settings.choice.isolates and self.refused:
             return replace(self.make_step(Severity.NOTE, "a write was refused", help), stderr=self.refused)
-        if not self.exam.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
+        if not self.settings.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
             what = ", ".join(files[:3]) or "a file of its own"
             if self.shares and files:
                 text = f"it wrote next to itself, or another bot of its folder did: {what}"
-                return self.make_step(Severity.NOTE, text, f"{help}; to see which it was, examine them one by one")
+                return self.make_step(Severity.NOTE, text, f"{help}; to see which it was, check them one by one")
             return self.make_step(Severity.FAIL, f"it wrote next to itself: {what}", help)
         return self.ok("it writes nothing next to itself")
 
@@ -501,12 +503,13 @@ class BotCheck:
         """Report response times and memory with their limits."""
         self.step = "times"
         times = sorted(self.times)
-        timing = self.exam.terms.timing
+        settings = self.settings.match_settings
+        timing = settings.timing
         median, high = statistics.median(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
         text = f"median {median:.1f} ms, 99 of 100 within {high:.1f} ms of {timing.limit_ms} ms"
         text += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
         if self.peak_bytes:
-            text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {self.exam.terms.limits.memory_mb} MB"
+            text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {settings.limits.memory_mb} MB"
         level = Severity.OK if high <= timing.limit_ms else Severity.NOTE
         return self.make_step(level, text)
 
@@ -530,7 +533,7 @@ class BotCheck:
             broken.sent,
             broken.got,
             b"\n".join(stderr),
-            self.exam.choice.name,
+            self.settings.choice.name,
             bot.argv,
             bot.path.is_file(),
             broken.facts,
@@ -545,7 +548,7 @@ class BotCheck:
 
     def build_step(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
         """Return the step with the output of its build."""
-        quoted = self.exam.quoted
+        quoted = self.settings.quoted
         return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)
 
 
@@ -573,12 +576,12 @@ _MAX_SOURCE_BYTES = 1 << 20  # of a program that is read for the diagnosis
 _ALL = 100_000  # lines, more than are kept
 
 
-def _spec(rules: Ruleset, terms: MatchSettings, seats: int | None) -> MatchSpec:
+def _spec(rules: Ruleset, settings: MatchSettings, seats: int | None) -> MatchSpec:
     """Return the spec of a match in which the checked bot is number 0 and sits in each seat in turn."""
     seats = seats or next(count for count in (3, 2, *range(4, 11)) if rules.problem(count) is None)
     names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
     seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
-    return MatchSpec(0, CHECK_KEY, names, seatings, replace(terms, rules=rules))
+    return MatchSpec(0, CHECK_KEY, names, seatings, replace(settings, rules=rules))
 
 
 def _all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:

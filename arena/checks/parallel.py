@@ -20,7 +20,7 @@ class _StoppedError(Exception):
 
 
 @contextmanager
-def open_check_threads(exam: CheckSettings, most: int) -> Iterator[tuple[ThreadPoolExecutor, CheckSettings]]:
+def open_check_threads(settings: CheckSettings, most: int) -> Iterator[tuple[ThreadPoolExecutor, CheckSettings]]:
     """Open `most` threads; yield them with the settings that they share. An error ends the running checks."""
     stopped = threading.Event()
 
@@ -29,24 +29,26 @@ def open_check_threads(exam: CheckSettings, most: int) -> Iterator[tuple[ThreadP
             raise _StoppedError
         return time.monotonic()
 
-    with ThreadPoolExecutor(most, "examine") as threads:
+    with ThreadPoolExecutor(most, "check") as threads:
         try:
-            yield threads, replace(exam, clock=clock, lock=threading.Lock())
+            yield threads, replace(settings, clock=clock, lock=threading.Lock())
         except BaseException:
             stopped.set()
             threads.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def check_all(arguments: Sequence[str], exam: CheckSettings) -> Generator[tuple[int, CheckStep], None, None]:
+def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tuple[int, CheckStep], None, None]:
     """Check the bots of command-line arguments in parallel; yield (index of the argument, step) in order of arguments.
 
     Builds come first, one after another, in the caller's thread. Each step is yielded as soon as all earlier ones are.
     Raises SandboxError or OSError if this machine fails. Closing the iterator ends all processes.
     """
-    with open_check_threads(exam, max(1, min(len(arguments), _max_parallel_checks()))) as (threads, shared):
+    with open_check_threads(settings, max(1, min(len(arguments), _max_parallel_checks()))) as (threads, shared):
         numbers = [count(1) for _ in arguments]
-        checks = [BotCheck(replace(shared, scratch=exam.scratch / f"check-{place}")) for place in range(len(numbers))]
+        checks = [
+            BotCheck(replace(shared, scratch=settings.scratch / f"check-{place}")) for place in range(len(numbers))
+        ]
         held: list[list[CheckStep]] = []
         for place, argument in enumerate(arguments):
             held.append([])

@@ -86,7 +86,7 @@ class ScriptedTable:
         self._invalid_statement: ConnectionBrokenError | None = None
         self.change: Change = lambda line: line
         self.notify: tuple[float, Callable[[], None]] | None = None
-        self._rules = spec.terms.rules
+        self._rules = spec.settings.rules
         self._timeouts = timeouts
         self._number = 0
         self._used = 0.0  # of the current game's time bank, in s
@@ -105,7 +105,7 @@ class ScriptedTable:
         """Send a request; return its legal moves and the index of the bot's choice."""
         menu = legal_moves.make_legal_moves(list_legal_moves(view))
         self._number += 1
-        timing = self.spec.terms.timing
+        timing = self.spec.settings.timing
         known, events = feed.known(view), feed.take(view.seat)
         line = self.change(requests.line(view, known, self._number, events, menu, timing.limit_ms, timing.bank_ms))
         self.tally.asked[kind] = self.tally.asked.get(kind, 0) + 1
@@ -143,12 +143,12 @@ class ScriptedTable:
     def warn(self) -> None:
         """Send an error line without consequences."""
         rule = FAULTS["stray_line"]
-        message = "the examiner sends an error line, to see whether the bot continues"
+        message = "the check sends an error line, to see whether the bot continues"
         self.talk.send(encode(_error_message(None, rule.code, message, None, 3)))
 
     def instead(self, move: Move, lives: int) -> None:
         """Send the error line which reports that another move replaces its own."""
-        message = "the examiner plays another move in this one's place, as after a timeout"
+        message = "the check plays another move in this one's place, as after a timeout"
         self.talk.send(encode(_error_message(self._number, "timeout", message, legal_moves.move_payload(move), lives)))
 
 
@@ -164,7 +164,7 @@ class _Game:
         self.number = table.opened()
         self.seats = table.spec.seats
         self.seat = table.spec.seatings[self.number % len(table.spec.seatings)].index(0)
-        self.wanted = wanted & request_kinds(table.spec.terms.rules)
+        self.wanted = wanted & request_kinds(table.spec.settings.rules)
         self.is_steered = bool(self.wanted)
         self.overrides = _OVERRIDES if override else 0
         self.enough = enough
@@ -175,7 +175,7 @@ class _Game:
 
     def play(self) -> None:
         table, seat = self.table, self.seat
-        state = deal_game(table.spec.terms.rules, self.seats, self.chance, 0)
+        state = deal_game(table.spec.settings.rules, self.seats, self.chance, 0)
         seating = table.spec.seatings[self.number % len(table.spec.seatings)]
         handles = [table.spec.handles[bot] for bot in seating]
         seed = table.spec.game_seed(0, self.number)

@@ -222,16 +222,16 @@ def check(
     try:
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
-            exam = CheckSettings(box, choice, scratch, on_build=_note_build)
+            settings = CheckSettings(box, choice, scratch, on_build=_note_build)
             if rules is not None:
-                exam = replace(exam, rules=(load_ruleset(rules),))
+                settings = replace(settings, rules=(load_ruleset(rules),))
             if start_ms is not None:
-                exam = replace(exam, hello_s=start_ms / 1000)
+                settings = replace(settings, hello_s=start_ms / 1000)
             if limit_ms is not None:
-                exam = replace(exam, timeouts=Timeouts(limit_ms / 1000, exam.timeouts.bank_s))
+                settings = replace(settings, timeouts=Timeouts(limit_ms / 1000, settings.timeouts.bank_s))
             if bank_ms is not None:
-                exam = replace(exam, timeouts=Timeouts(exam.timeouts.free_s, bank_ms / 1000))
-            by_bot = _check_all(bots, exam, as_json)
+                settings = replace(settings, timeouts=Timeouts(settings.timeouts.free_s, bank_ms / 1000))
+            by_bot = _check_all(bots, settings, as_json)
     except RulesetError as problem:
         usage_error(str(problem))
     except SandboxError as problem:
@@ -239,7 +239,7 @@ def check(
     except OSError as problem:
         if problem.errno not in DISK_FULL_ERRNOS:
             raise
-        fail(f"bots can't be examined: {os_error_reason(problem)}")
+        fail(f"bots can't be checked: {os_error_reason(problem)}")
     if results is not None:
         try:
             results.write_text(gradescope_results(bots[0], by_bot[0]), encoding="utf-8")
@@ -250,10 +250,10 @@ def check(
     sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
-def _check_all(bots: tuple[str, ...], exam: CheckSettings, quiet: bool) -> list[list[CheckStep]]:
+def _check_all(bots: tuple[str, ...], settings: CheckSettings, quiet: bool) -> list[list[CheckStep]]:
     """Check the bots, print each step as it ends unless `quiet`, and return the steps by bot."""
     steps: list[list[CheckStep]] = []
-    with closing(check_all(bots, exam)) as results:
+    with closing(check_all(bots, settings)) as results:
         for place, each in groupby(results, lambda pair: pair[0]):
             steps.append([])
             if not quiet:

@@ -200,7 +200,7 @@ def _make_comparison(
     max_pairs: int,
     asked: RunOptions,
     bots: tuple[Bot, ...],
-    terms: MatchSettings,
+    settings: MatchSettings,
     choice: SandboxChoice,
 ) -> CompareConfig:
     """Return the config of a comparison, and print its plan. Exits with 2 if it can't be planned."""
@@ -209,7 +209,7 @@ def _make_comparison(
             f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): there is nothing to compare.\n"
             "Save your change, or name another version. If they differ in files next to them, name their folders."
         )
-    seats = seats_of(asked, len(bots) - 1, terms.rules)
+    seats = seats_of(asked, len(bots) - 1, settings.rules)
     match_games = match_games_of(choice.name, seats)
     config = CompareConfig(
         bots=bots,
@@ -218,7 +218,7 @@ def _make_comparison(
         match_games=match_games,
         key=seed_key(asked.seed),
         seed=asked.seed,
-        terms=terms,
+        settings=settings,
         sandbox=choice,
         min_effect=min_effect / 100,
         versions=versions,
@@ -232,7 +232,7 @@ def _make_comparison(
         print_note(f"{name} is {escape_control(version.argument)}{meant}")
     blocks = f"at most {format_count(plan.rounds, 'block')} of {match_games} pairs"
     print_note(
-        f"{blocks} of {terms.rules.name} at {seats} seats, against "
+        f"{blocks} of {settings.rules.name} at {seats} seats, against "
         f"{', '.join(escape_control(bot.name) for bot in bots[2:])}"
     )
     return config

@@ -152,7 +152,9 @@ def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tupl
     building.remove_dead()
     with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
         options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
-        config = replace(config, terms=replace(config.terms, timing=timing_of(asked, config.terms.timing, box)))
+        config = replace(
+            config, settings=replace(config.settings, timing=timing_of(asked, config.settings.timing, box))
+        )
         options.require_enforced_limits(asked.limits, box)
         config = build_bots(config, box, building)
         try:
@@ -193,9 +195,9 @@ def load_bots_of(arguments: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
     return tuple(bots)
 
 
-def run_of(asked: RunOptions, bots: tuple[Bot, ...], terms: MatchSettings, choice: SandboxChoice) -> RunConfig:
+def run_of(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, choice: SandboxChoice) -> RunConfig:
     """Return the config of a run of these bots, and print its plan. Exits with 2 if there is no such plan."""
-    seats = seats_of(asked, len(bots), terms.rules)
+    seats = seats_of(asked, len(bots), settings.rules)
     config = RunConfig(
         bots=bots,
         seats=seats,
@@ -203,7 +205,7 @@ def run_of(asked: RunOptions, bots: tuple[Bot, ...], terms: MatchSettings, choic
         match_games=asked.match_games or match_games_of(choice.name, seats),
         key=seed_key(asked.seed),
         seed=asked.seed,
-        terms=terms,
+        settings=settings,
         sandbox=choice,
     )
     _announce_plan(config)
@@ -219,8 +221,8 @@ def match_games_of(sandbox: str, seats: int) -> int:
 def terms_of(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
     """Return the match settings, with the clock yet to be set. --strict means one life: the first fault forfeits."""
     timing, limits = options.limits_of(asked.limits, asked.rules or "coup")
-    terms = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.show_names)
-    return replace(terms, lives=1) if asked.strict else terms
+    settings = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.show_names)
+    return replace(settings, lives=1) if asked.strict else settings
 
 
 def seats_of(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
@@ -239,7 +241,7 @@ def _announce_plan(config: RunConfig) -> None:
     except ValueError as problem:
         usage_error(str(problem))
     rounds = f"{format_count(plan.rounds, 'round')} of {format_count(plan.matches_per_round, 'match', 'es')}"
-    games = f"{format_count(plan.games, 'game')} of {config.terms.rules.name}"
+    games = f"{format_count(plan.games, 'game')} of {config.settings.rules.name}"
     print_note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
@@ -296,7 +298,7 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
         usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
     skipped = tuple((each.bot.name, _rejection_reason(each)) for each in rejected)
     print_note(f"{why}\nskipped: {', '.join(name for name, _ in skipped)}")
-    return replace(of_bots(asked, bots, config.terms, config.sandbox), skipped=skipped)
+    return replace(of_bots(asked, bots, config.settings, config.sandbox), skipped=skipped)
 
 
 def _rejection_reason(rejected: RejectedBot) -> str:
@@ -353,9 +355,9 @@ def _check_before_resume(config: RunConfig) -> None:
     options.require_sandbox(config.sandbox)
     options.require_set_variables(config.sandbox.pass_env)
     with scratch_folder() as scratch, closing(make_sandbox(config.sandbox, scratch)) as box:
-        options.require_own_clock(config.terms.timing, box)
+        options.require_own_clock(config.settings.timing, box)
         options.announce_sandbox(config.sandbox, {}, box, "")
-        options.announce_clock(config.terms.timing, box)
+        options.announce_clock(config.settings.timing, box)
 
 
 def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tuple[int, str | None]:

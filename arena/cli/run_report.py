@@ -110,9 +110,8 @@ def headline(run: Run, board: RunStandings) -> str:
     config, progress = run.config, run.progress
     drawn = f", {board.draws} drawn" if board.draws else ""
     matches = format_count(board.matches, "match", "es")
-    text = (
-        f"{format_count(board.games, 'game')} of {config.terms.rules.name} at {config.seats} seats in {matches}{drawn}"
-    )
+    games = format_count(board.games, "game")
+    text = f"{games} of {config.settings.rules.name} at {config.seats} seats in {matches}{drawn}"
     if progress.seconds > 0 and progress.fresh_games:
         text += f"; {progress.fresh_games / progress.seconds:.0f} games/s"
     return text
@@ -155,7 +154,7 @@ def _has_decision_times(run: Run, board: RunStandings) -> bool:
 
 
 def _clock(run: Run) -> str:
-    return "own" if run.config.terms.timing.own else "wall"
+    return "own" if run.config.settings.timing.own else "wall"
 
 
 def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]) -> Table:

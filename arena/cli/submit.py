@@ -109,13 +109,13 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     sys.exit(1 if sent.status == "rejected" else 0)
 
 
-def print_submission(label: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
+def print_submission(version_ref: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
     """Print notes on a submission. again: a duplicate. left: submissions left today. late: the missed deadline."""
     if again:
-        print_note(f"{label} has the same files: nothing was submitted")
+        print_note(f"{version_ref} has the same files: nothing was submitted")
     else:
         print_note(
-            f"{label} was submitted, and waits for its checks" + ("" if left is None else f"; {left} more today")
+            f"{version_ref} was submitted, and waits for its checks" + ("" if left is None else f"; {left} more today")
         )
     if disabled is not None:
         print_note(f"the bot is disabled ({escape_control(disabled)}): what is accepted plays once staff activates it")

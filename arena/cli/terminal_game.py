@@ -400,7 +400,7 @@ class InteractiveGame:
         """Print the players' names, their wins, and where the records are."""
         sitting, screen = self._sitting, self._screen
         screen.say()
-        if not sitting.spec.terms.open_names:
+        if not sitting.spec.settings.open_names:
             others = sorted((handle, bot) for bot, handle in enumerate(self._handles) if bot != sitting.person)
             screen.say("; ".join(f"{handle} was {sitting.spec.bots[bot]}" for handle, bot in others))
         if not sitting.games:

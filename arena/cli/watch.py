@@ -79,7 +79,7 @@ def _play(table: TableSetup, given: dict[str, Any]) -> Record:
     spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["show_names"])
     try:
         folder = RecordFolder(table.folder)  # first: what can't be kept isn't played
-        print_note(f"playing {format_count(len(spec.seatings), 'game')} of {spec.terms.rules.name}")
+        print_note(f"playing {format_count(len(spec.seatings), 'game')} of {spec.settings.rules.name}")
         try:
             result = play_match(spec, table.start)
             folder.keep(result.record, result.logs)

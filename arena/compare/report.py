@@ -154,7 +154,7 @@ def make_compare_report(
         new=sides[NEW],
         opponents=[bot.name for bot in config.bots[2:]],
         run=run,
-        rules=config.terms.rules.name,
+        rules=config.settings.rules.name,
         seed=config.seed,
         seats=config.seats,
         min_effect=config.min_effect,

@@ -244,14 +244,14 @@ class _Game:
         self.handles = [spec.handles[bot] for bot in notes.seating]
         self.times = [spec.timing(bot) for bot in notes.seating]
         self.feed = messages.MessageCursor(spec.seats)
-        self.talk = spec.terms.rules.talk is not Talk.OFF
+        self.talk = spec.settings.rules.talk is not Talk.OFF
         self.said: list[StatementMade] = []  # statements with the current answers
 
     def play(self) -> GameRecord:
         """Play to the end of the game, and return its record."""
         notes = self.notes
         chance = KeyedRng(self.spec.key, notes.game)
-        state = deal_game(self.spec.terms.rules, self.spec.seats, chance, notes.starter)
+        state = deal_game(self.spec.settings.rules, self.spec.seats, chance, notes.starter)
         for seat, player in enumerate(self.players):
             seed = self.spec.game_seed(notes.seating[seat], notes.game)
             player.send(messages.make_game_start(view_from_seat(state, seat), notes.game, seed, self.handles))

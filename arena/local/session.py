@@ -173,7 +173,7 @@ def play(
             key=own,
             bots=tuple(names[bot] for bot in table.bots),
             seatings=seat_orders(seats, match_games, keyed_shuffle(own, "seats")),
-            terms=MatchSettings(rules=ruleset),
+            settings=MatchSettings(rules=ruleset),
         )
         if jobs > 1:
             random.seed(own)  # else all processes would draw the same numbers

@@ -226,15 +226,15 @@ def default_move(sight: View, moment: int, chance: KeyedRng) -> Move:
 
 
 def find_fault_problems(
-    terms: MatchSettings, game: GameRecord, defaults: Mapping[int, str], forfeits: Counter[int]
+    settings: MatchSettings, game: GameRecord, defaults: Mapping[int, str], forfeits: Counter[int]
 ) -> Iterator[str]:
     """Yield inconsistencies of a game's faults with its moves.
 
     defaults: move index -> default move, for each move with a fault. forfeits: of each bot in earlier games; this adds
     those of the game.
     """
-    lives = dict.fromkeys(game.seating, terms.lives)
-    retired = {bot for bot in game.seating if forfeits[bot] >= terms.forfeits}
+    lives = dict.fromkeys(game.seating, settings.lives)
+    retired = {bot for bot in game.seating if forfeits[bot] >= settings.forfeits}
     movers = [game.seating[seat] for seat in game.move_seats]
     given_up = {place for place, word in enumerate(game.moves) if word == _FORFEIT_WORD}
     for fault in game.faults:
@@ -248,7 +248,7 @@ def find_fault_problems(
         yield f"bot {movers[place]} forfeits at move {place}, and no fault says why"
     for place, (bot, word) in enumerate(zip(movers, game.moves, strict=True)):
         if bot in retired and word != _FORFEIT_WORD:
-            yield f"bot {bot} chooses move {place}, after {terms.forfeits} forfeits in this match"
+            yield f"bot {bot} chooses move {place}, after {settings.forfeits} forfeits in this match"
             return
 
 

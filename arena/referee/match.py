@@ -68,7 +68,7 @@ def play_match(
     waited_ns: Callable[[], int] | None = None,
     watch: MatchObserver | None = None,
 ) -> MatchResult:
-    """Play all games of a match. `launch(i)` starts bot i of the spec, under the limits of its terms.
+    """Play all games of a match. `launch(i)` starts bot i of the spec, under the limits of its settings.
 
     `clock` returns seconds; `waited_ns` returns this thread's total wait for a core, None for the kernel's value.
     `watch` is notified, and can end the match after any game. Raises ArenaError, after ending all processes, if this
@@ -91,18 +91,18 @@ def hello(spec: MatchSpec, bot: int) -> bytes:
         {
             "type": "hello",
             "protocol": framing.PROTOCOL,
-            "ruleset": messages.make_ruleset(spec.terms.rules, spec.seats),
+            "ruleset": messages.make_ruleset(spec.settings.rules, spec.seats),
             "limits": {
                 "limit_ms": timing.limit_ms,
                 "bank_ms": timing.bank_ms,
                 "start_ms": timing.start_ms,
                 "line_bytes": LINE_LIMIT,
-                "flood_bytes": spec.terms.flood_bytes,  # again below; here it was in 0.1.0
-                "lives": spec.terms.lives,
-                "forfeits": spec.terms.forfeits,
+                "flood_bytes": spec.settings.flood_bytes,  # again below; here it was in 0.1.0
+                "lives": spec.settings.lives,
+                "forfeits": spec.settings.forfeits,
                 "clock": "own" if timing.own else "wall",
                 "ponder": timing.ponder,
-                **spec.terms.limits.on_wire(),
+                **spec.settings.limits.on_wire(),
             },
             "match": {
                 "games": len(spec.seatings),
@@ -155,11 +155,11 @@ class _Player:
         "warned",
     )
 
-    def __init__(self, bot: int, terms: MatchSettings, timing: Timing) -> None:
+    def __init__(self, bot: int, settings: MatchSettings, timing: Timing) -> None:
         self.bot = bot
         self.timing = timing
-        self.allowed = make_request_budget(timing, terms.limits)
-        self.account = new_player_budget(terms.lives, timing)
+        self.allowed = make_request_budget(timing, settings.limits)
+        self.account = new_player_budget(settings.lives, timing)
         self.seat: Seat | None = None
         self.absent = ProcessExited("start_failed")  # the reply while it has no process
         self.processes = 0
@@ -180,16 +180,16 @@ class _Match:
         watch: MatchObserver,
     ) -> None:
         self.spec = spec
-        self.terms = terms = spec.terms
+        self.settings = settings = spec.settings
         self.launch = launch
         self.clock = clock
         self.waits = RunQueueClock()
         self.watch = watch
-        self.players = [_Player(bot, terms, spec.timing(bot)) for bot in range(spec.seats)]
-        if any(timing.ponder != terms.timing.ponder for timing in spec.timings):
-            raise ValueError("all bots of a match may ponder, or none: freezing goes by the terms")
+        self.players = [_Player(bot, settings, spec.timing(bot)) for bot in range(spec.seats)]
+        if any(timing.ponder != settings.timing.ponder for timing in spec.timings):
+            raise ValueError("all bots of a match may ponder, or none: freezing follows the match settings")
         own = any(player.timing.own for player in self.players)
-        self.table = SeatPoller(clock, own, terms.timing.ponder, terms.limits.cores, waited_ns or self.waits)
+        self.table = SeatPoller(clock, own, settings.timing.ponder, settings.limits.cores, waited_ns or self.waits)
         self.logs: list[tuple[int, int, bytes]] = []
         self.exchanges: dict[tuple[int, str], FaultSample] = {}
         self.times: list[list[int]] = [[] for _ in spec.bots]
@@ -227,7 +227,7 @@ class _Match:
 
     def start_processes(self) -> None:
         """Start and greet all bots without a process at once, except those that have forfeited the match."""
-        absent = [each for each in self.players if each.seat is None and each.forfeits < self.terms.forfeits]
+        absent = [each for each in self.players if each.seat is None and each.forfeits < self.settings.forfeits]
         if not absent:
             return
         began = self.clock()
@@ -251,7 +251,7 @@ class _Match:
         player.processes += 1
         player.warned = 0
         try:
-            seat = Seat(self.launch(player.bot), self.terms.flood_bytes)
+            seat = Seat(self.launch(player.bot), self.settings.flood_bytes)
         except ProgramError as problem:
             player.absent = ProcessExited("start_failed", detail=str(problem))
             return None
@@ -269,7 +269,7 @@ class _Match:
             case TimedOut():
                 return f"no hello within {player.timing.start_ms} ms"
             case ProcessExited(code, ended):
-                code, detail = exit_fault(code, ended, self.terms.limits)
+                code, detail = exit_fault(code, ended, self.settings.limits)
                 return detail or FAULTS[code].message
         raise AssertionError(reply)  # only a greeting answers the hello
 
@@ -297,7 +297,7 @@ class _Match:
         seating = spec.seatings[number]
         chance = KeyedRng(spec.key, number)
         starter = first_seat(seating, self.last_winner)
-        state = deal_game(self.terms.rules, spec.seats, chance, starter)
+        state = deal_game(self.settings.rules, spec.seats, chance, starter)
         self.start_processes()
         record = _Game(self, GameRecorder(number, seating, starter), chance).play(state)
         self.last_winner = None if record.winner is None else seating[record.winner]
@@ -312,7 +312,7 @@ class _Game:
         self.notes = notes
         self.chance = chance
         self.players = [match.players[bot] for bot in notes.seating]
-        self.talk = match.terms.rules.talk is not Talk.OFF
+        self.talk = match.settings.rules.talk is not Talk.OFF
         self.unsaid: dict[int, Fault] = {}  # bot -> its first invalid say, with the count of all
         self.moment = 0  # number of the game's events, without statements
 
@@ -337,7 +337,7 @@ class _Game:
         spec, number = self.match.spec, self.notes.game
         handles = [spec.handles[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
-            player.account = new_player_budget(self.match.terms.lives, player.timing, player.drained)
+            player.account = new_player_budget(self.match.settings.lives, player.timing, player.drained)
             if player.seat is not None:
                 player.seat.mark(game_marker(number))
                 player.seat.send(
@@ -400,7 +400,7 @@ class _Game:
 
     def absence(self, player: _Player) -> ProcessExited:
         """Return the reply of a bot that has no process."""
-        return ProcessExited("retired") if player.forfeits >= self.match.terms.forfeits else player.absent
+        return ProcessExited("retired") if player.forfeits >= self.match.settings.forfeits else player.absent
 
     def judge(self, reply: Reply, player: _Player, sight: View, menu: legal_moves.LegalMoves) -> MoveOrForfeit:
         """Return the move or forfeit of a seat, and record its time and its fault, if any."""

@@ -17,15 +17,15 @@ from arena.referee.settings import MatchSettings, Timing
 class MatchSpec:
     """The bots and settings of a match. `seatings` has, for each game, the bot (index into `bots`) of each seat.
 
-    `timings` has each bot's timing if they differ from `terms.timing`: a person has no clock. A bot receives only its
-    own. `digests` of the bots' files are for the record.
+    `timings` has each bot's timing if they differ from `settings.timing`: a person has no clock. A bot receives only
+    its own. `digests` of the bots' files are for the record.
     """
 
     match: int
     key: bytes
     bots: tuple[str, ...]
     seatings: tuple[tuple[int, ...], ...]
-    terms: MatchSettings = field(default_factory=MatchSettings)
+    settings: MatchSettings = field(default_factory=MatchSettings)
     timings: tuple[Timing, ...] = ()
     digests: tuple[str, ...] = ()
 
@@ -37,16 +37,16 @@ class MatchSpec:
     @property
     def handles(self) -> tuple[str, ...]:
         """The name under which each bot plays."""
-        return handles_of(self.key, self.bots, self.terms)
+        return handles_of(self.key, self.bots, self.settings)
 
     @property
     def header(self) -> MatchHeader:
         """The header of the match's record."""
-        return MatchHeader(self.match, self.key, self.bots, self.handles, self.terms, self.timings, self.digests)
+        return MatchHeader(self.match, self.key, self.bots, self.handles, self.settings, self.timings, self.digests)
 
     def timing(self, bot: int) -> Timing:
         """Return the timing of a bot."""
-        return self.timings[bot] if self.timings else self.terms.timing
+        return self.timings[bot] if self.timings else self.settings.timing
 
     def bot_seed(self, bot: int) -> str:
         """Return the seed that a bot receives for its randomness: 32 hexadecimal digits, independent of the game's."""

@@ -1,11 +1,12 @@
 """Write and read the record of a match, and replay it through the engine.
 
 A record is JSONL: a header, one line per game, and an end line whose checksum covers all other lines, without times.
-It contains facts that can't be recomputed (terms, key, seats, moves, faults, times), facts by which `verify_record`
-detects a changed engine (result, number of events and their digest), and facts for readers without an engine: the seat
-of each move (`by`), the start of the game (`start`), and drawn cards (`draws`, see game_record.py). The moves of a game
-are one string, in notation, in the order of the requests; `said` has the statements made with them, if any. Times
-(`times_us`, one per move, by the match's clock) are ignored by all comparisons. docs/records.md documents the format.
+It contains facts that can't be recomputed (match settings, key, seats, moves, faults, times), facts by which
+`verify_record` detects a changed engine (result, number of events and their digest), and facts for readers without an
+engine: the seat of each move (`by`), the start of the game (`start`), and drawn cards (`draws`, see game_record.py).
+The moves of a game are one string, in notation, in the order of the requests; `said` has the statements made with them,
+if any. Times (`times_us`, one per move, by the match's clock) are ignored by all comparisons. docs/records.md documents
+the format.
 
 Version 3 lacks `by`, `start` and `draws`; `read_record` computes them by a replay.
 """
@@ -62,7 +63,7 @@ class RecordError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MatchHeader:
-    """Facts about all games of a match. `timings`: each bot's timing, if they differed from `terms.timing`.
+    """Facts about all games of a match. `timings`: each bot's timing, if they differed from `settings.timing`.
 
     `digests`: of the bots' files; only in records of runs.
     """
@@ -71,7 +72,7 @@ class MatchHeader:
     key: bytes
     bots: tuple[str, ...]
     handles: tuple[str, ...]
-    terms: MatchSettings = field(default_factory=MatchSettings)
+    settings: MatchSettings = field(default_factory=MatchSettings)
     timings: tuple[Timing, ...] = ()
     digests: tuple[str, ...] = ()
 
@@ -97,7 +98,7 @@ def write_record(record: Record) -> str:
             "key": header.key.hex(),
             "bots": header.bots,
             "handles": header.handles,
-            "terms": header.terms.to_json(),
+            "terms": header.settings.to_json(),
             **({"timings": [asdict(timing) for timing in header.timings]} if header.timings else {}),
             **({"digests": header.digests} if header.digests else {}),
         }
@@ -190,7 +191,7 @@ def _header(payload: dict[str, Any]) -> MatchHeader:
         key=bytes.fromhex(payload["key"]),
         bots=tuple(payload["bots"]),
         handles=tuple(payload["handles"]),
-        terms=MatchSettings.from_json(payload["terms"]),
+        settings=MatchSettings.from_json(payload["terms"]),
         timings=tuple(Timing.from_json(timing) for timing in payload.get("timings", ())),
         digests=tuple(payload.get("digests", ())),
     )
@@ -310,7 +311,7 @@ def replay_game(header: MatchHeader, game: GameRecord) -> Iterator[EngineStep]:
     """Replay a game and yield its steps. Raises RecordError at an illegal, missing or superfluous move."""
     chance = KeyedRng(header.key, game.game)
     try:
-        state = deal_game(header.terms.rules, len(game.seating), chance, game.starter)
+        state = deal_game(header.settings.rules, len(game.seating), chance, game.starter)
     except ValueError as problem:
         raise RecordError(f"game {game.game}: {problem}") from None
     place = 0
@@ -367,9 +368,9 @@ _VERIFIED = {
 }
 
 
-def handles_of(key: bytes, bots: tuple[str, ...], terms: MatchSettings) -> tuple[str, ...]:
+def handles_of(key: bytes, bots: tuple[str, ...], settings: MatchSettings) -> tuple[str, ...]:
     """Return the handle of each bot of a match: its name with open names, else a letter drawn for this match."""
-    return bots if terms.open_names else tuple(permute("ABCDEFGHIJ"[: len(bots)], draw_number(key, "handles")))
+    return bots if settings.open_names else tuple(permute("ABCDEFGHIJ"[: len(bots)], draw_number(key, "handles")))
 
 
 def verify_record(record: Record) -> None:
@@ -379,7 +380,7 @@ def verify_record(record: Record) -> None:
     RecordError at the first difference.
     """
     header, forfeits, winner = record.header, Counter[int](), None
-    if header.handles != handles_of(header.key, header.bots, header.terms):
+    if header.handles != handles_of(header.key, header.bots, header.settings):
         raise RecordError("the handles are not those that the match's key draws")
     for number, game in enumerate(record.games):
         if game.game != number:
@@ -392,7 +393,7 @@ def verify_record(record: Record) -> None:
             was, now = getattr(game, field_name), getattr(again, field_name)
             if was != now:
                 raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
-        for misfit in find_fault_problems(header.terms, game, _default_moves(header, game), forfeits):
+        for misfit in find_fault_problems(header.settings, game, _default_moves(header, game), forfeits):
             raise RecordError(f"game {game.game}: {misfit}")
 
 

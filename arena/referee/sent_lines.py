@@ -45,7 +45,7 @@ class _Reader:
         header = record.header
         seatings = tuple(game.seating for game in record.games)
         self.header, self.bot = header, bot
-        self.spec = MatchSpec(header.match, header.key, header.bots, seatings, header.terms, header.timings)
+        self.spec = MatchSpec(header.match, header.key, header.bots, seatings, header.settings, header.timings)
         self.timing = self.spec.timing(bot)
         self.alive = self.drained = False
         self.number = self.forfeits = 0
@@ -56,12 +56,12 @@ class _Reader:
         by_step: dict[int, list[Fault]] = {}
         for fault in faults:
             by_step.setdefault(-1 if fault.step is None else fault.step, []).append(fault)
-        if not self.alive and self.forfeits < self.header.terms.forfeits:
+        if not self.alive and self.forfeits < self.header.settings.forfeits:
             self.alive, self.number = True, 0
             yield hello(self.spec, self.bot), None
             self.alive = all(fault.code != "start_failed" for fault in faults)
         seat = game.seating.index(self.bot)
-        account = new_player_budget(self.header.terms.lives, self.timing, self.drained)
+        account = new_player_budget(self.header.settings.lives, self.timing, self.drained)
         feed, place, begun = wire.LineCursor(len(game.seating)), 0, False
         for step in replay_game(self.header, game):
             if not begun and self.alive:

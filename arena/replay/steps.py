@@ -119,7 +119,7 @@ def make_replay_object(
         "match": header.match,
         "bots": list(header.bots),
         "handles": list(header.handles),
-        "ruleset": messages.make_ruleset(header.terms.rules, len(header.bots)),
+        "ruleset": messages.make_ruleset(header.settings.rules, len(header.bots)),
         **({} if viewers is None else {"viewers": sorted(viewers)}),
         "games": [_game_object(record, game, written, viewers) for game in record.games],
     }

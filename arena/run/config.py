@@ -43,7 +43,7 @@ class RunConfig:
     match_games: int
     key: bytes
     seed: int | None = None
-    terms: MatchSettings = field(default_factory=MatchSettings)
+    settings: MatchSettings = field(default_factory=MatchSettings)
     sandbox: SandboxChoice = field(default_factory=SandboxChoice)
     skipped: tuple[tuple[str, str], ...] = ()
 
@@ -59,7 +59,7 @@ class RunConfig:
             key=key,
             bots=tuple(self.bots[bot].name for bot in bots),
             seatings=seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats")),
-            terms=self.terms,
+            settings=self.settings,
             digests=tuple(self.bots[bot].digest for bot in bots),
         )
 
@@ -73,9 +73,9 @@ class RunConfig:
             "run": VERSION,
             "command": self.COMMAND,
             "arena": __version__,
-            **asdict(self),
+            **{"terms" if name == "settings" else name: value for name, value in asdict(self).items()},
             "key": self.key.hex(),
-            "terms": self.terms.to_json(),
+            "terms": self.settings.to_json(),
             "bots": [{**asdict(bot), "path": str(bot.path), "cwd": str(bot.cwd)} for bot in self.bots],
         }
 
@@ -91,9 +91,9 @@ class RunConfig:
                 f"resume it with the arena that began it ({config.get('arena')!r})"
             )
         try:
-            values = {each.name: config[each.name] for each in fields(cls)}
+            values = {each.name: config[each.name] for each in fields(cls) if each.name != "settings"}
             values["key"] = bytes.fromhex(config["key"])
-            values["terms"] = MatchSettings.from_json(config["terms"])
+            values["settings"] = MatchSettings.from_json(config["terms"])
             values["sandbox"] = SandboxChoice.from_json(config["sandbox"])
             values["skipped"] = tuple((name, reason) for name, reason in config["skipped"])
             values["bots"] = tuple(

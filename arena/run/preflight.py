@@ -155,14 +155,14 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
     those of a match, but at least two seconds for a request, since all bots run at the same time. Raises SandboxError
     or OSError if this machine fails.
     """
-    timing = config.terms.timing
+    timing = config.settings.timing
     allowed_s = max(_SHORT_S, (timing.limit_ms + timing.bank_ms) / 1000)
     settings = CheckSettings(
         sandbox=sandbox,
         choice=config.sandbox,
         scratch=scratch,
-        terms=config.terms,
-        rules=(config.terms.rules,),
+        match_settings=config.settings,
+        rules=(config.settings.rules,),
         seats=config.seats,
         hello_s=timing.start_ms / 1000,
         timeouts=Timeouts(min(allowed_s, _MAX_WAIT_S), 0.0),

@@ -119,7 +119,7 @@ def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str
     return RunReport(
         error=error,
         run=str(folder.path),
-        rules=config.terms.rules.name,
+        rules=config.settings.rules.name,
         seed=config.seed,
         seats=config.seats,
         games=board.games,

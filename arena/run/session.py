@@ -295,8 +295,8 @@ def open_executor(
 class FinalPlan:
     """The plan of a final: its key determines the tables, the seats and every card.
 
-    versions: (label, digest, owner number); versions with the same owner number don't meet. games: the minimum for each
-    version. matches: the ladder's number of each match of the plan; empty before they are queued.
+    versions: (version ref, digest, owner number); versions with the same owner number don't meet. games: the minimum
+    for each version. matches: the ladder's number of each match of the plan; empty before they are queued.
     """
 
     name: str
@@ -305,7 +305,7 @@ class FinalPlan:
     seats: int
     games: int
     match_games: int
-    terms: MatchSettings
+    settings: MatchSettings
     matches: tuple[int, ...] = ()
 
     def plan(self) -> MatchPlan:
@@ -316,35 +316,36 @@ class FinalPlan:
     def spec(self, place: int, bots: Sequence[int]) -> MatchSpec:
         """Return the spec of the match at index `place` of the plan. `bots`: indices in `versions`."""
         key = derive_key(self.key, f"match|{place}")
-        labels = tuple(self.versions[bot][0] for bot in bots)
+        version_refs = tuple(self.versions[bot][0] for bot in bots)
         rows = seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats"))
-        return MatchSpec(self.matches[place], key, labels, rows, self.terms)
+        return MatchSpec(self.matches[place], key, version_refs, rows, self.settings)
 
     def publication(self) -> str:
-        """Return the commitment that is published before a final: it fixes deals, tables, terms and versions."""
-        terms = hashlib.sha256(json.dumps(self.terms.to_json(), sort_keys=True).encode()).hexdigest()
+        """Return the commitment, published before a final, to its deals, tables, match settings and versions."""
+        digest = hashlib.sha256(json.dumps(self.settings.to_json(), sort_keys=True).encode()).hexdigest()
         lines = [
             f"final {self.name}",
             f"SHA-256 of the key: {hashlib.sha256(self.key).hexdigest()}",
-            f"SHA-256 of the terms: {terms}",
-            f"{self.terms.rules.name} at {self.seats} seats: "
+            f"SHA-256 of the terms: {digest}",
+            f"{self.settings.rules.name} at {self.seats} seats: "
             f"{self.plan().matches} matches of {self.match_games} games, "
             f"so that each version plays {self.games} or more",
             "versions, the digests of their files, and numbers of which equal ones don't meet:",
-            *(f"  {label}  {digest}  {owner}" for label, digest, owner in self.versions),
+            *(f"  {version_ref}  {digest}  {owner}" for version_ref, digest, owner in self.versions),
         ]
         return "\n".join(lines) + "\n"
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of final.json."""
-        return {**asdict(self), "key": self.key.hex(), "terms": self.terms.to_json()}
+        values = {"terms" if name == "settings" else name: value for name, value in asdict(self).items()}
+        return {**values, "key": self.key.hex(), "terms": self.settings.to_json()}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Return the final from the content of final.json. Raises FolderError for invalid data."""
         try:
-            known = {name: values[name] for name in cls.__dataclass_fields__}
-            known |= {"key": bytes.fromhex(values["key"]), "terms": MatchSettings.from_json(values["terms"])}
+            known = {name: values[name] for name in cls.__dataclass_fields__ if name != "settings"}
+            known |= {"key": bytes.fromhex(values["key"]), "settings": MatchSettings.from_json(values["terms"])}
             known |= {"versions": tuple(map(tuple, values["versions"])), "matches": tuple(values["matches"])}
             final = cls(**known)
             if len(final.matches) != final.plan().matches:

@@ -1,8 +1,8 @@
 """Verify records: replay them, and compare a folder's records with the plan in its run.json or final.json.
 
-The plan's key determines the matches, their keys, tables, seats and handles; the plan's file also contains the terms,
-and run.json the digests of the bots' files. Three things can't be verified: whether a bot really made a recorded
-choice, how long it took, and faults that left no trace in the moves.
+The plan's key determines the matches, their keys, tables, seats and handles; the plan's file also contains the match
+settings, and run.json the digests of the bots' files. Three things can't be verified: whether a bot really made a
+recorded choice, how long it took, and faults that left no trace in the moves.
 """
 
 import json
@@ -155,7 +155,8 @@ class _Folder:
 def _flat_fields(header: MatchHeader) -> dict[str, object]:
     """Return the fields of a header by their names in records; fields of nested objects have dotted names."""
     fields: dict[str, object] = {each: getattr(header, each) for each in header.__dataclass_fields__}
-    fields |= {"key": header.key.hex(), "terms": header.terms.to_json()}
+    fields |= {"key": header.key.hex(), "terms": header.settings.to_json()}
+    del fields["settings"]
     while inner := [name for name, value in fields.items() if isinstance(value, dict)]:
         for name in inner:
             values = fields.pop(name)

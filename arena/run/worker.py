@@ -139,7 +139,7 @@ def _open_sandbox(choice: SandboxChoice, folder: Path) -> Iterator[Sandbox]:
 
 def _play_match(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOutput:
     def launch(bot: int) -> Box:
-        return sandbox.start(programs[bot], job.spec.terms.limits)
+        return sandbox.start(programs[bot], job.spec.settings.limits)
 
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)

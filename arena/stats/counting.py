@@ -97,9 +97,9 @@ class StatsAccumulator:
         self.draws += sum(game.winner is None for game in games)
         self.requests += match.requests
         self.turns.update(game.turns for game in games)
-        self.rules[header.terms.rules.name] = None
+        self.rules[header.settings.rules.name] = None
         self.seats.update(len(game.seating) for game in games)
-        self.clocks.add("own" if header.terms.timing.own else "wall")
+        self.clocks.add("own" if header.settings.timing.own else "wall")
         for name in header.bots:
             counted = self.bots[name]
             counted.matches += 1
@@ -178,7 +178,7 @@ class _Match:
         """Turn mixes into cases: a name's count is how often it occurred, its total the sum over all names."""
         header = self.record.header
         names = {
-            "actions": tuple(dict.fromkeys(row.action.value for row in header.terms.rules.actions)),
+            "actions": tuple(dict.fromkeys(row.action.value for row in header.settings.rules.actions)),
             "attack_targets": header.bots,
             "losses": LOSSES,
         }

@@ -154,9 +154,9 @@ def deadlines_of_user(
     for deadline in settings.deadlines:
         due = effective_deadlines(connection, settings, deadline)
         own, team = due(owner), teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
-        counts = [version.label for version in pick(fit, due) if version.owner_id in team]
+        counts = [version.version_ref for version in pick(fit, due) if version.owner_id in team]
         waits = [each for each in versions if each.status not in (ACCEPTED, REJECTED) and each.owner_id in team]
-        waiting = tuple(each.label for each in waits if each in pick([*fit, each], due))
+        waiting = tuple(each.version_ref for each in waits if each in pick([*fit, each], due))
         why = None if own.extension is None else own.extension.reason
         dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, tuple(counts), waiting))
     return tuple(dues)
@@ -171,13 +171,13 @@ def deadlines_of_bot(ladder: Ladder, reader: ViewContext, name: str) -> tuple[De
         each for each in all_bots(reader.connection) if each.owner_id == bot.owner_id
     ]  # one in time makes none late
     dues = deadlines_of_user(reader.connection, ladder.last_settings, bot.owner_id, bots)
-    own = {version.label for version in versions_of(reader.connection, bot.id)}
+    own = {version.version_ref for version in versions_of(reader.connection, bot.id)}
     only = (replace(due, counting=_of(due.counting, own), unchecked=_of(due.unchecked, own)) for due in dues)
     return tuple(hide_fields(due, reader.viewer, bot.login) for due in only)
 
 
-def _of(labels: tuple[str, ...], own: set[str]) -> tuple[str, ...]:
-    return tuple(label for label in labels if label in own)
+def _of(version_refs: tuple[str, ...], own: set[str]) -> tuple[str, ...]:
+    return tuple(version_ref for version_ref in version_refs if version_ref in own)
 
 
 def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
@@ -250,14 +250,14 @@ def format_deadline_time(at: float, deadline: Deadline) -> str:
 
 
 def deadline_versions(connection: Connection, settings: LadderSettings, deadline: Deadline | None) -> list[Version]:
-    """Return the versions that count at a deadline, or the active ones, in order of their labels."""
+    """Return the versions that count at a deadline, or the active ones, in order of their version refs."""
     versions = active_versions(connection)
     if deadline is not None:
         standing = make_version_picker(connection)(
             accepted_versions(connection), effective_deadlines(connection, settings, deadline)
         )
         versions = [*standing, *(version for version in versions if version.is_reference)]
-    return sorted(versions, key=lambda version: version.label)
+    return sorted(versions, key=lambda version: version.version_ref)
 
 
 def pending_versions(
@@ -304,8 +304,8 @@ def require_checks_finished(
         raise LadderError(f"the deadline {deadline.name} closes in {minutes} minutes.\nWait until then.")
     waiting = pending_versions(connection, settings, deadline, now)
     if waiting:
-        labels = ", ".join(escape_control(version.label) for version in waiting[:5])
+        version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])
         raise LadderError(
-            f"{len(waiting)} versions wait for their check ({labels}).\n"
+            f"{len(waiting)} versions wait for their check ({version_refs}).\n"
             f"Have them checked: arena ladder run {folder} --until idle"
         )

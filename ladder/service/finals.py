@@ -208,7 +208,7 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     except ValueError as problem:
         [(most, _)] = Counter(final.owner_groups).most_common(1)
         theirs = ", ".join(
-            version.label for version, owner in zip(versions, final.owner_groups, strict=True) if owner == most
+            version.version_ref for version, owner in zip(versions, final.owner_groups, strict=True) if owner == most
         )
         raise LadderError(
             f"these {len(versions)} versions can't play a final: {problem}.\n"
@@ -249,11 +249,11 @@ def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches:
     return FinalPlan(
         name=final.name,
         key=final.key,
-        versions=tuple((version.label, version.digest, owner) for version, owner in entrants),
+        versions=tuple((version.version_ref, version.digest, owner) for version, owner in entrants),
         seats=play.seats,
         games=final.games_per_version,
         match_games=play.match_games,
-        terms=play.terms,
+        settings=play.settings,
         matches=tuple(matches),
     )
 
@@ -315,7 +315,7 @@ def _beats(baseline: Baseline, version: Version, measured: Evaluation, other: Ve
         return _mark(baseline, False, 0.0, lead, "too few games for an interval")
     passed = lead.low > 0
     way = "ahead of" if lead.value > 0 else "behind"
-    words = f"{abs(100 * lead.value):.1f} points {way} {other.label} ({_interval(lead)})"
+    words = f"{abs(100 * lead.value):.1f} points {way} {other.version_ref} ({_interval(lead)})"
     return _mark(baseline, passed, 0.0, lead, words)
 
 

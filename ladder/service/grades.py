@@ -177,7 +177,7 @@ def collect_grading_inputs(
         people=tuple(people),
         chosen=tuple(version.id for version in chosen),
         fit=tuple(version.id for version in accepted_versions(connection)) if final is None else (),
-        waiting=tuple(version.label for version in waiting),
+        waiting=tuple(version.version_ref for version in waiting),
         moment=HistoryPoint(last_end_number(connection), last_audit_id(connection)),
     )
 
@@ -220,7 +220,7 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
     if not versions:
         return "nothing was submitted"
     if not in_time:
-        return f"nothing was submitted in time: {escape_control(versions[0].label)} came after"
+        return f"nothing was submitted in time: {escape_control(versions[0].version_ref)} came after"
     last = in_time[-1]
     out = lockout_reason(connection, owner)
     if out is not None:
@@ -228,10 +228,10 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
     if last.id in disabled:
         return f"{escape_control(last.name)} is disabled: {escape_control(disabled[last.id])}"
     if last.rejection_reason is not None:
-        return f"{escape_control(last.label)} didn't pass its check: {escape_control(last.rejection_reason)}"
+        return f"{escape_control(last.version_ref)} didn't pass its check: {escape_control(last.rejection_reason)}"
     if final is not None and last.status == ACCEPTED:
-        return f"{escape_control(last.label)} came when the versions of the final {final.name} were chosen already"
-    return f"{escape_control(last.label)} doesn't play"
+        return f"{escape_control(last.version_ref)} came after the versions of the final {final.name} were chosen"
+    return f"{escape_control(last.version_ref)} doesn't play"
 
 
 def get_grades(
@@ -303,7 +303,7 @@ def _make_grade(
     penalty = round(before * percent / 100, 4)
     grade = Grade(
         user=line.user,
-        version=version.label,
+        version=version.version_ref,
         submitted_at=version.received_at,
         late_hours=candidate.late_hours,
         points=before - penalty,

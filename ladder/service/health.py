@@ -249,8 +249,8 @@ def _abandoned_matches(ladder: Ladder) -> Finding:
 def _deaths(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         deaths = count_worker_deaths(connection, ladder.clock() - 7 * _DAY_S)
-        counts = sorted((-deaths.get(each.id, 0), each.label) for each in active_versions(connection))
-    most = [f"{escape_control(label)} ({-count})" for count, label in counts if -count >= _MAX_DEATHS]
+        counts = sorted((-deaths.get(each.id, 0), each.version_ref) for each in active_versions(connection))
+    most = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
     if not most:
         return Finding(
             "workers", Severity.OK, f"no bot that plays sat at the tables of {_MAX_DEATHS} that died in 7 days"
@@ -328,8 +328,8 @@ class RunnerMetrics:
             self._events.labels(event_kind(kind))
         self._rated = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
         current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
-        current.labels("check").set_function(lambda: sum(task.exam for task in service.queue.doing))
-        current.labels("match").set_function(lambda: sum(not task.exam for task in service.queue.doing))
+        current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.doing))
+        current.labels("match").set_function(lambda: sum(not task.is_check for task in service.queue.doing))
         capacity = Gauge("coup_runner_capacity", "Tasks that this runner does at the same time.", registry=registry)
         capacity.set_function(lambda: service.width)
         since = Gauge(

@@ -68,14 +68,14 @@ STAFF_USER = User("staff", "Staff", "staff", staff=True)  # owns the reference b
 class LadderFormat:
     """The fixed format of all matches of a ladder."""
 
-    terms: MatchSettings
+    settings: MatchSettings
     sandbox: SandboxChoice
     seats: int
     match_games: int
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
-        return {**asdict(self), "terms": self.terms.to_json()}
+        return {**asdict(self), "settings": self.settings.to_json()}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "LadderFormat":
@@ -83,7 +83,7 @@ class LadderFormat:
         return cls(
             **{
                 **values,
-                "terms": MatchSettings.from_json(values["terms"]),
+                "settings": MatchSettings.from_json(values["settings"]),
                 "sandbox": SandboxChoice.from_json(values["sandbox"]),
             }
         )
@@ -159,7 +159,7 @@ class Ladder:
             key=own,
             bots=tuple(bots),
             seatings=seat_orders(len(bots), play.match_games, keyed_shuffle(own, "seats")),
-            terms=play.terms,
+            settings=play.settings,
         )
 
     @contextmanager
@@ -168,7 +168,7 @@ class Ladder:
         play = self.play
         with self.database.read() as connection:
             yield ViewContext(
-                viewer, connection, self.clock(), play.seats, play.terms.timing.limit_ms, play.sandbox.name,
+                viewer, connection, self.clock(), play.seats, play.settings.timing.limit_ms, play.sandbox.name,
                 play.sandbox.isolates,
             )  # fmt: skip
 
@@ -263,10 +263,10 @@ def describe_ladder(ladder: Ladder) -> LadderInfo:
     play, settings = ladder.play, ladder.last_settings
     return LadderInfo(
         name=ladder.name,
-        rules=play.terms.rules.name,
+        rules=play.settings.rules.name,
         seats=play.seats,
         match_games=play.match_games,
-        limit_ms=play.terms.timing.limit_ms,
+        limit_ms=play.settings.timing.limit_ms,
         isolated=play.sandbox.isolates,
         commitment=ladder.commitment,
         submissions_per_day=settings.quotas.max_submissions_per_day,
@@ -358,7 +358,7 @@ def get_accepted_version(connection: Connection, text: str) -> Version:
     if "@" in text:
         version = get_version(connection, text)
         if version.status != ACCEPTED or version.is_locked_out:
-            raise LadderError(f"{escape_control(version.label)} isn't accepted.\nSee arena ladder bot.")
+            raise LadderError(f"{escape_control(version.version_ref)} isn't accepted.\nSee arena ladder bot.")
         return version
     fit = [
         each

@@ -72,7 +72,7 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
         why = barred_versions(connection, bot.id).get(version.id)
         if why is not None:
             raise LadderError(
-                f"{escape_control(version.label)} was {escape_control(why)}.\nAsk the staff, who can activate it."
+                f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff, who can activate it."
             )
 
     return activate_version(ladder, name, number, login, "its owner's choice", check)
@@ -102,13 +102,14 @@ def activate_version(
         check(connection, bot, wanted)
         if wanted.status != ACCEPTED:
             raise LadderError(
-                f"{escape_control(wanted.label)} can't play: it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
+                f"{escape_control(wanted.version_ref)} can't play: "
+                f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
                 "Activate an accepted version."
             )
         if wanted.is_active and versions[-1].status in (ACCEPTED, REJECTED):
             return False  # a newer one that waits would take its place
         now = ladder.clock()
-        _stop(connection, bot.active_version_id, f"{wanted.label} plays now", now)
+        _stop(connection, bot.active_version_id, f"{wanted.version_ref} plays now", now)
         set_active_version(connection, wanted, who, why, now)
         return True
 
@@ -131,7 +132,7 @@ def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
             _stop(
                 connection,
                 bot.active_version_id,
-                f"{get_version_by_id(connection, bot.active_version_id).label} is disabled",
+                f"{get_version_by_id(connection, bot.active_version_id).version_ref} is disabled",
                 now,
             )
         deactivate_bot(connection, bot.id, "disable", who, why, now)

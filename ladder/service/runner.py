@@ -108,13 +108,13 @@ class LadderRunner:
     def summary(self) -> str:
         """Return in one line what there is to do, and what is being done."""
         doing = self.queue.doing
-        exams = sum(task.exam for task in doing)
+        checks = sum(task.is_check for task in doing)
         waiting = self.ladder.database.read_with_retry(count_queued_checks)
         reason = self._pool.last_error()
         if reason is not None:
             return reason
-        text = f"now matches: {len(doing) - exams}, checks: {exams}; submissions that wait: {waiting}"
-        idle = None if len(doing) > exams else self.queue.no_match_reason()
+        text = f"now matches: {len(doing) - checks}, checks: {checks}; submissions that wait: {waiting}"
+        idle = None if len(doing) > checks else self.queue.no_match_reason()
         return text if idle is None else f"{text}; no match: {idle}"
 
     def _width(self) -> int:
@@ -223,11 +223,11 @@ class LadderRunner:
             plays = reason is None and is_newest_version(connection, this)
             if plays:
                 set_active_version(connection, this, LADDER_ACTOR, "accepted, so it plays", now)
-            return CheckFinished(this.label, reason, plays)
+            return CheckFinished(this.version_ref, reason, plays)
 
-        exam = self.ladder.database.write(act)
-        if exam is not None:
-            yield exam
+        finished = self.ladder.database.write(act)
+        if finished is not None:
+            yield finished
 
     # --- every few seconds
 
@@ -300,8 +300,8 @@ def auto_disable_version(connection: Connection, version: int, why: str, now: fl
     if row.is_reference or not row.is_active:
         return []
     deactivate_bot(connection, row.bot, "auto_disable", LADDER_ACTOR, why, now)
-    cancel_queued_matches(connection, f"{row.label} is auto-disabled", now, version, (RATED,))
-    return [VersionAutoDisabled(row.label, why)]
+    cancel_queued_matches(connection, f"{row.version_ref} is auto-disabled", now, version, (RATED,))
+    return [VersionAutoDisabled(row.version_ref, why)]
 
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:

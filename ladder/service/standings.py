@@ -183,7 +183,7 @@ def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
         contestants.append(
             StandingsEntrant(
                 version=version.id,
-                version_ref=version.label,
+                version_ref=version.version_ref,
                 name=version.name,
                 number=version.number,
                 owner=version.login,

@@ -203,7 +203,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
             _note_received(connection, new, same.bot, same.id, owner, now)
             same = replace(same, received_at=received)
         return AcceptedSubmission(
-            same.label, same.name, same.number, same.id, True, None, None, received_at=same.received_at
+            same.version_ref, same.name, same.number, same.id, True, None, None, received_at=same.received_at
         )
     today = count_submissions_since(connection, party, now - now % DAY_S)
     most = settings.quotas.max_submissions_per_day
@@ -337,7 +337,7 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
     versions = versions_of(connection, bot)
     if versions and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned:
         last = versions[-1]
-        return AcceptedSubmission(last.label, name, last.number, last.id, True, None, None)
+        return AcceptedSubmission(last.version_ref, name, last.number, last.id, True, None, None)
     insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
     version = add_version(connection, bot, bundle.digest, bundle.file, at)
     return AcceptedSubmission(f"{name}@{1 + len(versions)}", name, 1 + len(versions), version, False, None, None)
@@ -416,7 +416,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
             raise LadderError(
                 f'the bot "{escape_control(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
             )
-        labels = tuple(version.label for version in table)
+        version_refs = tuple(version.version_ref for version in table)
         party = get_party(connection, owner)
         asked = challenges_since(connection, party, now - now % DAY_S)
         ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
@@ -430,7 +430,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
                 connection, CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
             )
             today += count
-        return QueuedChallenge(tuple(ids), labels, None if owner.staff else most - today)
+        return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
 
     return ladder.database.write(act)
 
@@ -440,7 +440,7 @@ def _table(connection: Connection, seats: int, bot: str, opponents: Sequence[str
     table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
     for version in table:
         if sum(each.id == version.id for each in table) > 1:
-            raise LadderError(f"{escape_control(version.label)} is named twice.\nA version sits at a table once.")
+            raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nA version sits at a table once.")
     if len(table) > seats:
         raise LadderError(f"a table has {seats} seats, and {len(table)} bots are named.\nName {seats - 1} opponents.")
     there = {version.bot for version in table}
@@ -474,7 +474,7 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     with ladder.database.read() as connection:
         playing = active_versions(connection)
         newest = {each.bot: each for each in (*accepted_versions(connection), *playing) if not each.is_reference}
-        versions = sorted(newest.values(), key=lambda version: version.label)
+        versions = sorted(newest.values(), key=lambda version: version.version_ref)
         if not compare:
             return SimilarityReport(len(versions), None, ())
         read = [_source(get_archive(connection, each.digest, each.single_file_name)) for each in versions]
@@ -492,11 +492,13 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
         (share, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
         if share >= MIN_SIMILARITY_PERCENT:
             one, other = versions[one], versions[other]
-            pairs.append(SimilarityPair(one.label, one.login, share, other.label, other.login, less))
+            pairs.append(SimilarityPair(one.version_ref, one.login, share, other.version_ref, other.login, less))
     unread = [
-        f"{each.label}: {name} isn't compared" for each, row in zip(versions, read, strict=True) for name in row[2]
+        f"{each.version_ref}: {name} isn't compared"
+        for each, row in zip(versions, read, strict=True)
+        for name in row[2]
     ]
-    unread += [f"{versions[number].label} can't be read, or takes too long" for number in found["skipped"]]
+    unread += [f"{versions[number].version_ref} can't be read, or takes too long" for number in found["skipped"]]
     pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
     return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
 

@@ -84,7 +84,7 @@ class TableAccess:
 
 def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
     """Return the ladder's own rules, or a preset. Raises LadderError."""
-    own = ladder.play.terms.rules
+    own = ladder.play.settings.rules
     if name in (None, own.name):
         return own
     if name not in PRESETS:
@@ -120,7 +120,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
             raise LadderError(f"{FROZEN_REASON}: no table can be opened.\nAsk the staff.")
         for version in bots:
             if not _may_play(connection, version):
-                raise LadderError(f"{escape_control(version.label)} may not play.\nName another bot.")
+                raise LadderError(f"{escape_control(version.version_ref)} may not play.\nName another bot.")
         counts = count_open_sessions(connection)
         if counts.get(login, 0) >= most.max_per_user and not owner.staff:
             raise LadderError(f"you have {counts[login]} tables open.\nClose one first.")

@@ -86,7 +86,7 @@ class RoundScheduler:
                 version.party,
                 self._played[version.id] * play.match_games,
                 version.is_reference,
-                not version.is_reference and is_slow(self._spent[version.id], play.terms.timing.limit_ms),
+                not version.is_reference and is_slow(self._spent[version.id], play.settings.timing.limit_ms),
             )
             for version in active_versions(connection)
         ]
@@ -246,7 +246,7 @@ class TaskSource:
         self._retries: list[Task] = []  # with the archives that the worker lacked
         self._news: list[RunnerEvent] = []
         self._not_before = 0.0
-        self._next = "exam"  # at width 1: the kind of task to prefer, "exam" or "match"
+        self._next = "check"  # at width 1: the kind of task to prefer, "check" or "match"
         self._empty = False
         self.stopping = False
         self.rated = True  # whether to play rated matches, or only challenges and finals
@@ -277,18 +277,18 @@ class TaskSource:
             return self._start(self._retries.pop(0))
         if self.stopping or time.monotonic() < self._not_before:
             return None
-        exams = sum(task.exam for task in self._doing if task is not self._unsaved)
-        may_exam = exams < max(1, self._width() // 2) and (self._width() > 1 or self._next == "exam")
-        task = self._claim_check() if may_exam else None
+        checks = sum(task.is_check for task in self._doing if task is not self._unsaved)
+        may_check = checks < max(1, self._width() // 2) and (self._width() > 1 or self._next == "check")
+        task = self._claim_check() if may_check else None
         if task is None:
             task = self._claim_match()
-        if task is None and not may_exam:
+        if task is None and not may_check:
             task = self._claim_check()
         self._empty = task is None
         if task is None:
             self._not_before = time.monotonic() + _POLL_S
             return None
-        self._next = "match" if task.exam else "exam"
+        self._next = "match" if task.is_check else "check"
         return self._start(task)
 
     def failed(self, task: Task, problem: BaseException) -> bool:
@@ -310,11 +310,11 @@ class TaskSource:
         reason, died, now = describe_failure(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
         if isinstance(task.work, VersionCheckJob) and isinstance(problem, CallTimeoutError):
             cost, reason = AttemptCost.ALL, f"to read and check it takes more than {task.work.limit_s:.0f} s"
-        if not task.exam and self._left is not None:
+        if not task.is_check and self._left is not None:
             self._left += 1
 
         def act(connection: Connection) -> bool | None:
-            if task.exam:
+            if task.is_check:
                 abandoned = release_check(connection, task.id, self._runner, reason, now, cost)
                 if abandoned:
                     cancel_queued_matches(connection, "its check was abandoned", now, task.id, (QUALIFYING,))
@@ -323,7 +323,7 @@ class TaskSource:
 
         abandoned = self._ladder.database.write(act)
         if cost in (AttemptCost.ATTEMPT, AttemptCost.ALL) and abandoned is not None:
-            self._news.append(AttemptFailed(task.id, task.exam, reason, abandoned))
+            self._news.append(AttemptFailed(task.id, task.is_check, reason, abandoned))
         elif cost is AttemptCost.NOTHING:
             self._news.append(WorkerRefused(reason))
         return bool(abandoned)
@@ -357,7 +357,7 @@ class TaskSource:
     def _claim_match(self) -> Task | None:
         if self._left == 0:
             return None
-        holding = [task.id for task in (*self._doing, *self._retries) if not task.exam]
+        holding = [task.id for task in (*self._doing, *self._retries) if not task.is_check]
         ladder = self._ladder
 
         def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | None:
@@ -391,7 +391,7 @@ class TaskSource:
     # --- checks
 
     def _claim_check(self) -> Task | None:
-        holding = [task.id for task in self._doing if task.exam]
+        holding = [task.id for task in self._doing if task.is_check]
         ladder = self._ladder
 
         def act(connection: Connection) -> Task | None:
@@ -422,8 +422,8 @@ def make_portable_bot(version: Version) -> PortableBot:
     assert version.status == ACCEPTED
     assert version.command is not None
     if version.built_digest is not None:  # always a folder, even for a single-file bot
-        return PortableBot(version.label, version.built_digest, version.command, None)
-    return PortableBot(version.label, version.digest, version.command, version.single_file_name)
+        return PortableBot(version.version_ref, version.built_digest, version.command, None)
+    return PortableBot(version.version_ref, version.digest, version.command, version.single_file_name)
 
 
 def choose_references(connection: Connection, version: Version, seats: int) -> list[Version]:
@@ -438,11 +438,11 @@ def make_check_job(
     """Return the job of a version's check; `match` is the id of its qualifying match."""
     play = ladder.play
     return VersionCheckJob(
-        name=version.label,
+        name=version.version_ref,
         archive=get_archive(connection, version.digest, version.single_file_name),
         digest=version.digest,
         file=version.single_file_name,
-        terms=play.terms,
+        settings=play.settings,
         choice=play.sandbox,
         seats=play.seats,
         match_games=play.seats,

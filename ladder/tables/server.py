@@ -191,9 +191,9 @@ class HostedSession:
         configured = ladder.last_settings.tables
         self._people = any(place.kind == PERSON for place in session.slots)
         pace_s = configured.min_move_display_seconds if self._people else 0.0
-        terms = replace(ladder.play.terms, rules=get_rules(ladder, session.rules))
+        settings = replace(ladder.play.settings, rules=get_rules(ladder, session.rules))
         clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
-        self._offer = TableSettings(terms, session.games, Timing(limit_ms=clock, bank_ms=0))
+        self._offer = TableSettings(settings, session.games, Timing(limit_ms=clock, bank_ms=0))
         self.over = False  # a match has ended, and no person can request another
         self.table = LiveTable(
             str(session.id),
@@ -212,7 +212,7 @@ class HostedSession:
 
     def _make_match(self, number: int) -> MatchSetup:
         """Return match `number` of this table, from 0."""
-        places, terms = self.table.places, self._offer.terms
+        places, settings = self.table.places, self._offer.match_settings
         key = self._ladder.table_key(self.id, number)
         games = -(-self._offer.games // len(places)) * len(places)
         rows = seat_orders(len(places), games, keyed_shuffle(key, "seats"))[: self._offer.games]
@@ -220,9 +220,9 @@ class HostedSession:
         self._last = None
 
         def launch(place: int) -> Box:
-            return self.boxes.sandbox.start(self.boxes.programs[place], terms.limits)
+            return self.boxes.sandbox.start(self.boxes.programs[place], settings.limits)
 
-        spec = MatchSpec(number, key, names, rows, terms, self._offer.timings(places))
+        spec = MatchSpec(number, key, names, rows, settings, self._offer.timings(places))
         return MatchSetup(spec, launch, self._store_record)
 
     def _store_record(self, record: Record, logs: ProcessLogs) -> str | None:
@@ -256,7 +256,7 @@ def _make_slots(session: TableSession) -> list[Slot]:
     """Return the slots of a table, with unique names. Their secrets are their numbers: only web servers send them."""
     names: list[str] = []
     for number, place in enumerate(session.slots):
-        name = place.label or place.name or f"person {number + 1}"
+        name = place.version_ref or place.name or f"person {number + 1}"
         again = sum(other == name or other.startswith(f"{name} (") for other in names)
         names.append(f"{name} ({again + 1})" if again else name)
     return [

@@ -33,12 +33,12 @@ _MIN_DELAY_MS = 100  # a request that is sent again sooner keeps its clock, and 
 
 @dataclass(frozen=True, slots=True)
 class TableSettings:
-    """The settings that players accept by joining: the bots' terms, games per match, clocks of people and programs.
+    """The settings that players accept by joining: of the match, its number of games, clocks of people and programs.
 
     A person has `limit_ms` for each request, and no bank.
     """
 
-    terms: MatchSettings
+    match_settings: MatchSettings
     games: int
     person: Timing
     program: Timing = PROGRAM_TIMING
@@ -46,8 +46,8 @@ class TableSettings:
     def timings(self, places: Sequence["Slot"]) -> tuple[Timing, ...]:
         """Return the timing that the referee applies to each slot. People are untimed there: the table times them."""
         person = replace(self.person, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_PERSON_START_MS)
-        of = {"bot": self.terms.timing, "person": person, "program": self.program}
-        ponder = self.terms.timing.ponder  # the same for all slots
+        of = {"bot": self.match_settings.timing, "person": person, "program": self.program}
+        ponder = self.match_settings.timing.ponder  # the same for all slots
         return tuple(replace(of[place.kind], ponder=ponder) for place in places)
 
 
@@ -332,7 +332,7 @@ class LiveTable:
         for place in self.places:
             place.sight, place.won, place.missed = PlayerView(), 0.0, 0
         self._public = PlayerView()
-        rules = dealt.spec.terms.rules
+        rules = dealt.spec.settings.rules
         self._public.take({"type": "hello", "ruleset": messages.make_ruleset(rules, dealt.spec.seats)})
         people = self._slots_of("person")
         self._playing = LiveMatch(
@@ -550,12 +550,12 @@ class LiveTable:
         return {
             "table": {
                 "id": self.name,
-                "rules": self.offer.terms.rules.name,
+                "rules": self.offer.match_settings.rules.name,
                 "games": self.offer.games,
                 "clock": _describe_clock(self.offer.person),
                 "program_clock": _describe_clock(self.offer.program),
-                "talk": str(self.offer.terms.rules.talk),
-                "open_names": self.offer.terms.open_names,
+                "talk": str(self.offer.match_settings.rules.talk),
+                "open_names": self.offer.match_settings.open_names,
                 "state": self.state,
                 "why": self.why,
                 "again": not self._ended,
@@ -569,7 +569,7 @@ class LiveTable:
 
     def _describe_slot(self, number: int, place: Slot, client: TableClient) -> Message:
         spec = self._dealt.spec if self._dealt is not None else None
-        shows = place.kind == "person" or self.state in ("over", "void") or self.offer.terms.open_names
+        shows = place.kind == "person" or self.state in ("over", "void") or self.offer.match_settings.open_names
         return {
             "handle": spec.handles[number] if spec is not None else "",
             "name": place.name if shows else None,

@@ -92,9 +92,16 @@ def _summarize_event(reader: ViewContext, event: Event) -> EventSummary | None:
     if act is not None and not (of_person and not reader.viewer.can("user_decisions:read", owner)):
         number = {} if version is None else {version.id: version.number}
         [decision] = summarize_decisions(reader, [act], number, owner)
-    label = None if version is None else version.label
+    version_ref = None if version is None else version.version_ref
     line = EventSummary(
-        event.id, event.occurred_at, event.type, label, event.match, decision, event.table_session_id, event.details
+        event.id,
+        event.occurred_at,
+        event.type,
+        version_ref,
+        event.match,
+        decision,
+        event.table_session_id,
+        event.details,
     )
     return hide_fields(line, reader.viewer, owner)
 

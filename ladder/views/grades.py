@@ -187,7 +187,7 @@ def summarize_final(connection: Connection, final: Final) -> FinalState:
         name=final.name,
         commitment=final.commitment,
         key=final.key.hex() if final.revealed else None,
-        versions=tuple(get_version_by_id(connection, version).label for version in final.versions),
+        versions=tuple(get_version_by_id(connection, version).version_ref for version in final.versions),
         games_per_version=final.games_per_version,
         matches=len(matches),
         played=causes[PLAYED],

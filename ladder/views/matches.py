@@ -217,7 +217,7 @@ def view_match(reader: ViewContext, id: int) -> MatchPage | None:
             for place, seat in enumerate(line.players)
             if place in places and viewer.can("log:read", logins[seat.version_ref])
         ),
-        cards=tuple(label for label, login in logins.items() if viewer.can("cards:view", login)),
+        cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
         revision=reader.revision if line.status == ENDED else None,
     )
     return hide_fields(whole, viewer)
@@ -293,7 +293,7 @@ def _make_replay(reader: ViewContext, line: MatchSummary, text: str) -> dict[str
     if viewer.can("record:read"):
         return make_replay_object(record, logs)
     bots = enumerate(record.header.bots)
-    eyes = [place for place, label in bots if viewer.can("cards:view", owners.get(label))]
+    eyes = [place for place, version_ref in bots if viewer.can("cards:view", owners.get(version_ref))]
     return make_replay_object(record, logs, eyes)
 
 
@@ -343,7 +343,8 @@ def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -
     waiting = unchecked_versions(reader.connection, reader.now)
     whole = QueuePage(
         tuple(
-            QueuedCheck(version.label, version.pseudonym, version.status, version.submitted_at) for version in waiting
+            QueuedCheck(version.version_ref, version.pseudonym, version.status, version.submitted_at)
+            for version in waiting
         ),
         lines.items,
         lines.next_cursor,

@@ -172,7 +172,7 @@ def _make_summary(reader: ViewContext, session: TableSession, played: bool) -> T
     """Return a table's summary. played: whether a match has ended, which revealed the bots."""
     bots = played or session.status == CLOSED or reader.viewer.login == session.login
     places = tuple(
-        TableSlot(place.kind, place.label if bots else None, place.name, place.kind != BOT and place.name is None)
+        TableSlot(place.kind, place.version_ref if bots else None, place.name, place.kind != BOT and place.name is None)
         for place in session.slots
     )
     return TableSummary(

@@ -94,7 +94,7 @@ def new(visit: CurrentContext) -> Response:
     """Show the form that opens a table."""
     with visit.ladder.reading(visit.viewer) as reader:
         bots = [line.bot for line in views.list_bots(reader, "", None).items if line.active_version]
-    own = visit.ladder.play.terms.rules.name
+    own = visit.ladder.play.settings.rules.name
     return render_form(visit, "new_table.html", rules=[own, *(name for name in PRESETS if name != own)], bots=bots)
 
 
@@ -227,7 +227,7 @@ def _make_invites(visit: RequestContext, opened: OpenedSession) -> list[SlotInvi
 
 
 def _make_invite(visit: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
-    name, url = place.label or place.name, visit.state.url
+    name, url = place.version_ref or place.name, visit.state.url
     if place.kind == PROGRAM:
         socket = f"ws{url.removeprefix('http')}/tables/{id}/program"
         return SlotInvite(number, place.kind, name, socket=socket, token=secret)

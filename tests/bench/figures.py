@@ -58,7 +58,7 @@ def spec(seats: int, games: int) -> MatchSpec:
     names = tuple(f"bot-{number}" for number in range(seats))
     rounds = games // seats * seats
     return MatchSpec(
-        0, bytes(32), names, seat_orders(seats, rounds, shuffle), terms=MatchSettings(timing=Timing(ponder=True))
+        0, bytes(32), names, seat_orders(seats, rounds, shuffle), settings=MatchSettings(timing=Timing(ponder=True))
     )
 
 

@@ -169,8 +169,8 @@ def rows_of(
          "queued_at": 3.0, "end_sequence": ended, "ended_at": 4.0}
     )  # fmt: skip
     place = {f"bot{version - 1}@1": number for number, version in enumerate(table)}
-    for label, number in place.items():
-        wins = sum(result.seats[result.winner or 0] == label for result in results)
+    for version_ref, number in place.items():
+        wins = sum(result.seats[result.winner or 0] == version_ref for result in results)
         rows["match_players"].append(
             {"match": id, "slot": number, "version": table[number], "games": GAMES, "wins": float(wins),
              "forfeits": 0, "faults": 0, "requests": 300, "think_time_us": 100_000, "max_time_us": 900,

@@ -252,10 +252,10 @@ def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> 
     place.bot("my.toml", f'base = "duel"\n\n[limits]\n{limits}')
     flags = ("--rules", "my.toml", "--memory-mb", 400, "--open-files", 99, "--start-ms", 8000, "--out", "out")
     assert place.run("run", *place.bots(2), *TINY, *flags).code == 0
-    terms = config_of(place, "out")["terms"]
-    times = [terms["timing"][field] for field in ("limit_ms", "bank_ms", "start_ms")]
+    settings = config_of(place, "out")["terms"]
+    times = [settings["timing"][field] for field in ("limit_ms", "bank_ms", "start_ms")]
     assert times == [500, 0, 8000]
-    assert terms["limits"] == {
+    assert settings["limits"] == {
         "memory_mb": 400,
         "processes": 50,
         "cpu_s": 1200,

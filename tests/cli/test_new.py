@@ -16,15 +16,15 @@ Needs = Callable[[str, str | None], None]
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 def test_a_new_bot_passes_its_examination(place: Place, needs: Needs, language: str) -> None:
-    """As it is. Those in other languages are examined in tests/sample_bots/test_starters.py, where all are made."""
+    """As it is. Those in other languages are checked in tests/sample_bots/test_starters.py, where all are made."""
     for program in LANGUAGES[language].programs:
         needs(program, None if shutil.which(program) else "it isn't installed")
     made = place.call("new", "mybot", "--lang", language)
     assert (made.code, made.err) == (0, "")
     assert (place.folder / "mybot" / LANGUAGES[language].file).is_file()
-    examined = place.run("check", "mybot", "--rules", "coup", "--sandbox", "process")
-    assert examined.code == 0, examined.out + examined.err
-    assert "mybot can play" in examined.out
+    checked = place.run("check", "mybot", "--rules", "coup", "--sandbox", "process")
+    assert checked.code == 0, checked.out + checked.err
+    assert "mybot can play" in checked.out
 
 
 def test_three_commands_come_next_and_their_options_are(place: Place) -> None:

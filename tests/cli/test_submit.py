@@ -83,15 +83,15 @@ def test_a_folder_is_sent_and_its_check_printed_as_check_prints_it(server: tuple
     place.bot("mine/bot.py").chmod(0o755)
     ran = place.run("submit", web.url, "mine", ARENA_TOKEN_FILE="token")
     assert ran.code == 0, ran.err
-    label, first, *_, last = ran.out.splitlines()
-    assert re.fullmatch(r"ada@\d+", label)
-    assert last == f"{label} can play"
+    version_ref, first, *_, last = ran.out.splitlines()
+    assert re.fullmatch(r"ada@\d+", version_ref)
+    assert last == f"{version_ref} can play"
     checked = place.run("check", "mine", "--sandbox", "process").out.splitlines()
     assert first == checked[1]
     again = place.run("submit", f"{web.url}/submit", "mine/bot.toml", "--token", "token", "--json")
     assert "the same files" in again.err
     output = json.loads(again.out)
-    assert (output["version_ref"], output["status"], output["duplicate"]) == (label, "accepted", True)
+    assert (output["version_ref"], output["status"], output["duplicate"]) == (version_ref, "accepted", True)
 
 
 def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderServer]) -> None:

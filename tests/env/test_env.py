@@ -587,7 +587,7 @@ def test_a_rival_hears_what_it_would_hear_in_a_match(form: Any, rules: str, seat
         key=derive_key(b"arena.env", "seed|3"),
         bots=tuple(map(str, range(seats))),
         seatings=(tuple(range(seats)),) * 4,
-        terms=MatchSettings(rules=PRESETS[rules]),
+        settings=MatchSettings(rules=PRESETS[rules]),
     )
     there = [Dice(seat) for seat in range(seats)]
     play_match(spec, [LocalPlayer(str(seat), dice) for seat, dice in enumerate(there)], keep_moves=False)

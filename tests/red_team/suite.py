@@ -216,8 +216,8 @@ def play(row: Row, kind: Match, stage: Stage) -> Result:
     before = traces(stage)
     limit_ms = PATIENT_MS if kind.patient else LIMIT_MS
     timing = Timing(limit_ms, BANK_MS, own=stage.sandbox.reports_wait_time)
-    terms = MatchSettings(timing=timing, limits=stage.limits, lives=1)
-    spec = MatchSpec(0, b"r" * 32, ("attacker", "honest"), ((0, 1),), terms)
+    settings = MatchSettings(timing=timing, limits=stage.limits, lives=1)
+    spec = MatchSpec(0, b"r" * 32, ("attacker", "honest"), ((0, 1),), settings)
 
     def launch(bot: int) -> Box:
         return stage.sandbox.start(programs[bot], stage.limits)

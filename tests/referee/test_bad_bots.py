@@ -225,7 +225,7 @@ def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
         key=b"b" * 32,
         bots=("bad", "honest"),
         seatings=((0, 1), (1, 0)),
-        terms=MatchSettings(timing=timing, rules=PRESETS[expected.preset]),
+        settings=MatchSettings(timing=timing, rules=PRESETS[expected.preset]),
         timings=(timing, replace(UNHURRIED, own=timing.own, ponder=timing.ponder)),
     )
     started: list[int] = []

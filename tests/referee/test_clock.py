@@ -138,7 +138,7 @@ def play(
         key=b"c" * 32,
         bots=names,
         seatings=(tuple(range(len(scripts))),) * games,
-        terms=MatchSettings(
+        settings=MatchSettings(
             timing=Timing(limit_ms, bank_ms, start_ms=10_000, own=own, ponder=ponder),
             limits=limits or Limits(),
             lives=lives,
@@ -147,7 +147,7 @@ def play(
     )
 
     def launch(number: int) -> Box:
-        return wrap(number, sandbox.start(Program((names[number],), Path()), spec.terms.limits))
+        return wrap(number, sandbox.start(Program((names[number],), Path()), spec.settings.limits))
 
     try:
         record = play_match(spec, launch, clock, waited_ns=lambda: 0).record

@@ -92,8 +92,8 @@ def _conversation(seats: int, games: int, seed: int, answer: Answer, preset: str
 
     rotations = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
     key = bytes([seed]) * 32
-    terms = MatchSettings(rules=PRESETS[preset], timing=Timing(own=True))
-    play_match(MatchSpec(0, key, tuple(f"bot-{bot}" for bot in range(seats)), rotations, terms), launch)
+    settings = MatchSettings(rules=PRESETS[preset], timing=Timing(own=True))
+    play_match(MatchSpec(0, key, tuple(f"bot-{bot}" for bot in range(seats)), rotations, settings), launch)
     return said
 
 

@@ -152,14 +152,14 @@ def play(
     clock: Callable[[], float] | None = None,
     freezes: bool = False,
     key: bytes = KEY,
-    **terms: Any,
+    **settings: Any,
 ) -> Played:
     """Play a match in which bot i sits in seat i. A script that is None is a program that doesn't exist."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
     sandbox = InProcessSandbox(programs, reports_wait_time=True, can_freeze=freezes)
     seatings = (tuple(range(len(scripts))),) * games
-    spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, terms=MatchSettings(**terms))
+    spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, settings=MatchSettings(**settings))
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((names[number],), Path()), Limits())

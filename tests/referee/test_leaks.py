@@ -26,7 +26,7 @@ def spec(number: int, games: int = 2) -> MatchSpec:
         key=number.to_bytes(32),
         bots=("subject", "other"),
         seatings=((0, 1), (1, 0))[:games],
-        terms=MatchSettings(timing=Timing(start_ms=10_000)),
+        settings=MatchSettings(timing=Timing(start_ms=10_000)),
     )
 
 

@@ -60,7 +60,7 @@ def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[.
             key=b"p" * 32,
             bots=("a", "b"),
             seatings=((0, 1),) * games,
-            terms=MatchSettings(timing=Timing(limit_ms, bank_ms, own=True)),
+            settings=MatchSettings(timing=Timing(limit_ms, bank_ms, own=True)),
         )
 
         def launch(number: int) -> Box:

@@ -180,7 +180,7 @@ def test_the_record_says_what_was_played() -> None:
 def test_a_record_says_what_was_allowed_and_its_times_are_part_of_no_comparison() -> None:
     """Source: record.py. In the second match all takes twice as long."""
     timing, limits = Timing(60_000, 3000, 60_000, ponder=True), Limits(memory_mb=100, output_kb=5)
-    terms = MatchSettings(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
+    settings = MatchSettings(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
     texts = []
     for seconds in (0.125, 0.25):
         sandbox = InProcessSandbox({"it": make_reply_script(first_move)})
@@ -188,13 +188,13 @@ def test_a_record_says_what_was_allowed_and_its_times_are_part_of_no_comparison(
         def launch(_: int, sandbox: InProcessSandbox = sandbox) -> Box:
             return sandbox.start(Program(("it",), Path()), Limits())
 
-        spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), terms=terms)
+        spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), settings=settings)
         readings = count(0, seconds)
         texts.append(write_record(play_match(spec, launch, lambda readings=readings: next(readings)).record))  # type: ignore[misc]
     record = read_record(texts[0])
     verify_record(record)
     assert write_record(record) == texts[0]
-    assert record.header.terms == terms
+    assert record.header.settings == settings
     (game,) = record.games
     assert len(game.times) == len(game.moves)
     assert min(game.times) > 0
@@ -430,7 +430,7 @@ def test_verify_finds_another_key_and_other_rules() -> None:
     """Source: record.verify; as above."""
     header = played().record.header
     refuse(replace(header, key=bytes(32)), first_game())
-    refuse(replace(header, terms=MatchSettings(rules=PRESETS["classroom"])), first_game())
+    refuse(replace(header, settings=MatchSettings(rules=PRESETS["classroom"])), first_game())
 
 
 def refuse(header: MatchHeader, game: GameRecord) -> None:

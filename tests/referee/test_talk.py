@@ -43,12 +43,12 @@ BOARD = deal_game(OPEN, 3, KeyedRng(bytes(32), 0)).board
 class Heard:
     """A match, and what each of its bots heard."""
 
-    def __init__(self, *says: Says, moves: Any = None, rules: Ruleset = OPEN, games: int = 1, **terms: Any) -> None:
+    def __init__(self, *says: Says, moves: Any = None, rules: Ruleset = OPEN, games: int = 1, **settings: Any) -> None:
         self.lines: list[list[Message]] = [[] for _ in says]
         sandbox = InProcessSandbox({str(bot): self._script(bot, say, moves) for bot, say in enumerate(says)})
         names = tuple(map(str, range(len(says))))
         seatings = (tuple(range(len(says))),) * games
-        spec = MatchSpec(0, bytes(32), names, seatings, MatchSettings(rules=rules, **terms))
+        spec = MatchSpec(0, bytes(32), names, seatings, MatchSettings(rules=rules, **settings))
 
         def launch(bot: int) -> Box:
             return sandbox.start(Program((names[bot],), Path()), Limits())
@@ -373,7 +373,7 @@ def test_a_record_of_what_nobody_could_say_is_refused(said: StatementMade, why: 
 def test_a_record_of_words_without_talk_is_refused() -> None:
     """The rules are the header's."""
     record = record_of((0, StatementMade(0, StatementKind.HOLD, Role.DUKE)))
-    header = replace(record.header, terms=replace(record.header.terms, rules=COUP))
+    header = replace(record.header, settings=replace(record.header.settings, rules=COUP))
     with pytest.raises(RecordError, match="these rules have no talk"):
         verify_record(replace(record, header=header))
 

@@ -797,7 +797,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
     for game, seating in zip(played.record.games, spec.seatings, strict=True):
         feed = wire.LineCursor(spec.seats)
         handles = [spec.handles[bot] for bot in seating]
-        state = deal_game(spec.terms.rules, spec.seats, KeyedRng(spec.key, game.game), game.starter)
+        state = deal_game(spec.settings.rules, spec.seats, KeyedRng(spec.key, game.game), game.starter)
         for seat, bot in enumerate(seating):
             lines[bot].append(
                 wire.encode_game_start(view_from_seat(state, seat), game.game, spec.game_seed(bot, game.game), handles)
@@ -813,7 +813,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
                 known, output = feed.known(sight), feed.take(seat)
                 lines[bot].append(question.line(sight, known, number[bot], output, menu, 500, 10_000))
             answers = [parse_move(word) for word in game.moves[place : place + len(asked)]]
-            if spec.terms.rules.talk is not Talk.OFF:
+            if spec.settings.rules.talk is not Talk.OFF:
                 feed.add(told_beside(game, place, asked, state))
             place += len(asked)
             state, events = apply_moves(state, answers, KeyedRng(spec.key, game.game))

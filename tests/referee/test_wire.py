@@ -253,7 +253,9 @@ def test_the_first_legal_move_is_the_quiet_one() -> None:
 def greeting(rules: Ruleset, seats: int) -> Hello:
     """Check the hello lines of a table against the models, and return the last one."""
     bots = tuple(f"bot{number}" for number in range(seats))
-    spec = MatchSpec(0, bytes(32), bots, seatings=(tuple(range(seats)),) * 2 * seats, terms=MatchSettings(rules=rules))
+    spec = MatchSpec(
+        0, bytes(32), bots, seatings=(tuple(range(seats)),) * 2 * seats, settings=MatchSettings(rules=rules)
+    )
     for bot in range(seats):
         line = hello(spec, bot)
         message = parse_to_bot(line)

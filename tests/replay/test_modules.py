@@ -43,7 +43,7 @@ class Game:
 
     def __init__(self, record: Record, match: dict[str, Any], said: dict[str, Any]) -> None:
         self.record = record
-        self.rules: Ruleset = record.header.terms.rules
+        self.rules: Ruleset = record.header.settings.rules
         self.game = match["games"][0]
         self.names = match["bots"]
         self.said = said

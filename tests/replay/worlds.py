@@ -42,7 +42,7 @@ def other_world(record: Record, viewers: Collection[int], deals: int) -> Record 
     for number in range(deals):
         header = replace(record.header, key=derive_key(record.header.key, f"other {number}"))
         chance = KeyedRng(header.key, game.game)
-        state = deal_game(header.terms.rules, len(game.seating), chance, game.starter)
+        state = deal_game(header.settings.rules, len(game.seating), chance, game.starter)
         played = _played(state, story, chance, viewers, rng)
         if played is None:
             continue

@@ -150,7 +150,7 @@ def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch
         for step in replay_game(header, game):
             before = redeal(step.before, seat, rng)
             others += before.hands != step.before.hands
-            yield replace(step, before=before, events=tuple(disguise(step.events, seat, rng, header.terms.rules)))
+            yield replace(step, before=before, events=tuple(disguise(step.events, seat, rng, header.settings.rules)))
 
     monkeypatch.setattr(sys.modules["arena.referee.sent_lines"], "replay_game", elsewhere)
     assert review_bot(games, "bot0", 5) == found

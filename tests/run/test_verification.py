@@ -228,18 +228,18 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "the faults before a forfeit removed": (without("illegal_move"), "doesn't fit the moves and the faults before it"),
     "all faults removed": (with_faults(lambda game: ()), "and no fault says why"),
     "limits changed": (
-        header(terms=replace(CONFIG.terms, limits=Limits(memory_mb=7))),
+        header(settings=replace(CONFIG.settings, limits=Limits(memory_mb=7))),
         "terms.limits.memory_mb is 7 in the record",
     ),
     "rules changed": (
-        header(terms=MatchSettings(replace(CONFIG.terms.rules, forced_coup=11))),
+        header(settings=MatchSettings(replace(CONFIG.settings.rules, forced_coup=11))),
         "terms.rules.forced_coup is 11",
     ),
     "times changed": (
-        header(terms=replace(CONFIG.terms, timing=replace(CONFIG.terms.timing, limit_ms=5))),
+        header(settings=replace(CONFIG.settings, timing=replace(CONFIG.settings.timing, limit_ms=5))),
         "terms.timing.limit_ms is 5",
     ),
-    "times of one bot": (header(timings=(CONFIG.terms.timing,) * 3), "timings is"),
+    "times of one bot": (header(timings=(CONFIG.settings.timing,) * 3), "timings is"),
     "limits changed in run.json": (in_run(lambda run: run["terms"]["limits"].update(cores=9)), "terms.limits.cores is"),
     "lives changed in run.json": (in_run(lambda run: run["terms"].update(lives=2)), "terms.lives is 3"),
     "the records of another run": (other_run, "key is"),

@@ -1,6 +1,6 @@
-"""The bots to begin with, one a language, and one in plain sh: built and examined in each sandbox, and at one table.
+"""The bots to begin with, one a language, and one in plain sh: built and checked in each sandbox, and at one table.
 
-Source: SPEC.md, bot.toml and What is in a box. Those of a sandbox are examined by one command, side by side, since
+Source: SPEC.md, bot.toml and What is in a box. Those of a sandbox are checked by one command, side by side, since
 starting a command takes longer than most bots do. What plain processes build is shared with the tests of the kits.
 """
 

@@ -267,7 +267,7 @@ def version_copy(folder: Path, given: str) -> tuple[str, str]:
     title = version.digest if version.single_file_name is None else f"{version.digest}-{version.single_file_name}"
     copy = extract_bot(archive, title, cache_folder())
     where = copy if version.single_file_name is None else copy / version.single_file_name
-    return str(where), f"{version.label} of {os.path.abspath(folder)}"
+    return str(where), f"{version.version_ref} of {os.path.abspath(folder)}"
 
 
 class Journal:

@@ -307,8 +307,8 @@ def verify(folder: Path, name: str, as_json: bool) -> None:
 
 
 def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> None:
-    for label in current.unchecked:
-        print_note(f"{label} waits for its check: arena ladder run {folder} --until idle")
+    for version_ref in current.unchecked:
+        print_note(f"{version_ref} waits for its check: arena ladder run {folder} --until idle")
     if as_json:
         print_json(current)
         return

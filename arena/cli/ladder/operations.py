@@ -139,7 +139,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
                 print_json(CreatedLadder(str(folder), ladder.commitment))
                 return
             print_note(
-                f"made {folder}: {play.terms.rules.name} at {play.seats} seats, {play.match_games} games a match"
+                f"made {folder}: {play.settings.rules.name} at {play.seats} seats, {play.match_games} games a match"
             )
             print_note(f"the key of all deals has the SHA-256 {ladder.commitment}")
             print_note(f"next: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
@@ -158,7 +158,7 @@ def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
     own = box.reports_wait_time if given["clock"] in (None, "auto") else given["clock"] == "own"
     timing = replace(timing, own=own, ponder=given["ponder"])
     options.require_own_clock(timing, box)
-    terms = MatchSettings(
+    settings = MatchSettings(
         rules=rules, timing=timing, limits=limits, lives=1 if given["strict"] else MatchSettings().lives
     )
     match_games = given["match_games"] or match_games_of(choice.name, given["seats"])
@@ -166,7 +166,7 @@ def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
         require_even_match_games(given["seats"], match_games)
     except ValueError as problem:
         usage_error(f"--match-games: {problem}")
-    return LadderFormat(terms, choice, given["seats"], match_games)
+    return LadderFormat(settings, choice, given["seats"], match_games)
 
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -324,18 +324,18 @@ def _log_event(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
     match event:
         case MatchFinished(id, new) if verbose:
             log.info("played" if new else "had ended before", match=id)
-        case CheckFinished(label, reason, plays):
+        case CheckFinished(version_ref, reason, plays):
             fit = (
                 "plays from now on"
                 if plays
                 else "is accepted, and doesn't play: what people or a newer version decided stands"
             )
-            log.info(fit if reason is None else f"is rejected: {reason}", version=label)
-        case VersionAutoDisabled(label, why):
-            log.warn(f"auto-disabled: {why}", version=label)
-        case AttemptFailed(id, exam, reason, abandoned):
+            log.info(fit if reason is None else f"is rejected: {reason}", version=version_ref)
+        case VersionAutoDisabled(version_ref, why):
+            log.warn(f"auto-disabled: {why}", version=version_ref)
+        case AttemptFailed(id, is_check, reason, abandoned):
             what = f"failed{', and is abandoned' if abandoned else ''}: {reason}"
-            log.warn(what, **{"check" if exam else "match": id})
+            log.warn(what, **{"check" if is_check else "match": id})
         case WorkerRefused(reason):
             log.warn(f"a worker refuses: {reason}")
         case WorkerExcluded(worker, reason):

@@ -236,7 +236,7 @@ from ladder.store.database.versions import (
     set_active_version,
     set_received_at,
     unchecked_versions,
-    version_ids_by_label,
-    version_labels_by_id,
+    version_ids_by_ref,
+    version_refs_by_id,
     versions_of,
 )

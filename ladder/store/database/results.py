@@ -34,7 +34,7 @@ from ladder.store.database.schema_tables import (
     users,
     versions,
 )
-from ladder.store.database.versions import version_labels_by_id
+from ladder.store.database.versions import version_refs_by_id
 from ladder.store.run_folder import MAX_SAMPLES_PER_FAULT, PlayedMatch, SlotUsage, StoredFaultSample
 
 _RATING = (RATED, FINAL)
@@ -59,32 +59,32 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     if state == ENDED:
         return False
     spent, styles = dict(played.spent), dict(played.styles)
-    table = _labels_and_ids(connection, match)
-    slots = {label: slot for slot, (label, _) in enumerate(table)}
+    table = _refs_and_ids(connection, match)
+    slots = {version_ref: slot for slot, (version_ref, _) in enumerate(table)}
     version = dict(table)
     _insert_games(connection, played.results, slots, version)
-    for label, slot in slots.items():
-        results = [result for result in played.results if label in result.seats]
-        usage = spent.get(label, SlotUsage())
+    for version_ref, slot in slots.items():
+        results = [result for result in played.results if version_ref in result.seats]
+        usage = spent.get(version_ref, SlotUsage())
         connection.execute(
             update(match_players)
             .where(match_players.c.match == match, match_players.c.slot == slot)
             .values(
                 games=len(results),
-                wins=sum(result.worth(result.seats.index(label)) for result in results),
-                forfeits=sum(result.seats.index(label) in result.forfeits for result in results),
-                faults=sum(result.faults_of(result.seats.index(label)) for result in results),
+                wins=sum(result.worth(result.seats.index(version_ref)) for result in results),
+                forfeits=sum(result.seats.index(version_ref) in result.forfeits for result in results),
+                faults=sum(result.faults_of(result.seats.index(version_ref)) for result in results),
                 requests=usage.requests,
                 think_time_us=usage.time_us,
                 max_time_us=usage.slowest_us,
                 peak_bytes=usage.peak_bytes,
-                play_style=styles.get(label),
+                play_style=styles.get(version_ref),
             )
         )
     connection.execute(insert(records).values(match=match, data=zlib.compress(played.record.encode())))
     rows = [
-        {"match": match, "slot": slots[label], "number": number, "data": zlib.compress(data)}
-        for label, number, data in played.logs
+        {"match": match, "slot": slots[version_ref], "number": number, "data": zlib.compress(data)}
+        for version_ref, number, data in played.logs
         if data
     ]
     if rows:
@@ -100,7 +100,7 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     return True
 
 
-def _labels_and_ids(connection: Connection, match: int) -> list[tuple[str, int]]:
+def _refs_and_ids(connection: Connection, match: int) -> list[tuple[str, int]]:
     """Return (version ref, id) of the versions at a match's table, in slot order."""
     query = (
         select(bots.c.name, versions.c.number, versions.c.id)
@@ -124,7 +124,7 @@ def _insert_games(
             {
                 "match": result.match,
                 "game": result.game,
-                "seats": _digits([slots[label] for label in result.seats]),
+                "seats": _digits([slots[version_ref] for version_ref in result.seats]),
                 "winner": result.winner,
                 "reason": result.reason,
                 "survivors": _digits(result.survivors),
@@ -214,14 +214,14 @@ def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
         def by_match(rows: Iterator[Any]) -> Iterator[tuple[int, Iterator[Any]]]:
             return groupby(rows, key=lambda row: int(row[0]))
 
-        labels = version_labels_by_id(connection) if match is None else dict(_ids_and_labels(connection, match))
+        version_refs = version_refs_by_id(connection) if match is None else dict(_ids_and_refs(connection, match))
         seat, fault = match_players.c, faults.c
         tables = by_match(stream(match_players, seat.match, seat.version, order=(seat.match, seat.slot)))
         order = (fault.match, fault.game, fault.number)
         faulty = by_match(stream(faults, fault.match, fault.game, fault.seat, fault.code, fault.count, order=order))
         entry = next(faulty, None)
         for id, rows in by_match(stream(games, *games.c, order=(games.c.match, games.c.game))):
-            table = next([labels[version] for _, version in found] for other, found in tables if other == id)
+            table = next([version_refs[version] for _, version in found] for other, found in tables if other == id)
             of_game: dict[int, list[tuple[int, str, int]]] = {}
             if entry is not None and entry[0] == id:
                 for _, game, number, code, count in entry[1]:
@@ -248,8 +248,8 @@ def _result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str
     )
 
 
-def _ids_and_labels(connection: Connection, match: int) -> Iterator[tuple[int, str]]:
-    return ((id, label) for label, id in _labels_and_ids(connection, match))
+def _ids_and_refs(connection: Connection, match: int) -> Iterator[tuple[int, str]]:
+    return ((id, version_ref) for version_ref, id in _refs_and_ids(connection, match))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,14 @@ BOT, PERSON, PROGRAM = "bot", "person", "program"
 class SessionSlot:
     """A slot of a table session.
 
-    kind: BOT, PERSON or PROGRAM. version, label: a bot's version id and version ref. login: the player's, or that of
-    the program's or bot's owner. name: the player's, None before joining. token_sha256: the hash of the secret with
+    kind: BOT, PERSON or PROGRAM. version, version_ref: a bot's version id and version ref. login: the player's, or that
+    of the program's or bot's owner. name: the player's, None before joining. token_sha256: the hash of the secret with
     which a player joins.
     """
 
     kind: str
     version: int | None = None
-    label: str | None = None
+    version_ref: str | None = None
     login: str | None = None
     name: str | None = None
     token_sha256: str | None = None
@@ -127,8 +127,8 @@ def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSessi
     slots: dict[int, list[SessionSlot]] = {id: [] for id in ids}
     rows = connection.execute(_SLOT_QUERY.where(_slot.table_session_id.in_(ids)))
     for session, kind, version, bot, number, login, name, digest in rows:
-        label = None if bot is None else f"{bot}@{number}"
-        slots[session].append(SessionSlot(kind, version, label, login, name, digest))
+        version_ref = None if bot is None else f"{bot}@{number}"
+        slots[session].append(SessionSlot(kind, version, version_ref, login, name, digest))
     lines = connection.execute(_SESSION_QUERY.where(_session.id.in_(ids)).order_by(_session.id))
     return [TableSession(**line, slots=tuple(slots[line["id"]])) for line in lines.mappings()]
 

@@ -121,7 +121,7 @@ class Version:
     party: int  # identifies the team or owner; versions of one party never meet
 
     @property
-    def label(self) -> str:
+    def version_ref(self) -> str:
         """The version ref, such as "honest@3"."""
         return f"{self.name}@{self.number}"
 
@@ -267,11 +267,11 @@ def unchecked_versions(connection: Connection, at: float) -> list[Version]:
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
-def version_ids_by_label(connection: Connection, labels: Sequence[str]) -> dict[str, int]:
+def version_ids_by_ref(connection: Connection, refs: Sequence[str]) -> dict[str, int]:
     """Return the ids of versions by version ref. Raises KeyError for an unknown one."""
     ids = {}
-    for label in labels:
-        name, _, number = label.rpartition("@")
+    for ref in refs:
+        name, _, number = ref.rpartition("@")
         query = (
             select(versions.c.id)
             .join(bots, bots.c.id == versions.c.bot)
@@ -279,12 +279,12 @@ def version_ids_by_label(connection: Connection, labels: Sequence[str]) -> dict[
         )
         id = connection.scalar(query)
         if id is None:
-            raise KeyError(label)
-        ids[label] = id
+            raise KeyError(ref)
+        ids[ref] = id
     return ids
 
 
-def version_labels_by_id(connection: Connection) -> dict[int, str]:
+def version_refs_by_id(connection: Connection) -> dict[int, str]:
     """Return the version refs of all versions by id."""
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
     return {id: f"{name}@{number}" for id, name, number in connection.execute(query)}

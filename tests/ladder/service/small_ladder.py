@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select
 from ladder.results import GameResult
 from ladder.service import Ladder, create_ladder, open_ladder, submit_reference
 from ladder.store import PlayedMatch
-from ladder.store.database import METADATA, RATED, queue_matches, save_match, version_ids_by_label
+from ladder.store.database import METADATA, RATED, queue_matches, save_match, version_ids_by_ref
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import PLAY, pass_all
 
@@ -49,18 +49,18 @@ def _small(folder: Path, url: str | None, bots: Sequence[str]) -> Ladder:
 
 def play(ladder: Ladder, count: int, at: float | None = None, kind: str = RATED, record: str = "a record") -> list[int]:
     """Keep matches of the bots one and two, of two games each: one wins the first, and each second time the other."""
-    labels = ("one@1", "two@1")
+    version_refs = ("one@1", "two@1")
     ended = ladder.clock() if at is None else at
 
     def act(connection: Connection) -> list[int]:
-        table = list(version_ids_by_label(connection, labels).values())
+        table = list(version_ids_by_ref(connection, version_refs).values())
         ids = queue_matches(connection, kind, [table] * count, ended)
         for id in ids:
             results = tuple(
-                GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), ())
+                GameResult(id, game, version_refs, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), ())
                 for game, winner in enumerate((0, id % 2))
             )
-            logs = tuple((label, 0, b"hello\n") for label in labels)
+            logs = tuple((version_ref, 0, b"hello\n") for version_ref in version_refs)
             text = f"{record} {id} {os.urandom(len(record) // 2).hex()}"  # which no compression makes small
             save_match(connection, PlayedMatch(id, text, results, logs), ended)
         return ids

@@ -158,7 +158,9 @@ def test_what_is_active_when_a_deadline_closes_counts(ladder: Ladder, steps: lis
     assert grade_of(ladder, "ada").version == counts
     output = format_gradebook(get_grades(ladder, "t", deadline="first"), "moodle")
     assert (f"{counts}: plays" in output) == (counts is not None)
-    bots = [label for label in create_final(ladder, "last", "first", 2, "t").versions if label[1] == "@"]
+    bots = [
+        version_ref for version_ref in create_final(ladder, "last", "first", 2, "t").versions if version_ref[1] == "@"
+    ]
     assert bots == ([] if counts is None else [counts])
     for viewer, login in ((Viewer("ada"), None), (STAFF_VIEWER, "ada")):
         with ladder.reading(viewer) as reader:

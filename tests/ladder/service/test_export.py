@@ -37,7 +37,9 @@ def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Pa
     versions = {(row["bot"], row["version"]): row for row in rows(out / "versions.csv")}
     assert versions["broken", "1"]["status"] == "rejected"
     assert versions["late", "1"]["owner"] == "pseudonym of ada"
-    assert {f"{bot}@{number}" for bot, number in versions} >= {label for result in results for label in result.seats}
+    assert {f"{bot}@{number}" for bot, number in versions} >= {
+        version_ref for result in results for version_ref in result.seats
+    }
     acts = rows(out / "audit_log.csv")
     assert [(act["actor"], act["action"], act["bot"], act["version"], act["reason"]) for act in acts][-1] == (
         "prof", "disable", "late", "1", "'=1+1",

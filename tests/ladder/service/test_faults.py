@@ -187,7 +187,9 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
 
 MANIFEST = 'run = ["python3", "bot.py"]\nbuild = ["sh", "-c", "{build}"]\n'
 # A hello and a match that hang are abandoned soon.
-HURRIED = replace(PLAY, terms=MatchSettings(PLAY.terms.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=8000)))
+HURRIED = replace(
+    PLAY, settings=MatchSettings(PLAY.settings.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=8000))
+)
 IN_CHECK = "import sys\nsys.stdin.read()\n"
 # Plays as it should until there is a sign; then it leaves in the middle of each game.
 IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").replace(
@@ -236,12 +238,12 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
         submit_bot(ladder, place.folder / "eve", "eve")
         submit_bot(ladder, place.bot("dan.py", IN_CHECK), "dan")
         with serving(ladder, until="idle") as service:
-            exams = {
+            checks = {
                 event.version_ref: event.reason or "" for event in service.events() if isinstance(event, CheckFinished)
             }
-        assert "took longer than 1 s" in exams["eve@1"]
-        assert "hello" in exams["dan@1"]
-        assert exams["ada@1"] == exams["bob@1"] == ""
+        assert "took longer than 1 s" in checks["eve@1"]
+        assert "hello" in checks["dan@1"]
+        assert checks["ada@1"] == checks["bob@1"] == ""
         with serving(ladder, matches=2) as service:
             list(service.events())
         require_sound(ladder)
@@ -279,7 +281,7 @@ def test_a_bot_that_forfeits_again_and_again_is_auto_disabled(place: Place, what
         submit_bot(ladder, place.bot("eve.py"), "eve")
         list(LadderRunner(ladder, pool, until="idle").events())
         with ladder.database.read() as connection:
-            assert "eve@2" in [version.label for version in active_versions(connection)]
+            assert "eve@2" in [version.version_ref for version in active_versions(connection)]
         require_sound(ladder)
 
 

@@ -113,7 +113,7 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
     assert state.key is None
     assert hashlib.sha256(final.key).hexdigest() == state.commitment
     assert state.commitment in published
-    assert all(label in published for label in ("a@1", "b@1", "one@1", "two@1"))
+    assert all(version_ref in published for version_ref in ("a@1", "b@1", "one@1", "two@1"))
     assert final.key.hex() not in published
     with pytest.raises(LadderError, match="matches of the final last are missing"):
         reveal_final_results(ladder, "last", "teacher")

@@ -37,7 +37,7 @@ from ladder.store.database import (
     queue_matches,
     save_match,
     save_users,
-    version_ids_by_label,
+    version_ids_by_ref,
     versions_in_match,
 )
 from ladder.views import Grade, Grades, UserSummary
@@ -85,8 +85,8 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
     """Keep rated matches of two games of two versions: the first wins so many of each; it is faulty in some games."""
 
     def act(connection: Connection) -> None:
-        labels = (one, other)
-        table = list(version_ids_by_label(connection, labels).values())
+        refs = (one, other)
+        table = list(version_ids_by_ref(connection, refs).values())
         left = faulty
         for id, won in zip(queue_matches(connection, RATED, [table] * len(wins), 2.0), wins, strict=True):
             results = []
@@ -95,7 +95,7 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
                 faults = ((0, "bad_json", 3), (0, "timeout", 1)) if left > 0 else ()
                 left -= 1
                 results.append(
-                    GameResult(id, game, labels, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), faults)
+                    GameResult(id, game, refs, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), faults)
                 )
             save_match(connection, PlayedMatch(id, "record\n", tuple(results)), 3.0)
 
@@ -272,12 +272,13 @@ def keep_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ..
         final = find_final(connection, name)
         assert final is not None
         for match in list_final_matches(connection, final.id):
-            labels = tuple(
-                get_version_by_id(connection, version).label for version in versions_in_match(connection, match.id)
+            refs = tuple(
+                get_version_by_id(connection, version).version_ref
+                for version in versions_in_match(connection, match.id)
             )
             results = tuple(
                 GameResult(match.id, game, seats, 0, "last_standing", (0,), ((1, 9),), 9, (), faults)
-                for game, seats in enumerate((labels, labels[::-1]))
+                for game, seats in enumerate((refs, refs[::-1]))
             )
             save_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
 

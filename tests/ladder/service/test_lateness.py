@@ -204,7 +204,7 @@ def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
         hand_in(ladder, login, login[0], at=DUE - 1)
     ladder.clock = Clock(DUE + HOUR)
     final = create_final(ladder, "last", "first", 2, "teacher")
-    assert [label for label in final.versions if label[1] == "@"] == ["a@1", "b@1"]
+    assert [version_ref for version_ref in final.versions if version_ref[1] == "@"] == ["a@1", "b@1"]
     with ladder.database.read() as connection:
         assert (
             "; more time has bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].reason
@@ -214,9 +214,7 @@ def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
     reveal_final_results(ladder, "last", "t", incomplete=True)
     found = {each.user.login: each for each in get_grades(ladder, "t", final="last").grades}
     assert found["ada"].version == "a@1"
-    assert found["cleo"].reason.startswith(
-        "c@1 came when the versions of the final last were chosen already; more time"
-    )
+    assert found["cleo"].reason.startswith("c@1 came after the versions of the final last were chosen; more time")
 
 
 def test_what_may_stand_late_is_waited_for_and_what_can_not_is_not(ladder: Ladder) -> None:

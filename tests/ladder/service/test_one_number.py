@@ -11,7 +11,7 @@ from ladder.permissions import STAFF_VIEWER
 from ladder.results import CONSEQUENTIAL_FAULTS
 from ladder.service import StandingsUpdater, get_grades
 from ladder.store import PlayedMatch
-from ladder.store.database import RATED, queue_matches, save_match, version_ids_by_label
+from ladder.store.database import RATED, queue_matches, save_match, version_ids_by_ref
 from ladder.views import view_bot, view_standings
 from tests.cli_workspace import BOT, LOOK_SEED, Place
 from tests.ladder.service.classes import hand_in, school, settle
@@ -40,7 +40,7 @@ def test_run_statistics_ladder_and_grades_say_one_number(place: Place) -> None:
 
     def act(connection: Connection) -> None:
         [match] = queue_matches(
-            connection, RATED, [list(version_ids_by_label(connection, ["bad@1", "one@1"]).values())], 1.0
+            connection, RATED, [list(version_ids_by_ref(connection, ["bad@1", "one@1"]).values())], 1.0
         )
         results = tuple(
             replace(result, match=match, seats=tuple(f"{name}@1" for name in result.seats))

@@ -65,9 +65,9 @@ def test_a_submission_is_checked_plays_and_is_rated(ladder: Ladder, tmp_path: Pa
     events = list(LadderRunner(ladder, workers(), until="idle").events())
     assert [event for event in events if isinstance(event, MatchFinished)] == [], "no rated match"
     events += list(LadderRunner(ladder, workers(), matches=6).events())
-    exams = {event.version_ref: event.reason for event in events if isinstance(event, CheckFinished)}
-    assert exams.keys() == {"one@1", "two@1", "turtle@1", "broken@1"}
-    assert [label for label, reason in exams.items() if reason is not None] == ["broken@1"]
+    checks = {event.version_ref: event.reason for event in events if isinstance(event, CheckFinished)}
+    assert checks.keys() == {"one@1", "two@1", "turtle@1", "broken@1"}
+    assert [version_ref for version_ref, reason in checks.items() if reason is not None] == ["broken@1"]
     assert "no such model" in str(told_steps(ladder, "broken"))
     assert len([event for event in events if isinstance(event, MatchFinished)]) == 6
     with ladder.database.read() as connection:

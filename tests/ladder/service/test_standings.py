@@ -25,7 +25,7 @@ from ladder.store.database import (
     queue_matches,
     save_match,
     save_users,
-    version_ids_by_label,
+    version_ids_by_ref,
 )
 from ladder.views import view_standings_page
 from ladder.web import make_app
@@ -51,12 +51,12 @@ def play(ladder: Ladder, *met: tuple[str, int]) -> None:
     """Let matches end: ("ab", 4) is one in which a wins 4 of GAMES games against b."""
 
     def act(connection: Connection) -> None:
-        ids = version_ids_by_label(connection, sorted({f"{name}@1" for pair, _ in met for name in pair}))
+        ids = version_ids_by_ref(connection, sorted({f"{name}@1" for pair, _ in met for name in pair}))
         tables = [[ids[f"{name}@1"] for name in pair] for pair, _ in met]
         for match, (pair, wins) in zip(queue_matches(connection, "rated", tables, 3.0), met, strict=True):
-            labels = (f"{pair[0]}@1", f"{pair[1]}@1")
+            version_refs = (f"{pair[0]}@1", f"{pair[1]}@1")
             results = tuple(
-                GameResult(match, game, labels, seat, "last_standing", (seat,), ((1 - seat, 5),), 5, (), ())
+                GameResult(match, game, version_refs, seat, "last_standing", (seat,), ((1 - seat, 5),), 5, (), ())
                 for game, seat in ((game, int(game >= wins)) for game in range(GAMES))
             )
             save_match(connection, PlayedMatch(match, f"{match}\n", results), ladder.clock())

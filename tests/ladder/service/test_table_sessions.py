@@ -131,13 +131,13 @@ def test_who_opened_a_table_alone_is_told_which_bots_sit_there_until_a_match_has
     id, _ = opened(ladder)
 
     def bots() -> list[str | None]:
-        labels = []
+        version_refs = []
         for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("staff", staff=True), PUBLIC_VIEWER):
             with ladder.reading(viewer) as reader:
                 page = views.view_table(reader, id)
                 assert page is not None
-                labels.append(page.table.slots[0].bot)
-        return labels
+                version_refs.append(page.table.slots[0].bot)
+        return version_refs
 
     assert bots() == ["one@1", None, None, None, None]
     keep(ladder, id, 0, 1, True)
@@ -263,7 +263,7 @@ def test_what_may_not_be_opened_is_refused_with_a_reason(ladder: Ladder) -> None
 
 
 def test_rules_are_the_ladders_own_or_a_preset(ladder: Ladder) -> None:
-    assert get_rules(ladder, None) == ladder.play.terms.rules
+    assert get_rules(ladder, None) == ladder.play.settings.rules
     assert get_rules(ladder, "treason-site").name == "treason-site"
     with pytest.raises(LadderError, match="There are"):
         get_rules(ladder, "chess")

@@ -56,7 +56,9 @@ def queue_of(ladder: Ladder, width: int) -> TaskSource:
 
 def taken(queue: TaskSource, count: int) -> str:
     """Return what the next tasks are: e for a check, m for a match, - for none."""
-    return "".join("-" if task is None else "e" if task.exam else "m" for task in (queue.take() for _ in range(count)))
+    return "".join(
+        "-" if task is None else "e" if task.is_check else "m" for task in (queue.take() for _ in range(count))
+    )
 
 
 @pytest.mark.parametrize(("width", "kinds"), [(2, "em"), (3, "emm"), (4, "eemm"), (6, "eeemmm")])
@@ -72,7 +74,7 @@ def test_the_only_place_is_for_both_in_turn(ladder: Ladder) -> None:
     for _ in range(4):
         task = queue.take()
         assert task is not None
-        kinds += "e" if task.exam else "m"
+        kinds += "e" if task.is_check else "m"
         queue.completed(task)
         queue.kept(task)
     assert kinds == "emem"
@@ -83,7 +85,9 @@ def test_where_there_are_no_matches_all_places_check(ladder: Ladder) -> None:
     queue = queue_of(ladder, 4)
     queue.rated = False
     tasks = [queue.take() for _ in range(4)]
-    assert [task.work.name for task in tasks if task is not None and task.exam] == [f"{one}@1" for one in LOGINS[:4]]
+    assert [task.work.name for task in tasks if task is not None and task.is_check] == [
+        f"{one}@1" for one in LOGINS[:4]
+    ]
 
 
 def test_the_place_of_a_check_that_ended_is_the_next_one_s(ladder: Ladder) -> None:
@@ -120,7 +124,7 @@ def test_a_challenge_waits_for_no_check(ladder: Ladder) -> None:
     challenge = ladder.database.write(act)
     task = queue.take()
     assert task is not None
-    assert (task.exam, task.id) == (False, challenge)
+    assert (task.is_check, task.id) == (False, challenge)
 
 
 def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> None:
@@ -130,7 +134,7 @@ def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> 
     assert taken(queue, 4) == "eemm"
     ladder.database.write(lambda connection: end_runner(connection, runner))
     assert taken(queue, 2) == "mm"
-    ids = [(task.exam, task.id) for task in queue.doing]
+    ids = [(task.is_check, task.id) for task in queue.doing]
     assert len(set(ids)) == 6
 
 
@@ -149,7 +153,7 @@ def test_a_version_that_no_machine_could_check_is_told_so(ladder: Ladder, begun:
         assert taken(queue_of(ladder, 1), 2) == "mm"  # not so soon
         clock.now += 1.0
         task = place.wait(queue.take)
-        assert (task.exam, task.work.name) == (True, "owner0@1")
+        assert (task.is_check, task.work.name) == (True, "owner0@1")
         assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
     with ladder.database.read() as connection:
         assert get_version_by_id(connection, task.id).rejection_reason == "it could not be checked: the disk burns"
@@ -182,7 +186,7 @@ def test_an_older_version_that_is_checked_late_plays_no_more(ladder: Ladder, beg
 
     def active(name: str) -> str | None:
         with ladder.database.read() as connection:
-            return next((each.label for each in active_versions(connection) if each.name == name), None)
+            return next((each.version_ref for each in active_versions(connection) if each.name == name), None)
 
     other = ladder.database.write(lambda connection: register_runner(connection, 9, 1.0))
     late: list[int] = []

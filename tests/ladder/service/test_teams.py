@@ -326,24 +326,25 @@ def test_a_final_goes_on_as_it_was_planned(ladder: Ladder) -> None:
     """Teammates of later meet there; a new one keeps them apart."""
     create_final(ladder, "first", None, 6, "teacher")
     before = ladder.database.read_with_retry(lambda connection: tables(connection, 1))
-    pair = next(table for table in before if all(label.startswith("bot-") for label in table))
-    assert together(ladder, "Red", *(label[4:-2] for label in pair)) == TeamChanges(2, 0, 0)
+    pair = next(table for table in before if all(version_ref.startswith("bot-") for version_ref in table))
+    assert together(ladder, "Red", *(version_ref[4:-2] for version_ref in pair)) == TeamChanges(2, 0, 0)
     serve(ladder)
     assert ladder.database.read_with_retry(lambda connection: tables(connection, 1)) == before
     create_final(ladder, "second", None, 6, "teacher")
-    labels = ladder.database.read_with_retry(lambda connection: tables(connection, 2))
-    assert labels
-    assert not any(set(pair) == set(table) for table in labels)
+    version_refs = ladder.database.read_with_retry(lambda connection: tables(connection, 2))
+    assert version_refs
+    assert not any(set(pair) == set(table) for table in version_refs)
     together(ladder, "Red", *PEOPLE.split(), move=True)
     with pytest.raises(LadderError, match="Of one owner or team are bot-ada@1, bot-bob@1, bot-cleo@1, bot-dan@1"):
         create_final(ladder, "third", None, 6, "teacher")
 
 
 def tables(connection: Connection, final: int) -> list[list[str]]:
-    """Return the labels at each table of a final."""
+    """Return the version refs at each table of a final."""
     found = list_final_matches(connection, final)
     return [
-        [get_version_by_id(connection, id).label for id in versions_in_match(connection, match.id)] for match in found
+        [get_version_by_id(connection, id).version_ref for id in versions_in_match(connection, match.id)]
+        for match in found
     ]
 
 
@@ -374,7 +375,7 @@ def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder:
     with pytest.raises(LadderError, match=r"1 bots of an owner or a team are allowed.* bot-ada, bot-bob"):
         send(ladder, "ada", "third", "4")
     newest = ladder.database.read_with_retry(lambda connection: get_version_by_id(connection, versions(connection) - 1))
-    assert (newest.label, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
+    assert (newest.version_ref, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
     with ladder.reading(viewer(ladder, "ada")) as reader:
         output = get_remaining_quota(ladder, reader)
     assert (output.bots, output.can_add_bot, output.remaining) == (("bot-ada", "bot-bob"), False, 0)

@@ -15,7 +15,7 @@ from ladder.store.database import (
     list_fault_samples,
     match_results,
     save_match,
-    version_ids_by_label,
+    version_ids_by_ref,
 )
 
 matches, failed_attempts = METADATA.tables["matches"], METADATA.tables["failed_attempts"]
@@ -61,9 +61,9 @@ class LadderStore:
             return match_results(connection, match)
 
     def exchanges(self, bot: str) -> list[StoredFaultSample]:
-        """Return the first faulty exchanges of each kind of a version, by its label."""
+        """Return the first faulty exchanges of each kind of a version, by its version ref."""
         with self._database.read() as connection:
-            return list_fault_samples(connection, version_ids_by_label(connection, [bot])[bot])
+            return list_fault_samples(connection, version_ids_by_ref(connection, [bot])[bot])
 
     def voids(self) -> list[FailedMatch]:
         """Return the void attempts of all times."""

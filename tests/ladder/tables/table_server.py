@@ -103,7 +103,7 @@ class TableServer:
         seats = len(self.names)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self._offer.games))
         timings = self._offer.timings(self.places)
-        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self._offer.terms, timings)
+        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self._offer.match_settings, timings)
         return MatchSetup(
             spec, lambda bot: self.sandbox.start(Program((self.names[bot],), Path()), Limits()), self._keep
         )

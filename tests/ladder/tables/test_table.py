@@ -40,19 +40,19 @@ class SampleTable:
     ) -> None:
         self.records: dict[int, Record] = {}
         self.games, self.broken = games, broken
-        self.terms = MatchSettings(rules=PRESETS[rules], timing=Timing(ponder=ponder))
+        self.settings = MatchSettings(rules=PRESETS[rules], timing=Timing(ponder=ponder))
         self.sandbox = InProcessSandbox({"bot0": dice(0), "bot1": dice(1)})
         people_there = [Slot("person", f"person{number}", f"secret{number}") for number in range(people)]
         places = [Slot("bot", "bot0"), Slot("bot", "bot1"), *people_there]
         self.places, self.names = places, tuple(place.name for place in places)
-        self.offer = TableSettings(self.terms, games, Timing(limit_ms=limit_ms, bank_ms=0))
+        self.offer = TableSettings(self.settings, games, Timing(limit_ms=limit_ms, bank_ms=0))
         self.table = LiveTable("here", places, self.offer, self.deal, least_s=least_s)
 
     def deal(self, number: int) -> MatchSetup:
         seats = len(self.names)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self.games))
         timings = self.offer.timings(self.places)
-        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self.terms, timings)
+        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self.settings, timings)
         return MatchSetup(spec, self.launch, self.keep)
 
     def launch(self, bot: int) -> Any:

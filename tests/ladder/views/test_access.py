@@ -14,7 +14,7 @@ from ladder.results import GameResult
 from ladder.service import describe_ladder, open_ladder, set_suspended
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
-from ladder.store.database import FINAL, Final, insert_final, queue_matches, save_match, version_ids_by_label
+from ladder.store.database import FINAL, Final, insert_final, queue_matches, save_match, version_ids_by_ref
 from tests.cases import each
 from tests.ladder.service.term import Term
 
@@ -204,11 +204,11 @@ def played(reader: views.ViewContext) -> int:
 
 def keep_final(connection: Connection) -> int:
     """Keep a final of which the only match was played, and isn't revealed; return the match."""
-    labels = ("late@1", "one@1")
-    table = tuple(version_ids_by_label(connection, labels).values())
+    version_refs = ("late@1", "one@1")
+    table = tuple(version_ids_by_ref(connection, version_refs).values())
     final = insert_final(connection, Final("last", bytes(32), table, 1, None, 2.0, False, 2.0))
     [match] = queue_matches(connection, FINAL, [table], 2.0, final=final.id)
-    result = GameResult(match, 0, labels, 0, "last_standing", (0,), ((1, 9),), 9, (), ())
+    result = GameResult(match, 0, version_refs, 0, "last_standing", (0,), ((1, 9),), 9, (), ())
     save_match(connection, PlayedMatch(match, "record", (result,)), 3.0)
     return match
 

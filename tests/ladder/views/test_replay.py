@@ -21,7 +21,7 @@ from ladder.store.database import (
     insert_final,
     queue_matches,
     reveal_final,
-    version_ids_by_label,
+    version_ids_by_ref,
 )
 from tests.ladder.service.small_ladder import play
 from tests.ladder.service.term import Term
@@ -81,7 +81,7 @@ def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer)
     with closing(open_ladder(own.path)) as ladder:
         [strange] = play(ladder, 1)
         table = ladder.database.read_with_retry(
-            lambda connection: list(version_ids_by_label(connection, ("one@1", "two@1")).values())
+            lambda connection: list(version_ids_by_ref(connection, ("one@1", "two@1")).values())
         )
         [cancelled] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 2.0))
         ladder.database.write(lambda connection: cancel_queued_matches(connection, "it is late", 3.0))

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from ladder import views
 from ladder.permissions import STAFF_VIEWER
 from ladder.service import GRADEBOOK_FORMATS, Ladder
-from ladder.store.database import CHALLENGE, METADATA, claim_match, queue_matches, register_runner, version_ids_by_label
+from ladder.store.database import CHALLENGE, METADATA, claim_match, queue_matches, register_runner, version_ids_by_ref
 from tests.ladder.service.classes import settle
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
@@ -216,7 +216,7 @@ def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: P
     """
 
     def lease(connection: Connection) -> list[int]:
-        table = list(version_ids_by_label(connection, ["one@1", "two@1"]).values())
+        table = list(version_ids_by_ref(connection, ["one@1", "two@1"]).values())
         numbers = queue_matches(connection, CHALLENGE, [table, table], 3.0)
         runner = register_runner(connection, 1, 4.0)
         for holding in (numbers[:0], numbers[:1]):

@@ -63,8 +63,8 @@ def test_pages_and_runner_are_served_together_and_end_together(place: Place, fol
 @pytest.mark.parametrize("own", [True, False])
 def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(place: Place, own: bool) -> None:
     """By wall time a bot would pay for what it waits."""
-    timing = replace(PLAY.terms.timing, own=own)
-    folder = ladder_in(place, play=replace(PLAY, terms=replace(PLAY.terms, timing=timing)), fit=True)
+    timing = replace(PLAY.settings.timing, own=own)
+    folder = ladder_in(place, play=replace(PLAY, settings=replace(PLAY.settings, timing=timing)), fit=True)
     with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         wait_for(lambda: runners(server))
         [runner] = runners(server)

@@ -165,7 +165,7 @@ def test_what_fails_keeps_a_version_out_with_a_visible_reason(
 ) -> None:
     """The step, what was sent and came, the last lines of standard error, and what to do."""
     file = written(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
-    found = checked(replace(job_of(file), terms=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
+    found = checked(replace(job_of(file), settings=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
     failed = failure(found)
     assert step in ("", failed.check)
     assert words.split("|")[0] in failed.message or any(word in failed.message for word in words.split("|"))
@@ -275,8 +275,8 @@ def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, 
         "disk": "import os\nwith open(os.environ['TMPDIR'] + '/x', 'wb') as f:\n  while True: f.write(bytes(1 << 20))",
         "forks": "import os\nwhile True: os.fork()",
     }[what]
-    terms = replace(QUICK, limits=Limits(memory_mb=64, processes=16))
-    found = checked(replace(job_of(written(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), terms=terms))
+    settings = replace(QUICK, limits=Limits(memory_mb=64, processes=16))
+    found = checked(replace(job_of(written(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), settings=settings))
     failed = failure(found)
     assert failed.check == "hello"
     assert failed.stderr or "memory" in failed.message or "no hello" in failed.message
@@ -345,7 +345,7 @@ def test_a_worker_that_is_killed_in_a_check_leaves_nothing_after_the_next(
     choice = choice_of(box, request)
     long = f"1000.{os.getpid()}{list(STEPS).index(step)}{len(box)}"  # a number of seconds that no other process sleeps
     files = {"bot.toml": STEPS[step].replace("LONG", long), "bot.py": HANGS.replace("LONG", long)}
-    hanging = replace(job_of(written(tmp_path, files), choice), terms=PATIENT)
+    hanging = replace(job_of(written(tmp_path, files), choice), settings=PATIENT)
     (place.folder / "hangs").write_bytes(pickle.dumps(hanging))
     (place.folder / "good").write_bytes(pickle.dumps(job_of(place.bot("good.py", ANY), choice)))
 

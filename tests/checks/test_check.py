@@ -1,4 +1,4 @@
-"""The examiner, with scripted programs over real pipes. Source: protocol/SPEC.md, whose promises it looks at."""
+"""The check of a bot, with scripted programs over real pipes. Source: protocol/SPEC.md, whose promises it checks."""
 
 import json
 import random
@@ -41,7 +41,7 @@ def bot(answer: Callable[[Message], object] | None = None) -> Script:
     return make_reply_script(lambda line: polite(json.loads(line), answer))
 
 
-def examined(
+def checked(
     folder: Path,
     script: Script,
     patience: Timeouts = PATIENT,
@@ -53,8 +53,8 @@ def examined(
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
     sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time)
-    exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience)
-    steps = list(check_bot(str(file), exam))
+    settings = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience)
+    steps = list(check_bot(str(file), settings))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     return steps
@@ -69,7 +69,7 @@ def failure(steps: list[CheckStep]) -> CheckStep:
 def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
     """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
     for answer, output in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
-        steps = examined(tmp_path, bot(answer))
+        steps = checked(tmp_path, bot(answer))
         assert [step.check for step in steps if step.severity is not Severity.OK] == output
         (table,) = [step.timings for step in steps if step.timings]
         asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
@@ -87,10 +87,10 @@ def test_a_bot_whose_turn_returns_nothing_is_told_so(tmp_path: Path) -> None:
         return last(message) if len(message["legal"]) < 12 else {"id": message["id"], "choice": 2}
 
     for answer, found in ((last, ["choices"]), (rich, [])):
-        steps = examined(tmp_path, bot(answer))
+        steps = checked(tmp_path, bot(answer))
         assert [step.check for step in steps if step.severity is not Severity.OK] == found
     assert not found
-    [step] = [step for step in examined(tmp_path, bot(last)) if step.check == "choices"]
+    [step] = [step for step in checked(tmp_path, bot(last)) if step.check == "choices"]
     assert "at its turns it always plays legal[0]" in step.message
 
 
@@ -178,7 +178,7 @@ def test_a_wrong_answer_fails_the_step_in_which_it_comes_with_the_exchange(
 ) -> None:
     """What was sent, and what came."""
     # A reply to the request before is no reply, and may be followed by one.
-    failed = failure(examined(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
+    failed = failure(checked(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
     assert failed.check == name
     assert words in failed.message
     assert failed.received
@@ -234,7 +234,7 @@ SILENT: dict[str, tuple[Script, str, str]] = {
 @pytest.mark.parametrize(("script", "name", "words"), SILENT.values(), ids=SILENT.keys())
 def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
     """It isn't waited for as long as in a match."""
-    failed = failure(examined(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
+    failed = failure(checked(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
     assert failed.check == name
     assert words in failed.message
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
@@ -248,7 +248,7 @@ def test_a_slow_answer_is_told_as_slow_and_not_as_one_that_is_not_flushed(tmp_pa
             time.sleep(0.7 * (b'"request"' in line))  # more than SHORT
             peer.send(polite(json.loads(line)) or b"")
 
-    failed = failure(examined(tmp_path, slow, SHORT))
+    failed = failure(checked(tmp_path, slow, SHORT))
     assert "it is slow" in failed.advice
     assert "flush" not in failed.message + failed.advice
 
@@ -269,7 +269,7 @@ def test_a_bot_that_starts_slowly_is_started_a_few_times_and_asked_all_kinds(tmp
             time.sleep(1.05 * (b'"hello"' in line))
             peer.send(polite(json.loads(line)) or b"")
 
-    steps = examined(tmp_path, slow)
+    steps = checked(tmp_path, slow)
     (table,) = [step.timings for step in steps if step.timings]
     assert {kind for kind, _, _ in table[1:]} == frozenset().union(
         *(request_kinds(rules) for rules in PRESETS.values())
@@ -320,7 +320,7 @@ def test_of_a_long_error_the_authors_own_line_is_shown(
             if b'"hello"' in line:
                 peer.send(b'{"type":"hello"}\n')
 
-    assert failure(examined(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
+    assert failure(checked(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
 
 
 def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None:
@@ -333,15 +333,17 @@ def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None
         return time.monotonic() + next(readings) // 7 * 1000
 
     sandbox = InProcessSandbox({argv[0]: bot()})
-    exam = CheckSettings(sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, timeouts=PATIENT, clock=clock)
-    steps = list(check_bot(str(tmp_path / "bot.py"), exam))
+    settings = CheckSettings(
+        sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, timeouts=PATIENT, clock=clock
+    )
+    steps = list(check_bot(str(tmp_path / "bot.py"), settings))
     assert {step.severity for step in steps} <= {Severity.OK, Severity.NOTE}
 
 
 def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
     """The seed is an offer."""
     rng = random.Random(1)
-    steps = examined(
+    steps = checked(
         tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
     )
     assert {step.check: step.severity for step in steps if step.severity is not Severity.OK} == {"same seeds": "note"}
@@ -355,8 +357,8 @@ def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> No
         peer.peak_bytes = next(peaks, 1)
         bot()(peer)
 
-    assert "; memory 14 MB of 256 MB" in examined(tmp_path, has)[-1].message
-    assert "memory" not in examined(tmp_path, bot())[-1].message
+    assert "; memory 14 MB of 256 MB" in checked(tmp_path, has)[-1].message
+    assert "memory" not in checked(tmp_path, bot())[-1].message
 
 
 def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
@@ -365,13 +367,13 @@ def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
     for name in (names[0], names[2]):
         Path(name).write_text("")
     sandbox = InProcessSandbox({load_bots(names[:1])[0][0].argv[0]: script})
-    exam = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, timeouts=PATIENT)
-    found = list(check_all(names, exam))
+    settings = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, timeouts=PATIENT)
+    found = list(check_all(names, settings))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     return found
 
 
-def test_several_bots_are_examined_side_by_side_and_told_in_their_order(tmp_path: Path) -> None:
+def test_several_bots_are_checked_side_by_side_and_reported_in_their_order(tmp_path: Path) -> None:
     """The first process of each says hello only when that of the other has started."""
     starts, both = count(), threading.Barrier(2)
 
@@ -400,20 +402,20 @@ def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
 
 
 def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examiner waits for a hello as long as a match does by default, and says how long it took."""
+    """The check waits for a hello as long as a match does by default, and says how long it took."""
     assert (
         CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).hello_s
         == MatchSettings().timing.start_ms / 1000
     )
     monkeypatch.setattr("arena.checks.bot_check.SLOW_S", -1.0)
-    (step,) = [step for step in examined(tmp_path, bot()) if step.check == "hello"]
+    (step,) = [step for step in checked(tmp_path, bot()) if step.check == "hello"]
     assert (step.severity, step.message) == (Severity.NOTE, "it took 0.0 s of 60 s to start")
 
 
 def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
     """With the second line of the message as what to do."""
-    exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
-    (step,) = check_bot(str(tmp_path / "none.py"), exam)
+    settings = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
+    (step,) = check_bot(str(tmp_path / "none.py"), settings)
     assert (step.check, step.severity) == ("file", Severity.FAIL)
     assert step.advice == "A bot is a file, or a folder with bot.toml."
 
@@ -424,22 +426,22 @@ def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_pat
     ((found,), _) = load_bots([str(tmp_path / "bot.py")])
     for script, level, output in ((bot(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
         mute: list[bool] = []
-        exam = CheckSettings(
+        settings = CheckSettings(
             InProcessSandbox({found.argv[0]: script}), SandboxChoice("process"), tmp_path, timeouts=Timeouts(2.1, 0.0)
         )
-        assert smoke_test(found, exam, partial(mute.append, True)).severity is level
+        assert smoke_test(found, settings, partial(mute.append, True)).severity is level
         assert len(mute) == output
 
 
-def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(tmp_path: Path) -> None:
-    """A ladder's workers have others to examine. Every kind is asked that comes up in the games that are played."""
+def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_settings_say_so(tmp_path: Path) -> None:
+    """A ladder's workers have others to check. Every kind is asked that comes up in the games that are played."""
     file = tmp_path / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
     ticks = count()  # each look at the clock takes a tenth of a second
 
     def asked(enough_s: float) -> tuple[int, str]:
-        exam = CheckSettings(
+        settings = CheckSettings(
             InProcessSandbox({argv[0]: bot()}),
             SandboxChoice("process"),
             tmp_path / "scratch",
@@ -450,7 +452,7 @@ def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_examiner_says_so(t
             leave_s=1e9,
             enough_s=enough_s,
         )
-        steps = {step.check: step for step in check_bot(str(file), exam)}
+        steps = {step.check: step for step in check_bot(str(file), settings)}
         assert {step.severity for step in steps.values()} <= {Severity.OK, Severity.NOTE}
         return int(steps["more games"].message.split()[0]), steps["all requests"].message
 
@@ -467,8 +469,10 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
     (tmp_path / "bot" / "bot.toml").write_text(f'run = "python3 bot.py"\nbuild = ["echo", "{said}"]\n')
     warned = " warning: " in said
     building = []
-    exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch", on_build=building.append)
-    with closing(check_bot(str(tmp_path / "bot"), exam)) as steps:
+    settings = CheckSettings(
+        InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch", on_build=building.append
+    )
+    with closing(check_bot(str(tmp_path / "bot"), settings)) as steps:
         assert next(steps).check == "file"
         step = next(steps)
     assert (step.check, step.severity, step.log) == ("build", Severity.OK, said.encode() + b"\n")
@@ -482,10 +486,10 @@ def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Pa
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
     argv = load_bots([str(tmp_path / "bot")])[0][0].argv
-    exam = CheckSettings(
+    settings = CheckSettings(
         InProcessSandbox({argv[0]: bot()}), SandboxChoice("process"), tmp_path / "scratch", timeouts=PATIENT
     )
-    steps = list(check_bot(str(tmp_path / "bot"), exam))
+    steps = list(check_bot(str(tmp_path / "bot"), settings))
     assert (tmp_path / "bot" / "made").exists()
     assert [step for step in steps if step.severity is Severity.FAIL] == []
 
@@ -502,5 +506,5 @@ def test_the_time_in_which_the_host_keeps_a_bot_from_a_core_is_not_its_own(tmp_p
                 time.sleep(0.2)
             peer.send(polite(message) or b"")
 
-    steps = examined(tmp_path, script, hello_s=0.1, reports_wait_time=True)
+    steps = checked(tmp_path, script, hello_s=0.1, reports_wait_time=True)
     assert [step.check for step in steps if step.severity is Severity.FAIL] == ([] if starved_s else ["hello"])
