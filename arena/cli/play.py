@@ -34,7 +34,7 @@ from arena.cli.run import (
     preflight_bots,
     require_outside_of_bots,
     run_of,
-    terms_of,
+    settings_of,
     timing_of,
 )
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
@@ -118,7 +118,7 @@ class TableSetup:
     """The bots and settings of a table. `start(bot)` starts a bot in a box; all randomness derives from `seed_key`."""
 
     bots: tuple[Bot, ...]
-    terms: MatchSettings
+    settings: MatchSettings
     folder: Path
     seed_key: bytes
     start: Callable[[int], Box]
@@ -126,7 +126,7 @@ class TableSetup:
 
     def timings(self, persons: int) -> tuple[Timing, ...]:
         """Return the timing of each bot, then of `persons` people, who have no clock; () if all bots share one."""
-        times, own = self.terms.timing, self.debuggee
+        times, own = self.settings.timing, self.debuggee
         if own is None and not persons:
             return ()
         bots = [own.timing(times) if own and own.bot == bot else times for bot in range(len(self.bots))]
@@ -143,8 +143,8 @@ class TableSetup:
         """Return the specification of match `number` (from 0) at this table: `games` games of the players `names`."""
         key = derive_key(self.seed_key, f"match|{number}")
         rows = seat_orders(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
-        terms = replace(self.terms, open_names=open_names)
-        return MatchSpec(number, key, tuple(names), rows[:games], terms, timings)
+        settings = replace(self.settings, open_names=open_names)
+        return MatchSpec(number, key, tuple(names), rows[:games], settings, timings)
 
 
 @contextmanager
@@ -181,9 +181,9 @@ def _open_table(
     bots = load_bots_of(wanted, choice.name)
     require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
-    terms = terms_of(asked, ruleset)  # below, the number of games and the key are read by nothing
+    settings = settings_of(asked, ruleset)  # below, the number of games and the key are read by nothing
     config = RunConfig(
-        bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", terms=terms, sandbox=choice
+        bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", settings=settings, sandbox=choice
     )
     remove_leftovers(choice)
     building = RunBuilds(folder)
@@ -191,7 +191,8 @@ def _open_table(
     with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
         options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
         options.require_enforced_limits(asked.limits, box)
-        config = replace(config, terms=replace(config.terms, timing=timing_of(asked, config.terms.timing, box)))
+        timing = timing_of(asked, config.settings.timing, box)
+        config = replace(config, settings=replace(config.settings, timing=timing))
         config = build_bots(config, box, building)
         try:
             looked_at = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
@@ -201,12 +202,12 @@ def _open_table(
             bytecode = BytecodeCache()
 
             def start(bot: int) -> Box:
-                program, limits = bytecode.program(config.bots[bot], choice, box), config.terms.limits
+                program, limits = bytecode.program(config.bots[bot], choice, box), config.settings.limits
                 if own is not None and own.bot == bot:
                     program, limits = own.program(program), own.limits(limits)
                 return box.start(program, limits)
 
-            yield TableSetup(config.bots, config.terms, folder, seed_key(asked.seed), start, own)
+            yield TableSetup(config.bots, config.settings, folder, seed_key(asked.seed), start, own)
         finally:
             building.discard()
 
@@ -338,8 +339,8 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
 
     def seats(secret: str) -> LiveTable:
         places = [Slot("bot", bot.name) for bot in table.bots]
-        terms = replace(table.terms, open_names=given["show_names"])
-        offer = TableSettings(terms, given["games"], table.timings(1)[-1])
+        settings = replace(table.settings, open_names=given["show_names"])
+        offer = TableSettings(settings, given["games"], table.timings(1)[-1])
         return LiveTable("here", [*places, Slot("person", names[-1], secret)], offer, deal, pace_s=pace_s)
 
     def replay() -> str | None:
@@ -350,9 +351,9 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(url)
 
-    title = f"Coup: {table.terms.rules.name}"
+    title = f"Coup: {table.settings.rules.name}"
     with _listening(port) as listening:
-        rules = table.terms.rules
+        rules = table.settings.rules
         at_table = table_page(
             title, sheet.plain_rules_text(rules), "/socket", [asdict(row) for row in action_table(rules)]
         )

@@ -107,7 +107,7 @@ class GameNarrator:
         header = self.record.header
         whose = "all cards" if self.seat is None else f"as {self.names[self.seat]} saw it"
         seats = format_count(len(self.names), "seat")
-        return f"match {header.match}, game {self.game.game}: {header.terms.rules.name}, {seats}, {whose}"
+        return f"match {header.match}, game {self.game.game}: {header.settings.rules.name}, {seats}, {whose}"
 
     @property
     def result_text(self) -> str:

@@ -184,7 +184,7 @@ def _make_config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Confi
     bots = load_bots_of(asked.bots, choice.name)
     if len(bots) < 2:
         usage_error(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
-    return of_bots(asked, bots, terms_of(asked, ruleset), choice)
+    return of_bots(asked, bots, settings_of(asked, ruleset), choice)
 
 
 def load_bots_of(arguments: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
@@ -218,7 +218,7 @@ def match_games_of(sandbox: str, seats: int) -> int:
     return -(-match_games // seats) * seats
 
 
-def terms_of(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
+def settings_of(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
     """Return the match settings, with the clock yet to be set. --strict means one life: the first fault forfeits."""
     timing, limits = options.limits_of(asked.limits, asked.rules or "coup")
     settings = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.show_names)

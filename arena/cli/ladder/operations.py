@@ -423,7 +423,7 @@ def serve(
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
         tables = [] if no_runner or no_tables else ["serve-tables", str(folder)]
         gives_way = (
-            _lower_priority if ladder.play.terms.timing.own else _end_with_parent
+            _lower_priority if ladder.play.settings.timing.own else _end_with_parent
         )  # pages and tables come first then
         # uvicorn ends, and passes the signal on
         with (
