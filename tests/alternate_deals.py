@@ -23,7 +23,7 @@ from arena.coup import (
 
 
 def visible_roles(state: State, seat: int) -> dict[int, Role]:
-    """Return the cards in others' hands that the seat sees in the present state, by their owners."""
+    """Return the cards in other hands that the seat sees in the present state, by their owners."""
     match state.board.phase:
         case DecidingKeepShown(_, _, claim):  # on the table, face up
             cards = {claim.seat: claim.role}
@@ -35,7 +35,7 @@ def visible_roles(state: State, seat: int) -> dict[int, Role]:
 
 
 def redeal(state: State, seat: int, rng: random.Random) -> State:
-    """Return the state with all cards dealt anew that the seat doesn't see: others' hands and discards, deck, drawn."""
+    """Return the state with all cards dealt again that the seat doesn't see: other hands and discards, deck, drawn."""
     acts = seat == state.board.actor
     fixed = visible_roles(state, seat)
     hidden = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
@@ -60,12 +60,12 @@ def redeal(state: State, seat: int, rng: random.Random) -> State:
     drawn = state.drawn if acts else take(len(state.drawn))
     seen = state.seen
     if seen is not None and not acts:
-        seen = rng.choice(hands[target_of(state)])  # nobody but the inquisitor knows which card it looks at
+        seen = rng.choice(hands[target_of(state)])  # only the inquisitor knows which card it sees
     return state._replace(hands=hands, discards=discards, drawn=drawn, seen=seen, deck=tuple(hidden))
 
 
 def target_of(state: State) -> int:
-    """Return the seat at which the pending action of an examination is aimed."""
+    """Return the seat that the pending examination targets."""
     phase = state.board.phase
     assert isinstance(phase, Revealing | Examining)
     assert phase.pending.target is not None
@@ -73,7 +73,7 @@ def target_of(state: State) -> int:
 
 
 def disguise(events: Sequence[Event], seat: int, rng: random.Random, rules: Ruleset) -> list[Event]:
-    """Return the events with other cards in what is private to other seats."""
+    """Return the events with other cards in the fields that are private to other seats."""
 
     def other(cards: tuple[Role, ...] | None) -> tuple[Role, ...] | None:
         return None if cards is None else tuple(rng.choices(rules.roles, k=len(cards)))

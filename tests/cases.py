@@ -15,7 +15,7 @@ def each(
 ) -> Callable[[Test], Test]:
     """Do what `pytest.mark.parametrize` does, in one test: the failure of a case ends it, and names the case.
 
-    All cases share the test's fixtures. None may be skipped: the later ones would be, too.
+    All cases share the test's fixtures. None may be skipped: the later ones would be skipped with it.
     """
     words = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     bare = isinstance(names, str) and len(words) == 1  # a case is the value itself, and no tuple of values

@@ -1,4 +1,4 @@
-"""The system's Chromium, driven by Playwright: pages as their readers get them, from files, without a network."""
+"""The system's Chromium, driven by Playwright: it opens pages from files, without a network."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def _program() -> str | None:
 
 @contextmanager
 def chromium() -> Iterator["Reader"]:
-    """Start a browser, give its reader, and close it at the end."""
+    """Start a browser, yield its reader, and close it at the end."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=WAIT_MS)
@@ -36,7 +36,7 @@ def chromium() -> Iterator["Reader"]:
 
 @dataclass
 class Reader:
-    """Opens pages in a browser, and notes what they ask of the network and what goes wrong in them."""
+    """Opens pages in a browser, and records their network requests and errors."""
 
     browser: Any
     asked: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Reader:
         return page
 
     def check(self) -> None:
-        """Demand that since the last check no page asked for anything but itself, nor complained; forget all that."""
+        """Check that since the last check no page fetched another file or logged an error; forget the records."""
         asked, wrong, self.asked, self.wrong = self.asked, self.wrong, [], []
         assert [url for url in asked if not url.startswith("file:") and url not in ("about:blank", "data:,")] == []
         assert [url for url in asked if url.startswith("file:") and not url.split("#")[0].endswith(".html")] == []

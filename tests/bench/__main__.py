@@ -1,9 +1,9 @@
 """`make bench`: print the table of figures; `python -m tests.bench engine pipes ...` measures only those named.
 
-`python -m tests.bench pairs --against CHECKOUT [NAME...]` measures this tree beside another checkout of the project, in
-pairs (tests/bench/pairs.py); `... pairs --help` lists what it can measure.
+`python -m tests.bench pairs --against CHECKOUT [NAME...]` compares this tree with another checkout of the project, in
+pairs (tests/bench/pairs.py); `... pairs --help` lists the measurements.
 
-`python -m tests.bench replies` searches for what beats each sample bot, and tells it (tests/bench/replies.py).
+`python -m tests.bench replies` searches for what beats each sample bot, and prints it (tests/bench/replies.py).
 """
 
 import json
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Row:
-    """A figure beside what it is held against; `good` is the ratio that was hoped for, with its direction."""
+    """A figure and the figure that it is compared with; `good` is the goal of their ratio, with its direction."""
 
     name: str
     value: str
@@ -36,7 +36,6 @@ class Row:
 
 
 def engine_rows() -> Iterator[Row]:
-    """Measure the engine alone."""
     for seats in (2, 4, 6, 10):
         found = engine.decisions_per_second(seats, 3.0)
         against = f"goal {engine.GOAL:,}" if seats == 6 else f"goal at 6 seats {engine.GOAL:,}"
@@ -44,7 +43,7 @@ def engine_rows() -> Iterator[Row]:
 
 
 def pipes_rows() -> Iterator[Row]:
-    """Measure the referee over pipes on one core, each time beside the bare loop with the same bots and bytes."""
+    """Measure the referee over pipes on one core, and the bare loop with the same bots and bytes."""
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
     if cores:
         os.sched_setaffinity(0, {min(cores)})  # as the arena's workers do
@@ -75,13 +74,13 @@ def pipes_rows() -> Iterator[Row]:
 
 
 def peers_rows(c: Program, folder: Path) -> Iterator[Row]:
-    """Measure the referee beside imitations of other programs that play the same bots; starts are taken off."""
+    """Measure the referee and imitations of other programs that play the same bots, without starts."""
     first = peers.first_bot()
     chess = peers.chess_runner(c, folder, 40_000)
-    poker = peers.poker_dealer(first, 4, 400, pipes.ENVIRONMENT)
+    poker = peers.poker_program(first, 4, 400, pipes.ENVIRONMENT)
     for kind, bot, games, named, peer in (
         ("C bots", c, 600, "chess runner", chess),
-        ("Python bots, 4 seats", first, 120, "poker dealer", poker),
+        ("Python bots, 4 seats", first, 120, "poker program", poker),
     ):
         _, result, match = pipes.referee([bot] * 4, 4)
         own, bots = figures.us_a_request([bot] * 4, games)
@@ -96,7 +95,7 @@ def peers_rows(c: Program, folder: Path) -> Iterator[Row]:
 
 
 def starts_rows() -> Iterator[Row]:
-    """Measure starts by box and language: a bot is started, greeted, told that the match is over, and removed."""
+    """Measure starts by box and language: a bot is started, greeted, sent the end of the match, and removed."""
     cores = os.sched_getaffinity(0)
     plain: dict[str, float] = {}
     for box, matches in (("process", 6), ("bubblewrap", 6), ("docker", 1)):
@@ -110,7 +109,7 @@ def starts_rows() -> Iterator[Row]:
             if start.problem is not None:
                 print(f"the start of {language} in {box} is left out: {start.problem}")
                 continue
-            # What happens in a container is no child of ours: there the clock is all that tells.
+            # What happens in a container is no child of this process: only the clock measures it.
             unit, found = ("wall ms", start.wall_ms) if box == "docker" else ("CPU-ms", start.cpu_ms)
             against = plain.setdefault(language, found)
             output = f"process {against:.1f} CPU-ms; wall {start.wall_ms:.1f} ms"
@@ -145,14 +144,18 @@ def run_rows() -> Iterator[Row]:
 
 
 def ladder_rows() -> Iterator[Row]:
-    """Measure the fold of a ladder after a term: 500 bots, 1,000,000 games, in SQLite."""
+    """Measure the rating of a ladder after a term: 500 bots, 1,000,000 games, in SQLite."""
     found = ladder.term()
     name = "ladder, 500 bots, 1,000,000 games: a fold"
     read = f"to read its rows {found.read:.2f}"
     yield Row(f"{name} over everything, CPU-s", f"{found.batch:.2f}", read, found.batch / found.read, "-")
     whole = f"over everything {found.batch:.2f}"
     yield Row(
-        f"{name} that goes on, 100 matches later, CPU-s", f"{found.again:.3f}", whole, found.again / found.batch, "-"
+        f"{name} continued, 100 matches later, CPU-s",
+        f"{found.continued:.3f}",
+        whole,
+        found.continued / found.batch,
+        "-",
     )
 
 
@@ -167,7 +170,7 @@ def web_rows() -> Iterator[Row]:
 
 
 def local_rows() -> Iterator[Row]:
-    """Measure bots of the kit in process, beside the same bots over pipes and beside the engine alone."""
+    """Measure bots of the kit in process, over pipes, and the engine alone."""
     found = learning.games_per_second(480)
     name = f"kit's bots in process, 4 seats: {found.in_process:,.0f} games/CPU-s"
     for row, rate, goal in (
@@ -179,21 +182,19 @@ def local_rows() -> Iterator[Row]:
 
 
 def env_rows() -> Iterator[Row]:
-    """Measure random decisions in both forms of the environment, beside the engine alone and other environments."""
+    """Measure random decisions in both forms of the environment, in the engine alone, and in other environments."""
     for seats in (2, 4, 6, 10):
-        found = learning.beside_the_engine(seats, 12)
+        found = learning.compare_with_engine(seats, 12)
         for form, rate in (("AEC", found.aec), ("parallel", found.parallel)):
             name = f"arena.env, {form}, {seats} seats, decisions/CPU-s"
             yield Row(name, f"{rate:,.0f}", f"engine {found.engine:,.0f}", rate / found.engine, ">= .5")
     for other in environments.ENVIRONMENTS:
-        pair = learning.beside_another(other, 12)
+        pair = learning.compare_with_another(other, 12)
         if pair is None:
             print(f"{other} is left out: not installed")
             continue
         ours, theirs = pair
-        yield Row(
-            "arena.env, AEC, 2 seats, beside others", f"{ours:,.0f}", f"{other} {theirs:,.0f}", ours / theirs, "-"
-        )
+        yield Row("arena.env, AEC, 2 seats, and others", f"{ours:,.0f}", f"{other} {theirs:,.0f}", ours / theirs, "-")
 
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -209,7 +210,6 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
 
 
 def main() -> None:
-    """Measure what is named on the command line, or everything."""
     for name, other in (("pairs", pairs.main), ("replies", replies.main)):
         if sys.argv[1:2] == [name]:
             other(sys.argv[2:])

@@ -1,8 +1,8 @@
-"""`python -m tests.bench.compare`: how often `arena compare` errs, how soon it ends, and what pairs save.
+"""`python -m tests.bench.compare`: how often `arena compare` errs, how soon it ends, and how many games pairs save.
 
 The first table simulates blocks; the others play real bots in this process, in the blocks that the command plays:
 labels flipped at random, so that nothing differs; the saving of pairs against independent games; and small changes,
-each with the truth of many games beside the answer.
+each with its true difference, measured in many games.
 """
 
 import random
@@ -35,7 +35,7 @@ Pair = tuple[float, float]  # what a game was worth to OLD and to NEW
 
 @dataclass(frozen=True)
 class World:
-    """Pairs of which so many are discordant, with a mean difference; `tables`: how it differs between tables."""
+    """Pairs with a rate of discordant ones and a mean difference; `tables`: how it varies between tables."""
 
     name: str
     difference: float
@@ -43,7 +43,7 @@ class World:
     tables: Callable[[random.Random], float] = lambda dice: 0.0
 
     def blocks(self, dice: random.Random) -> Iterator[float]:
-        """Yield the mean difference of block after block."""
+        """Yield the mean difference of each block."""
         while True:
             mean = max(-1.0, min(1.0, self.difference + self.tables(dice)))
             discordant = max(self.discordant, abs(mean))
@@ -53,7 +53,7 @@ class World:
 
 
 def seldom(part: float, there: float, elsewhere: float) -> Callable[[random.Random], float]:
-    """Make a difference that is `there` at such a part of the tables, and another elsewhere."""
+    """Return a difference that is `there` at a part of the tables, and another value elsewhere."""
     return lambda dice: there if dice.random() < part else elsewhere
 
 
@@ -72,7 +72,7 @@ WORLDS = (
 
 
 def ended(blocks: Iterator[float]) -> tuple[bool | None, int]:
-    """Return the verdict of a comparison that looks after each block, and its pairs."""
+    """Return the verdict of a comparison that tests after each block, and its number of pairs."""
     evidence = Evidence(POINTS, PAIRS)
     while evidence.verdict is None and evidence.blocks < BLOCKS:
         evidence.add(next(blocks))
@@ -113,7 +113,7 @@ def changed(name: str, **constants: object) -> type[Bot]:
 
 
 def real_blocks(old: type[Bot], new: type[Bot], field: Sequence[type[Bot]], seed: int) -> Iterator[list[Pair]]:
-    """Yield block after block of pairs, as `arena compare` plays them, in this process."""
+    """Yield blocks of pairs, as `arena compare` plays them, in this process."""
     names = ("OLD", "NEW", *(f"bot {number}" for number in range(len(field))))
     nowhere = tuple(Program(name, Path(), (), Path(), None, "") for name in names)
     key = derive_key(b"tests.bench.compare", str(seed))
@@ -131,12 +131,11 @@ def real_blocks(old: type[Bot], new: type[Bot], field: Sequence[type[Bot]], seed
 
 
 def difference(block: Sequence[Pair]) -> float:
-    """Return a block's mean difference."""
     return sum(new - old for old, new in block) / len(block)
 
 
 class Noisy(Honest):  # type: ignore[misc,valid-type]
-    """Honest, but for one move in twenty, which is any."""
+    """Honest, but one move in twenty is random."""
 
     def reply(self, message: Move) -> Move | None:
         reply = super().reply(message)
@@ -173,7 +172,7 @@ CHANGES: tuple[tuple[str, type[Bot], type[Bot]], ...] = (
 
 
 def flipped(blocks: Sequence[float], tries: int) -> list[tuple[bool | None, int]]:
-    """Return how comparisons end on real blocks in which chance says which half was NEW's."""
+    """Return how comparisons end on real blocks in which the half that counts as NEW's is random."""
     found = []
     for number in range(tries):
         dice = random.Random(f"flips {number}")
@@ -190,13 +189,12 @@ def saving(blocks: Sequence[Sequence[Pair]]) -> float:
 
 
 def field_of(*versions: type[Bot]) -> list[type[Bot]]:
-    """Return the opponents: the samples but those that are compared."""
     names = {version.__name__ for version in versions}
     return [found for name in FIELD if (found := sample(f"sample:{name}")).__name__ not in names]
 
 
 def is_right(verdict: bool | None, truth: float) -> str:
-    """Return whether an answer is true. Between nothing and the points, both are."""
+    """Return whether a verdict is true. Between 0 and the points, both verdicts are."""
     if verdict is None:
         return "-"
     return "yes" if (truth > 0 if verdict else truth < POINTS) else "no"

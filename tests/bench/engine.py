@@ -1,4 +1,4 @@
-"""The engine alone: random legal moves, no pipes."""
+"""Measure the engine alone: random legal moves, no pipes."""
 
 import random
 import time
@@ -9,7 +9,7 @@ GOAL = 60_000  # decisions a CPU-second at six seats; other Coup engines: 5,000 
 
 
 def decisions_per_second(seats: int, seconds: float) -> float:
-    """Play random games for about so many CPU-seconds; return decisions a CPU-second, one for each answer asked for."""
+    """Play random games for about this many CPU-seconds; return decisions per CPU-second, one per answer."""
     pick = random.Random(1).random
     decisions = game = 0
     start = time.process_time()

@@ -1,8 +1,8 @@
-"""What `python -m tests.bench pairs` measures in one tree: a measurement gives figures, by what they are called.
+"""Measurements of `python -m tests.bench pairs` in one tree; each returns figures by name.
 
-The packages may be another checkout's: only names of doors that seldom change are used here, and the sample bots are
-those of the tree. Numbers are CPU time of this process and of the children that have ended; texts must be the same in
-both trees.
+The packages may be another checkout's: only names of public APIs that seldom change are used here, and the sample bots
+are those of the tree. Numbers are CPU time of this process and of the children that have ended; texts must be the same
+in both trees.
 """
 
 import atexit
@@ -34,23 +34,22 @@ Figures = dict[str, float | str]
 PYTHON_BOTS = ("honest", "opportunist", "bluffer", "counter")
 SEATS = 4
 WAIT_MS = 30_000
-_TOLD = """
+_ARENA = """
 import atexit, resource, sys
 atexit.register(lambda: print(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]), file=sys.stderr))
 from arena.cli import main
 main()
-"""  # the command `arena`, which says what CPU seconds its processes took; what remains is its own, its end too
+"""  # the command `arena`, which prints the CPU seconds of its processes; the rest is its own, its end too
 FAREWELL = b'{"type":"match_over"}\n'
 
 
 def cpu_s() -> tuple[float, float]:
-    """Return the CPU seconds of this process, and of its children that have ended."""
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return own.ru_utime + own.ru_stime, children.ru_utime + children.ru_stime
 
 
 def spec(seats: int, games: int) -> MatchSpec:
-    """Return a match of about so many games, in which nobody is frozen."""
+    """Return a match of about this many games, in which no bot is frozen."""
 
     def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
         return tuple(sorted(items, key=lambda item: hmac.digest(b"bench", f"{label}|{item}".encode(), "sha256")))
@@ -74,7 +73,7 @@ def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
     }[kind]
     bots, _ = load_bots([f"{number}={path}" for number, path in enumerate(named)], programs_of(sandbox))
     complete = getattr(arena.bots, "completed", None)
-    if complete is not None:  # in an older tree kits lie beside the bots
+    if complete is not None:  # in an older tree kits are in the bots' folders
         copies = Path(tempfile.mkdtemp(prefix="bench-"))
         atexit.register(shutil.rmtree, copies)
         bots = [complete(bot, sandbox != "process", copies / bot.name) for bot in bots]
@@ -83,7 +82,7 @@ def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
 
 
 def with_bytecode(bots: Sequence[Bot], choice: SandboxChoice, sandbox: Sandbox) -> list[Program]:
-    """Return how a worker starts bots: it compiles those in Python once."""
+    """Return how a worker starts bots: it compiles Python bots once."""
     kind = getattr(arena.bots, "Bytecode", None)
     if kind is None:  # an older tree, whose bots are compiled at each start
         return [Program(bot.argv, bot.cwd, files=bot.path) for bot in bots]
@@ -103,7 +102,7 @@ def await_line(box: Box) -> None:
 
 
 def await_end(box: Box) -> None:
-    """Wait until the program has left."""
+    """Wait until the program has ended."""
     poll = select.poll()
     poll.register(box.stdout, select.POLLIN)
     while poll.poll(WAIT_MS) and os.read(box.stdout, 65536):
@@ -111,7 +110,7 @@ def await_end(box: Box) -> None:
 
 
 def start_match(sandbox: Sandbox, programs: Sequence[Program], hellos: Sequence[bytes]) -> None:
-    """Start a match's bots one after the other; each is greeted, told that the match is over, and leaves."""
+    """Start a match's bots one after the other; each is greeted, is sent the end of the match, and ends."""
     for number, each in enumerate(programs):
         box = sandbox.start(each, Limits())
         os.write(box.stdin, hellos[number])
@@ -141,7 +140,7 @@ def start(tree: Path, kind: str, bot: Path, sandbox: str, matches: int = 12) -> 
 def played(started: Sequence[Program], games: int) -> tuple[float, float, MatchResult]:
     """Play a match in plain processes; return the CPU seconds of the referee and of the bots, starts included.
 
-    Raises ValueError if a bot is at fault: then something else was measured.
+    Raises ValueError if a bot has a fault: the figures would measure something else.
     """
     match = spec(len(started), games)
     with tempfile.TemporaryDirectory() as folder:
@@ -159,7 +158,7 @@ def played(started: Sequence[Program], games: int) -> tuple[float, float, MatchR
 def us_a_request(started: Sequence[Program], games: int) -> tuple[float, float]:
     """Return the CPU us of a request, of the referee and of the bots, without starts.
 
-    That is a long match less a short one, which starts as many bots.
+    This is a long match minus a short one, which starts as many bots.
     """
     seats = len(started)
     played(started, seats)
@@ -169,7 +168,7 @@ def us_a_request(started: Sequence[Program], games: int) -> tuple[float, float]:
 
 
 def referee(tree: Path, kind: str, bot: Path) -> Figures:
-    """Measure what a request costs the referee, and its bots, without their starts."""
+    """Measure the cost of a request to the referee and its bots, without their starts."""
     own, bots = us_a_request(programs(tree, kind, bot, "process"), 600 if kind == "c" else 120)
     return {
         f"referee with {kind} bots: CPU-us a request": own,
@@ -179,14 +178,14 @@ def referee(tree: Path, kind: str, bot: Path) -> Figures:
 
 
 def run(tree: Path, sandbox: str) -> Figures:
-    """Measure `arena run`, all of its processes, but for the stretching of the seed, which is no run's cost."""
+    """Measure `arena run`, all of its processes, without the stretching of the seed."""
     games = 336
     before = cpu_s()
     seed_key(1)
     stretched = sum(cpu_s()) - sum(before)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "run")
-        argv = [sys.executable, "-c", _TOLD, "run", "--sandbox", sandbox, "--jobs", "1", "--seed", "1"]
+        argv = [sys.executable, "-c", _ARENA, "run", "--sandbox", sandbox, "--jobs", "1", "--seed", "1"]
         argv += ["--games", str(games), "--match-games", "12", "--seats", str(SEATS), "--json", "--out", str(out)]
         argv += [f"{name}={tree / 'sample_bots' / 'python'}" for name in "abcd"]
         before = cpu_s()
@@ -202,7 +201,7 @@ def run(tree: Path, sandbox: str) -> Figures:
 
 
 def command(tree: Path, name: str) -> Figures:
-    """Measure a command as a user starts it, with all that it starts."""
+    """Measure a command as a user starts it, with all processes that it starts."""
     bot = [str(tree / "sample_bots" / "honest.py"), "--sandbox", "process"]
     argv = [sys.executable, "-m", "arena.cli", *{"version": ["--version"], "check": ["check", *bot]}[name]]
     before = cpu_s()
@@ -217,7 +216,6 @@ class First:
         self.taken = 0
 
     def reply(self, message: dict[str, Any]) -> dict[str, Any] | None:
-        """Answer the hello and each request."""
         if message["type"] == "hello":
             return {"type": "hello"}
         if message["type"] != "request":
@@ -238,14 +236,12 @@ def local() -> Figures:
 
 
 def decisions() -> Figures:
-    """Measure the engine alone."""
     return {
         f"engine, {seats} seats: CPU-us a decision": 1e6 / engine.decisions_per_second(seats, 1.0) for seats in (4, 6)
     }
 
 
 def main(tree: str, name: str, bot: str) -> None:
-    """Print the figures of one measurement."""
     root, (what, _, more) = Path(tree), name.partition("-")
     kind, _, sandbox = more.partition("-")
     match what:

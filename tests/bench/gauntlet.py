@@ -1,7 +1,7 @@
-"""The sample bots against each other: `make gauntlet`, or `python -m tests.bench.gauntlet [--games N] [--write]`.
+"""Play the sample bots against each other: `make gauntlet`, or `python -m tests.bench.gauntlet [--games N] [--write]`.
 
 It plays a run at 4 seats and one at 2, and prints a table, strongest first. With --write the table in docs/samples.md
-is replaced. What each bot does is the beginning of its own docstring.
+is replaced. The description of each bot is the beginning of its own docstring.
 """
 
 import ast
@@ -43,7 +43,6 @@ def standings(seats: int, games: int, seed: int, box: str) -> dict[str, Standing
 
 
 def interval(row: Standing) -> str:
-    """Return a bot's win rate in percent with its interval."""
     rate = row["win_rate_adjusted"]
     low, high = (0, 1) if rate["low"] is None else (rate["low"], rate["high"])
     return f"{100 * rate['value']:.0f} % ({100 * low:.0f}-{100 * high:.0f})"
@@ -70,7 +69,6 @@ def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
 @click.option("--sandbox", default="process", show_default=True)
 @click.option("--write", is_flag=True, help="Put the table into docs/samples.md.")
 def main(games: int, seed: int, sandbox: str, write: bool) -> None:
-    """Play the sample bots against each other and print how strong they are."""
     rows = table(*(standings(seats, games, seed, sandbox) for seats in SEATS))
     click.echo(rows)
     if write:

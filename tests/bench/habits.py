@@ -1,7 +1,7 @@
-"""Habits of a bot: where it chooses otherwise than `sample:honest`; each is one choice of a few, with words for it.
+"""Habits of a bot: where it chooses otherwise than `sample:honest`. Each is one choice of a few, with its description.
 
-A `Reply` without habits plays as sample:honest does, move for move. What a search finds is a set of habits, and so it
-can be told: the words stand here beside the choice, and beside them what is to be counted to see why it pays.
+A `Reply` without habits plays as sample:honest does, move for move. A search finds a set of habits; the texts next to
+each choice describe it, and name the count that shows why it pays.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ DOUBTS = {"certain lies": 0.0, "unlikely": 0.25, "even": 0.5}  # challenge where
 
 @dataclass(frozen=True)
 class Habit:
-    """What can be chosen otherwise: choice -> words. `lies`: roles that it claims, held or not.
+    """Alternatives to a choice of sample:honest: choice -> description. `lies`: roles that it claims, held or not.
 
-    `why`: choice -> what was counted of whom, as (bot, section, name), and tells why the choice pays; "" is any other.
+    `why`: choice -> the counted statistic that shows why it pays, as (bot, section, name); "" is any other.
     """
 
     choices: Mapping[str, str]
@@ -102,8 +102,6 @@ HABITS: dict[str, Habit] = {
 
 
 class Reply(Honest):  # type: ignore[valid-type]
-    """A bot with these habits."""
-
     name = "reply"
 
     def __init__(self, habits: Habits) -> None:

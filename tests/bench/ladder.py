@@ -1,4 +1,4 @@
-"""A ladder after a term: 500 bots, 1,000,000 games. What it costs to rate it.
+"""Measure the rating of a ladder after a term: 500 bots, 1,000,000 games.
 
 The matches are made up, the records are a real match's, and the database is a real one, in SQLite.
 """
@@ -54,16 +54,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Term:
-    """What was measured, in CPU seconds."""
+    """The measured figures, in CPU seconds."""
 
     batch: float  # a fold over everything
-    again: float  # and one that goes on, 100 matches later
+    continued: float  # and one that continues, 100 matches later
     read: float  # to read the rows of a fold over everything, and nothing else
 
 
 @contextmanager
 def new_ladder(folder: Path, bots: int) -> Iterator[Ladder]:
-    """Give a ladder of so many bots that play, each of an owner of its own."""
+    """Return a ladder of this many active bots, each of an owner of its own."""
     with closing(create_ladder(folder, PLAY, None)) as made:
 
         def act(connection: Connection) -> None:
@@ -102,7 +102,7 @@ def record() -> str:
 
 @cache
 def style(text: str) -> str:
-    """Return what a bot of that match did, as a worker counts it."""
+    """Return the play style of a bot of that match, as a worker counts it."""
     return count_play_styles(read_record(text))[0][1]
 
 
@@ -128,7 +128,7 @@ def games_of(draw: random.Random, match: int, table: Sequence[int]) -> tuple[Gam
 
 
 def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
-    """Queue and keep matches one by one."""
+    """Queue and save matches one by one."""
     some = tables(draw, bots, matches)
     ids = ladder.database.write(lambda connection: queue_matches(connection, RATED, some, 3.0))
     for id, table in zip(ids, some, strict=True):
@@ -138,7 +138,7 @@ def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str
 
 
 def fill(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
-    """Write matches that were played, many at a time, as `save_match` writes them."""
+    """Write finished matches, many at a time, as `save_match` writes them."""
     names = ("matches", "match_players", "games", "records")
     into = {name: METADATA.tables[name] for name in names}
     for some in batches(tables(draw, bots, matches), BULK):
@@ -155,14 +155,13 @@ def fill(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str
 
 
 def write(connection: Connection, table: Table, rows: list[dict[str, object]]) -> None:
-    """Write rows."""
     connection.execute(insert(table), rows)
 
 
 def rows_of(
     draw: random.Random, id: int, ended: int, table: Sequence[int], text: str, rows: dict[str, list[dict[str, object]]]
 ) -> None:
-    """Add the rows of a match that was played."""
+    """Add the rows of a finished match."""
     results = games_of(draw, id, table)
     rows["matches"].append(
         {"id": id, "kind": RATED, "round": 1, "status": "ended", "attempts": 0, "outcome": "played", "is_rated": True,
@@ -187,13 +186,13 @@ def rows_of(
 
 
 def batches(rows: list[list[int]], size: int) -> Iterator[list[list[int]]]:
-    """Yield so many at a time."""
+    """Yield lists of this many items."""
     for at in range(0, len(rows), size):
         yield rows[at : at + size]
 
 
 def timed(function: Callable[[], T]) -> tuple[T, float]:
-    """Return what a function returns, and its CPU time."""
+    """Return a function's result, and its CPU time."""
     gc.collect()
     began = time.process_time()
     found = function()
@@ -201,7 +200,6 @@ def timed(function: Callable[[], T]) -> tuple[T, float]:
 
 
 def term(games: int = 1_000_000, bots: int = 500) -> Term:
-    """Measure a ladder of so many games."""
     draw, text = random.Random(1), record()
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
         keep(ladder, draw, bots, 10, text)

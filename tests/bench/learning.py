@@ -1,4 +1,4 @@
-"""An environment for learning, and bots in process: what they cost beside the engine, and beside pipes."""
+"""Measure the environment for learning and bots in process, against the engine and against pipes."""
 
 import json
 import random
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def aec_decisions_per_second(seats: int, seconds: float) -> float:
-    """Play random games for about so many CPU-seconds; return decisions a CPU-second, one for each action taken."""
+    """Play random games for about this many CPU-seconds; return decisions (actions) per CPU-second."""
     pick = random.Random(1).random
     game = env(seats=seats)
     decisions = 0
@@ -57,15 +57,15 @@ def parallel_decisions_per_second(seats: int, seconds: float) -> float:
 
 @dataclass(frozen=True)
 class DecisionsRate:
-    """Random decisions a CPU-second: of the engine alone, of both forms of the environment."""
+    """Random decisions per CPU-second: of the engine alone, of both forms of the environment."""
 
     engine: float
     aec: float
     parallel: float
 
 
-def beside_the_engine(seats: int, rounds: int, seconds: float = 0.15) -> DecisionsRate:
-    """Measure all three in turns, and take the best of each: what else the machine does slows them in bursts."""
+def compare_with_engine(seats: int, rounds: int, seconds: float = 0.15) -> DecisionsRate:
+    """Measure all three in turns, and take the best of each: other load slows them in bursts."""
     measured = [
         (
             engine.decisions_per_second(seats, seconds),
@@ -77,8 +77,8 @@ def beside_the_engine(seats: int, rounds: int, seconds: float = 0.15) -> Decisio
     return DecisionsRate(*map(max, zip(*measured, strict=True)))
 
 
-def beside_another(name: str, rounds: int, seconds: float = 0.15) -> tuple[float, float] | None:
-    """Return decisions a CPU-second of our turns at two seats and of one of ENVIRONMENTS, in turns, the best of each.
+def compare_with_another(name: str, rounds: int, seconds: float = 0.15) -> tuple[float, float] | None:
+    """Return decisions per CPU-second of ours and of one of ENVIRONMENTS at two seats, each the best of several turns.
 
     None where that isn't installed.
     """
@@ -93,7 +93,7 @@ def beside_another(name: str, rounds: int, seconds: float = 0.15) -> tuple[float
 
 @dataclass(frozen=True)
 class GamesRate:
-    """Games a CPU-second of four bots of the kit, over pipes (`arena run`, its bots included) and in process."""
+    """Games per CPU-second of four bots of the kit, over pipes (`arena run`, its bots included) and in process."""
 
     piped: float
     one_match: float  # over pipes without the starts of bots and arena: the referee alone, in one match
@@ -102,7 +102,7 @@ class GamesRate:
 
 
 def games_per_second(games: int) -> GamesRate:
-    """Play about so many games each way, with the starter in Python in every seat.
+    """Play about this many games each way, with the starter in Python in every seat.
 
     `engine` is how many of these games its decisions alone would allow, if the bots cost nothing.
     """

@@ -1,11 +1,11 @@
-"""Measure this tree beside another: `python -m tests.bench pairs [--against CHECKOUT] [NAME...]`.
+"""Compare the speed of this tree with another's: `python -m tests.bench pairs [--against CHECKOUT] [NAME...]`.
 
 The other is a checkout of the project, or the commit before: HEAD where files differ from it, else HEAD~1. Each
 measurement is a process of its own, pinned to one core, with the packages and sample bots of one of the two trees; the
 measuring code (tests/bench/figures.py) is this tree's for both. The trees take turns, so that both see the same noise;
-the other one twice, so that its ratio to itself (A/A) tells how much is noise. All figures are CPU time, of the process
-and of all that it starts: a ratio under 1 means that this tree is cheaper. On a busy machine the ratios count, the
-figures don't.
+the other one twice, so that its ratio to itself (A/A) shows how much is noise. All figures are CPU time, of the process
+and of all that it starts: a ratio under 1 means that this tree is cheaper. On a busy machine only the ratios are
+reliable.
 """
 
 import argparse
@@ -58,11 +58,11 @@ main(*sys.argv[2:])
 
 
 class MeasurementError(Exception):
-    """Return why a measurement failed, in which tree."""
+    """A measurement failed; the text is the reason, with its tree."""
 
 
 def measure(tree: Path, name: str, core: int | None, bot: Path) -> dict[str, object]:
-    """Return the figures of one measurement of a tree, by what they are called."""
+    """Return the figures of one measurement of a tree, by name."""
     argv = [sys.executable, "-P", "-c", _PROGRAM, str(ROOT), str(tree), name, str(bot)]
     done = subprocess.run(
         argv if core is None else ["taskset", "-c", str(core), *argv],
@@ -82,7 +82,7 @@ def measure(tree: Path, name: str, core: int | None, bot: Path) -> dict[str, obj
 def compare(other: Path, name: str, pairs: int, core: int | None, bot: Path) -> bool:
     """Measure the other tree twice and this one, in turns; print a row for each figure. Return whether texts agree.
 
-    What one tree's two measurements differ by is chance: a ratio within that says nothing.
+    The difference of one tree's two measurements is chance: a ratio within that shows nothing.
     """
     found: tuple[Measured, Measured, Measured] = ([], [], [])
     for number in range(pairs):
@@ -119,9 +119,9 @@ def _ratio(before: list[float], after: list[float]) -> str:
 
 
 def check_out(tree: Path, folder: Path) -> str:
-    """Put what is measured of the commit before a tree into a folder; return the commit.
+    """Put the measured files of the commit before a tree into a folder; return the commit.
 
-    Raises OSError or CalledProcessError where git knows none.
+    Raises OSError or CalledProcessError where git finds none.
     """
 
     def git(*words: str) -> bytes:
@@ -134,14 +134,14 @@ def check_out(tree: Path, folder: Path) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure what is named on the command line, or everything.
+    """Run the measurements that the command line names, or all.
 
-    Exits with 1 if something can't be measured, or if texts differ.
+    Exits with 1 if a measurement fails, or if texts differ.
     """
     listed = "\n".join(f"  {name:24} {what}" for name, what in MEASUREMENTS.items())
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench pairs",
-        description="Measure CPU time of this tree beside that of another, in pairs.",
+        description="Compare CPU time of this tree with that of another, in pairs.",
         epilog=f"names (a name's beginning stands for all that have it):\n{listed}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -166,12 +166,12 @@ def main(arguments: list[str]) -> None:
         missing = [name for name in NEEDED if not (other / name).is_dir()]
         if missing:
             parser.error(f"{other} has no {missing[0]}/: name a checkout of the project")
-        for tree in (ROOT, other):  # lest the first turn compile
+        for tree in (ROOT, other):  # so that the first turn doesn't compile
             for name in NEEDED:
                 compileall.compile_dir(tree / name, quiet=2)
         bot = c_bot(Path(folder)).argv[0]
         core = max(os.sched_getaffinity(0)) if given.core is None and hasattr(os, "sched_getaffinity") else given.core
-        print(f"CPU time of {ROOT} (new) beside {other} ({what}), {given.pairs} pairs, core {core}; load {load()}")
+        print(f"CPU time of {ROOT} (new) and {other} ({what}), {given.pairs} pairs, core {core}; load {load()}")
         print(f"{'ratio':6}  {'middle half':>13}  {'A/A':6}  {'middle half':>13}  {'old':>8} {'new':>8}")
         good = True
         for name in names:

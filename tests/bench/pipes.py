@@ -45,7 +45,7 @@ def c_bot(folder: Path) -> Program:
 
 
 def python_bots(seats: int) -> list[Program]:
-    """Return sample bots in Python, one a seat."""
+    """Return sample bots in Python, one per seat."""
     return [
         Program(("env", f"PYTHONPATH={KITS}", sys.executable, f"{PYTHON_BOTS[i % len(PYTHON_BOTS)]}.py"), SAMPLES)
         for i in range(seats)
@@ -60,7 +60,7 @@ def _children() -> float:
 def referee(programs: Sequence[Program], games: int) -> tuple[Cost, MatchResult, MatchSpec]:
     """Play a match; its cost includes the start of its processes, spread over its requests, as the bare loop's does.
 
-    Raises ValueError if a bot is at fault.
+    Raises ValueError if a bot has a fault.
     """
     own, bots, result = played(programs, games)
     us = 1e6 / result.requests
@@ -74,7 +74,7 @@ def line_bytes(match: MatchSpec, record: Record) -> float:
 
 
 def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, str]], list[int]]]:
-    """Yield what the bare loop does: (bot, line) to send, then the bots whose answers it waits for."""
+    """Yield the steps of the bare loop: (bot, line) to send, then the bots whose answers it waits for."""
     numbers = [0] * match.seats
     for game in record.games:
         feed = wire.LineCursor(match.seats)
@@ -119,7 +119,7 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
 
 
 def bare_loop(programs: Sequence[Program], match: MatchSpec, result: MatchResult) -> Cost:
-    """Send the same lines to the same bots, and do nothing else but what every such loop does."""
+    """Send the same lines to the same bots, and do nothing but what every such loop does."""
     steps = [([(bot, json.loads(line)) for bot, line in sends], waits) for sends, waits in script(match, result.record)]
     hellos = [hello(match, bot) for bot in range(match.seats)]
     children = _children()

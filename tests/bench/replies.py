@@ -1,9 +1,9 @@
-"""What beats each sample bot: the habits (tests/bench/habits.py) that win most against it, searched for and then told.
+"""Search for the habits (tests/bench/habits.py) that win most against each sample bot, and describe them.
 
 `python -m tests.bench replies` prints a Markdown table, a row for each sample bot in Python. The search climbs from a
 few starts, one habit at a time, and plays every change on the same deals as what it would replace. Habits without which
-the bot does as well are dropped. What the table says is measured afterwards, on deals that no search has seen: the
-shares, and what each habit is worth, which is what the share loses where the bot chooses as sample:honest there.
+the bot does as well are dropped. The numbers of the table are measured afterwards, on deals that no search has seen:
+the win rates, and the worth of each habit, which is the loss of win rate where the bot chooses as sample:honest there.
 """
 
 import argparse
@@ -34,7 +34,7 @@ GAMES = 2400  # on fresh deals: a share is known to 2 points
 MATCH = 12  # games of a match
 RACE = (120, 360)  # games of a change: the first drop most of them
 FRESH = 1_000_000  # seeds from here on are no search's
-LEAST = 0.01  # what a habit must be worth to be told
+LEAST = 0.01  # what a habit must be worth to be printed
 
 BLUFFS = tuple(name for name, habit in HABITS.items() if habit.lies)
 DOUBTS = tuple(name for name in HABITS if name.startswith("doubt "))
@@ -60,7 +60,7 @@ class Program:
         )
 
     def reply(self, message: dict[str, Any]) -> Any:
-        """Send a message, and wait for the reply if it asks for one. It plays all matches, and hears of no end."""
+        """Send a message, and wait for the reply if it asks for one. The end of a match isn't sent."""
         if message["type"] == "match_over":
             return None
         assert self._process.stdin is not None
@@ -69,7 +69,6 @@ class Program:
         return json.loads(self._process.stdout.readline()) if message["type"] in ("hello", "request") else None
 
     def close(self) -> None:
-        """End the process."""
         self._process.kill()
         self._process.communicate()
 
@@ -90,7 +89,7 @@ class Table:
             self._bots |= zip(names, self._programs, strict=True)
 
     def play(self, habits: Habits, games: int, seed: int, fold: StatsAccumulator | None = None) -> Worths:
-        """Play so many games, and return what they were worth to the bot with habits; the fold counts."""
+        """Play this many games, and return what each was worth to the bot with habits."""
         self.games += games
         name = named(habits)
         bots = {name: lambda: Reply(habits), **self._bots}
@@ -100,7 +99,6 @@ class Table:
         return np.array([game.worth(game.seats.index(name)) for game in results.games]).reshape(-1, MATCH)
 
     def close(self) -> None:
-        """End what was started."""
         for program in self._programs:
             program.close()
 
@@ -111,17 +109,16 @@ def named(habits: Habits) -> str:
 
 
 def without(habits: Habits, name: str) -> Habits:
-    """Return the other habits."""
     return {key: choice for key, choice in habits.items() if key != name}
 
 
 def restrained(habits: Habits, names: Sequence[str]) -> bool:
-    """Return whether none of these is a habit, but for never doing what honest does."""
+    """Return whether each of these habits only omits a move of honest's."""
     return all(choice == "never" or name not in names for name, choice in habits.items())
 
 
 def gain(new: Worths, old: Worths) -> tuple[float, float]:
-    """Return by how much a share is better on the same deals, and the standard error of that; a match is one case."""
+    """Return the gain in win rate on the same deals, and its standard error; a match is one case."""
     by_match = (new - old).mean(1)
     return float(by_match.mean()), float(by_match.std(ddof=1) / len(by_match) ** 0.5)
 
@@ -131,20 +128,18 @@ def gain(new: Worths, old: Worths) -> tuple[float, float]:
 
 @dataclass
 class Budget:
-    """How far a search may go."""
-
     table: Table
     games: int
     until: float  # of time.process_time()
 
     @property
     def spent(self) -> bool:
-        """Whether it has to stop."""
+        """Whether the search has to stop."""
         return self.table.games > self.games or time.process_time() > self.until
 
 
 def search(table: Table, most: int, seconds: float, games: int) -> Habits:
-    """Return the habits that win most, of those that two climbs come to, less those that nothing depends on."""
+    """Return the habits that win most in two climbs, without those on which nothing depends."""
     began = time.process_time()
     by_share = sorted(STARTS, key=lambda habits: -table.play(habits, sum(RACE), 0).mean())
     tops = []
@@ -190,12 +185,12 @@ def climb(budget: Budget, here: Habits, number: int) -> Habits:
     return here
 
 
-# ---------------------------------------------------------------- what is told
+# ---------------------------------------------------------------- output
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is told of a sample bot. `worths`: habit -> points; `costs`: what a reply doesn't do -> points.
+    """The result for a sample bot. `worths`: habit -> points; `costs`: what a reply doesn't do -> points.
 
     Both have only what is clear of chance. `did`: what the sample bot did, the reply, and honest in its place.
     """
@@ -208,7 +203,7 @@ class Row:
 
 
 def measure(name: str, table: Table, habits: Habits, games: int) -> Row:
-    """Measure habits on fresh deals: the shares, and the same bot without each of them."""
+    """Measure habits on fresh deals: the win rates, and the same bot without each of them."""
     fold = StatsAccumulator()
     if habits:
         table.play({}, games, FRESH, fold)
@@ -243,12 +238,12 @@ DEEDS = {"assassinate": "assassinations", "foreign_aid": "takings", "tax": "taxe
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; a small one isn't said to be none."""
+    """Return a win rate in percent; a small one isn't rounded to 0."""
     return "under 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def does(profile: Profile) -> Iterator[str]:
-    """Yield what a bot does."""
+    """Yield descriptions of what a bot does."""
     for section, name, nothing, everything, part in DOES:
         rate = getattr(profile, section).get(name)
         if rate is not None:
@@ -256,7 +251,7 @@ def does(profile: Profile) -> Iterator[str]:
 
 
 def describe(row: Row, habit: str) -> str:
-    """Say what a habit is, what it is worth (+0: not clear of chance), and, where a count tells it, why."""
+    """Describe a habit, its worth (+0: not clear of chance), and, where a count shows it, the reason."""
     known, choice = HABITS[habit], row.habits[habit]
     words, why = known.choices[choice], ""
     if known.lies and choice != "never":
@@ -276,7 +271,7 @@ def describe(row: Row, habit: str) -> str:
 
 
 def sentences(row: Row) -> Iterator[str]:
-    """Yield what the reply does, the habit that is worth most first, and what it leaves."""
+    """Yield what the reply does, the habit that is worth most first, and what it omits."""
     for habit in sorted(row.habits, key=lambda habit: -row.worths.get(habit, 0.0)):
         yield describe(row, habit)
     for words, names, _, other in RESTRAINTS:
@@ -285,7 +280,6 @@ def sentences(row: Row) -> Iterator[str]:
 
 
 def line(row: Row) -> str:
-    """Return a row of the table."""
     won = row.did[named(row.habits)].win_rate[ALL]
     low, high = (0.0, 1.0) if won.low is None else (won.low, won.high)
     cells = [
@@ -305,7 +299,6 @@ HEAD = (
 
 
 def main(arguments: list[str]) -> None:
-    """Print the table."""
     files = [*SAMPLES.glob("*.py"), *(path for path in SAMPLES.glob("*/bot.py") if path.parent.name != "llm")]
     paths = {path.relative_to(SAMPLES).parts[0].removesuffix(".py"): path for path in sorted(files)}
     parser = argparse.ArgumentParser(prog="python -m tests.bench replies", description="Search for what beats a bot.")

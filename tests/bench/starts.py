@@ -1,4 +1,4 @@
-"""What starting a bot takes, by box and language: the starters of sample_bots, built as `arena run` builds them."""
+"""Measure the start of a bot, by box and language: the starters of sample_bots, built as `arena run` builds them."""
 
 import tempfile
 import time
@@ -18,7 +18,7 @@ BUILD_S = 300
 
 @dataclass(frozen=True)
 class Start:
-    """CPU ms and wall ms of a bot that is started, greeted, sent away and removed; or why there is none."""
+    """CPU ms and wall ms of a bot that is started, greeted, ended and removed; or why there is none."""
 
     cpu_ms: float = 0.0
     wall_ms: float = 0.0
@@ -26,7 +26,7 @@ class Start:
 
 
 def start(name: str, language: str, matches: int) -> Start:
-    """Measure so many times four starts in a sandbox. CPU time in containers isn't this process's children's."""
+    """Measure four starts in a sandbox, several times. CPU time in containers isn't this process's children's."""
     if language in LANGUAGES and name != "docker" and (missing := LANGUAGES[language].missing):
         return Start(problem=f"there is no {missing[0]}")
     try:
@@ -54,7 +54,6 @@ def _start(name: str, language: str, matches: int) -> Start:
 
 
 def _built(folder: Path, sandbox: Sandbox, language: str) -> Bot:
-    """Return a bot in a folder of its own, built."""
     programs = programs_of(sandbox.name)
     path = Path(__file__).parents[1] / "plain" / language
     if language in LANGUAGES:

@@ -1,4 +1,4 @@
-"""What figures of the benchmarks are compared with, what they print, and what is told of habits."""
+"""Baselines of the benchmarks, their output, and descriptions of habits."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no 
 
 @needs_cc
 def test_the_bare_loop_has_the_same_conversation_as_the_referee(tmp_path: Path) -> None:
-    """The ratio means something only if both send and receive as much."""
+    """The ratio is meaningful only if both send and receive the same amount."""
     bots = [pipes.c_bot(tmp_path)] * 3
     cost, result, match = pipes.referee(bots, 6)
     floor = pipes.bare_loop(bots, match, result)
@@ -27,7 +27,6 @@ def test_the_bare_loop_has_the_same_conversation_as_the_referee(tmp_path: Path) 
 
 
 def test_a_reply_without_habits_is_the_honest_sample() -> None:
-    """Else a habit's worth would be measured against nothing that is known."""
     tables = [play({"a": bot, "b": "sample:opportunist"}, 48, seed=1) for bot in (partial(Reply, {}), "sample:honest")]
     assert tables[0].games == tables[1].games
 
@@ -43,8 +42,8 @@ def test_a_reply_without_habits_is_the_honest_sample() -> None:
         ("random_bot", r"\| `random_bot` \| .* of its blocks are lies.*never bluffs \(to tax without a duke: -\d\d\)"),
     ],
 )
-def test_what_beats_a_sample_bot_is_told_in_words(bot: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table of docs/samples.md, from a search that is too short for more. The last has no kit, and is a process."""
+def test_replies_prints_the_row_of_a_sample_bot(bot: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The search is too short for all of the table of docs/samples.md. The last bot has no kit, and is a process."""
     replies.main([bot, "--search", "200", "--games", "96"])
     head, row = capsys.readouterr().out.rsplit("\n", 2)[:2]
     assert f"{head}\n" in (Path(__file__).parents[2] / "docs" / "samples.md").read_text(encoding="utf-8")
@@ -53,7 +52,7 @@ def test_what_beats_a_sample_bot_is_told_in_words(bot: str, words: str, capsys: 
 
 
 class Listener:
-    """A bot that plays at random, and keeps what it is told."""
+    """A bot that plays at random, and keeps the messages that it gets."""
 
     def __init__(self) -> None:
         self.heard: list[dict[str, Any]] = []
@@ -65,8 +64,7 @@ class Listener:
         return {"type": "hello"} if message["type"] == "hello" else None
 
 
-def test_every_choice_of_a_habit_makes_a_bot_play_otherwise() -> None:
-    """Words for what never happens would be no words: each bot answers the same requests of random games."""
+def test_every_choice_of_a_habit_changes_a_move() -> None:
     listener = Listener()
     play({"a": listener, **{str(number): Listener() for number in range(3)}}, 80, seed=1, match_games=80)
     bases: list[Habits] = [{}, dict.fromkeys(replies.BLUFFS + replies.DOUBTS, "always")]
@@ -86,7 +84,7 @@ def answers(habits: Habits, messages: list[dict[str, Any]]) -> list[object]:
 
 
 def test_the_commit_before_is_the_last_that_differs(tmp_path: Path) -> None:
-    """HEAD while files differ from it: else a change would be measured beside itself, or beside two changes."""
+    """HEAD while files differ from it; else a change would be compared with itself, or with two changes."""
     tree = tmp_path / "tree"
     for name in pairs.NEEDED:
         (tree / name).mkdir(parents=True)
@@ -105,21 +103,18 @@ def test_the_commit_before_is_the_last_that_differs(tmp_path: Path) -> None:
 
 
 def test_a_row_of_pairs_has_the_ratio_first() -> None:
-    """It's what counts on a busy machine."""
     assert pairs.row("a figure", [10.0, 20.0, 30.0], [10.0, 22.0, 30.0], [5.0, 10.0, 24.0]).split() == [
         *("x0.500", "0.50-0.65", "x1.000", "1.00-1.05", "20.00", "10.00", "a", "figure")
     ]
 
 
-def test_pairs_say_whether_the_texts_of_both_trees_are_the_same() -> None:
-    """A run that ends otherwise is a failure, and no figure."""
+def test_pairs_report_whether_the_texts_of_both_trees_are_the_same() -> None:
     assert pairs.differs([{"text": "a", "us": 1.0}], [{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}])
     old = [{"text": "a", "more": "b"}]
     assert not pairs.differs(old, old, [{"text": "c", "more": "b"}])
 
 
 def test_pairs_fail_where_a_tree_cannot_be_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A script that only looks at the exit code must not take it for measured."""
     for name in pairs.NEEDED:
         (tmp_path / name).mkdir()
     (tmp_path / "arena" / "__init__.py").write_text("raise ImportError('of another tree')")

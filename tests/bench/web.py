@@ -1,4 +1,4 @@
-"""What the pages of a ladder of 500 bots and 1,000,000 games cost: drawn, and from an ETag."""
+"""Measure the pages of a ladder of 500 bots and 1,000,000 games: drawn, and answered from an ETag."""
 
 import asyncio
 import gc
@@ -27,7 +27,7 @@ TIMES = 10
 
 @dataclass(frozen=True)
 class Cost:
-    """What one page costs: CPU seconds when it is drawn, and answered from its ETag; bytes that are sent."""
+    """The cost of one page: CPU seconds when it is drawn, and answered from its ETag; bytes that are sent."""
 
     path: str
     status: int
@@ -38,7 +38,7 @@ class Cost:
 
 @contextmanager
 def filled(games: int = 1_000_000, bots: int = 500) -> Iterator[Ladder]:
-    """Give a ladder after a term."""
+    """Return a ladder after a term."""
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
         draw, text = random.Random(1), record()
         keep(ladder, draw, bots, 10, text)

@@ -1,4 +1,4 @@
-"""Archives from strangers, and of bots' own files. Source: the docstring of arena/bots/archive.py.
+"""Archives, untrusted ones and of bots' own files. Source: the docstring of arena/bots/archive.py.
 
 Python's tarfile, which writes what GNU tar writes, makes most of the archives; `edited` damages them.
 """
@@ -36,7 +36,7 @@ def archive(*entries: tuple[str, bytes, str | bytes]) -> bytes:
 
 
 def edited(data: bytes, at: int, field: bytes, header: int = 0) -> bytes:
-    """Return an archive with bytes of one header changed, and its checksum made right."""
+    """Return an archive with bytes of one header changed, and its checksum corrected."""
     block = bytearray(data[header : header + tarfile.BLOCKSIZE])
     block[at : at + len(field)] = field
     block[148:156] = b" " * 8
@@ -56,8 +56,7 @@ FILE, FOLDER, LINK, HARD = tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, ta
 
 
 @pytest.mark.needs("tar", None if shutil.which("tar") else "it isn't installed")
-def test_what_tar_writes_comes_back_the_same(tmp_path: Path) -> None:
-    """Files, programs, folders, links, hard links (cargo makes them), and names over 100 bytes, as tar -cf - writes."""
+def test_a_packed_tree_is_unpacked_the_same(tmp_path: Path) -> None:
     source = tmp_path / "source"
     deep = source / ("x" * 120) / ("y" * 120)
     deep.mkdir(parents=True)
@@ -77,7 +76,7 @@ def test_what_tar_writes_comes_back_the_same(tmp_path: Path) -> None:
 
 
 def test_modes_are_made_harmless(tmp_path: Path) -> None:
-    """Set-user-id and world-writable files come out as any other."""
+    """Set-user-id and world-writable files are unpacked as ordinary ones."""
     target = unpacked(archive(("a", FILE, b"x"), ("d", FOLDER, "")), tmp_path)
     assert (target / "a").stat().st_mode & 0o7777 == 0o755
     assert (target / "d").stat().st_mode & 0o7022 == 0
@@ -135,7 +134,6 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize(("data", "words"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_archive_is_refused_and_writes_nothing_outside(tmp_path: Path, data: bytes, words: str) -> None:
-    """Whatever happens, only the target folder is written to."""
     with pytest.raises(ArchiveError, match=words):
         unpacked(data, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
@@ -158,19 +156,17 @@ LINKS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("make", LINKS.values(), ids=LINKS.keys())
 def test_links_that_are_taken_stay_in_the_folder(tmp_path: Path, make: Callable[[], bytes]) -> None:
-    """First up, then down: no chain of such links leaves."""
     assert stays(unpacked(make(), tmp_path))
 
 
-def test_a_link_is_made_after_the_files_that_come_behind_it(tmp_path: Path) -> None:
+def test_links_are_made_after_all_files(tmp_path: Path) -> None:
     """A file can't be written through a link, whatever the order in the archive."""
     target = unpacked(archive(("l", LINK, "a"), ("h", HARD, "a"), ("a", FILE, b"x")), tmp_path)
     assert (target / "h").samefile(target / "a")
     assert os.readlink(target / "l") == "a"
 
 
-def test_an_umask_does_not_show_in_what_comes_out(tmp_path: Path) -> None:
-    """Folders that no entry names, too."""
+def test_unpacked_modes_do_not_depend_on_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         target = unpacked(archive(("d/e/a", FILE, b"x"), ("f", FOLDER, "")), tmp_path)
@@ -194,8 +190,7 @@ EXACT: dict[str, Callable[[int], bytes]] = {
 
 
 @pytest.mark.parametrize("make", EXACT.values(), ids=EXACT.keys())
-def test_a_bound_may_be_met_and_not_passed(tmp_path: Path, make: Callable[[int], bytes]) -> None:
-    """Each bound of the docstring, and one more."""
+def test_each_bound_is_inclusive(tmp_path: Path, make: Callable[[int], bytes]) -> None:
     unpacked(make(0), tmp_path)
     shutil.rmtree(tmp_path / "target")
     with pytest.raises(ArchiveError):
@@ -206,7 +201,7 @@ def test_a_bound_may_be_met_and_not_passed(tmp_path: Path, make: Callable[[int],
 
 
 def bot_folder(at: Path) -> Path:
-    """Make a folder with everything that a digest tells apart, and what it leaves out."""
+    """Make a folder with everything that a digest distinguishes, and what it leaves out."""
     (at / "sub").mkdir(parents=True)
     (at / "bot.toml").write_text('run = ["sh", "bot.sh"]\n')
     (at / "bot.sh").write_text("echo ready\n")
@@ -233,8 +228,7 @@ def digest(path: Path) -> str:
     return load_bots([str(path)])[0][0].digest
 
 
-def test_a_packed_folder_comes_out_with_the_same_digest(tmp_path: Path) -> None:
-    """And without what the digest doesn't cover."""
+def test_a_packed_folder_keeps_its_digest(tmp_path: Path) -> None:
     at = bot_folder(tmp_path / "bot")
     out = unpacked(packed(at), tmp_path)
     assert digest(out) == digest(at)
@@ -246,7 +240,6 @@ def test_a_packed_folder_comes_out_with_the_same_digest(tmp_path: Path) -> None:
 
 
 def test_a_packed_file_keeps_its_name_and_its_digest(tmp_path: Path) -> None:
-    """A link on the command line is the file that it leads to."""
     (tmp_path / "v3.py").write_text("x = 1\n")
     (tmp_path / "latest.py").symlink_to("v3.py")
     out = unpacked(packed(tmp_path / "latest.py"), tmp_path)
@@ -256,7 +249,7 @@ def test_a_packed_file_keeps_its_name_and_its_digest(tmp_path: Path) -> None:
 
 
 def test_the_same_files_make_the_same_archive(tmp_path: Path) -> None:
-    """Neither times nor owners nor the order of the file system show; entries have the order of the digest."""
+    """Times, owners and the order of the file system don't matter; entries have the order of the digest."""
     one, two = bot_folder(tmp_path / "a"), tmp_path / "b"
     two.mkdir()
     unpack(io.BytesIO(packed(one)), two, MOST, 100)
@@ -267,8 +260,8 @@ def test_the_same_files_make_the_same_archive(tmp_path: Path) -> None:
     assert names == sorted(names, key=os.fsencode)
 
 
-def test_links_that_leave_come_out_only_of_an_archive_of_our_own(tmp_path: Path) -> None:
-    """A bot's virtual environment has one to the user's Python."""
+def test_only_own_archives_may_hold_links_out_of_the_folder(tmp_path: Path) -> None:
+    """A bot's virtual environment has a link to the user's Python."""
     at = bot_folder(tmp_path / "bot")
     (at / "python").symlink_to("/bin/sh")
     with pytest.raises(ArchiveError, match="out of its folder"):
@@ -278,7 +271,6 @@ def test_links_that_leave_come_out_only_of_an_archive_of_our_own(tmp_path: Path)
 
 
 def test_a_folder_with_too_many_files_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The digest's own bound."""
     monkeypatch.setattr("arena.bots.digest.MAX_FILES", 100)
     at = bot_folder(tmp_path / "bot")
     for number in range(101):

@@ -1,4 +1,4 @@
-"""What `arena run BOT...` makes of its arguments. Source: its help, and the docstring of arena/bots/resolve.py."""
+"""Loading the bots of `arena run BOT...`. Source: its help, and the docstring of arena/bots/resolve.py."""
 
 import hashlib
 import json
@@ -74,7 +74,6 @@ KINDS: dict[str, Callable[[Path], Path]] = {
 
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
 def test_every_kind_of_bot_starts_in_its_folder(tmp_path: Path, make: Callable[[Path], Path]) -> None:
-    """Source: README, "what a BOT is"."""
     bot = one(make(tmp_path))
     done = subprocess.run(bot.argv, cwd=bot.cwd, capture_output=True, text=True, timeout=LIMIT_S, check=True)
     assert done.stdout == "ready\n"
@@ -85,7 +84,6 @@ def test_every_kind_of_bot_starts_in_its_folder(tmp_path: Path, make: Callable[[
 
 
 def test_a_python_file_is_run_by_the_arenas_interpreter(tmp_path: Path) -> None:
-    """A file that ends in .py is run by the Python that runs the arena."""
     file = write(tmp_path / "mybot.py")
     loaded, notes = load_bots([str(file)], Programs("/the/arenas/python"))
     assert loaded[0].argv == ("/the/arenas/python", str(file.resolve()))
@@ -99,7 +97,6 @@ def test_a_shebang_line_comes_before_the_ending(tmp_path: Path) -> None:
 
 
 def test_a_javascript_file_is_run_by_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without node the message names it and what to install."""
     file = write(tmp_path / "mybot.js")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     message = refusal(file)
@@ -109,8 +106,8 @@ def test_a_javascript_file_is_run_by_node(tmp_path: Path, monkeypatch: pytest.Mo
     assert one(file).argv == (str(node), str(file.resolve()))
 
 
-def test_relative_paths_are_taken_from_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept is absolute, as the bot's process has another working folder."""
+def test_relative_paths_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bot's process has another working folder."""
     write(tmp_path / "sub/x.py")
     folder(tmp_path / "mybot")
     monkeypatch.chdir(tmp_path / "sub")
@@ -121,8 +118,7 @@ def test_relative_paths_are_taken_from_where_the_user_is(tmp_path: Path, monkeyp
         assert (one(argument).name, one(argument).path) == ("mybot", (tmp_path / "mybot").resolve()), argument
 
 
-def test_a_file_beside_a_bot_toml_runs_by_itself_with_a_note(tmp_path: Path) -> None:
-    """Source: arena/bots/resolve.py: what the user points at is what runs."""
+def test_a_file_in_a_folder_with_a_bot_toml_runs_by_itself_with_a_note(tmp_path: Path) -> None:
     loaded, notes = load_bots([str(folder(tmp_path / "mybot") / "bot.sh")])
     assert loaded[0].name == "bot"
     assert len(notes) == 1
@@ -133,10 +129,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_bots"
 
 
 @pytest.mark.parametrize("file", sorted(path.name for path in SAMPLES.iterdir() if path.is_file()))
-def test_a_sample_bot_has_a_name_wherever_the_user_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
-) -> None:
-    """Source: arena/bots/resolve.py: the file's name, which may lack its .py."""
+def test_a_sample_bot_has_the_name_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
     monkeypatch.chdir(tmp_path)
     programs = Programs(image=True)  # there may be no node
     for name in {file, file.removesuffix(".py")}:
@@ -145,16 +138,14 @@ def test_a_sample_bot_has_a_name_wherever_the_user_is(
         assert load_bots([f"mine=sample:{name}"], programs)[0][0] == replace(loaded[0], name="mine")
 
 
-def test_a_sample_folder_has_a_name_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder's; a folder without bot.toml is no bot."""
+def test_a_sample_folder_has_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     loaded, notes = load_bots(["sample:python"], Programs(image=True))
     assert (loaded[0].path, loaded[0].cwd, loaded[0].name, notes) == (*[SAMPLES / "python"] * 2, "python", [])
     assert refusal("sample:__pycache__").startswith("sample:__pycache__ is no sample bot.")
 
 
-def test_a_sample_bot_that_is_unknown_lists_those_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of that name is a file."""
+def test_an_unknown_sample_bot_is_refused_with_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("sample:hones", "sample:", "sample:../sample_bots/honest.py", "x=sample:no"):
         message = refusal(name)
@@ -180,8 +171,9 @@ BAD_FILES: dict[str, tuple[str, str, list[str]]] = {
 
 
 @pytest.mark.parametrize(("name", "text", "shown"), BAD_FILES.values(), ids=BAD_FILES.keys())
-def test_a_file_that_cannot_run_says_why_and_what_to_do(tmp_path: Path, name: str, text: str, shown: list[str]) -> None:
-    """The message names the ways to run a file."""
+def test_a_file_that_cannot_run_is_refused_with_the_reason_and_a_fix(
+    tmp_path: Path, name: str, text: str, shown: list[str]
+) -> None:
     message = refusal(write(tmp_path / name, text))
     assert [part for part in shown if part not in message] == []
 
@@ -212,8 +204,7 @@ BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
 
 
 @pytest.mark.parametrize(("manifest", "shown"), BAD_MANIFESTS.values(), ids=BAD_MANIFESTS.keys())
-def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str | bytes, shown: list[str]) -> None:
-    """Source: arena/bots/resolve.py: name, run, build, kit; nothing else."""
+def test_a_wrong_bot_toml_is_refused_with_the_reason(tmp_path: Path, manifest: str | bytes, shown: list[str]) -> None:
     write(folder(tmp_path / "mybot") / "bot.toml", manifest)
     message = refusal(tmp_path / "mybot")
     assert "bot.toml" in message
@@ -221,8 +212,8 @@ def test_a_wrong_bot_toml_says_what_is_wrong_in_it(tmp_path: Path, manifest: str
 
 
 @pytest.mark.parametrize("run", ["/etc/passwd", "../../secret", "./link", "./-x\x1b[2J", "./in/../../secret"])
-def test_no_command_is_advised_for_what_is_not_the_bots_own(tmp_path: Path, run: str) -> None:
-    """A stranger's bot.toml could have its reader run chmod on any file; a link leads anywhere."""
+def test_no_command_is_advised_for_files_outside_the_bots_folder(tmp_path: Path, run: str) -> None:
+    """An untrusted bot.toml could make its reader run chmod on any file; a link can point anywhere."""
     bot = folder(tmp_path / "mybot", f"run = [{json.dumps(run)}]\n")
     secret = write(tmp_path / "secret")
     (bot / "link").symlink_to(secret)
@@ -233,8 +224,7 @@ def test_no_command_is_advised_for_what_is_not_the_bots_own(tmp_path: Path, run:
     assert "chmod" not in message
 
 
-def test_an_advised_command_can_be_copied_whatever_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Source: sh(1): blanks, quotes and $(...) in a name are words of a shell."""
+def test_an_advised_command_is_quoted_for_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     message = refusal(write(tmp_path / "my $(touch x) bot"))
     assert f"chmod +x '{tmp_path}/my $(touch x) bot'" in message
     monkeypatch.chdir(tmp_path)
@@ -242,19 +232,17 @@ def test_an_advised_command_can_be_copied_whatever_the_name(tmp_path: Path, monk
     assert "chmod +x ./-R" in refusal("-R")
 
 
-def test_a_program_that_only_the_user_has_is_said_to_be_missing_in_the_sandbox(tmp_path: Path) -> None:
-    """It is on the PATH of the user and not in the box; arena doctor says what is."""
+def test_a_program_on_the_users_path_alone_is_reported_as_missing_in_the_sandbox(tmp_path: Path) -> None:
     bot = folder(tmp_path / "mybot", 'run = ["sh", "bot.sh"]\n')
     boxed = Programs(path=str(tmp_path / "nowhere"))
     with pytest.raises(BotError, match=r"the sandbox doesn't have; yours is /.*/sh\.\n.*arena doctor"):
         load_bots([str(bot)], boxed)
-    write(bot / "bot.toml", 'run = ["cargo-of-nobody", "run"]\n')
+    write(bot / "bot.toml", 'run = ["no-such-cargo", "run"]\n')
     with pytest.raises(BotError, match=r"isn't in the sandbox\.\n.*arena doctor"):
         load_bots([str(bot)], boxed)
 
 
-def test_a_path_that_is_no_bot_says_so(tmp_path: Path) -> None:
-    """A bot is a folder with bot.toml or a file."""
+def test_a_path_that_is_no_bot_is_refused(tmp_path: Path) -> None:
     assert "does not exist" in refusal(tmp_path / "mybto.py")
     assert "does not exist" in refusal(write(tmp_path / "a.py") / "b.py")
     assert "without bot.toml" in refusal(tmp_path)
@@ -269,8 +257,8 @@ def test_a_path_that_is_no_bot_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" or os.geteuid() else "root may read everything")
 @pytest.mark.usefixtures("modes_count")
-def test_an_unreadable_bot_says_how_to_allow_it(tmp_path: Path) -> None:
-    """Source: arena/bots/resolve.py: a bot's files are hashed, so they must be readable, even those that run."""
+def test_an_unreadable_bot_is_refused_with_a_fix(tmp_path: Path) -> None:
+    """A bot's files are hashed, so they must be readable, even executables."""
     write(tmp_path / "mybot.py").chmod(0o111)
     assert "chmod" in refusal(tmp_path / "mybot.py")
 
@@ -284,7 +272,6 @@ def played(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def test_a_bot_is_named_by_its_file_its_folder_its_bot_toml_or_the_user(tmp_path: Path) -> None:
-    """The file's stem or the folder's name; `name=path` names it."""
     file = write(tmp_path / "my.bot.py")
     plain, named = folder(tmp_path / "v1.2"), folder(tmp_path / "x", 'name = "Grand Duke"\n' + RUN)
     (tmp_path / "latest.py").symlink_to("my.bot.py")
@@ -305,8 +292,8 @@ SHARED: dict[str, tuple[list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("arguments", "names"), SHARED.values(), ids=SHARED.keys())
-def test_every_bot_gets_a_name_of_its_own(tmp_path: Path, arguments: list[str], names: list[str]) -> None:
-    """Source: arena/bots/resolve.py: demanded names first, then who comes first, then numbers."""
+def test_names_are_unique(tmp_path: Path, arguments: list[str], names: list[str]) -> None:
+    """Names that the user gave come first, then earlier bots; others get a number."""
     given = []
     for argument in arguments:
         demanded, equals, stem = argument.rpartition("=")
@@ -318,8 +305,8 @@ def test_every_bot_gets_a_name_of_its_own(tmp_path: Path, arguments: list[str], 
     )
 
 
-def test_two_demanded_names_that_are_equal_are_an_error(tmp_path: Path) -> None:
-    """Source: arena/bots/resolve.py; the two accents are one letter and one letter with a combining mark."""
+def test_two_equal_names_given_by_the_user_are_refused(tmp_path: Path) -> None:
+    """One accent is a single letter, the other a letter with a combining mark."""
     a, b = write(tmp_path / "a.py"), write(tmp_path / "b.py")
     message = refusal(f"x={a}", f"x={b}")
     assert '"x"' in message
@@ -343,20 +330,18 @@ BAD_NAMES = {
 
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES.keys())
 def test_a_name_that_would_harm_a_terminal_or_a_table_is_refused(tmp_path: Path, name: str) -> None:
-    """Source: arena/bots/resolve.py: 1 to 40 printable characters, no slash, no space at the ends."""
     file = write(tmp_path / "a.py")
     assert "its name" in refusal(f"{name}={file}")
 
 
-def test_a_file_with_an_impossible_name_plays_under_another(tmp_path: Path) -> None:
-    """Source: arena/bots/resolve.py: the message shows name=path."""
+def test_a_file_with_an_invalid_name_needs_another(tmp_path: Path) -> None:
     file = write(tmp_path / ("x" * 41 + ".py"))
     assert "name=" in refusal(file)
     assert one(f"short={file}").name == "short"
 
 
 def test_an_equals_sign_belongs_to_a_path_that_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Source: arena/bots/resolve.py: an argument that exists is a path; a name has no slash."""
+    """An argument that exists is a path; a name has no slash."""
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "a=b.py")
     write(tmp_path / "c.py")
@@ -381,7 +366,6 @@ def test_a_tilde_after_the_name_is_the_home_folder(tmp_path: Path, monkeypatch: 
 
 
 def test_the_digest_of_a_file_is_what_sha256sum_prints(tmp_path: Path) -> None:
-    """Source: arena/bots/resolve.py; a neighbour doesn't matter."""
     bot = one(write(tmp_path / "a.py", "x = 1\n"))
     write(tmp_path / "b.py")
     assert bot.digest == hashlib.sha256(b"x = 1\n").hexdigest()
@@ -416,14 +400,13 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
 
 @pytest.fixture
 def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a bot have fewer files than 10,000, which take seconds to make."""
+    """Lower the limit of 10,000 files, which take seconds to make."""
     monkeypatch.setattr("arena.bots.digest.MAX_FILES", FEW_FILES)
 
 
 @pytest.mark.usefixtures("few_files")
 @pytest.mark.parametrize(("change", "counts"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_change_in_a_bots_folder_is_noticed(tmp_path: Path, change: Callable[[Path], object], counts: bool) -> None:
-    """Files are hashed at the start; a change during a run is an error."""
     at = folder(tmp_path / "mybot")
     write(at / "sub/data", "1")
     write(tmp_path / "outside", "same")
@@ -471,8 +454,7 @@ def test_the_digest_of_a_folder_is_what_its_docstring_says(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("few_files")
-def test_a_folder_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    """It has too many files; of too many bytes see below."""
+def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
     at = folder(tmp_path / "mybot")
     for number in range(FEW_FILES - 2):
         (at / str(number)).touch()
@@ -481,8 +463,8 @@ def test_a_folder_that_is_too_large_is_refused(tmp_path: Path) -> None:
     assert f"more than {FEW_FILES} files" in refusal(at)
 
 
-def test_a_link_to_a_file_without_end_costs_no_time(tmp_path: Path) -> None:
-    """/proc/self/pagemap has 256 GB, and a size of 0; what a link leads to is no part of the bot."""
+def test_a_link_to_an_endless_file_costs_no_time(tmp_path: Path) -> None:
+    """/proc/self/pagemap has 256 GB and the size 0; the target of a link isn't part of the bot."""
     at = folder(tmp_path / "mybot")
     (at / "data").symlink_to("/proc/self/pagemap")
     bot = one(at)
@@ -492,14 +474,13 @@ def test_a_link_to_a_file_without_end_costs_no_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-def test_a_file_with_more_bytes_than_its_size_says_is_refused(tmp_path: Path) -> None:
-    """A bare file is followed if it is a link. Else a file of /proc is read for minutes."""
+def test_a_file_with_more_bytes_than_its_size_is_refused(tmp_path: Path) -> None:
+    """A bare file that is a link is followed; without a limit a file of /proc is read for minutes."""
     (tmp_path / "bot.py").symlink_to("/proc/self/pagemap")
     assert "more bytes than its size says" in refusal(tmp_path / "bot.py")
 
 
-def test_files_of_the_most_bytes_may_play_and_not_a_byte_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All files of a folder count together; the large one is sparse."""
+def test_the_bytes_of_all_files_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     most = 1 << 20
     monkeypatch.setattr("arena.bots.digest.MAX_BYTES", most)
     at = folder(tmp_path / "mybot")
@@ -526,8 +507,8 @@ def build(bot: Bot, timeout_s: float = LIMIT_S) -> Bot:
     return build_all([bot], bot.cwd.parent / "logs", timeout_s)[0]
 
 
-def test_a_build_makes_what_runs_and_the_digest_is_taken_after_it(tmp_path: Path) -> None:
-    """Source: arena/bots/resolve.py; to load again later gives the same digest, so a resume needs no build."""
+def test_the_digest_is_taken_after_the_build(tmp_path: Path) -> None:
+    """A later load gives the same digest, so that a resume needs no build."""
     before = to_build(tmp_path / "mybot", MAKES_GO)
     after = build(before)
     assert is_changed(before)
@@ -537,8 +518,8 @@ def test_a_build_makes_what_runs_and_the_digest_is_taken_after_it(tmp_path: Path
     assert one(tmp_path / "mybot") == after
 
 
-def test_a_bot_without_a_build_is_left_as_it_is(tmp_path: Path) -> None:
-    """Not even its digest is taken anew: a change since load must be noticed later."""
+def test_a_bot_without_a_build_is_not_hashed_again(tmp_path: Path) -> None:
+    """A change since it was loaded must be noticed later."""
     bot = one(write(tmp_path / "a.py"))
     write(tmp_path / "a.py", "x = 1\n")
     assert build(bot) == bot
@@ -557,7 +538,6 @@ BAD_BUILDS: dict[str, tuple[str, list[str]]] = {
 
 @pytest.mark.parametrize(("script", "shown"), BAD_BUILDS.values(), ids=BAD_BUILDS.keys())
 def test_a_failed_build_names_the_bot_and_shows_its_last_lines(tmp_path: Path, script: str, shown: list[str]) -> None:
-    """Source: arena/bots/resolve.py."""
     bot = to_build(tmp_path / "mybot", script)
     with pytest.raises(BotError) as caught:
         build(bot)
@@ -566,8 +546,8 @@ def test_a_failed_build_names_the_bot_and_shows_its_last_lines(tmp_path: Path, s
     assert all(line.isprintable() for line in message.split("\n"))
 
 
-def test_a_build_whose_program_is_missing_is_named(tmp_path: Path) -> None:
-    """Only now: a resume of a built bot needs no compiler."""
+def test_a_missing_compiler_is_reported_at_the_build(tmp_path: Path) -> None:
+    """A resume of a built bot needs no compiler."""
     bot = one(folder(tmp_path / "mybot", 'build = "no-such-make"\n' + RUN))
     with pytest.raises(BotError, match='build starts "no-such-make", which isn\'t on PATH'):
         build(bot)
@@ -597,7 +577,6 @@ def pipe(tmp_path: Path) -> Iterator[int]:
 
 
 def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path, pipe: int) -> None:
-    """Source: arena/bots/build.py: its process group is killed."""
     bot = to_build(tmp_path / "mybot", BACKGROUND + "echo waiting\nwait\n")
     for limit_s in (2, 20):  # a busy machine hasn't begun in two seconds
         with pytest.raises(BotError, match=f'"mybot": the build took longer than {limit_s} s') as shown:
@@ -609,27 +588,26 @@ def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path
 
 
 def test_a_build_leaves_no_process_behind(tmp_path: Path, pipe: int) -> None:
-    """One that writes later would change the folder after it was hashed; its open output doesn't hold the build up."""
+    """Such a process could change the folder after it was hashed."""
     build(to_build(tmp_path / "mybot", MAKES_GO + BACKGROUND))
     assert written_until_all_are_dead(pipe) == b"begun\n"
 
 
-# --- the command of a run that goes on --------------------------------------------------------------------------------
+# --- the command of a resumed run ----------------------------------------------------------------------------
 
 
 @pytest.fixture
 def two_places(tmp_path: Path) -> tuple[Path, Path]:
-    """Give two folders with a program called python3."""
+    """Make two folders with a program called python3."""
     old, new = tmp_path / "old", tmp_path / "new"
     for place in (old, new):
         write(place / "python3", "#!/bin/sh\n", executable=True)
     return old, new
 
 
-def test_a_program_that_path_now_finds_elsewhere_is_told_with_both_places(
+def test_a_program_that_path_now_finds_elsewhere_is_reported_with_both_places(
     tmp_path: Path, two_places: tuple[Path, Path]
 ) -> None:
-    """Nobody changed the list of bots then; PATH has the old place no more, or later."""
     old, new = two_places
     bots, _ = load_bots([str(folder(tmp_path / "b", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(old)))
     require_unchanged_commands(bots, Programs(path=f"{old}:{new}"))
@@ -642,7 +620,7 @@ def test_a_program_that_path_now_finds_elsewhere_is_told_with_both_places(
     )
 
 
-def test_no_place_on_path_is_advised_that_would_not_help(tmp_path: Path, two_places: tuple[Path, Path]) -> None:
+def test_a_change_of_path_is_advised_only_where_it_helps(tmp_path: Path, two_places: tuple[Path, Path]) -> None:
     """The files name one program, or the old one is gone, or the rest of the command is another."""
     old, new = two_places
     named, _ = load_bots([str(folder(tmp_path / "named", f'run = ["{new}/python3", "bot.sh"]\n'))])

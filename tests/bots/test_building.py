@@ -1,4 +1,4 @@
-"""Builds of compiled bots: what they make, what they can't do in a sandbox, and what authors are told.
+"""Builds of compiled bots: their results, their limits in a sandbox, and their error messages.
 
 Source: the docstring of arena/bots/build.py.
 """
@@ -38,8 +38,8 @@ LIMIT_S = 60.0
 ROOT = Path(__file__).parents[2]
 
 
-class Yard:
-    """A place to build bots in one sandbox."""
+class Builder:
+    """Builds bots in one sandbox."""
 
     def __init__(self, folder: Path, choice: SandboxChoice) -> None:
         self.folder = folder
@@ -56,12 +56,11 @@ class Yard:
         return load_bots([str(home)], programs_of(self.choice.name))[0][0]
 
     def build(self, *bots: Bot, timeout_s: float = LIMIT_S) -> list[Bot]:
-        """Build them."""
         where = self.folder / "built"
         return build_in_box(bots, self.sandbox, programs_of(self.choice.name), where, self.logs, timeout_s)
 
     def refusal(self, script: str, timeout_s: float = LIMIT_S) -> str:
-        """Return what is said of a build that must fail."""
+        """Return the message of a build that must fail."""
         with pytest.raises(BotError) as refused:
             self.build(self.bot(script), timeout_s=timeout_s)
         assert list((self.folder / "built").iterdir()) == [], "nothing half-built is left"
@@ -69,18 +68,17 @@ class Yard:
 
 
 @pytest.fixture(params=ISOLATING_SANDBOXES)
-def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Yard]:
-    """Give a place to build in each sandbox that isolates."""
+def builder(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Builder]:
     needs(request.param, unavailable_reason(request.param))
-    made = Yard(tmp_path, SandboxChoice(request.param))
+    made = Builder(tmp_path, SandboxChoice(request.param))
     yield made
     made.sandbox.close()
 
 
 @pytest.fixture
-def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Yard]:
-    """Give a place to build in the quickest sandbox that isolates."""
-    made = Yard(tmp_path, SandboxChoice("bubblewrap"))
+def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Builder]:
+    """Yield a builder in the fastest isolating sandbox."""
+    made = Builder(tmp_path, SandboxChoice("bubblewrap"))
     yield made
     made.sandbox.close()
 
@@ -90,20 +88,20 @@ GOOD = (
 )
 
 
-def test_a_file_system_that_forbids_programs_is_no_fault_of_a_bots(
+def test_a_noexec_file_system_is_a_host_problem(
     tmp_path: Path, needs: Needs, bubblewrap: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A box runs a copy; as a plain process it can't be started, which is the machine's failure, and doctor says it."""
+    """A box runs a copy; a plain process can't be started, and `arena doctor` reports it."""
     with small_disk(tmp_path / "disk", needs, "noexec") as disk:
-        yard = Yard(disk, SandboxChoice("bubblewrap"))
-        [built] = yard.build(yard.bot(GOOD))
+        builder = Builder(disk, SandboxChoice("bubblewrap"))
+        [built] = builder.build(builder.bot(GOOD))
         assert load_bots([str(built.path)])[0][0].name == "00-b", "it isn't asked to be made executable"
         program = Program(built.argv, built.cwd, files=built.path)
-        box = yard.sandbox.start(program, Limits())
+        box = builder.sandbox.start(program, Limits())
         assert wait_readable(box.stdout, LIMIT_S)
         assert os.read(box.stdout, 9) == b"hi\n"
         box.close()
-        yard.sandbox.close()
+        builder.sandbox.close()
         plain = make_sandbox(SandboxChoice("process"), disk / "plain")
         with pytest.raises(SandboxError, match="mounted noexec"):
             plain.start(program, Limits())
@@ -117,45 +115,43 @@ def test_a_file_system_that_forbids_programs_is_no_fault_of_a_bots(
         assert "mounted noexec" in output.message
 
 
-def test_a_build_whose_toolchain_no_box_shows_says_what_to_do(quick: Yard) -> None:
-    """It may lie in a home folder, where no box looks."""
-    output = quick.refusal("cargo-of-nobody build")
+def test_a_toolchain_outside_of_the_box_is_reported_with_a_fix(quick: Builder) -> None:
+    """Boxes don't show home folders, where toolchains may be."""
+    output = quick.refusal("no-such-cargo build")
     assert "not found" in output
     assert "no toolchain of a home folder (rustup, Go, nvm, sdkman): install it below /usr" in output
 
 
-def test_a_build_makes_a_folder_that_plays_and_leaves_the_source_alone(yard: Yard) -> None:
-    """Its digest is that of what was built, and everything the run needs lies there."""
-    bot = yard.bot(GOOD)
+def test_a_build_makes_a_complete_folder_and_leaves_the_source_unchanged(builder: Builder) -> None:
+    bot = builder.bot(GOOD)
     before = sorted(path.name for path in bot.path.iterdir())
-    built = yard.build(bot)[0]
+    built = builder.build(bot)[0]
     assert sorted(path.name for path in bot.path.iterdir()) == before
-    assert built.path == built.cwd == yard.folder / "built" / "00-b"
+    assert built.path == built.cwd == builder.folder / "built" / "00-b"
     assert built.argv == (str(built.path / "bot"),)
     assert os.access(built.path / "bot", os.X_OK)
     assert (built.path / "sub" / "file").read_text() == "one\n"
     assert built.digest != bot.digest
     assert load_bots([str(built.path)])[0][0].digest == built.digest
-    assert (yard.logs / "build-00-b.log").read_text() == "all well\n"
+    assert (builder.logs / "build-00-b.log").read_text() == "all well\n"
 
 
-def test_a_build_may_edit_its_copy_of_the_files(yard: Yard) -> None:
-    """Generated sources, a lock file: the box shows them read-only, the copy can be written."""
-    bot = yard.bot(f"echo two >> list; echo '# edited' >> build.sh; rm old/gone; {GOOD}")
+def test_a_build_may_edit_its_copy_of_the_files(builder: Builder) -> None:
+    """Builds may write generated sources or a lock file."""
+    bot = builder.bot(f"echo two >> list; echo '# edited' >> build.sh; rm old/gone; {GOOD}")
     (bot.path / "list").write_text("one\n")
     (bot.path / "old").mkdir()
     (bot.path / "old" / "gone").touch()
     (bot.path / "list").chmod(0o444)
-    built = yard.build(bot)[0]
+    built = builder.build(bot)[0]
     assert (built.path / "list").read_text() == "one\ntwo\n"
     assert (built.path / "build.sh").read_text().endswith("# edited\n")
     assert not (built.path / "old" / "gone").exists()
     assert (bot.path / "list").read_text() == "one\n"
-    assert built.digest == load_bots([str(built.path)], programs_of(yard.choice.name))[0][0].digest
+    assert built.digest == load_bots([str(built.path)], programs_of(builder.choice.name))[0][0].digest
 
 
-def test_a_folder_that_plays_twice_is_built_once_and_what_needs_no_build_stays(quick: Yard) -> None:
-    """Both names play from one folder."""
+def test_a_folder_with_two_names_is_built_once(quick: Builder) -> None:
     bot = quick.bot(f"echo built >&2; {GOOD}")
     plain = Path(quick.folder, "plain.py")
     plain.write_text("")
@@ -176,17 +172,15 @@ SHOWN += ["100000", "make: gave up"]
 PRINTED = [*map(str, range(1, 501)), *SHOWN[1:3], *map(str, range(501, 100_001)), "make: gave up"]
 
 
-def test_a_failed_build_shows_the_first_error_and_the_end_and_keeps_the_whole_log(yard: Yard) -> None:
-    """The author gets both."""
-    output = yard.refusal(LONG).splitlines()
+def test_a_failed_build_shows_the_first_error_and_the_end_and_keeps_the_whole_log(builder: Builder) -> None:
+    output = builder.refusal(LONG).splitlines()
     assert output[0] == '"b": the build failed: it exited with code 3.'
-    assert output[1] == f"The whole log: {yard.logs / 'build-00-b.log'}"
+    assert output[1] == f"The whole log: {builder.logs / 'build-00-b.log'}"
     assert output[2:] == [f"  {line}" for line in SHOWN]
-    assert (yard.logs / "build-00-b.log").read_text().splitlines() == PRINTED
+    assert (builder.logs / "build-00-b.log").read_text().splitlines() == PRINTED
 
 
-def test_a_build_that_fails_as_the_user_is_told_of_in_the_same_way(tmp_path: Path) -> None:
-    """Besides, its author can try it by hand."""
+def test_a_build_that_fails_as_the_user_is_reported_in_the_same_way(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "build.sh").write_text(LONG)
     (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "build.sh"]\n')
@@ -200,7 +194,7 @@ def test_a_build_that_fails_as_the_user_is_told_of_in_the_same_way(tmp_path: Pat
     assert (tmp_path / "logs" / "build-00-b.log").read_text().splitlines() == PRINTED
 
 
-def test_a_build_that_prints_without_end_is_ended_as_the_user_too(tmp_path: Path) -> None:
+def test_a_build_as_the_user_with_endless_output_is_ended(tmp_path: Path) -> None:
     """It would fill the disk."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = "yes"\n')
@@ -208,16 +202,16 @@ def test_a_build_that_prints_without_end_is_ended_as_the_user_too(tmp_path: Path
         build_all(load_bots([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
 
 
-def test_a_build_that_soon_prints_too_much_fails_too_and_its_log_is_cut(tmp_path: Path) -> None:
-    """It has ended before the size of its log is looked at."""
+def test_a_short_build_with_too_much_output_fails_and_its_log_is_cut(tmp_path: Path) -> None:
+    """It ends before the size of its log is checked."""
     (tmp_path / "bot.toml").write_text('run = "true"\nbuild = ["head", "-c", "20000000", "/dev/zero"]\n')
     with pytest.raises(BuildError, match="printed more than 16 MB"):
         build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
     assert [log.stat().st_size for log in (tmp_path / "logs").iterdir()] == [16 << 20]
 
 
-def test_bots_whose_names_look_alike_in_a_files_name_have_a_log_each(tmp_path: Path) -> None:
-    """Else the second build would empty the log of the first."""
+def test_bots_with_similar_names_have_separate_logs(tmp_path: Path) -> None:
+    """Otherwise the second build would empty the log of the first."""
     bots = []
     for name in ("a b", "a_b"):
         (tmp_path / name).mkdir()
@@ -227,8 +221,7 @@ def test_bots_whose_names_look_alike_in_a_files_name_have_a_log_each(tmp_path: P
     assert sorted(log.read_text() for log in (tmp_path / "logs").iterdir()) == ["a b\n", "a_b\n"]
 
 
-def test_a_build_that_fails_on_a_full_disk_is_not_blamed(tmp_path: Path, needs: Needs) -> None:
-    """The disk is named: the build may be a good one."""
+def test_a_build_that_fails_on_a_full_disk_names_the_disk(tmp_path: Path, needs: Needs) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "bot.toml").write_text('run = "true"\nbuild = "echo hi"\n')
     with small_disk(tmp_path / "disk", needs) as disk:
@@ -254,10 +247,7 @@ FIRST_ERRORS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("printed", FIRST_ERRORS.values(), ids=FIRST_ERRORS.keys())
-def test_the_first_error_of_a_compiler_is_the_first_line_that_is_shown(
-    tmp_path: Path, printed: tuple[str, ...]
-) -> None:
-    """Whatever it printed before: the last of these lines is the error, but for what says that another failed."""
+def test_the_first_error_of_a_compiler_is_shown_first(tmp_path: Path, printed: tuple[str, ...]) -> None:
     (tmp_path / "said").write_text("\n".join([*printed, *["more"] * 40]))
     (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "cat said; exit 1"]\n')
     with pytest.raises(BuildError) as refused:
@@ -267,8 +257,8 @@ def test_the_first_error_of_a_compiler_is_the_first_line_that_is_shown(
     assert refused.value.excerpt.partial
 
 
-def test_lines_that_are_left_out_or_cut_are_known_and_blank_ones_do_not_count(tmp_path: Path) -> None:
-    """Whoever shows the lines says where the others are."""
+def test_omitted_lines_are_counted_without_blank_ones(tmp_path: Path) -> None:
+    """Callers print where the omitted lines are."""
     said = {
         "error: no\n\n\n" + "more\n" * 13: False,
         "begin\nerror: no\n" + "more\n" * 13: True,
@@ -292,16 +282,14 @@ def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
     assert list(refused.value.excerpt.lines) == [*shown[:10], b"[...]", *shown[10:]]
 
 
-def test_a_build_that_makes_no_program_is_named(quick: Yard) -> None:
-    """Where it should have been."""
+def test_a_build_without_a_program_is_refused_with_its_path(quick: Builder) -> None:
     with pytest.raises(BotError, match=r"the build made no executable bot"):
         quick.build(quick.bot("touch other"))
 
 
-def test_a_build_has_a_time_limit(yard: Yard) -> None:
-    """With whatever it started."""
+def test_a_build_has_a_time_limit(builder: Builder) -> None:
     began = time.monotonic()
-    assert "the build took longer than 1 s" in yard.refusal("(setsid sleep 600 &) ; sleep 600", timeout_s=1)
+    assert "the build took longer than 1 s" in builder.refusal("(setsid sleep 600 &) ; sleep 600", timeout_s=1)
     assert time.monotonic() - began < LIMIT_S
 
 
@@ -318,8 +306,8 @@ HOSTILE: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("script", "words"), HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_build_costs_only_its_own_bot(quick: Yard, script: str, words: str) -> None:
-    """One message; nothing outside of the run's folder is written, nothing is left."""
+def test_a_hostile_build_costs_only_its_own_bot(quick: Builder, script: str, words: str) -> None:
+    """It causes one message; no file outside of the run's folder is written, and none is left."""
     with pytest.raises(BotError) as refused:
         quick.build(quick.bot(script))
     assert words in str(refused.value)
@@ -340,8 +328,8 @@ CANNOT: dict[str, str] = {
 
 
 @pytest.mark.parametrize("script", CANNOT.values(), ids=CANNOT.keys())
-def test_a_build_cannot(quick: Yard, script: str) -> None:
-    """Each script fails if it can. The last step makes the bot, so success is seen."""
+def test_a_build_cannot(quick: Builder, script: str) -> None:
+    """Each script fails if it can. The last step makes the bot, so that success is visible."""
     secret = quick.folder / "secret"
     secret.write_text("the other bots' code")
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -350,8 +338,7 @@ def test_a_build_cannot(quick: Yard, script: str) -> None:
     assert (built.path / "bot").exists()
 
 
-def test_a_fork_bomb_in_a_build_is_stopped(quick: Yard) -> None:
-    """By the limit of processes, or by the clock; this machine goes on."""
+def test_a_fork_bomb_in_a_build_is_stopped(quick: Builder) -> None:
     output = quick.refusal("b() { b | b & }; b; sleep 600", timeout_s=5)
     assert "the build " in output
 
@@ -361,14 +348,14 @@ def test_a_fork_bomb_in_a_build_is_stopped(quick: Yard) -> None:
 
 @pytest.fixture
 def c_bot(place: Place, needs: Needs) -> Path:
-    """Give a bot in C, as its author keeps it: source and bot.toml."""
+    """Write a bot in C, as its author has it: source and bot.toml."""
     needs("gcc", None if shutil.which("gcc", path="/usr/bin") else "it isn't in /usr/bin: apt install gcc libc6-dev")
     place.bot("cbot/bot.c", (ROOT / "tests" / "bench" / "bot.c").read_text())
     return Path(place.bot("cbot/bot.toml", 'run = "./bot"\nbuild = "gcc -O1 -o bot bot.c"\n')).parent
 
 
 def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, bubblewrap: None) -> None:
-    """The folder of the run holds what plays, and the log; --resume doesn't build again; the source may change."""
+    """--resume doesn't build again, and the source may change."""
     flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
     ran = place.run("run", "cbot", *place.bots(1), *flags)
     assert ran.code == 0, ran.err
@@ -389,10 +376,8 @@ def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, bub
     place.require_nothing_left()
 
 
-def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(
-    place: Place, c_bot: Path, bubblewrap: None
-) -> None:
-    """No folder of a run that never began; the next try with the same --out replaces the log."""
+def test_a_build_that_fails_in_the_box_keeps_its_log(place: Place, c_bot: Path, bubblewrap: None) -> None:
+    """The run never began, so it has no folder; the next attempt with the same --out replaces the log."""
     good = (c_bot / "bot.c").read_text()
     (c_bot / "bot.c").write_text("int main(void) { return nothing; }\n")
     flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
@@ -410,8 +395,7 @@ def test_a_build_that_fails_in_the_box_keeps_its_log_beside_the_folder(
     place.require_nothing_left()
 
 
-def test_a_folder_of_the_users_own_is_never_taken_for_a_build(place: Place, c_bot: Path, bubblewrap: None) -> None:
-    """out.building with something else in it: refused, with what to do."""
+def test_a_folder_of_the_user_is_never_replaced_by_a_build(place: Place, c_bot: Path, bubblewrap: None) -> None:
     place.bot("out.building/thesis.txt", "precious")
     ran = place.run("run", "cbot", *place.bots(1), "--sandbox", "bubblewrap", "--out", "out")
     assert ran.code == 2
@@ -419,8 +403,8 @@ def test_a_folder_of_the_users_own_is_never_taken_for_a_build(place: Place, c_bo
     assert (place.folder / "out.building" / "thesis.txt").read_text() == "precious"
 
 
-def test_without_isolation_a_build_runs_where_it_stands_and_that_is_said(place: Place) -> None:
-    """The plain process keeps nothing from a build: it needs the user's environment, and gets it."""
+def test_a_build_without_isolation_runs_in_its_own_folder_with_a_warning(place: Place) -> None:
+    """It needs the user's environment, and gets it."""
     bot = place.bot("built/main.py")
     bot.with_name("bot.toml").write_text('run = "python3 made.py"\nbuild = "cp main.py made.py"\n')
     ran = place.run("run", "built", *place.bots(1), "--games", 2, "--match-games", 2, "--sandbox", "process")

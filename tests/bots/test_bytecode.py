@@ -1,4 +1,4 @@
-"""A bot's modules are compiled once, in its own box; whatever goes wrong there costs it its bytecode and no more."""
+"""Bytecode: a bot's modules are compiled once, in its own box. A failure there costs only the bytecode."""
 
 import os
 import sys
@@ -28,8 +28,8 @@ Files = tuple[tuple[str, bytes], ...]
 LIMIT_S = 60.0
 
 
-class Yard:
-    """A place to compile and start bots in one sandbox."""
+class Compiler:
+    """Compiles and starts bots in one sandbox."""
 
     def __init__(self, folder: Path, choice: SandboxChoice) -> None:
         self.folder = folder
@@ -49,14 +49,13 @@ class Yard:
         return load_bots([str(home)], programs_of(self.choice.name))[0][0]
 
     def compiled(self, bot: Bot) -> Files:
-        """Return what is shown of a bot's bytecode."""
         made = BytecodeCache()
         found = made.files_of(bot, self.choice, self.sandbox)
         assert made.files_of(bot, self.choice, self.sandbox) is found, "it is compiled once"
         return found
 
-    def says(self, bot: Bot, bytecode: Files) -> str:
-        """Return what a bot says at once."""
+    def printed(self, bot: Bot, bytecode: Files) -> str:
+        """Return the first output of a bot."""
         box = self.sandbox.start(Program(bot.argv, bot.cwd, files=bot.path, bytecode=bytecode), Limits())
         try:
             assert wait_readable(box.stdout, LIMIT_S)
@@ -66,35 +65,34 @@ class Yard:
 
 
 @pytest.fixture(params=ISOLATING_SANDBOXES)
-def yard(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Yard]:
-    """Give a place in each sandbox that isolates."""
+def builder(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Compiler]:
     needs(request.param, unavailable_reason(request.param))
-    made = Yard(tmp_path, SandboxChoice(request.param))
+    made = Compiler(tmp_path, SandboxChoice(request.param))
     yield made
     made.sandbox.close()
 
 
 @pytest.fixture
-def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Yard]:
-    """Give a place in the quickest sandbox that isolates."""
-    made = Yard(tmp_path, SandboxChoice("bubblewrap"))
+def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Compiler]:
+    """Yield a compiler in the fastest isolating sandbox."""
+    made = Compiler(tmp_path, SandboxChoice("bubblewrap"))
     yield made
     made.sandbox.close()
 
 
-def test_a_bot_plays_from_its_bytecode_and_its_folder_stays_clean(yard: Yard) -> None:
-    """Another value in the source tells that Python took the bytecode, without a look at times or sources."""
-    one, two = (yard.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two"))
-    made = yard.compiled(one)
-    said, where = yard.says(two, made).split()
+def test_a_bot_plays_from_its_bytecode_and_its_folder_stays_clean(builder: Compiler) -> None:
+    """Another value in the source shows that Python used the bytecode."""
+    one, two = (builder.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two"))
+    made = builder.compiled(one)
+    said, where = builder.printed(two, made).split()
     assert said == "one"
     assert where in {f"/bot/{name}" for name, _ in made}
-    assert yard.says(two, ()).split()[0] == "two"
-    assert list(yard.folder.rglob("__pycache__")) == []
+    assert builder.printed(two, ()).split()[0] == "two"
+    assert list(builder.folder.rglob("__pycache__")) == []
 
 
-def test_what_cannot_be_compiled_leaves_the_rest(quick: Yard) -> None:
-    """A syntax error, nesting that is too deep, a null byte; and modules in folders count."""
+def test_modules_that_cannot_be_compiled_are_skipped(quick: Compiler) -> None:
+    """Cases: a syntax error, nesting that is too deep, a null byte; and modules in folders."""
     bad = {"syntax": "def", "deep": "(" * 10_000, "null": "\0", "long": "x = " + "+".join("1" * 100_000)}
     made = quick.compiled(quick.bot("b", other="VALUE = 1\n", sub_in_more="VALUE = 2\n", **bad))
     tag = sys.implementation.cache_tag
@@ -102,7 +100,7 @@ def test_what_cannot_be_compiled_leaves_the_rest(quick: Yard) -> None:
     assert not {name for name, _ in made if "syntax" in name or "deep" in name or "null" in name}
 
 
-def test_nothing_of_a_bot_is_run_to_compile_it(quick: Yard) -> None:
+def test_no_code_of_a_bot_runs_during_compilation(quick: Compiler) -> None:
     """Its modules may have the names of the compiler's."""
     hostile = dict.fromkeys(("marshal", "os", "importlib", "sitecustomize"), "raise SystemExit('it was run')\n")
     made = quick.compiled(quick.bot("b", other="VALUE = 1\n", **hostile))
@@ -112,8 +110,8 @@ def test_nothing_of_a_bot_is_run_to_compile_it(quick: Yard) -> None:
 SEES = "import os, sys, other\nprint(other.__cached__, os.listdir('__pycache__'), file=sys.stderr, flush=True)\n"
 
 
-def test_an_examination_and_a_table_show_the_bytecode_that_a_match_does(place: Place, bubblewrap: None) -> None:
-    """Else a bot could tell them apart. It plays and tells what it sees."""
+def test_checks_and_matches_show_the_same_bytecode(place: Place, bubblewrap: None) -> None:
+    """Otherwise a bot could distinguish them."""
     place.bot("b/bot.toml", 'run = "python3 bot.py"\n')
     place.bot("b/other.py", "VALUE = 1\n")
     place.bot("b/bot.py", SEES + QUICK_BOT)
@@ -129,8 +127,8 @@ def test_an_examination_and_a_table_show_the_bytecode_that_a_match_does(place: P
     assert step["stderr"] == [line, "for the examiner"]
 
 
-def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Yard) -> None:
-    """A bare file has no modules, and a plain process plays where its author's files are."""
+def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Compiler) -> None:
+    """A bare file has no modules, and a plain process runs in the author's folder."""
     bot = quick.bot("b", other="VALUE = 1\n")
     bare = load_bots([str(bot.path / "bot.py")])[0][0]
     for other, choice in (
@@ -142,8 +140,8 @@ def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Yard) -> Non
         assert [made.files_of(other, choice, quick.sandbox) for _ in range(3)] == [(), (), ()]
 
 
-def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(quick: Yard) -> None:
-    """It would be the bot's program, outside of its matches and of its clock."""
+def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(quick: Compiler) -> None:
+    """It would run the bot's program outside of its matches and of its clock."""
     bot = quick.bot("b", other="VALUE = 1\n")
     own = bot.path / "python"
     own.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -152,8 +150,8 @@ def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(quick: Yard) -> N
     assert quick.compiled(replace(bot, argv=(str(own), "bot.py"))) == ()
 
 
-def test_what_is_kept_is_bounded_by_its_size(quick: Yard) -> None:
-    """The bot that hasn't played for the longest is compiled again; the others aren't."""
+def test_the_cache_of_bytecode_is_bounded(quick: Compiler) -> None:
+    """The bot that hasn't played for the longest time is compiled again."""
     one, two, three = (quick.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two", "six"))
     made = BytecodeCache(2 * sum(len(data) for _, data in quick.compiled(one)))
     first = made.files_of(one, quick.choice, quick.sandbox)
@@ -187,6 +185,6 @@ GOOD = entry(b"./a/__pycache__/m.pyc")
         b"rubbish",
     ],
 )
-def test_what_is_no_bytecode_of_its_own_folder_ends_what_is_taken(strange: bytes) -> None:
-    """What came before it stays; a name that comes twice is one."""
+def test_reading_stops_at_the_first_entry_that_is_not_bytecode(strange: bytes) -> None:
+    """Entries before it stay; of two with one name the last counts."""
     assert parse_bytecode(GOOD + GOOD + strange + entry(b"__pycache__/late.pyc")) == (("a/__pycache__/m.pyc", b"x"),)

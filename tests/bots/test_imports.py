@@ -1,4 +1,4 @@
-"""Tests of what a bot imports from neither the standard library nor its folder."""
+"""Imports of a bot from neither the standard library nor its folder."""
 
 import warnings
 from pathlib import Path
@@ -9,13 +9,13 @@ from arena.bots import Bot, foreign_imports
 
 
 def bot(path: Path, *words: str) -> Bot:
-    """Return a bot that a Python starts with these words."""
+    """Return a bot that Python starts with these words."""
     folder = path if path.is_dir() else path.parent
     return Bot("bot", path, ("/usr/bin/python3", *words), folder, None, "")
 
 
-def test_packages_from_elsewhere_are_named(tmp_path: Path) -> None:
-    """Not the standard library's, the kit, its own, vendored ones, or what it can do without."""
+def test_third_party_packages_are_listed(tmp_path: Path) -> None:
+    """The kit, own and vendored modules, and optional imports aren't among them."""
     (tmp_path / "mine.py").write_text("import torch.nn\n")
     (tmp_path / "vendor" / "attrs").mkdir(parents=True)
     (tmp_path / "bot.py").write_text(
@@ -28,8 +28,8 @@ def test_packages_from_elsewhere_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("-B", "./src/bot.py"), ("-m", "src.bot"), ("-m", "play")])
-def test_files_that_never_play_are_passed_over(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """What trains or tests a bot lies beside it. Its own imports are followed, also in a circle."""
+def test_files_that_the_bot_does_not_import_are_skipped(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A bot's folder may hold its training and tests. Imports are followed, also in a circle."""
     for file, text in {
         "src/bot.py": "import brain.deep.net, brain\n",
         "play/__main__.py": "from brain.deep import net\n",
@@ -46,8 +46,8 @@ def test_files_that_never_play_are_passed_over(tmp_path: Path, words: tuple[str,
     assert foreign_imports(bot(tmp_path, *words)) == ("bs4", "cv2")
 
 
-def test_a_file_that_is_no_python_has_none(tmp_path: Path) -> None:
-    """Its fault is told when it runs. What else a compiler warns of is told by nobody, from Python 3.12 on aloud."""
+def test_a_file_that_is_not_python_has_no_imports(tmp_path: Path) -> None:
+    """Its fault is reported when it runs. From Python 3.12 on a compiler would print other warnings."""
     (tmp_path / "bot.py").write_text("import (")
     (tmp_path / "bot.js").write_text("import numpy\n")
     (tmp_path / "odd.py").write_text("import numpy\nprint('\\d', 1 is 1)\n")

@@ -1,4 +1,4 @@
-"""What owners submit: files, folders, zips and tars, also hostile ones. Source: arena/bots/submission_archive.py."""
+"""Submissions of owners: files, folders, zips and tars, also hostile ones. Source: arena/bots/submission_archive.py."""
 
 import bz2
 import errno
@@ -80,7 +80,7 @@ def good_tar(*more: Row) -> bytes:
 
 
 def submitted(folder: Path, data: bytes, name: str = "upload") -> BotArchive:
-    """Take in bytes, and demand that nothing of them stays."""
+    """Submit bytes, and check that no temporary file is left."""
     path = folder / "temporary"
     path.write_bytes(data)
     return read_submission(path, name)
@@ -88,7 +88,7 @@ def submitted(folder: Path, data: bytes, name: str = "upload") -> BotArchive:
 
 @pytest.fixture(autouse=True)
 def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
-    """Demand that no temporary file is left, whatever was submitted, and that nothing was written elsewhere."""
+    """Check that no temporary file is left, and that no file was written elsewhere."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
@@ -98,7 +98,7 @@ def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
 
 
 def held(bundle: BotArchive, folder: Path) -> dict[str, bytes]:
-    """Return the files of a bundle, through a worker's cache, which compares the digest."""
+    """Return the files of a bundle, from a worker's cache, which compares the digest."""
     cache = BotCache(Path(tempfile.mkdtemp(dir=folder)))
     bot = PortableBot("bot", bundle.digest, ("python3",), bundle.file)
     cache.put(bot, io.BytesIO(bundle.archive))
@@ -112,7 +112,7 @@ def held(bundle: BotArchive, folder: Path) -> dict[str, bytes]:
 
 
 def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None:
-    """As a folder, its bot.toml, a zip or a tar of any compression, with a top folder or flat: bytes and digest."""
+    """Forms: a folder, its bot.toml, a zip or a tar of any compression, with a top folder or flat."""
     folder = tmp_path / "mybot"
     (folder / "data").mkdir(parents=True)
     for name, content in {**GOOD, "data/book": b"\0" * 100_000}.items():
@@ -130,7 +130,7 @@ def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None
 
 
 def test_a_zip_of_windows_may_have_backslashes_between_folders(tmp_path: Path) -> None:
-    """Compress-Archive of PowerShell 5 writes them; what they could lead out to is refused as for any other zip."""
+    """Compress-Archive of PowerShell 5 writes them; paths out of the folder are refused."""
     slashes = zipped({**GOOD, "lib/": b"", "lib/util.py": b"1"}, system=0)
     taken = submitted(tmp_path, slashes.replace(b"lib/", b"lib\\"))
     assert taken.digest == submitted(tmp_path, slashes).digest
@@ -140,10 +140,10 @@ def test_a_zip_of_windows_may_have_backslashes_between_folders(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["zip", "tar"])
 def test_an_archive_that_holds_one_program_is_that_program(tmp_path: Path, name: str) -> None:
-    """Also in a folder, and next to what Finder, Explorer, git, editors and Python leave."""
-    beside = {"desktop.ini": b"x", "d/Thumbs.db": b"x", "d/.gitignore": b"x", "d/.idea/x.xml": b"x"}
-    beside |= {"__MACOSX/._mine.py": b"x", "d/.DS_Store": b"x", "d/._mine.py": b"x", "d/__pycache__/mine.pyc": b"x"}
-    made = {"d/mine.py": BOT, **beside}
+    """Files that Finder, Explorer, git, editors and Python leave are ignored."""
+    ignored = {"desktop.ini": b"x", "d/Thumbs.db": b"x", "d/.gitignore": b"x", "d/.idea/x.xml": b"x"}
+    ignored |= {"__MACOSX/._mine.py": b"x", "d/.DS_Store": b"x", "d/._mine.py": b"x", "d/__pycache__/mine.pyc": b"x"}
+    made = {"d/mine.py": BOT, **ignored}
     data = zipped(made) if name == "zip" else tarred(*files(made))
     bundle = submitted(tmp_path, data, "week 3.zip")
     assert (bundle.name, bundle.file) == ("mine", "mine.py")
@@ -154,7 +154,7 @@ def test_an_archive_that_holds_one_program_is_that_program(tmp_path: Path, name:
 
 
 def test_a_bots_name_is_its_manifests_then_its_folders_then_the_archives(tmp_path: Path) -> None:
-    """In NFC, as Macs decompose names."""
+    """Names are in NFC, since Macs decompose them."""
     assert submitted(tmp_path, zipped({**GOOD, "bot.toml": b'name = "Ada 2"\n' + RUN}), "x.zip").name == "Ada 2"
     assert submitted(tmp_path, zipped({f"top/{name}": content for name, content in GOOD.items()}), "x.zip").name == (
         "top"
@@ -164,7 +164,7 @@ def test_a_bots_name_is_its_manifests_then_its_folders_then_the_archives(tmp_pat
 
 
 def test_pax_headers_are_read(tmp_path: Path) -> None:
-    """As tar of macOS, Python and git write them: a long name, a name that is no ASCII, a long link."""
+    """tar of macOS, Python and git write them for long names, long links and names that aren't ASCII."""
     long = "d/" + "é" * 100 + "/" + "x" * 90
     rows = [*files({**GOOD, long: b"1"}), ("link", LINK, long)]
     for format in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
@@ -175,7 +175,7 @@ def test_pax_headers_are_read(tmp_path: Path) -> None:
 
 
 def test_modes_become_harmless_and_programs_stay_programs(tmp_path: Path) -> None:
-    """Set-user-id, none at all, and none told, as from Windows: there what begins like a program is one."""
+    """Archives of Windows have no modes: files that begin like a program are executable."""
     odd = {"bot.toml": 0o644, "bot.py": stat.S_IFREG | 0o6777, "data": stat.S_IFREG, "run": 0o100}
     made = {**GOOD, "data": b"#!no", "run": b"x"}
     rows = [(name, tarfile.REGTYPE, content) for name, content in made.items()]
@@ -190,8 +190,8 @@ def test_modes_become_harmless_and_programs_stay_programs(tmp_path: Path) -> Non
         assert modes == {name: 0o755 if name in programs else 0o644 for name in made}
 
 
-def test_links_that_stay_are_kept_and_hard_links_are_files(tmp_path: Path) -> None:
-    """A zip's link is an entry whose content is its text."""
+def test_links_within_the_folder_are_kept_and_hard_links_become_files(tmp_path: Path) -> None:
+    """The content of a zip's link is its text."""
     zip = zipped({**GOOD, "d/up": b"../bot.py"}, modes={"d/up": stat.S_IFLNK | 0o777})
     for data in (zip, good_tar(("d", FOLDER, ""), ("d/up", LINK, "../bot.py"))):
         assert held(submitted(tmp_path, data), tmp_path) == {**GOOD, "d/up": BOT}
@@ -199,7 +199,7 @@ def test_links_that_stay_are_kept_and_hard_links_are_files(tmp_path: Path) -> No
 
 
 def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> None:
-    """It is never unpacked, so nothing that nests can grow, nor an archive that holds itself."""
+    """It is never unpacked, so that nested archives can't grow."""
     nested = zipped({"big": bytes(1 << 20)})
     assert held(submitted(tmp_path, zipped({**GOOD, "data.zip": nested})), tmp_path)["data.zip"] == nested
     with pytest.raises(BotError, match="is an archive, too"):
@@ -208,7 +208,7 @@ def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("streams", [gzip.compress, bz2.compress, lzma.compress])
 def test_compressed_streams_may_follow_one_another(tmp_path: Path, streams: Callable[[bytes], bytes]) -> None:
-    """As pigz and pbzip2 write them."""
+    """pigz and pbzip2 write several."""
     data = good_tar()
     made = streams(data[:700]) + streams(data[700:]) + bytes(512)
     assert held(submitted(tmp_path, made), tmp_path) == GOOD
@@ -223,14 +223,14 @@ def changed(data: bytes, old: bytes, new: bytes) -> bytes:
 
 
 def end_changed(data: bytes, at: int, format: str, value: int) -> bytes:
-    """Change a field of a zip's end, which has no comment."""
+    """Change a field of a zip's end record, which has no comment."""
     block = bytearray(data)
     struct.pack_into(format, block, len(data) - 22 + at, value)
     return bytes(block)
 
 
 def rows_changed(data: bytes, at: int, format: str, value: int, signature: bytes = b"PK\1\2") -> bytes:
-    """Change a field of all rows of a zip's directory, or of what stands before each entry."""
+    """Change a field of all rows of a zip's directory, or of each entry's header."""
     block, start = bytearray(data), -1
     while (start := data.find(signature, start + 1)) >= 0:
         struct.pack_into(format, block, start + at, value)
@@ -238,7 +238,7 @@ def rows_changed(data: bytes, at: int, format: str, value: int, signature: bytes
 
 
 def overlapping(entries: int) -> bytes:
-    """Return a zip all of whose entries are the same bytes: 1 MB each, of 1 KB."""
+    """Return a zip in which all entries are the same bytes: 1 MB each, from 1 KB."""
     packed = zlib.compressobj(9, zlib.DEFLATED, -15)
     content = bytes(1 << 20)
     data = packed.compress(content) + packed.flush()
@@ -353,8 +353,8 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_what_is_small_and_holds_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bomb: str) -> None:
-    """Before more than the bound is written."""
+def test_a_small_archive_of_large_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bomb: str) -> None:
+    """It stops before it has written more than the limit."""
     monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_UNPACKED_BYTES", SOME)
     data = BOMBS[bomb]()
     assert len(data) < MAX_UPLOAD_BYTES
@@ -364,7 +364,7 @@ def test_what_is_small_and_holds_much_is_refused(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("kind", ["pax headers", "entries"])
 def test_the_headers_of_a_tar_are_bounded_together(tmp_path: Path, kind: str) -> None:
-    """64 MB of headers that say nothing are a small file, and took half a minute of CPU."""
+    """64 MB of meaningless headers compress to a small file, and took half a minute of CPU."""
     entry = tarfile.TarInfo("x")
     empty = entry.tobuf() * 9000
     entry.type, entry.size = tarfile.XHDTYPE, 1 << 16
@@ -374,8 +374,8 @@ def test_the_headers_of_a_tar_are_bounded_together(tmp_path: Path, kind: str) ->
 
 
 def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None:
-    """A file that is said to have 10 bytes is decompressed no further."""
-    much = 72 << 20  # beside which the 16 MB of an upload are little
+    """Decompression stops at the size that the header gives."""
+    much = 72 << 20  # many times the 16 MB of an upload
     lies = rows_changed(rows_changed(zipped({"big": bytes(much)}), 24, "<L", 10), 22, "<L", 10, b"PK\3\4")
     tracemalloc.start()
     try:
@@ -387,8 +387,7 @@ def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("data", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_refused_is_told_in_two_lines(tmp_path: Path, data: bytes, words: str) -> None:
-    """What is wrong, and what to do."""
+def test_a_refusal_has_two_lines(tmp_path: Path, data: bytes, words: str) -> None:
     with pytest.raises(BotError, match=words) as refused:
         submitted(tmp_path, data)
     what, do = str(refused.value).split("\n")
@@ -397,8 +396,8 @@ def test_what_is_refused_is_told_in_two_lines(tmp_path: Path, data: bytes, words
     assert do
 
 
-def test_a_folder_that_holds_too_much_or_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """A link out of it, a file that is only long, too many files; and what is no file."""
+def test_a_folder_that_is_too_large_or_unreadable_is_refused(tmp_path: Path) -> None:
+    """Cases: a link out of it, a sparse file, too many files, and special files."""
     folder = tmp_path / "bot"
     folder.mkdir()
     for name, content in GOOD.items():
@@ -424,13 +423,13 @@ def test_a_folder_that_holds_too_much_or_what_cannot_be_read_is_refused(tmp_path
 
 
 def test_a_files_own_name_may_be_too_long_for_this_machine(tmp_path: Path) -> None:
-    """A client says the name; it is no fault of the machine."""
+    """The client chooses the name; that isn't an error of the machine."""
     with pytest.raises(BotError, match="more than 255 bytes"):
         submitted(tmp_path, BOT, "ä" * 127 + ".py")
 
 
 def test_a_full_disk_is_not_the_bots_fault(tmp_path: Path) -> None:
-    """A temporary file that can't be written is this machine's OSError; a file that can't be read is the owner's."""
+    """A temporary file that can't be written is an OSError; a file that can't be read is the owner's error."""
     script = f"""
 import resource, signal, tempfile
 from pathlib import Path
@@ -451,8 +450,8 @@ except OSError as problem:
 
 
 @pytest.mark.parametrize("form", ["zip", "tar"])
-def test_folders_that_only_a_path_names_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    """Else 1,900 paths of a small archive made 186,000 folders, for minutes."""
+def test_folders_of_paths_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    """Without a limit 1,900 paths of a small archive made 186,000 folders, in minutes."""
     monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_ARCHIVE_ENTRIES", 200)
     names = [f"{number}/" + "a/" * 98 for number in range(30)]
     made = zipped(dict.fromkeys(names, b"")) if form == "zip" else tarred(*((name, FOLDER, "") for name in names))
@@ -471,7 +470,7 @@ GOODS += [lzma.compress(good_tar()), tarred(*files(GOOD), format=tarfile.PAX_FOR
 
 
 def damaged(draw: random.Random, good: Sequence[bytes]) -> bytes:
-    """Return an archive that something has befallen."""
+    """Return an archive with a random defect."""
     data = bytearray(draw.choice(good))
     for _ in range(draw.choice((1, 1, 1, 4))):
         at = draw.randrange(len(data))
@@ -494,8 +493,8 @@ def damaged(draw: random.Random, good: Sequence[bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_damaged_is_taken_or_refused_in_two_lines(tmp_path: Path, seed: int) -> None:
-    """Whatever has befallen it: a defect would be a traceback."""
+def test_a_damaged_archive_is_accepted_or_refused_in_two_lines(tmp_path: Path, seed: int) -> None:
+    """A traceback would be a defect."""
     draw, said = random.Random(seed), []
     for _ in range(100):
         try:
@@ -507,7 +506,6 @@ def test_what_is_damaged_is_taken_or_refused_in_two_lines(tmp_path: Path, seed: 
 
 
 def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
-    """The bundle, a refusal's words, and what the machine refuses."""
     for number, data in enumerate(GOODS[:3]):
         path = tmp_path / f"upload{number}"
         path.write_bytes(data)
@@ -525,7 +523,7 @@ def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
     ("limits", "words"), [({"memory": 60 << 20}, "more than 20 s or 60 MB"), ({"wall_s": 0.01}, "more than 0.01 s")]
 )
 def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict[str, Any], words: str) -> None:
-    """It ends the process that reads it, and nothing else."""
+    """Its own process reads it, and ends; the caller continues."""
     path = tmp_path / "bot.tar.xz"
     path.write_bytes(lzma.compress(good_tar(("zeros", tarfile.REGTYPE, bytes(60 << 20))), preset=0))
     with pytest.raises(BotError, match=words):
@@ -533,7 +531,7 @@ def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict
 
 
 def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here by its limit of CPU time, in the middle of streams that never make a tar."""
+    """Its limit of CPU time kills it, in the middle of streams that never make a tar."""
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     path = tmp_path / "bot.tar.gz"
     path.write_bytes(gzip.compress(b"") * ((48 << 20) // 20))

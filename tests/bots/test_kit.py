@@ -1,4 +1,4 @@
-"""Bots that play with a kit which isn't beside them. Source: arena/bots/resolve.py, and SPEC.md, "bot.toml"."""
+"""Bots that play with a kit outside of their folder. Source: arena/bots/resolve.py, and SPEC.md, "bot.toml"."""
 
 import hashlib
 import re
@@ -35,16 +35,14 @@ def bare(folder: Path) -> Path:
 
 
 def whole(folder: Path) -> Path:
-    """Write a folder that asks for the kit."""
+    """Write a folder whose bot.toml names the kit."""
     bare(folder)
     (folder / "bot.toml").write_text(TOML)
     return folder
 
 
 @pytest.mark.parametrize("make", [bare, whole])
-def test_a_bot_gets_the_kit_in_a_copy_and_its_folder_stays_as_it_is(
-    make: Callable[[Path], Path], tmp_path: Path
-) -> None:
+def test_a_bot_gets_the_kit_in_a_copy_of_its_folder(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """The digest covers the kit."""
     ((bot,), _) = load_bots([str(make(tmp_path / "mine"))])
     before = digest_of(tmp_path / "mine")
@@ -74,7 +72,7 @@ def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tm
 
 
 @pytest.mark.parametrize("make", [bare, whole])
-def test_a_kit_beside_the_bot_is_the_one_that_it_gets(make: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """An author may have changed it."""
     path = make(tmp_path / "mine")
     (tmp_path / "mine" / "coup_kit.py").write_bytes(b"# mine\n")
@@ -82,7 +80,7 @@ def test_a_kit_beside_the_bot_is_the_one_that_it_gets(make: Callable[[Path], Pat
     copy = with_kit(bot, True, tmp_path / "copy")
     assert (copy.cwd / "coup_kit.py").read_bytes() == b"# mine\n"
     assert (copy is bot) == (make is whole)
-    assert with_kit(bot, False, tmp_path / "other") is bot, "as a plain process it finds what lies beside it"
+    assert with_kit(bot, False, tmp_path / "other") is bot, "as a plain process it finds the files next to it"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,7 @@ def test_a_kit_beside_the_bot_is_the_one_that_it_gets(make: Callable[[Path], Pat
     ],
 )
 def test_a_bare_file_asks_for_a_kit_by_importing_it(name: str, text: bytes, asks: bool, tmp_path: Path) -> None:
-    """Whatever its name; other languages are built, which takes a folder."""
+    """Other languages are built, which takes a folder."""
     (tmp_path / name).write_bytes(text)
     ((bot,), _) = load_bots([f"mine={tmp_path / name}"]) if name != "bot" else load_bots([str(tmp_path / name)])
     assert (bot.kit is not None) == asks == is_missing_kit(bot, True)
@@ -118,8 +116,8 @@ def test_a_large_file_is_searched_for_its_kit_at_once(tmp_path: Path, text: byte
 @pytest.mark.parametrize(
     "make", [Path.mkdir, lambda path: path.symlink_to("no/where"), lambda path: path.symlink_to(path)]
 )
-def test_what_is_called_as_the_kit_and_is_no_file_is_refused(tmp_path: Path, make: Callable[[Path], object]) -> None:
-    """It is the bot's fault, and no host's."""
+def test_a_folder_with_the_name_of_the_kit_is_refused(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    """It is the bot's fault, not the host's."""
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nkit = "python"\n')
     make(tmp_path / "bot" / "coup_kit.py")
@@ -128,15 +126,13 @@ def test_what_is_called_as_the_kit_and_is_no_file_is_refused(tmp_path: Path, mak
         with_kit(bot, True, tmp_path / "copy")
 
 
-def test_a_kit_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """With the name that was meant."""
+def test_an_unknown_kit_is_refused(tmp_path: Path) -> None:
     (whole(tmp_path / "mine") / "bot.toml").write_text(TOML.replace('python"', 'pyton"', 1))
     with pytest.raises(BotError, match=r'there is no kit "pyton"; did you mean python\?\nIt is one of python, '):
         load_bots([str(tmp_path / "mine")])
 
 
-def test_the_arena_checks_plays_and_goes_on_with_a_bare_file_of_the_kit(place: Place) -> None:
-    """As a plain process, from another folder than its own."""
+def test_a_bare_file_of_the_kit_is_checked_played_and_resumed(place: Place) -> None:
     bare(place.folder / "mine")
     checked = place.call("check", "mine/bot.py", "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out
@@ -148,8 +144,8 @@ def test_the_arena_checks_plays_and_goes_on_with_a_bare_file_of_the_kit(place: P
     assert place.run("run", "--resume", "out").code == 0, "what plays is the run's own copy"
 
 
-def test_check_says_when_a_kit_is_older_than_the_arenas(place: Place) -> None:
-    """The first kits told no version."""
+def test_check_reports_a_kit_that_is_older_than_the_arenas(place: Place) -> None:
+    """The first kits had no version."""
     folder = whole(place.folder / "mine")
     text = KITS[0].file.read_text()
     (folder / "coup_kit.py").write_text(text)
@@ -163,7 +159,7 @@ def test_check_says_when_a_kit_is_older_than_the_arenas(place: Place) -> None:
 
 
 def test_a_kit_that_was_changed_has_another_version() -> None:
-    """Else `arena check` couldn't tell an older one. Raise the version in the kit, and write here what it is."""
+    """`arena check` finds older kits by it. Raise the version in the kit, and write the new digest here."""
     output = {}
     for kit in KITS:
         data = kit.file.read_bytes()

@@ -1,4 +1,4 @@
-"""Which language a bot is written in: as its author would say."""
+"""The language of a bot."""
 
 from pathlib import Path
 
@@ -13,12 +13,11 @@ KITS = {
 
 @each("kit", KITS)
 def test_a_kit_shows_the_language(tmp_path: Path, kit: str) -> None:
-    """Whatever starts the bot."""
     assert language_of(Bot("bot", tmp_path, ("./bot",), tmp_path, None, "", kit=kit)) == KITS[kit]
 
 
 @each("sample, language", [("llm", "Python"), ("honest.py", "Python"), ("shell.sh", "shell")])
-def test_a_sample_that_any_machine_starts_is_told_to_be_in_its_language(sample: str, language: str) -> None:
+def test_a_sample_that_needs_no_kit_shows_its_language(sample: str, language: str) -> None:
     [bot], _ = load_bots([str(SAMPLES / sample)])
     assert language_of(bot) == language
 

@@ -1,4 +1,4 @@
-"""A bot on its way to another machine: its command without paths, its files by their digest."""
+"""Portable bots: their command without paths, their files by digest."""
 
 import io
 import os
@@ -58,14 +58,13 @@ def cache_in(folder: Path) -> BotCache:
 
 
 @pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
-def test_a_bot_comes_back_as_it_left(tmp_path: Path, make: type) -> None:
-    """Where the files stand where they stood, the command is the same to the letter."""
+def test_a_bot_is_unchanged_on_its_own_machine(tmp_path: Path, make: type) -> None:
+    """Where the files are in the same place, the command is the same."""
     bot = make(tmp_path / "bot")
     assert make_portable(bot, Programs()).resolve_on(bot.path, Programs()) == bot
 
 
-def test_a_bot_that_travels_names_no_path_of_its_machine(tmp_path: Path) -> None:
-    """Neither the bot's folder, nor the arena's interpreter, nor where a program was found."""
+def test_a_portable_bot_has_no_path_of_its_machine(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "plain.py").write_text("print()\n")
     (tmp_path / "plain" / "shell.sh").write_text("exit\n")
@@ -81,7 +80,7 @@ def test_a_bot_that_travels_names_no_path_of_its_machine(tmp_path: Path) -> None
 
 
 def test_programs_are_found_where_the_worker_has_them(tmp_path: Path) -> None:
-    """The arena's interpreter is the worker's own; others are looked up by their names."""
+    """The arena's interpreter is the worker's own; others are found by name."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "sh").write_text("#!/bin/sh\n")
     (tmp_path / "bin" / "sh").chmod(0o755)
@@ -98,7 +97,7 @@ def test_programs_are_found_where_the_worker_has_them(tmp_path: Path) -> None:
 
 
 def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
-    """Another program of the same name may lie on PATH."""
+    """PATH may have another program of that name."""
     (tmp_path / "sh").write_text("#!/bin/sh\n")
     (tmp_path / "sh").chmod(0o755)
     bot = file_bot(tmp_path / "bot", f"#!{tmp_path}/sh -x\n")
@@ -108,7 +107,7 @@ def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
 
 
 def test_a_path_that_only_begins_like_the_bots_is_not_the_bots(tmp_path: Path) -> None:
-    """/bots/one is no part of /bots/on."""
+    """/bots/one isn't in /bots/on."""
     bot = folder_bot(tmp_path / "on", f'["./start.sh", "{tmp_path}/one", "{tmp_path}/on/data", "{tmp_path}/on"]')
     there = make_portable(bot, Programs()).resolve_on(Path("/there"), Programs())
     assert there.argv[1:] == (f"{tmp_path}/one", "/there/data", "/there")
@@ -117,8 +116,7 @@ def test_a_path_that_only_begins_like_the_bots_is_not_the_bots(tmp_path: Path) -
 # --- the cache --------------------------------------------------------------------------------------------------------
 
 
-def test_a_linked_bot_plays_from_where_it_stands(tmp_path: Path) -> None:
-    """Without a copy; two bots with the same files each from their own place."""
+def test_a_linked_bot_plays_from_its_own_folder(tmp_path: Path) -> None:
     one, two = file_bot(tmp_path / "one"), replace(file_bot(tmp_path / "two"), name="bot-2")
     assert one.digest == two.digest
     cache = cache_in(tmp_path / "cache")
@@ -129,8 +127,7 @@ def test_a_linked_bot_plays_from_where_it_stands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
-def test_a_bot_comes_out_of_an_archive(tmp_path: Path, make: type) -> None:
-    """As another machine gets it: the same files, also when they come twice, whatever the bot is called."""
+def test_a_bot_is_unpacked_from_an_archive(tmp_path: Path, make: type) -> None:
     bot = make(tmp_path / "original")
     archive = archive_of(bot)
     bot.path.parent.rename(tmp_path / "gone") if bot.path.is_file() else bot.path.rename(tmp_path / "gone")
@@ -147,8 +144,8 @@ def test_a_bot_comes_out_of_an_archive(tmp_path: Path, make: type) -> None:
     assert len(list((tmp_path / "cache").iterdir())) == 1, "nothing half-done is left"
 
 
-def test_an_archive_holds_what_its_digest_covers_by_whatever_list_it_was_made(tmp_path: Path) -> None:
-    """A folder `arena-runs` counted once, and no longer does: who handed one in then plays on."""
+def test_an_archive_made_by_an_older_list_of_files_is_accepted(tmp_path: Path) -> None:
+    """A folder `arena-runs` was once part of the digest; bots of that time play on."""
     bot = folder_bot(tmp_path / "original")
     (bot.path / "arena-runs").mkdir()
     (bot.path / "arena-runs" / "notes.txt").write_text("of a run")
@@ -164,7 +161,6 @@ def test_an_archive_holds_what_its_digest_covers_by_whatever_list_it_was_made(tm
 
 
 def test_a_bot_that_is_not_in_the_cache_is_named(tmp_path: Path) -> None:
-    """By its digest, which is what a worker knows."""
     bot = make_portable(file_bot(tmp_path / "bot"), Programs())
     with pytest.raises(MissingProgramError, match=f'"bot" isn\'t in the cache of this machine: {bot.digest}'):
         cache_in(tmp_path / "cache").place(bot)
@@ -172,7 +168,6 @@ def test_a_bot_that_is_not_in_the_cache_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
 def test_files_that_do_not_fit_their_digest_are_refused(tmp_path: Path, make: type) -> None:
-    """An archive is worth what its digest says, and both are told."""
     bot = make(tmp_path / "bot")
     asked = replace(make_portable(bot, Programs()), digest="0" * 64)
     cache = cache_in(tmp_path / "cache")
@@ -184,14 +179,12 @@ def test_files_that_do_not_fit_their_digest_are_refused(tmp_path: Path, make: ty
 
 
 def test_an_archive_of_a_folder_is_no_bare_file(tmp_path: Path) -> None:
-    """A file's archive holds one file."""
     bot = folder_bot(tmp_path / "bot")
     with pytest.raises(MissingProgramError, match="holds no file bot, not"):
         cache_in(tmp_path / "cache").put(PortableBot("bot", bot.digest, ("\0place",), "bot"), archive_of(bot))
 
 
-def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
-    """Its own error, as it comes from others."""
+def test_a_file_that_is_not_an_archive_is_refused(tmp_path: Path) -> None:
     bot = make_portable(file_bot(tmp_path / "bot"), Programs())
     with pytest.raises(ArchiveError):
         cache_in(tmp_path / "cache").put(bot, io.BytesIO(b"nonsense" * 200))
@@ -199,7 +192,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_bare_files_with_the_same_bytes_are_two_bots(tmp_path: Path) -> None:
-    """A bare file's digest covers its bytes alone: the name and the x bit that a bot starts by are its own."""
+    """A bare file's digest covers only its bytes, neither its name nor the x bit."""
     cache = cache_in(tmp_path / "cache")
     for name, mode in (("a.py", 0o644), ("b.sh", 0o755)):
         path = tmp_path / name
@@ -213,7 +206,7 @@ def test_two_bare_files_with_the_same_bytes_are_two_bots(tmp_path: Path) -> None
 
 
 def test_a_program_that_only_another_machine_has_is_named(tmp_path: Path) -> None:
-    """Whoever lacks it can't play the bot, which is no fault of the bot's."""
+    """The worker that lacks it can't play the bot, which isn't the bot's fault."""
     bot = make_portable(file_bot(tmp_path / "bot"), Programs())
     alien = replace(bot, argv=("/no/such/program", *bot.argv[1:]))
     with pytest.raises(MissingProgramError, match='no program "/no/such/program"'):
@@ -221,8 +214,8 @@ def test_a_program_that_only_another_machine_has_is_named(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("change", [{"name": "../bot"}, {"file": "a/b"}, {"file": ".."}, {"digest": "../" + "0" * 61}])
-def test_a_bot_whose_name_leads_elsewhere_is_no_bot(tmp_path: Path, change: dict[str, str]) -> None:
-    """Names and digests become names in the cache."""
+def test_a_name_or_digest_with_a_path_is_refused(tmp_path: Path, change: dict[str, str]) -> None:
+    """Names and digests become file names in the cache."""
     with pytest.raises(ValueError, match="name no bot"):
         replace(make_portable(file_bot(tmp_path / "bot"), Programs()), **change)
 
@@ -251,8 +244,7 @@ def has(cache: BotCache, bot: PortableBot) -> bool:
     return True
 
 
-def test_a_cache_keeps_what_was_used_last(tmp_path: Path) -> None:
-    """To play a bot counts as its use: the one that came second goes, not the first."""
+def test_a_cache_keeps_the_bots_used_last(tmp_path: Path) -> None:
     cache = cache_in(tmp_path / "cache")
     one, two, three = kept(tmp_path, cache, "one", "two", "three")
     with cache.held(one):
@@ -263,8 +255,8 @@ def test_a_cache_keeps_what_was_used_last(tmp_path: Path) -> None:
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_a_cache_keeps_what_is_being_played_whatever_its_bound(tmp_path: Path) -> None:
-    """Also if another process trims; here another lock of this one, which the kernel treats alike."""
+def test_a_cache_keeps_bots_that_are_playing(tmp_path: Path) -> None:
+    """It does so if another process trims it; this process's other lock stands for that."""
     cache = cache_in(tmp_path / "cache")
     one, two = kept(tmp_path, cache, "one", "two")
     with cache.held(one):
@@ -275,8 +267,8 @@ def test_a_cache_keeps_what_is_being_played_whatever_its_bound(tmp_path: Path) -
         pass
 
 
-def test_a_cache_removes_what_a_killed_process_was_making(tmp_path: Path) -> None:
-    """An hour later; until then it may be a living one's. Links stay: they take no room."""
+def test_a_cache_removes_remains_of_a_killed_process(tmp_path: Path) -> None:
+    """It waits an hour, since they may be a running process's."""
     cache = cache_in(tmp_path / "cache")
     bot = file_bot(tmp_path / "linked")
     cache.link(bot)
@@ -288,8 +280,7 @@ def test_a_cache_removes_what_a_killed_process_was_making(tmp_path: Path) -> Non
     assert {path.name for path in (tmp_path / "cache").iterdir()} == {"new-c", f"{bot.digest}.{bot.name}"}
 
 
-def test_an_error_of_whoever_holds_a_bot_is_not_the_caches(tmp_path: Path) -> None:
-    """A full disk in a match stays one."""
+def test_an_error_of_the_caller_is_not_changed_by_the_cache(tmp_path: Path) -> None:
     cache = cache_in(tmp_path / "cache")
     (one,) = kept(tmp_path, cache, "one")
     with pytest.raises(OSError, match="full"), cache.held(one):

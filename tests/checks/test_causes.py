@@ -1,4 +1,4 @@
-"""Help by cause: each row of the table names its mistake and what to do.
+"""Help by cause: each row of the table names its mistake and a fix.
 
 Source: the docstring of arena/checks/diagnosis.py.
 """
@@ -18,7 +18,7 @@ HELLO = b'{"type":"hello","protocol":1}'
 
 
 def line(text: bytes, code: str = "bad_json", sent: bytes = REQUEST) -> FaultContext:
-    """Return a fault of a line that came."""
+    """Return a fault at a line that arrived."""
     return FaultContext(code, sent=sent, received=text)
 
 
@@ -37,7 +37,7 @@ def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: st
 
 
 def silent(facts: Facts, argv: tuple[str, ...] = (), code: str = "timeout") -> FaultContext:
-    """Return a silence of a bot that lives."""
+    """Return a timeout of a bot that runs."""
     return FaultContext(code, "what was seen", argv=argv, facts=facts)
 
 
@@ -163,14 +163,12 @@ SEEN: list[tuple[FaultContext, str, str]] = [
 
 
 def test_each_row_has_its_example() -> None:
-    """A new row is tried here."""
     first = [next(number for number, cause in enumerate(DIAGNOSIS_RULES) if cause.sign(seen)) for seen, _, _ in SEEN]
     assert sorted(set(first)) == list(range(len(DIAGNOSIS_RULES)))
 
 
 @pytest.mark.parametrize(("seen", "what", "do"), SEEN, ids=[f"{what}, {do}" for _, what, do in SEEN])
-def test_a_mistake_is_named_with_what_to_do(seen: FaultContext, what: str, do: str) -> None:
-    """In two lines that can be printed anywhere."""
+def test_a_mistake_is_named_with_a_fix(seen: FaultContext, what: str, do: str) -> None:
     found = diagnose_fault(seen)
     assert what in found.message
     assert do in found.advice
@@ -178,8 +176,7 @@ def test_a_mistake_is_named_with_what_to_do(seen: FaultContext, what: str, do: s
 
 
 @pytest.mark.parametrize("code", sorted(FAULTS))
-def test_what_has_no_known_cause_has_the_help_of_its_fault(code: str) -> None:
-    """Source: FAULTS."""
+def test_an_unknown_cause_has_the_help_of_its_fault(code: str) -> None:
     assert diagnose_fault(FaultContext(code)) == Diagnosis(FAULTS[code].message, FAULTS[code].help)
 
 
@@ -213,13 +210,13 @@ def test_what_has_no_known_cause_has_the_help_of_its_fault(code: str) -> None:
         (FaultContext("timeout", sent=REQUEST, received=b'{"id":41}'), FAULTS["timeout"].message),
     ],
 )
-def test_a_detail_is_told_and_no_cause_is_guessed(seen: FaultContext, what: str) -> None:
-    """A bot that lives may have logged anything; how one ended is told as it is. No cause is read from the words."""
+def test_an_unclear_end_is_described_without_a_cause(seen: FaultContext, what: str) -> None:
+    """A running bot may have logged anything; no cause is guessed from its output."""
     assert diagnose_fault(seen) == Diagnosis(what, FAULTS[seen.code].help)
 
 
-def test_no_words_of_a_bot_are_part_of_a_command() -> None:
-    """A bot could have its author told to run anything."""
+def test_no_output_of_a_bot_is_part_of_a_command() -> None:
+    """A bot could make its author run any command."""
     evil = "x; rm -rf ~"
     for seen in (
         died(f"{TRACEBACK}ModuleNotFoundError: No module named '{evil}'"),
@@ -229,8 +226,8 @@ def test_no_words_of_a_bot_are_part_of_a_command() -> None:
         assert "rm" not in diagnose_fault(seen).advice
 
 
-def test_last_words_of_any_shape_are_read_in_no_time() -> None:
-    """Patterns that look for more than one thing in a line must not try all pairs."""
+def test_long_output_is_searched_in_linear_time() -> None:
+    """Patterns that look for two things in a line must not try all pairs."""
     for words in ("subprocess.py", ": a", "open ", "Error.", "a.", "Traceback (most recent call last):\n  x\n", "sh"):
         diagnose_fault(died(words * 10_000))
 
@@ -238,15 +235,15 @@ def test_last_words_of_any_shape_are_read_in_no_time() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("import torch_of_nobody", "the module torch_of_nobody isn't there"),
+        ("import no_such_torch", "the module no_such_torch isn't there"),
         ("open('weights.bin')", "the file weights.bin isn't there"),
-        ("import subprocess; subprocess.run(['cargo-of-nobody'])", "the program cargo-of-nobody isn't there"),
+        ("import subprocess; subprocess.run(['no-such-cargo'])", "the program no-such-cargo isn't there"),
         ("print(", "SyntaxError"),
         ("class Oops(BaseException): pass\nraise Oops('x')", "Oops: x"),
     ],
 )
-def test_what_python_really_says_is_understood(tmp_path: Path, text: str, what: str) -> None:
-    """The texts above are what was seen once; this Python's may differ."""
+def test_errors_of_this_python_are_recognized(tmp_path: Path, text: str, what: str) -> None:
+    """The texts above are of one version; this Python's may differ."""
     bot = tmp_path / "b.py"
     bot.write_text(text)
     ran = subprocess.run([sys.executable, "-P", bot], cwd=tmp_path, capture_output=True, timeout=60)

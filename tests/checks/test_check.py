@@ -1,4 +1,4 @@
-"""The check of a bot, with scripted programs over real pipes. Source: protocol/SPEC.md, whose promises it checks."""
+"""The bot check, with scripted programs over real pipes. Source: protocol/SPEC.md, whose promises it verifies."""
 
 import json
 import random
@@ -37,7 +37,7 @@ def polite(message: Message, answer: Callable[[Message], object] | None = None) 
 
 
 def bot(answer: Callable[[Message], object] | None = None) -> Script:
-    """Return a script that answers requests so."""
+    """Return a script that answers requests in this way."""
     return make_reply_script(lambda line: polite(json.loads(line), answer))
 
 
@@ -48,7 +48,7 @@ def checked(
     hello_s: float = PATIENT_S,
     reports_wait_time: bool = False,
 ) -> list[CheckStep]:
-    """Examine a script as if it were a bot's file."""
+    """Check a script as if it were a bot's file."""
     file = folder / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
@@ -67,7 +67,7 @@ def failure(steps: list[CheckStep]) -> CheckStep:
 
 
 def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
-    """Also the kinds that its own moves don't lead to: this one only ever takes the first legal move."""
+    """Also the kinds that its own moves don't cause: it always chooses the first legal move."""
     for answer, output in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
         steps = checked(tmp_path, bot(answer))
         assert [step.check for step in steps if step.severity is not Severity.OK] == output
@@ -77,8 +77,8 @@ def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_
         assert all(asked == answered > 0 for asked, answered in asked.values())
 
 
-def test_a_bot_whose_turn_returns_nothing_is_told_so(tmp_path: Path) -> None:
-    """Its other methods return moves. One that takes another move at a single turn has a turn that returns."""
+def test_a_turn_that_returns_nothing_is_reported(tmp_path: Path) -> None:
+    """A turn that returns a move at one request does return."""
 
     def last(message: dict[str, Any]) -> dict[str, Any]:
         return {"id": message["id"], "choice": 0 if message["kind"] == "turn" else len(message["legal"]) - 1}
@@ -95,8 +95,7 @@ def test_a_bot_whose_turn_returns_nothing_is_told_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_kinds_of_a_game_are_those_that_come_up_in_it(name: str) -> None:
-    """Held against games of random players."""
+def test_the_kinds_of_a_game_are_those_of_random_games(name: str) -> None:
     rules = PRESETS[name]
     seats = 2 if rules.problem(2) is None else 3
     rng, found = random.Random(name), set()
@@ -154,7 +153,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
         "all requests",
         "andy: ",
     ),
-    "words that can't be said, which only a game with talk tells": (
+    "an invalid statement, in a game with talk": (
         lambda message: {"id": message["id"], "choice": 0, "say": "hello"},
         "all requests",
         "open-table: what the reply says is dropped",
@@ -173,10 +172,9 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
 
 
 @pytest.mark.parametrize(("answer", "name", "words"), WRONG.values(), ids=WRONG.keys())
-def test_a_wrong_answer_fails_the_step_in_which_it_comes_with_the_exchange(
+def test_a_wrong_answer_fails_its_step_with_a_sample(
     tmp_path: Path, answer: Callable[[Message], object], name: str, words: str
 ) -> None:
-    """What was sent, and what came."""
     # A reply to the request before is no reply, and may be followed by one.
     failed = failure(checked(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
     assert failed.check == name
@@ -232,15 +230,15 @@ SILENT: dict[str, tuple[Script, str, str]] = {
 
 
 @pytest.mark.parametrize(("script", "name", "words"), SILENT.values(), ids=SILENT.keys())
-def test_a_bot_that_says_too_little_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
-    """It isn't waited for as long as in a match."""
+def test_a_bot_without_hello_or_reply_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
+    """The check waits for less time than a match."""
     failed = failure(checked(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
     assert failed.check == name
     assert words in failed.message
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
 
 
-def test_a_slow_answer_is_told_as_slow_and_not_as_one_that_is_not_flushed(tmp_path: Path) -> None:
+def test_a_slow_answer_is_not_reported_as_unflushed(tmp_path: Path) -> None:
     """Its line came while its input was open."""
 
     def slow(peer: ScriptPeer) -> None:
@@ -254,13 +252,11 @@ def test_a_slow_answer_is_told_as_slow_and_not_as_one_that_is_not_flushed(tmp_pa
 
 
 def test_a_bot_may_think_as_long_as_a_matchs_bank_allows(tmp_path: Path) -> None:
-    """The same limits as arena run's."""
     allowed = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).timeouts
     assert allowed == Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)
 
 
-def test_a_bot_that_starts_slowly_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -> None:
-    """One game may have what several others have."""
+def test_a_slow_bot_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -> None:
     starts = count()
 
     def slow(peer: ScriptPeer) -> None:
@@ -278,8 +274,8 @@ def test_a_bot_that_starts_slowly_is_started_a_few_times_and_asked_all_kinds(tmp
 
 
 @pytest.mark.parametrize("odd", ["a pointer", "a link"])
-def test_what_an_author_has_and_a_ladder_has_not_is_told(tmp_path: Path, odd: str) -> None:
-    """A pointer of Git LFS, and a link out of the folder."""
+def test_files_that_a_ladder_lacks_are_reported(tmp_path: Path, odd: str) -> None:
+    """Cases: a pointer of Git LFS, and a link out of the folder."""
     home = tmp_path / "bot"
     home.mkdir()
     (home / "bot.toml").write_text('run = "python3 bot.py"\n')
@@ -295,22 +291,22 @@ def test_what_an_author_has_and_a_ladder_has_not_is_told(tmp_path: Path, odd: st
     assert "weights" in first.message
 
 
-TOLD = b"coup_kit: MyBot.turn failed at request 8: turn, game 0, turn 4"
+FAILED = b"coup_kit: MyBot.turn failed at request 8: turn, game 0, turn 4"
 PYTHONS = (
-    TOLD,
+    FAILED,
     b"Traceback (most recent call last):",
     *(b"  of the kit" for _ in range(9)),
     b"  bot.py",
     b"KeyError: 'x'",
 )
-OTHERS = (TOLD, b"KeyError: 'x'", b"  bot.js:7", *(b"  of the kit" for _ in range(9)))
+OTHERS = (FAILED, b"KeyError: 'x'", b"  bot.js:7", *(b"  of the kit" for _ in range(9)))
 
 
 @pytest.mark.parametrize(("wrote", "first", "last"), [(PYTHONS, 1, 7), (OTHERS, 8, 0)], ids=["Python", "others"])
 def test_of_a_long_error_the_authors_own_line_is_shown(
     tmp_path: Path, wrote: tuple[bytes, ...], first: int, last: int
 ) -> None:
-    """It stands at the end in Python, and at the begin elsewhere."""
+    """It is at the end in Python, and at the beginning elsewhere."""
 
     def dies(peer: ScriptPeer) -> None:
         for line in peer.lines():
@@ -323,8 +319,8 @@ def test_of_a_long_error_the_authors_own_line_is_shown(
     assert failure(checked(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
 
 
-def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None:
-    """Whatever is waited for: a hello, an answer, the end."""
+def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
+    """The stall may be at the hello, an answer, or the end."""
     (tmp_path / "bot.py").write_text("")
     argv = load_bots([str(tmp_path / "bot.py")])[0][0].argv
     readings = count()
@@ -340,8 +336,8 @@ def test_a_machine_that_stands_still_makes_no_bot_silent(tmp_path: Path) -> None
     assert {step.severity for step in steps} <= {Severity.OK, Severity.NOTE}
 
 
-def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Path) -> None:
-    """The seed is an offer."""
+def test_a_bot_whose_games_cannot_be_repeated_gets_a_note_and_passes(tmp_path: Path) -> None:
+    """Using the seed is optional."""
     rng = random.Random(1)
     steps = checked(
         tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
@@ -349,8 +345,8 @@ def test_a_bot_whose_games_cannot_be_repeated_is_told_so_and_passes(tmp_path: Pa
     assert {step.check: step.severity for step in steps if step.severity is not Severity.OK} == {"same seeds": "note"}
 
 
-def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> None:
-    """The most of all processes, in whole megabytes, rounded up."""
+def test_peak_memory_is_reported_with_its_limit(tmp_path: Path) -> None:
+    """It is the sum of all processes, in megabytes, rounded up."""
     peaks = iter([3 << 20, (13 << 20) + 1])
 
     def has(peer: ScriptPeer) -> None:
@@ -362,7 +358,7 @@ def test_memory_is_told_beside_its_limit_where_it_is_known(tmp_path: Path) -> No
 
 
 def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
-    """Examine two files of one folder and one that isn't there, all played by one script."""
+    """Check two files of one folder and one that doesn't exist, all with one script."""
     names = [str(folder / name) for name in ("a.py", "none.py", "b.py")]
     for name in (names[0], names[2]):
         Path(name).write_text("")
@@ -373,8 +369,8 @@ def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
     return found
 
 
-def test_several_bots_are_checked_side_by_side_and_reported_in_their_order(tmp_path: Path) -> None:
-    """The first process of each says hello only when that of the other has started."""
+def test_several_bots_are_checked_at_once_and_reported_in_order(tmp_path: Path) -> None:
+    """The first process of each says hello only after that of the other has started."""
     starts, both = count(), threading.Barrier(2)
 
     def meets(peer: ScriptPeer) -> None:
@@ -389,9 +385,7 @@ def test_several_bots_are_checked_side_by_side_and_reported_in_their_order(tmp_p
     assert [step.severity for _, step in found if step.severity is not Severity.OK] == [Severity.FAIL]
 
 
-def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
-    """It may be the other's."""
-
+def test_a_new_file_in_a_folder_of_two_bots_is_attributed_to_neither(tmp_path: Path) -> None:
     def writes(peer: ScriptPeer) -> None:
         (tmp_path / "games.log").write_text("")
         bot()(peer)
@@ -402,7 +396,7 @@ def test_a_file_beside_two_bots_is_held_against_neither(tmp_path: Path) -> None:
 
 
 def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check waits for a hello as long as a match does by default, and says how long it took."""
+    """The check waits for a hello as long as a match does by default."""
     assert (
         CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).hello_s
         == MatchSettings().timing.start_ms / 1000
@@ -412,16 +406,15 @@ def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (step.severity, step.message) == (Severity.NOTE, "it took 0.0 s of 60 s to start")
 
 
-def test_a_bot_that_is_not_there_fails_the_first_step(tmp_path: Path) -> None:
-    """With the second line of the message as what to do."""
-    settings = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
-    (step,) = check_bot(str(tmp_path / "none.py"), settings)
+def test_a_missing_bot_fails_the_first_step(tmp_path: Path) -> None:
+    exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
+    (step,) = check_bot(str(tmp_path / "none.py"), exam)
     assert (step.check, step.severity) == ("file", Severity.FAIL)
     assert step.advice == "A bot is a file, or a folder with bot.toml."
 
 
-def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_path: Path) -> None:
-    """A bot that answers isn't told of; one that is silent for two seconds is, once, before its time is over."""
+def test_the_preflight_reports_a_bot_that_is_silent_after_its_hello(tmp_path: Path) -> None:
+    """It is reported once, after two seconds of silence, before its time is over."""
     (tmp_path / "bot.py").write_text("")
     ((found,), _) = load_bots([str(tmp_path / "bot.py")])
     for script, level, output in ((bot(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
@@ -433,8 +426,8 @@ def test_the_quick_look_tells_of_a_bot_that_says_nothing_after_its_hello(tmp_pat
         assert len(mute) == output
 
 
-def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_settings_say_so(tmp_path: Path) -> None:
-    """A ladder's workers have others to check. Every kind is asked that comes up in the games that are played."""
+def test_a_slow_bot_is_asked_less_where_time_is_limited(tmp_path: Path) -> None:
+    """A ladder's workers have others to check. Every kind in the games played is asked."""
     file = tmp_path / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
@@ -464,7 +457,6 @@ def test_a_bot_that_is_slow_to_answer_is_asked_less_where_the_settings_say_so(tm
 
 @pytest.mark.parametrize("said", ["bot.c:1: warning: unused", "cc -Wall -Wno-warning"])
 def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) -> None:
-    """A build that warns of nothing shows nothing."""
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text(f'run = "python3 bot.py"\nbuild = ["echo", "{said}"]\n')
     warned = " warning: " in said
@@ -481,8 +473,8 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
     assert [bot.name for bot in building] == ["bot"]
 
 
-def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Path) -> None:
-    """A plain process is built where it stands: make's `bot` lies beside bot.c."""
+def test_files_of_a_build_are_not_attributed_to_the_bot(tmp_path: Path) -> None:
+    """A plain process is built in its own folder: make's `bot` is next to bot.c."""
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
     argv = load_bots([str(tmp_path / "bot")])[0][0].argv
@@ -495,8 +487,8 @@ def test_what_a_build_made_beside_the_bot_is_not_what_the_bot_wrote(tmp_path: Pa
 
 
 @pytest.mark.parametrize("starved_s", [0.2, 0.0], ids=["kept from a core", "slow"])
-def test_the_time_in_which_the_host_keeps_a_bot_from_a_core_is_not_its_own(tmp_path: Path, starved_s: float) -> None:
-    """As in a match: a start costs the bot's own time."""
+def test_waiting_for_a_core_is_not_own_time(tmp_path: Path, starved_s: float) -> None:
+    """A start costs the bot's own time, as in a match."""
 
     def script(peer: ScriptPeer) -> None:
         for line in peer.lines():

@@ -1,4 +1,4 @@
-"""`arena doctor`: what it finds on hosts of many kinds, and what it prints on this one.
+"""`arena doctor`: its findings on hosts of many kinds, and its output on this one.
 
 Hosts are folders with the kernel's files in them.
 """
@@ -44,7 +44,7 @@ WORKS: dict[str, HostProblem | None] = {"process": None, "bubblewrap": None, "do
 def found(
     folder: Path, files: dict[str, str | None], tried: dict[str, HostProblem | None] | None = None
 ) -> dict[str, Finding]:
-    """Return by name what is found on a host with these files beside the good ones; None: not there."""
+    """Return by name the findings on a host with these files in addition to the good ones; None: no such file."""
     for name, text in {**GOOD, **files}.items():
         if text is not None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -82,19 +82,18 @@ HOSTS: dict[str, tuple[str, str, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("file", "text", "what", "level", "mend"), HOSTS.values(), ids=HOSTS.keys())
-def test_what_is_wrong_with_a_host_is_found_with_what_mends_it(
-    tmp_path: Path, file: str, text: str, what: str, level: str, mend: str
+@pytest.mark.parametrize(("file", "text", "what", "level", "fix"), HOSTS.values(), ids=HOSTS.keys())
+def test_each_host_problem_is_found_with_its_fix(
+    tmp_path: Path, file: str, text: str, what: str, level: str, fix: str
 ) -> None:
-    """One line, one level, one command; nothing is said where all is as it should be."""
+    """Each finding has one line, one level and one command."""
     assert what not in found(tmp_path, {})
     finding = found(tmp_path, {file: text})[what]
     assert finding.severity == level
-    assert mend in finding.fix_command
+    assert fix in finding.fix_command
 
 
-def test_a_good_host_is_told_in_ten_lines(tmp_path: Path) -> None:
-    """Each is short, and holds no line end."""
+def test_a_good_host_has_ten_short_lines(tmp_path: Path) -> None:
     good = found(tmp_path, {})
     assert len(good) <= 10
     for finding in good.values():
@@ -102,8 +101,8 @@ def test_a_good_host_is_told_in_ten_lines(tmp_path: Path) -> None:
         assert len(finding.check) <= 15
 
 
-def test_what_weighs_most_comes_first(tmp_path: Path) -> None:
-    """What stops a run, what untrusted bots need, how the boxes stand, comfort."""
+def test_findings_are_in_order_of_weight(tmp_path: Path) -> None:
+    """First come those that stop a run, then those for untrusted bots, then the sandboxes, then comfort."""
     worst = {"proc/swaps": "/dev/sda2", "proc/sys/kernel/core_pattern": "|/x"}
     levels = [finding.severity.value for finding in found(tmp_path, worst).values()]
     assert levels == sorted(levels, key=["fail", "warn", "ok", "note"].index)
@@ -118,10 +117,10 @@ def test_what_weighs_most_comes_first(tmp_path: Path) -> None:
         (NO_BWRAP, NO_DOCKER, "warn", "without isolation"),
     ],
 )
-def test_it_says_which_sandbox_auto_takes(
+def test_the_sandbox_that_auto_chooses_is_reported(
     tmp_path: Path, bubblewrap: HostProblem | None, docker: HostProblem | None, level: str, text: str
 ) -> None:
-    """And of one that doesn't work, why and what mends it, apart from each other."""
+    """Sandboxes that don't work are listed with the reason and the fix."""
     got = found(tmp_path, {}, {"process": None, "bubblewrap": bubblewrap, "docker": docker})
     assert got["--sandbox auto"].severity == level
     assert text in got["--sandbox auto"].message
@@ -129,14 +128,13 @@ def test_it_says_which_sandbox_auto_takes(
         assert (got["bubblewrap"].message, got["bubblewrap"].fix_command) == (NO_BWRAP.message, NO_BWRAP.fix_command)
 
 
-def test_the_command_prints_each_finding_and_exits_by_whether_a_sandbox_isolates(place: Place) -> None:
-    """Exit 0 if one that isolates works, else 1."""
+def test_the_command_prints_each_finding_and_exits_0_if_a_sandbox_isolates(place: Place) -> None:
     works = unavailable_reason("bubblewrap") is None or unavailable_reason("docker") is None
     ran = place.run("doctor")
     assert ran.code == (0 if works else 1)
     lines = ran.out.splitlines()
     (auto,) = (line for line in lines if "--sandbox auto  " in line)
-    margin = auto.index("takes")  # below it stand commands, and what is to be done besides
+    margin = auto.index("takes")  # commands and further advice are below it
     assert all(
         line.split()[0] in {"ok", "note", "warn", "fail", "$", "->"} or line[: margin + 2].isspace() for line in lines
     )
@@ -156,11 +154,11 @@ MEMORY = {  # MemTotal in MB, cores as they are here -> level, and the command
 }
 
 
-@pytest.mark.parametrize(("has", "level", "mend"), MEMORY.values(), ids=MEMORY.keys())
+@pytest.mark.parametrize(("has", "level", "fix"), MEMORY.values(), ids=MEMORY.keys())
 def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
-    tmp_path: Path, needs: Needs, has: int | None, level: str, mend: str | None
+    tmp_path: Path, needs: Needs, has: int | None, level: str, fix: str | None
 ) -> None:
-    """Source: the red team's row 21: bots within their limits can together bring the kernel's killer to the referee.
+    """Bots within their limits can together cause the kernel to kill the referee.
 
     512 MB are left to the machine; a match has 4 bots of 256 MB.
     """
@@ -171,27 +169,26 @@ def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
     finding = found(tmp_path, {"proc/meminfo": f"MemTotal:  {has * 1024} kB\nMemFree: 1 kB\n"})["memory"]
     assert finding.severity == level
     assert finding.message.startswith(f"{has} MB; ")
-    assert finding.fix_command == (mend or "").format(fits=cores - 1)
+    assert finding.fix_command == (fix or "").format(fits=cores - 1)
     assert ("voids matches" in finding.message) == (level == "warn")
-    if mend and "{fits}" in mend:
+    if fix and "{fits}" in fix:
         assert finding.advice == f"or with --memory-mb {(has - 512) // (cores * 4)}"
 
 
-def test_a_plain_process_is_never_for_strangers() -> None:
-    """Whatever the host has."""
+def test_a_plain_process_is_never_for_untrusted_bots() -> None:
     assert untrusted_problem(SandboxChoice("process")) is not None
 
 
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
-def test_a_box_is_for_strangers_where_it_works_and_control_groups_hold(name: str, needs: Needs) -> None:
-    """Without them one bot can make another late, and limits come too late."""
+def test_a_box_with_control_groups_is_for_untrusted_bots(name: str, needs: Needs) -> None:
+    """Without them a bot can slow down another, and limits are enforced too late."""
     problem = untrusted_problem(SandboxChoice(name))
     assert (problem is None) == (unavailable_reason(name) is None and cgroup.cgroup_problem() is None)
     assert problem is None or problem in (unavailable_reason(name), cgroup.cgroup_problem())
 
 
 def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:
-    """Source: a window of 60 columns; a command is there to be copied."""
+    """Commands can be copied from a window of 60 columns."""
     master, slave = os.openpty()
     with open(master, "rb", closefd=True) as screen:
         process = subprocess.Popen(
@@ -213,7 +210,7 @@ def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:
 
 
 def test_a_hanging_engine_costs_the_doctor_seconds(place: Place) -> None:
-    """A daemon that takes the call and never answers: 5 s, not the 20 s of a call to one that is known to work."""
+    """A daemon that accepts the call and never answers takes 5 s; a known good one may take 20 s."""
     with socket.socket(socket.AF_UNIX) as listener:
         path = place.folder / "sock"
         listener.bind(str(path))
@@ -236,8 +233,8 @@ exec "$@"
 
 @pytest.mark.boxes
 @pytest.mark.needs("root", None if os.getuid() == 0 else "only root can hide the control groups from a process")
-def test_without_control_groups_no_box_is_for_strangers(needs: Needs) -> None:
-    """bubblewrap works all the same, for one's own bots; Docker's boxes don't."""
+def test_without_control_groups_no_box_is_for_untrusted_bots(needs: Needs) -> None:
+    """bubblewrap works for one's own bots; Docker's boxes don't."""
     needs("bubblewrap", unavailable_reason("bubblewrap"))
     ran = subprocess.run(
         [

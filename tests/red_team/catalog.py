@@ -455,9 +455,11 @@ _ROWS = (
     _row(98, "names that are twins on other systems", _NO_UPLOAD),
     _row(99, "setuid, writable and special files in the bot's folder", Probes("storage", FILES, works=("99.*",))),
     _row(
-        100, "commands in the manifest", _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it")
+        100,
+        "commands in the manifest",
+        _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_is_refused_with_the_reason"),
     ),
-    _row(101, "a huge manifest", _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_says_what_is_wrong_in_it")),
+    _row(101, "a huge manifest", _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_is_refused_with_the_reason")),
     _row(
         102,
         "files that change after the check",
@@ -501,8 +503,8 @@ _ROWS = (
         112,
         "a link to a file without end in the bot's folder",
         _by(
-            "tests/bots/test_bots.py::test_a_link_to_a_file_without_end_costs_no_time",
-            "tests/bots/test_bots.py::test_a_file_with_more_bytes_than_its_size_says_is_refused",
+            "tests/bots/test_bots.py::test_a_link_to_an_endless_file_costs_no_time",
+            "tests/bots/test_bots.py::test_a_file_with_more_bytes_than_its_size_is_refused",
         ),
     ),
     _row(

@@ -1,7 +1,7 @@
-"""Imitations of what others play bots with, to be measured in the same run, with the same bots.
+"""Imitations of other programs that play bots, to be measured in the same run, with the same bots.
 
-They are written to do what such programs do for a move, and nothing else: no logs, no results, no isolation. Their
-lines are shorter than the arena's. A long run less a short one, which starts as many bots, is rid of the starts.
+They do what such programs do for a move, and nothing else: no logs, no results, no isolation. Their lines are shorter
+than the arena's. A long run minus a short one, which starts as many bots, excludes the starts.
 """
 
 import subprocess
@@ -26,7 +26,7 @@ class Peer:
 
 
 def first_bot() -> Program:
-    """Return the bot in Python that speaks with the arena and with the poker dealer."""
+    """Return the bot in Python that works with the arena and with the poker program."""
     return Program((sys.executable, str(HERE / "first.py")), HERE)
 
 
@@ -37,8 +37,8 @@ def chess_runner(bot: Program, folder: Path, requests: int) -> Peer:
     return _played([str(runner), bot.argv[0]], requests, [], {})
 
 
-def poker_dealer(bot: Program, seats: int, hands: int, environment: dict[str, str]) -> Peer:
-    """Play bots by the poker dealer in Python."""
+def poker_program(bot: Program, seats: int, hands: int, environment: dict[str, str]) -> Peer:
+    """Play bots by the poker program in Python."""
     return _played([sys.executable, str(HERE / "poker.py"), str(seats)], hands, bot.argv, environment)
 
 

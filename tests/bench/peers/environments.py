@@ -1,7 +1,7 @@
 """Other environments for learning, as their packages have them: random decisions, each observed as a learner would.
 
 They are measured where they are installed: `pip install open_spiel rlcard 'pettingzoo[classic]'`. Their games are
-smaller than Coup: what a decision costs is compared, not the games.
+smaller than Coup: compare the cost of a decision, not of a game.
 """
 
 import random
@@ -59,7 +59,7 @@ def _pettingzoo(name: str, pick: Pick) -> Game:
 
 
 def random_game(game: Any, pick: Pick) -> int:
-    """Play a game in PettingZoo's AEC form, which was reset, to its end; return the decisions."""
+    """Play a game in PettingZoo's AEC form, after its reset, to its end; return the number of decisions."""
     decisions = 0
     for _ in game.agent_iter():
         observation, _, terminated, truncated, _ = game.last()
@@ -82,7 +82,7 @@ ENVIRONMENTS: dict[str, tuple[Callable[[str, Pick], Game], str]] = {
 
 
 def decisions_per_second(name: str, seconds: float) -> float | None:
-    """Play random games for about so many CPU-seconds; return decisions a CPU-second, None where it isn't installed."""
+    """Play random games for about this many CPU-seconds; return decisions per CPU-second; None: not installed."""
     make, game = ENVIRONMENTS[name]
     try:
         play = make(game, random.Random(1).random)

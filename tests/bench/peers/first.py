@@ -1,4 +1,4 @@
-"""A bot in Python that costs little: it reads a line, and takes one legal move after the other."""
+"""A cheap bot in Python: it reads a line, and takes one legal move after the other."""
 
 import json
 import sys

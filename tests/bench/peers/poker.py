@@ -1,7 +1,7 @@
-"""A poker contest's dealer as it is usually written in Python: a process a bot, text pipes, JSON, a thread that reads.
+"""A poker program as it is usually written in Python: a process per bot, text pipes, JSON, a thread that reads.
 
-Fixed-limit hold'em, without straights and flushes: enough that the dealer has rules to mind. The messages are such that
-a bot of the arena that answers by `choice` understands them.
+Fixed-limit hold'em, without straights and flushes: enough rules to be realistic. The messages are such that a bot of
+the arena that answers by `choice` understands them.
 
     python poker.py SEATS HANDS PROGRAM...
 
@@ -42,8 +42,7 @@ class Bot:
         for line in stream:
             self.lines.put(line)
 
-    def tell(self, message: dict[str, Any]) -> None:
-        """Send a message."""
+    def send(self, message: dict[str, Any]) -> None:
         line = json.dumps(message) + "\n"
         assert self.process.stdin is not None
         self.process.stdin.write(line)
@@ -51,20 +50,19 @@ class Bot:
         self.sent += len(line)
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Send a message and wait for the reply to it."""
-        self.tell(message)
+        """Send a message and wait for the reply."""
+        self.send(message)
         reply: dict[str, Any] = json.loads(self.lines.get(timeout=LIMIT_S))
         return reply
 
     def close(self) -> None:
-        """Let the process end."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
 
 class Hand:
-    """One hand: who is in, what they bet, what lies on the table."""
+    """One hand: the players in it, their bets, and the cards on the table."""
 
     def __init__(self, bots: list[Bot], number: int, asked: int, draw: random.Random) -> None:
         self.bots = bots
@@ -79,7 +77,7 @@ class Hand:
         self.history: list[list[Any]] = []
 
     def play(self) -> int:
-        """Play the hand; return how many requests there have been by then."""
+        """Play the hand; return the number of requests so far."""
         for street, cards in STREETS.items():
             self.table += [self.deck.pop() for _ in range(cards)]
             self.bet(street)
@@ -90,11 +88,11 @@ class Hand:
         for seat in winners:
             self.bots[seat].stack += self.pot // len(winners)
         for bot in self.bots:
-            bot.tell({"type": "game_over", "game": self.number, "winners": winners, "table": self.table})
+            bot.send({"type": "game_over", "game": self.number, "winners": winners, "table": self.table})
         return self.asked
 
     def bet(self, street: str) -> None:
-        """Ask round the table until nobody owes anything."""
+        """Ask around the table until all bets are equal."""
         self.bets = [0] * len(self.bots)
         raises = 0
         waiting = [(self.number + seat) % len(self.bots) for seat in range(len(self.bots))]
@@ -117,7 +115,7 @@ class Hand:
                 self.pay(seat, owed)
 
     def ask(self, seat: int, street: str, legal: list[dict[str, str]]) -> str:
-        """Ask a bot for its action; the first one is played where it can't be understood."""
+        """Ask a bot for its action; an answer that can't be understood counts as the first one."""
         self.asked += 1
         bot = self.bots[seat]
         players = [{"stack": each.stack, "bet": bet} for each, bet in zip(self.bots, self.bets, strict=True)]
@@ -142,19 +140,18 @@ class Hand:
         return legal[choice]["action"]
 
     def pay(self, seat: int, chips: int) -> None:
-        """Put chips into the pot."""
         self.bots[seat].stack -= chips
         self.bets[seat] += chips
         self.pot += chips
 
     def worth(self, seat: int) -> list[tuple[int, int]]:
-        """Return what a seat's cards are worth: the most frequent ranks first."""
+        """Return the value of a seat's cards: the most frequent ranks first."""
         ranks = Counter("23456789TJQKA".index(card[0]) for card in [*self.cards[seat], *self.table])
         return sorted(((count, rank) for rank, count in ranks.items()), reverse=True)[:5]
 
 
 def main() -> None:
-    """Deal the hands, and print what they cost."""
+    """Deal the hands, and print their cost."""
     seats, hands = map(int, sys.argv[1:3])
     bots = [Bot(seat, sys.argv[3:]) for seat in range(seats)]
     draw = random.Random(1)
