@@ -1,4 +1,4 @@
-"""Texts of bots for tests of what is alike: one, the same under other names and in another order, and others."""
+"""Sample programs for tests of similarity: one, the same in disguise, and different ones."""
 
 import shutil
 from contextlib import closing
@@ -83,7 +83,7 @@ int main(void) { char line[4096]; while (fgets(line, sizeof line, stdin)) puts("
 
 
 def renamed(text: str = BOT) -> str:
-    """Return a bot with other names, words, comments and blanks, its functions in another order."""
+    """Return a bot with other names, text, comments and blanks, and its functions in another order."""
     head, danger, spread, rest = text.split("\n\n\n", 3)
     pairs = {"danger_of": "threat", "rival": "foe", "total": "acc", "role": "card", "spread": "sigma", "value": "x"}
     pairs |= {"middle": "mu", "best": "top", "score": "pts", "order": "ranked", "Weigher": "MyBot", "WORTH": "PRICE"}
@@ -99,7 +99,7 @@ def renamed(text: str = BOT) -> str:
 
 
 def take(ladder: Ladder, path: Path, login: str, files: dict[str, str | bytes]) -> None:
-    """Submit a folder with these files as an owner's bot, which is called as the folder is, and let it be accepted."""
+    """Submit a folder with these files as a bot of an owner, named like the folder, and accept it."""
     for name, text in files.items():
         (path / name).parent.mkdir(exist_ok=True, parents=True)
         (path / name).write_bytes(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)

@@ -1,6 +1,6 @@
-"""A ladder in which a little was played: for tests that look at it, and copies for those that change it.
+"""Fixtures of the ladder's tests: a ladder with a few played matches, to read or to copy.
 
-And what makes ladders cheap in the tests' own process: commands and servers that a test starts do without it.
+They also make ladders cheap in the tests' own process. Commands and servers that a test starts are not affected.
 """
 
 import importlib
@@ -22,9 +22,9 @@ intake_process = importlib.import_module("arena.bots.submission_archive")  # who
 
 @contextmanager
 def read_here() -> Iterator[None]:
-    """Read what is submitted in this process: to start the helper process costs a tenth of a second.
+    """Read submissions in this process: to start the helper process takes a tenth of a second.
 
-    Its limits are tested in tests/bots; it's there where a test starts a command or a server.
+    tests/bots tests its limits. It is used where a test starts a command or a server.
     """
 
     def here(job: Sequence[Any], _limits: Any) -> tuple[dict[str, Any], bytes]:
@@ -37,7 +37,7 @@ def read_here() -> Iterator[None]:
 
 @contextmanager
 def no_waiting_for_the_disk() -> Iterator[None]:
-    """Let SQLite leave it to the kernel when what was committed is on the disk: no test cuts the power."""
+    """Turn off SQLite's waiting for the disk: no test cuts the power."""
 
     def opened(connection: Any, record: object) -> None:
         if isinstance(connection, sqlite3.Connection):
@@ -50,7 +50,7 @@ def no_waiting_for_the_disk() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Make ladders cheap for this folder's tests and their fixtures, and for no other test."""
+    """Make ladders cheap for the tests and fixtures of this folder only."""
     if Path(__file__).parent not in item.path.parents:
         return (yield)
     with read_here(), no_waiting_for_the_disk():

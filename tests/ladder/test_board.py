@@ -1,4 +1,4 @@
-"""The read models: folds over results. The winner takes all; a draw gives each of its k survivors 1/k of a win."""
+"""Tests of the read models, which fold results. A win is worth 1; a draw gives each of its k survivors 1/k."""
 
 import random
 from collections.abc import Sequence
@@ -37,7 +37,6 @@ def mu(row: RunStanding) -> float:
 
 
 def test_the_winner_takes_all() -> None:
-    """There is no second place."""
     found = boarded("abc", result(0, 0, "abc", [1]))
     counts = {row.bot: (row.wins, row.win_rate, row.games, row.matches) for row in found.standings}
     assert counts == {"a": (0, 0, 1, 1), "b": (1, 1, 1, 1), "c": (0, 0, 1, 1)}
@@ -46,7 +45,6 @@ def test_the_winner_takes_all() -> None:
 
 @pytest.mark.parametrize(("survivors", "share"), [([0, 1], 1 / 2), ([0, 1, 2], 1 / 3), ([0, 1, 2, 3], 1 / 4)])
 def test_a_draw_gives_each_survivor_its_share_of_one_win(survivors: list[int], share: float) -> None:
-    """1/k to each of k, and nothing to those who were out."""
     whole = boarded("abcd", result(0, 0, "abcd", survivors))
     found = rows(whole)
     for seat, bot in enumerate("abcd"):
@@ -55,15 +53,14 @@ def test_a_draw_gives_each_survivor_its_share_of_one_win(survivors: list[int], s
     assert sum(row.wins for row in found.values()) == pytest.approx(1)
 
 
-def test_survivors_of_a_draw_are_not_compared_with_one_another() -> None:
-    """They have the same rating, above that of who was out."""
+def test_survivors_of_a_draw_have_equal_ratings() -> None:
     found = rows(boarded("abc", result(0, 0, "abc", [0, 1])))
     assert mu(found["a"]) == pytest.approx(mu(found["b"]))
     assert mu(found["a"]) > mu(found["c"])
 
 
-def test_a_game_that_all_forfeit_at_once_is_a_draw_that_nobody_wins() -> None:
-    """It has no survivors; it is a game, and shares stay numbers."""
+def test_a_game_that_all_forfeit_at_once_is_a_draw_without_winners() -> None:
+    """It has no survivors; it counts as a game, and win rates stay numbers."""
     found = boarded("ab", result(0, 0, "ab", []))
     assert found.draws == 1
     assert [row.wins for row in found.standings] == [0, 0]
@@ -71,14 +68,13 @@ def test_a_game_that_all_forfeit_at_once_is_a_draw_that_nobody_wins() -> None:
 
 
 def test_a_game_is_counted_once() -> None:
-    """Whatever is delivered twice, also with another content, changes nothing."""
     once = result(0, 0, "ab", [0], faults=((1, "timeout", 2),), forfeits=(1,))
     assert boarded("ab", once, once, result(0, 0, "ab", [1])) == boarded("ab", once)
     assert boarded("ab", once, once).games == 1
 
 
 def test_the_order_of_delivery_changes_nothing() -> None:
-    """To the last bit, draws too: a run with other --jobs has the same standings."""
+    """A run with another --jobs has the same standings to the last bit."""
     chance = random.Random(5)
     lines = []
     for match in range(20):
@@ -95,7 +91,7 @@ def test_the_order_of_delivery_changes_nothing() -> None:
 
 
 def test_standings_are_in_order_of_rating() -> None:
-    """Bots without a game are there too, with a newcomer's rating; no rank is certain for them."""
+    """Bots without a game are included, with a newcomer's rating and no certain rank."""
     lines = [result(match, 0, "abc", [1 if match % 3 else 2]) for match in range(9)]
     found = boarded("abcd", *lines)
     assert [row.position for row in found.standings] == [1, 2, 3, 4]
@@ -107,13 +103,13 @@ def test_standings_are_in_order_of_rating() -> None:
     assert newcomer.win_rate_adjusted is newcomer.win_rate is None
 
 
-def test_bots_of_one_rating_stand_by_name() -> None:
-    """So that equal runs print equal tables."""
+def test_bots_of_equal_rating_are_ordered_by_name() -> None:
+    """Equal runs thus print equal standings."""
     assert [row.bot for row in boarded("cab").standings] == ["a", "b", "c"]
 
 
 def test_head_to_head_counts_the_games_at_a_common_table() -> None:
-    """`head_to_head[a][b]` is a's wins and b's wins where both sat; a third bot's wins are in `games` alone."""
+    """`head_to_head[a][b]` has the wins of a and of b where both sat; a third bot's wins count in `games` only."""
     found = boarded(
         "abcd",
         result(0, 0, "abc", [0]),
@@ -128,8 +124,8 @@ def test_head_to_head_counts_the_games_at_a_common_table() -> None:
     assert "a" not in found["a"]
 
 
-def test_a_duel_is_the_share_of_the_games_that_either_won_from_ten_matches_on() -> None:
-    """A third bot's wins say nothing of the two; games of one match share their table, so matches are counted."""
+def test_head_to_head_is_the_win_rate_among_games_that_either_won() -> None:
+    """Games of one match share their table, so the minimum is ten matches."""
     third = [result(0, game, "abc", [2]) for game in range(50)]
     nine = [result(match, game, "abc", [match % 3]) for match in range(9) for game in (100, 101)]
     assert boarded("abc", *third, *nine).head_to_head["a"]["b"].win_rate is None
@@ -141,13 +137,13 @@ def test_a_duel_is_the_share_of_the_games_that_either_won_from_ten_matches_on() 
 
 
 def test_the_wins_of_each_seat_are_counted() -> None:
-    """Whoever sits there; a draw is shared, and a game that nobody survives is nobody's."""
+    """A draw is shared; a game without survivors is a win of no seat."""
     found = boarded("abc", result(0, 0, "abc", [0]), result(0, 1, "bca", [0, 2]), result(0, 2, "cab", []))
     assert found.seats == pytest.approx((1.5, 0, 0.5))
     assert boarded("abc").seats == ()
 
 
-def test_faults_and_forfeits_belong_to_who_sat_there() -> None:
+def test_faults_and_forfeits_are_counted_for_the_bot_in_the_seat() -> None:
     """Results name seats; a bot changes its seat from game to game."""
     found = rows(
         boarded(
@@ -161,8 +157,7 @@ def test_faults_and_forfeits_belong_to_who_sat_there() -> None:
     assert (found["a"].forfeits, found["b"].forfeits) == (0, 2)
 
 
-def test_a_tally_shows_shares_while_games_are_played() -> None:
-    """(bot, games, win rate), best first, also before the first game."""
+def test_interim_standings_show_win_rates() -> None:
     tally = StandingsCounter(["b", "a"])
     assert tally.win_rates() == [("a", 0, 0.0), ("b", 0, 0.0)]
     tally.add([result(0, 0, "ab", [1]), result(0, 1, "ab", [0, 1])])

@@ -1,4 +1,4 @@
-"""What counts as alike in programs' texts: what is hard to change. Tried on small bots and on the samples."""
+"""Tests of similarity, which compares what is hard to disguise, on small bots and on the samples."""
 
 import pytest
 
@@ -35,8 +35,8 @@ def test_a_copy_is_found_however_it_is_disguised(how: str) -> None:
     assert min(shares(BOT, DISGUISES[how])) > 85
 
 
-def test_a_part_is_told_in_both_directions() -> None:
-    """Who took a small bot into a large one has taken all of the small one."""
+def test_similarity_is_given_in_both_directions() -> None:
+    """A large bot that contains a small one contains all of it."""
     part, whole = shares(BOT, SAMPLES["strategist"] + BOT)
     assert part > 95
     assert whole < 40
@@ -62,8 +62,8 @@ def test_one_party_isnt_compared_with_itself() -> None:
     assert [pair[:2] for pair in pairs] == [(0, 1), (1, 2)]
 
 
-def test_odd_texts_stop_nothing() -> None:
-    """Strangers write them: undecodable, nested deep, in one long line, empty, in no language."""
+def test_odd_texts_raise_no_error() -> None:
+    """Submissions may be undecodable, deeply nested, one long line, empty, or not source code."""
     odd = ("\udcff\0\x1b[31m", "(" * 20_000, "x = 1; " * 20_000, "", "\n", '"' * 9_999, "\u202e" * 999)
     programs = [("a", "a.py", text) for text in odd] + [("a", "a.zz", "what is it? " * 99)]
     output = compare_programs([*programs, ("b", "a.py", BOT), ("c", "a.py", BOT)], [])

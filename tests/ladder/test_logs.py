@@ -1,4 +1,4 @@
-"""A run's logs are bounded for each bot: the first and the last are kept, and what is left out is told."""
+"""Tests that a run's logs are bounded for each bot: the first and the last are kept, the others are counted."""
 
 from pathlib import Path
 
@@ -10,12 +10,11 @@ BLOCK = 4096
 
 
 def sizes(folder: Path, bot: str) -> dict[int, int]:
-    """Return the bytes of a bot's logs by match."""
+    """Return the bytes of a bot's logs, by match."""
     return {int(path.name[:6]): path.stat().st_size for path in folder.glob(f"*-{bot}-1.txt")}
 
 
 def test_what_fits_is_kept_whole(tmp_path: Path) -> None:
-    """Exactly the bound, for each bot by itself."""
     logs = LogFolder(tmp_path, 10 * BLOCK)
     for bot in ("a", "b"):
         for match in range(10):
@@ -24,7 +23,6 @@ def test_what_fits_is_kept_whole(tmp_path: Path) -> None:
 
 
 def test_the_first_half_and_the_last_half_are_kept_and_the_rest_is_counted(tmp_path: Path) -> None:
-    """Of a hundred matches the first five and the last five."""
     logs = LogFolder(tmp_path, 10 * BLOCK)
     for match in range(100):
         logs.add(match, "a", 1, b"x" * BLOCK)
@@ -34,7 +32,6 @@ def test_the_first_half_and_the_last_half_are_kept_and_the_rest_is_counted(tmp_p
 
 
 def test_matches_that_end_out_of_order_are_kept_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    """Workers play side by side."""
     logs = LogFolder(tmp_path, 4 * BLOCK)
     for match in (1, 0, 3, 2, 5, 4, 7, 6):
         logs.add(match, "a", 1, b"")
@@ -42,15 +39,14 @@ def test_matches_that_end_out_of_order_are_kept_in_the_order_of_their_numbers(tm
 
 
 def test_a_log_larger_than_the_bound_is_kept_if_it_is_the_last(tmp_path: Path) -> None:
-    """Else a bot could have none."""
+    """Otherwise a bot could have no log at all."""
     logs = LogFolder(tmp_path, 2 * BLOCK)
     for match in range(3):
         logs.add(match, "a", 1, b"x" * 8 * BLOCK)
     assert list(sizes(tmp_path, "a")) == [2]
 
 
-def test_a_later_session_counts_what_is_there(tmp_path: Path) -> None:
-    """--resume goes on with the same bound and the same count."""
+def test_a_later_session_continues_the_count(tmp_path: Path) -> None:
     for match in range(100):
         LogFolder(tmp_path, 10 * BLOCK).add(match, "a", 1, b"x" * BLOCK)
     assert sorted(sizes(tmp_path, "a")) == [0, 1, 2, 3, 4, 95, 96, 97, 98, 99]
@@ -58,8 +54,8 @@ def test_a_later_session_counts_what_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [b"", b"450 kB in", b"\xff\x00"])
-def test_a_count_that_cannot_be_read_counts_as_none(tmp_path: Path, left: bytes) -> None:
-    """A killed arena or a full disk may leave such a file; the next match is kept all the same."""
+def test_an_unreadable_count_is_ignored(tmp_path: Path, left: bytes) -> None:
+    """A killed arena or a full disk may leave such a file; the next match is kept anyway."""
     logs = LogFolder(tmp_path, 2 * BLOCK)
     (tmp_path / "a.left-out.txt").write_bytes(left)
     for match in range(3):
@@ -68,8 +64,7 @@ def test_a_count_that_cannot_be_read_counts_as_none(tmp_path: Path, left: bytes)
     assert output == "5 kB in 1 files left out: the first and the last are kept\n"
 
 
-def test_the_count_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    """It is another file afterwards, so no moment finds it half written."""
+def test_the_count_is_replaced_atomically(tmp_path: Path) -> None:
     logs = LogFolder(tmp_path, 2 * BLOCK)
     for match in range(3):
         logs.add(match, "a", 1, b"x" * BLOCK)
@@ -81,7 +76,7 @@ def test_the_count_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_a_match_that_is_kept_again_is_counted_once(tmp_path: Path) -> None:
-    """A log is written before its record: a crash between leaves it, and the match is played again."""
+    """A log is written before its record. After a crash between the two the match is played again."""
     logs = LogFolder(tmp_path, 10 * BLOCK)
     for _ in range(20):
         logs.add(0, "a", 1, b"x" * BLOCK)
@@ -90,8 +85,8 @@ def test_a_match_that_is_kept_again_is_counted_once(tmp_path: Path) -> None:
     assert not (tmp_path / "a.left-out.txt").exists()
 
 
-def test_the_files_of_a_bot_are_found_whatever_its_neighbours_are_called(tmp_path: Path) -> None:
-    """bot-2's first process is no process of bot; nor is the file that tells what is left out."""
+def test_the_files_of_a_bot_are_distinguished_from_those_of_similar_names(tmp_path: Path) -> None:
+    """The first process of bot-2 isn't a process of bot; neither is the file that counts omitted logs."""
     logs = LogFolder(tmp_path)
     for bot, process in (("bot", 1), ("bot", 2), ("bot", 10), ("bot-2", 1)):
         logs.add(7, bot, process, b"x")

@@ -1,4 +1,4 @@
-"""A result is what a line of results.jsonl holds."""
+"""Tests of the lines of results.jsonl."""
 
 import json
 from dataclasses import replace
@@ -43,13 +43,12 @@ results = st.builds(
 
 
 def test_a_line_has_all_of_a_game() -> None:
-    """The bytes are a promise to whoever reads results.jsonl."""
+    """The bytes are a promise to readers of results.jsonl."""
     assert RESULT.to_line() == LINE
 
 
 @given(results)
 def test_a_line_is_read_back_as_the_same_result(result: GameResult) -> None:
-    """Encode, then decode, is the identity."""
     line = result.to_line()
     assert GameResult.from_line(line) == result
     assert line.count("\n") == 1
@@ -68,14 +67,12 @@ def test_a_line_is_read_back_as_the_same_result(result: GameResult) -> None:
     ],
     ids=["empty", "cut off", "list", "number", "deep", "lacks a field", "has one more"],
 )
-def test_another_line_is_refused(line: str) -> None:
-    """Strict: what was changed isn't guessed at."""
+def test_invalid_lines_are_refused(line: str) -> None:
     with pytest.raises(ValueError, match=r"results\.jsonl|Expecting"):
         GameResult.from_line(line)
 
 
 def test_a_result_cannot_be_changed() -> None:
-    """It is a fact."""
     with pytest.raises(AttributeError):
         RESULT.winner = 0  # type: ignore[misc]
     assert hash(RESULT) == hash(replace(RESULT))

@@ -1,7 +1,7 @@
-"""An executor over a Dask cluster. Source: the docstring of ladder/pool/cluster.py.
+"""Tests of the executor on a Dask cluster. Source: the docstring of ladder/pool/cluster.py.
 
-The scheduler and the workers are the real programs, as processes of their own. Calls are functions of the standard
-library. What is played on a cluster is in tests/run/test_work_items_on_dask.py.
+The scheduler and the workers are the real programs, as separate processes. Calls are functions of the standard
+library. tests/run/test_work_items_on_dask.py plays matches on a cluster.
 """
 
 import importlib.util
@@ -65,7 +65,6 @@ def outcome(future: "Future[Any]") -> Any:
 
 
 def test_calls_run_as_they_do_on_one_machine(shared: Cluster) -> None:
-    """Results, exceptions with their type and words, and a process that dies."""
     with executor_on(shared) as executor:
         until(lambda: executor.width() == 2)
         assert [outcome(executor.submit(operator.add, n, 1)) for n in range(4)] == [1, 2, 3, 4]
@@ -78,8 +77,8 @@ def test_calls_run_as_they_do_on_one_machine(shared: Cluster) -> None:
         assert (executor.last_error(), executor.refused()) == (None, {})
 
 
-def test_equal_calls_run_each_for_itself(shared: Cluster, tmp_path: Path) -> None:
-    """Dask would answer the second with the first one's result."""
+def test_equal_calls_each_run(shared: Cluster, tmp_path: Path) -> None:
+    """By default Dask answers the second call with the result of the first."""
     with executor_on(shared) as executor:
         made = [tmp_path / name for name in ("one", "two")]
         assert outcome(executor.submit(os.mkdir, str(made[0]))) is None
@@ -87,7 +86,7 @@ def test_equal_calls_run_each_for_itself(shared: Cluster, tmp_path: Path) -> Non
 
 
 def test_the_scheduler_imports_nothing_of_ours(shared: Cluster) -> None:
-    """It unpickles what it passes on, and may be a machine without the arena."""
+    """The scheduler unpickles what it forwards, and may run on a machine without the arena."""
     from distributed import Client
 
     with executor_on(shared, partial(operator.add, 1, 1)) as executor:
@@ -98,8 +97,7 @@ def test_the_scheduler_imports_nothing_of_ours(shared: Cluster) -> None:
     assert [name for name in names if name.split(".")[0] in ("ladder", "arena")] == []
 
 
-def test_a_call_that_is_cancelled_wakes_who_waits(shared: Cluster) -> None:
-    """Also if it has begun: its end is nobody's then."""
+def test_cancelling_a_call_wakes_its_waiters(shared: Cluster) -> None:
     with executor_on(shared) as executor:
         until(executor.width)
         future = executor.submit(time.sleep, 0.5)
@@ -109,7 +107,6 @@ def test_a_call_that_is_cancelled_wakes_who_waits(shared: Cluster) -> None:
 
 
 def test_shutdown_waits_for_what_was_submitted(shared: Cluster) -> None:
-    """As the executors of the standard library do; or not at all."""
     with executor_on(shared) as executor:
         futures = [executor.submit(operator.add, n, n) for n in range(6)]
     assert [future.result(timeout=0) for future in futures] == [0, 2, 4, 6, 8, 10]
@@ -122,7 +119,6 @@ def test_shutdown_waits_for_what_was_submitted(shared: Cluster) -> None:
 
 
 def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -> None:
-    """Its reason is told; as one joins that doesn't, calls that wait are run there."""
     (tmp_path / "good").mkdir()
     cluster.start_scheduler()
     cluster.start_worker(cwd=tmp_path)
@@ -147,13 +143,12 @@ def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -
 
 
 def check_listed(name: str) -> None:
-    """Refuse where the working folder has no folder of this name."""
+    """Raise where the working folder has no folder of this name."""
     if not os.path.isdir(name):
         raise WorkerRejectedError(f"there is no folder {name}")
 
 
-def test_a_worker_that_is_killed_costs_its_calls_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    """kill -9 with a call in it: Dask runs it again, the width follows, and none of its processes stays."""
+def test_the_calls_of_a_killed_worker_run_again(cluster: Cluster, tmp_path: Path) -> None:
     cluster.start_scheduler()
     victim = cluster.start_worker()
     with executor_on(cluster) as executor:
@@ -170,10 +165,7 @@ def test_a_worker_that_is_killed_costs_its_calls_nothing(cluster: Cluster, tmp_p
         until(lambda: executor.width() == 1)
 
 
-def test_what_a_call_says_is_heard_before_it_ends_and_again_where_it_runs_again(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    """By the executor that sent it alone, and over a scheduler that is new."""
+def test_progress_of_a_call_arrives_before_its_end_and_again_when_it_reruns(cluster: Cluster, tmp_path: Path) -> None:
     cluster.start_scheduler()
     with executor_on(cluster) as executor, executor_on(cluster) as other:
         for turn in range(2):
@@ -203,7 +195,7 @@ def test_what_a_call_says_is_heard_before_it_ends_and_again_where_it_runs_again(
 
 
 def test_a_call_that_kills_its_workers_ends(cluster: Cluster) -> None:
-    """The Dask workers themselves, as a machine does that runs out of memory. Dask's default is four of them."""
+    """Dask repeats a call that kills its worker four times by default."""
     cluster.start_scheduler(allowed_failures=0)
     cluster.start_worker()
     with executor_on(cluster) as executor:
@@ -213,8 +205,8 @@ def test_a_call_that_kills_its_workers_ends(cluster: Cluster) -> None:
         assert str(died) == "1 workers died while they ran it"
 
 
-def test_a_worker_that_is_told_to_leave_ends_its_call_at_once(cluster: Cluster, tmp_path: Path) -> None:
-    """SIGTERM, as SLURM and Kubernetes do: SystemExit in the call, so that it cleans up. It runs again elsewhere."""
+def test_a_worker_that_gets_sigterm_ends_its_call_at_once(cluster: Cluster, tmp_path: Path) -> None:
+    """SLURM and Kubernetes send SIGTERM; SystemExit in the call lets it clean up before it runs elsewhere."""
     cluster.start_scheduler()
     leaving = cluster.start_worker()
     with executor_on(cluster) as executor:
@@ -233,8 +225,7 @@ def test_a_worker_that_is_told_to_leave_ends_its_call_at_once(cluster: Cluster, 
         assert outcome(call) is None
 
 
-def test_calls_end_with_their_scheduler_and_go_on_with_the_next(cluster: Cluster) -> None:
-    """kill -9 of the scheduler: each call says so at once, and who waits for the width sees when it is back."""
+def test_calls_fail_with_their_scheduler_and_run_on_the_next_one(cluster: Cluster) -> None:
     scheduler = cluster.start_scheduler()
     worker = cluster.start_worker()
     with executor_on(cluster) as executor:
@@ -259,8 +250,7 @@ def test_calls_end_with_their_scheduler_and_go_on_with_the_next(cluster: Cluster
         assert executor.changes() == []
 
 
-def test_patience_with_a_scheduler_ends(cluster: Cluster) -> None:
-    """Then whoever asks for the width is told, in one line."""
+def test_waiting_for_a_scheduler_times_out(cluster: Cluster) -> None:
     with pytest.raises(ExecutorLostError, match=f"no Dask scheduler answers at {cluster.address}"):
         executor_on(cluster)
     scheduler = cluster.start_scheduler()
@@ -271,7 +261,7 @@ def test_patience_with_a_scheduler_ends(cluster: Cluster) -> None:
             until(lambda: executor.width() < 0)
 
 
-def test_a_cluster_with_tls_takes_only_who_has_a_certificate(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_cluster_with_tls_refuses_clients_without_a_certificate(cluster: Cluster, tmp_path: Path) -> None:
     """The commands are those of docs/cluster.md."""
     made = cluster.make_certificates()
     tls = Tls(*made)
@@ -288,8 +278,7 @@ def test_a_cluster_with_tls_takes_only_who_has_a_certificate(cluster: Cluster, t
         executor_on(cluster, tls=Tls(*own.make_certificates()))
 
 
-def test_to_have_this_module_costs_no_import_of_dask() -> None:
-    """A ladder on one machine needs none."""
+def test_importing_the_module_does_not_import_dask() -> None:
     code = "import sys, ladder.pool.cluster; print([name for name in ('dask', 'distributed') if name in sys.modules])"
     root = str(Path(__file__).parents[3])
     found = subprocess.run(

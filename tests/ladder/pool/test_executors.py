@@ -1,4 +1,4 @@
-"""An executor whose workers may die. Source: the docstring of ladder/pool/executors.py.
+"""Tests of an executor whose workers may die. Source: the docstring of ladder/pool/executors.py.
 
 Calls are functions of the standard library, so that a worker can import them.
 """
@@ -66,13 +66,11 @@ LOOPS = "import re; from ladder.pool import limit_time\nwith limit_time(0.2): re
 def test_a_call_that_takes_too_long_is_ended_even_in_a_loop_that_never_returns_to_python(
     workers: LocalExecutor,
 ) -> None:
-    """The next call is answered by another worker."""
     assert isinstance(outcome(workers.submit(exec, LOOPS)), CallTimeoutError)
     assert outcome(workers.submit(operator.add, 2, 3)) == 5
 
 
-def test_calls_run_in_processes_of_their_own_and_return_what_they_return(workers: LocalExecutor) -> None:
-    """Two long-lived processes serve any number of calls."""
+def test_calls_run_in_other_processes_and_return_their_results(workers: LocalExecutor) -> None:
     pids = {outcome(workers.submit(os.getpid)) for _ in range(10)}
     assert os.getpid() not in pids
     assert pids <= set(workers.pids)
@@ -82,13 +80,12 @@ def test_calls_run_in_processes_of_their_own_and_return_what_they_return(workers
 
 
 def speaking(gate: Path, *words: object) -> str:
-    """Return a program that says words, and waits for a file before it ends."""
+    """Return a program that reports progress, and waits for a file before it ends."""
     lines = ["import pathlib, time, ladder.pool", *(f"ladder.pool.report_progress({word!r})" for word in words)]
     return "\n".join([*lines, f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"])
 
 
-def test_what_a_call_says_is_heard_before_it_ends(workers: LocalExecutor, tmp_path: Path) -> None:
-    """In order, once, and by its own future; the result is as without it."""
+def test_progress_of_a_call_arrives_before_its_end(workers: LocalExecutor, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     first, second = (workers.submit(exec, speaking(gate, name, 2, None)) for name in ("one", "two"))
     assert isinstance(first, WorkerCall)
@@ -118,8 +115,7 @@ def test_a_runner_yields_what_its_jobs_say_while_they_last(workers: LocalExecuto
     assert words == ["half", "more"]
 
 
-def test_an_exception_travels_to_the_caller_and_costs_no_worker(workers: LocalExecutor) -> None:
-    """It keeps its type and its words; the worker goes on with the next call."""
+def test_an_exception_reaches_the_caller_and_its_worker_survives(workers: LocalExecutor) -> None:
     problem = outcome(workers.submit(operator.truediv, 1, 0))
     assert isinstance(problem, ZeroDivisionError)
     missing = outcome(workers.submit(os.listdir, "/nowhere"))
@@ -134,7 +130,6 @@ def test_an_exception_travels_to_the_caller_and_costs_no_worker(workers: LocalEx
     "ending", [(os._exit, 3), (sys.exit, 0), (signal.raise_signal, signal.SIGKILL)], ids=["_exit", "exit", "kill"]
 )
 def test_a_worker_that_dies_costs_only_its_call(workers: LocalExecutor, ending: tuple[Callable[..., Any], int]) -> None:
-    """The call says that its worker died; another worker takes its place for the calls behind it."""
     fn, argument = ending
     futures = [workers.submit(operator.add, n, n) for n in range(5)]
     dead = workers.submit(fn, argument)
@@ -144,7 +139,6 @@ def test_a_worker_that_dies_costs_only_its_call(workers: LocalExecutor, ending: 
 
 
 def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: LocalExecutor, tmp_path: Path) -> None:
-    """kill -9 from outside, as by the kernel when memory is short."""
     victim = outcome(workers.submit(os.getpid))
     began = [tmp_path / "one", tmp_path / "two"]
     text = "import time\nopen({!r}, 'w').close()\ntime.sleep(600)"
@@ -161,8 +155,7 @@ def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: Loca
 
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc")
-def test_a_worker_that_was_killed_between_two_calls_costs_none(workers: LocalExecutor) -> None:
-    """It is replaced before the next call is handed out."""
+def test_a_worker_killed_between_two_calls_is_replaced(workers: LocalExecutor) -> None:
     for _ in range(3):
         assert outcome(workers.submit(operator.add, 2, 2)) == 4
         killed = workers.pids
@@ -172,8 +165,7 @@ def test_a_worker_that_was_killed_between_two_calls_costs_none(workers: LocalExe
         assert outcome(workers.submit(os.getpid)) not in killed
 
 
-def test_what_cannot_be_pickled_is_an_exception_of_the_call_alone(workers: LocalExecutor) -> None:
-    """A function, an argument, a result and an exception that can't cross; the worker stays."""
+def test_pickling_errors_fail_only_their_call(workers: LocalExecutor) -> None:
     assert outcome(workers.submit(os.getpid)) in workers.pids
     assert isinstance(outcome(workers.submit(lambda: 1)), Exception)
     assert isinstance(outcome(workers.submit(operator.add, threading.Lock(), 1)), Exception)
@@ -190,10 +182,8 @@ SAY = f"import time, ladder.pool; ladder.pool.report_progress({UNREAD})"
 
 
 @pytest.mark.parametrize(("call", "text"), [(exec, SAY), (exec, f"{SAY}; time.sleep(30)"), (eval, UNREAD)])
-def test_a_word_or_a_result_that_cannot_be_read_ends_its_worker_and_the_next_calls_get_their_own_answers(
-    call: Callable[[str], object], text: str
-) -> None:
-    """Also in the middle of a call: what the pipe still holds would answer the next one."""
+def test_unreadable_progress_or_results_end_the_worker(call: Callable[[str], object], text: str) -> None:
+    """The rest of the pipe's content would otherwise answer the next call."""
     with LocalExecutor(1) as pool:
         unread = pool.submit(call, text)
         sums = [pool.submit(operator.add, n, n) for n in range(3)]
@@ -219,14 +209,12 @@ THREADING = "__import__('threading')."
     ],
 )
 def test_cores_are_dealt_out_evenly(jobs: int, cores: tuple[int, ...], shares: list[tuple[int, ...]]) -> None:
-    """Each core has a worker, each worker a core; more workers than cores share them; () where none can be chosen."""
     assert assign_cores(jobs, cores) == shares
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores can't be chosen")
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_worker_runs_on_its_own_cores(more: int) -> None:
-    """As many workers as cores, and one more."""
     cores = sorted(os.sched_getaffinity(0))
     jobs = len(cores) + more
     with LocalExecutor(jobs) as pool:
@@ -242,7 +230,6 @@ def test_a_worker_runs_on_its_own_cores(more: int) -> None:
 
 
 def test_each_worker_begins_with_the_initializer() -> None:
-    """Before its first call, and so does the one that takes a dead one's place."""
     with LocalExecutor(2, os.putenv, ("ARENA_TEST_BEGAN", "yes")) as pool:
         for _ in range(2):
             asked = [pool.submit(subprocess.getoutput, "sleep 0.1; echo $ARENA_TEST_BEGAN") for _ in range(4)]
@@ -250,8 +237,7 @@ def test_each_worker_begins_with_the_initializer() -> None:
             assert isinstance(outcome(pool.submit(os._exit, 1)), WorkerDiedError)
 
 
-def test_a_worker_that_cannot_begin_counts_as_dead() -> None:
-    """Its call says why; no worker is left over."""
+def test_a_worker_that_cannot_start_counts_as_dead() -> None:
     with LocalExecutor(1, os.listdir, ("/nowhere",)) as pool:
         problem = outcome(pool.submit(os.getpid))
         assert isinstance(problem, WorkerDiedError)
@@ -260,7 +246,6 @@ def test_a_worker_that_cannot_begin_counts_as_dead() -> None:
 
 
 def test_shutdown_finishes_what_is_queued(workers: LocalExecutor) -> None:
-    """So that `with LocalExecutor(2) as pool` returns with all its calls done, also those that no worker had begun."""
     with LocalExecutor(2) as pool:
         futures = [pool.submit(operator.add, n, 1) for n in range(20)]
     assert [future.result(timeout=0) for future in futures] == list(range(1, 21))
@@ -270,7 +255,6 @@ def test_shutdown_finishes_what_is_queued(workers: LocalExecutor) -> None:
 
 
 def test_shutdown_during_a_call_leaves_no_process() -> None:
-    """With cancel_futures: what runs ends at once as a death, what waits is cancelled."""
     pool = LocalExecutor(2)
     running = [pool.submit(time.sleep, LIMIT_S * 3) for _ in range(2)]
     waiting = [pool.submit(os.getpid) for _ in range(5)]
@@ -288,8 +272,7 @@ def test_shutdown_during_a_call_leaves_no_process() -> None:
             future.result(timeout=0)
 
 
-def test_a_call_is_asked_to_leave_before_its_worker_is_killed(tmp_path: Path) -> None:
-    """SystemExit in the call, so that what it started can be ended: here a finally writes a file."""
+def test_a_call_gets_system_exit_before_its_worker_is_killed(tmp_path: Path) -> None:
     done = tmp_path / "done"
     pool = LocalExecutor(1)
     began = tmp_path / "began"
@@ -303,8 +286,8 @@ def test_a_call_is_asked_to_leave_before_its_worker_is_killed(tmp_path: Path) ->
     assert done.exists()
 
 
-def test_a_request_to_leave_is_repeated_where_it_was_lost(tmp_path: Path) -> None:
-    """Python drops an exception in a finalizer; the worker would go on with its call for ever."""
+def test_a_lost_request_to_exit_is_repeated(tmp_path: Path) -> None:
+    """Python drops an exception in a finalizer, so the worker would continue with its call forever."""
     began = tmp_path / "began"
     text = (
         "import time\nclass Slow:\n    def __del__(self):\n"
@@ -319,8 +302,7 @@ def test_a_request_to_leave_is_repeated_where_it_was_lost(tmp_path: Path) -> Non
     assert "ended with 0" in str(problem), "it left by itself, it wasn't killed"
 
 
-def test_a_call_that_does_not_listen_is_killed(tmp_path: Path) -> None:
-    """After a while."""
+def test_a_call_that_ignores_the_request_to_exit_is_killed(tmp_path: Path) -> None:
     began = tmp_path / "began"
     text = (
         "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
@@ -348,8 +330,8 @@ time.sleep(60)
 
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere nobody adopts orphans but process 1")
-def test_what_killed_workers_left_is_reaped() -> None:
-    """Where the owner adopts it: each worker killed in a match left the zombies of its boxes."""
+def test_processes_left_by_killed_workers_are_reaped() -> None:
+    """Each worker that is killed in a match leaves the zombies of its boxes."""
     script = """
 import ctypes, os, signal, sys, time
 from ladder.pool import WorkerDiedError, LocalExecutor
@@ -369,7 +351,6 @@ with LocalExecutor(1) as pool:
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere a worker ends when its call ends")
 def test_workers_end_with_an_owner_that_is_killed() -> None:
-    """kill -9 of the owner, both workers being in a call."""
     root = str(Path(__file__).parents[3])
     environment = {**os.environ, "PYTHONPATH": root}
     with subprocess.Popen([sys.executable, "-c", OWNER], env=environment, stdout=subprocess.PIPE, text=True) as owner:
@@ -383,7 +364,7 @@ def test_workers_end_with_an_owner_that_is_killed() -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process is more than a zombie that nobody has reaped yet."""
+    """Return whether a process exists and isn't a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
     except OSError:
@@ -391,7 +372,7 @@ def is_running(pid: int) -> bool:
 
 
 def test_workers_do_not_import_from_the_folder_they_are_started_in(tmp_path: Path) -> None:
-    """A bot called queue.py or random.py lies in the folder where arena is run."""
+    """That folder may contain a bot called queue.py or random.py."""
     for name in ("queue", "socket", "pickle", "random"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
     root = str(Path(__file__).parents[3])

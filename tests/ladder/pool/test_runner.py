@@ -1,6 +1,6 @@
-"""Matches are driven to their ends: a void match, and one whose worker died, is played again.
+"""Tests of the loop that drives matches to their ends, with attempts that are void or lose their worker.
 
-The executor here runs a call when the test says so, which is what a slow machine does; the runner can't tell.
+The executor here runs a call when the test asks for it, as a slow machine does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,18 +22,18 @@ from ladder.pool import (
 
 
 class HostError(Exception):
-    """Stands for what the host did wrong."""
+    """A failure of the host."""
 
 
 class Job:
-    """A job, the same only as itself, as the runner demands nothing of it."""
+    """A job that is equal only to itself: the runner requires nothing else of it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 class Stage(Executor):
-    """Runs each call at once, and notes the order and how many had been handed out and not looked at."""
+    """Runs each call at once, and notes the order and the most calls submitted but not yet read by the runner."""
 
     def __init__(self, play: Callable[[Job], str]) -> None:
         self.play = play
@@ -54,7 +54,7 @@ class Stage(Executor):
 
 
 class _Looked(Future):  # type: ignore[type-arg]
-    """Tells its stage when the runner has looked at it."""
+    """A future that notifies its stage when the runner reads it."""
 
     def __init__(self, stage: Stage) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class _Looked(Future):  # type: ignore[type-arg]
 
 
 def script(**endings: list[Exception | None]) -> Callable[[Job], str]:
-    """Return a play function: each job ends in its exceptions, one after the other, None and the end being success."""
+    """Return a play function: each job ends in its exceptions, one after the other; None is success."""
     left = {name: list(problems) for name, problems in endings.items()}
 
     def play(job: Job) -> str:
@@ -79,7 +79,7 @@ def script(**endings: list[Exception | None]) -> Callable[[Job], str]:
 
 
 def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> tuple[list[tuple[str, str]], Stage]:
-    """Run jobs with names; return what became of them, in order, without the idle moments."""
+    """Run jobs with names; return their outcomes in order, without idle moments."""
     stage = Stage(play)
     output = []
     for event in drive_jobs(RetryingJobs(Job(name) for name in names), play, stage, lambda: width, (HostError,)):
@@ -92,27 +92,25 @@ def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> 
 
 
 def test_every_job_is_completed_once() -> None:
-    """What is yielded is all there is."""
     output, stage = played(script(), "abcdefg")
     assert sorted(output) == [(name, name.upper()) for name in "abcdefg"]
     assert sorted(stage.submitted) == list("abcdefg")
 
 
-def test_no_jobs_are_no_work() -> None:
-    """A run that is complete already is resumed in this way."""
+def test_the_runner_returns_at_once_without_jobs() -> None:
+    """This is how a complete run is resumed."""
     assert played(script(), "")[0] == []
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 100])
-def test_never_more_jobs_are_handed_out_than_the_width(width: int) -> None:
-    """Jobs are made when they are needed: a plan may have millions."""
+def test_the_number_of_submitted_jobs_never_exceeds_the_capacity(width: int) -> None:
     output, stage = played(script(), "abcdefghij", width)
     assert len(output) == 10
     assert stage.most == min(width, 10)
 
 
 def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
-    """In its order, and none long before its turn."""
+    """A plan may have millions of jobs, so they are made in order and not in advance."""
     taken = []
 
     def plan() -> Iterator[Job]:
@@ -129,21 +127,19 @@ def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
 
 
 def test_a_void_match_is_played_again() -> None:
-    """The host's failure is told and costs nothing."""
     output, _ = played(script(a=[HostError("no memory")]), "ab", width=1)
     assert output == [("a", "no memory"), ("a", "A"), ("b", "B")]
 
 
-def test_a_match_that_is_void_three_times_is_given_up_and_told() -> None:
-    """After 3 the match is abandoned and listed; the others are played."""
+def test_a_match_is_abandoned_and_reported_after_three_void_attempts() -> None:
     assert MAX_FAILED_ATTEMPTS == 3
     output, stage = played(script(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1)
     assert output == [("a", "1"), ("a", "2"), ("a", "3, abandoned"), ("b", "B")]
     assert stage.submitted == list("aaab")
 
 
-def test_each_match_has_voids_of_its_own() -> None:
-    """Also where a job lies in memory where one that was abandoned lay before, which happens among so many."""
+def test_void_attempts_are_counted_per_match() -> None:
+    """A later job may lie at the memory address of an abandoned one."""
     names = [f"j{number}" for number in range(300)]
     left = {name: 2 + number % 2 for number, name in enumerate(names)}
 
@@ -160,15 +156,14 @@ def test_each_match_has_voids_of_its_own() -> None:
 
 
 def test_a_dead_worker_does_not_count_as_a_void() -> None:
-    """kill -9 says little about the match: it is played again more often than a void one."""
+    """A kill says little about the match, so it is played again more often than after a void attempt."""
     deaths: list[Exception | None] = [WorkerDiedError("dead")] * (MAX_WORKER_DEATHS - 1)
     output, _ = played(script(a=[HostError("void"), HostError("void"), *deaths]), "a")
     assert output[-1] == ("a", "A")
     assert [ending for _, ending in output].count("dead") == MAX_WORKER_DEATHS - 1
 
 
-def test_a_match_that_ends_every_worker_is_given_up_some_time() -> None:
-    """Else the run would never end."""
+def test_a_match_that_kills_every_worker_is_abandoned() -> None:
     output, _ = played(script(a=[WorkerDiedError("dead")] * 50), "ab")
     assert output.count(("a", "dead")) == MAX_WORKER_DEATHS - 1
     assert ("a", "dead, abandoned") in output
@@ -176,7 +171,7 @@ def test_a_match_that_ends_every_worker_is_given_up_some_time() -> None:
 
 
 class Clock:
-    """A clock that stands still but for what the test, and the runner's sleep, add."""
+    """A clock that moves only by what the test, and the runner's sleep, add."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -189,7 +184,7 @@ class Clock:
 
 
 def begun(play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence[float]) -> list[tuple[str, float]]:
-    """Run jobs to their ends; return which began when, in seconds of a clock that only the runner's sleep moves."""
+    """Run jobs to their ends; return the start times of each job, in seconds of a clock that only sleeping moves."""
     clock = Clock()
     times: list[tuple[str, float]] = []
 
@@ -205,7 +200,6 @@ def begun(play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence
 
 
 def test_a_void_match_pauses_before_it_is_played_again() -> None:
-    """What failed may be coming back: longer after each void, as told; without a pause after those that are told."""
     voids = [HostError("x")] * (MAX_FAILED_ATTEMPTS - 1)
     assert begun(script(a=[*voids]), "a", 1, (2.0, 10.0)) == [("a", 0), ("a", 2), ("a", 12)]
     assert begun(script(a=[*voids]), "a", 1, (2.0,)) == [("a", 0), ("a", 2), ("a", pytest.approx(2, abs=0.3))]
@@ -213,7 +207,7 @@ def test_a_void_match_pauses_before_it_is_played_again() -> None:
 
 
 class ByHand(Executor):
-    """Notes what begins; the test says when and how it ends."""
+    """Records the calls that start; the test decides when and how each ends."""
 
     def __init__(self) -> None:
         self.began = ""
@@ -225,7 +219,7 @@ class ByHand(Executor):
         return self.futures[args[0].name]
 
 
-def test_nothing_else_begins_while_a_void_match_pauses_and_all_places_are_filled_after_it() -> None:
+def test_no_match_starts_during_a_pause_and_all_slots_are_filled_after_it() -> None:
     """Other matches would fail for the same reason. Here two are played at a time."""
     clock = Clock()
     hand = ByHand()
@@ -250,20 +244,18 @@ def test_nothing_else_begins_while_a_void_match_pauses_and_all_places_are_filled
 
 
 def test_each_void_match_has_its_own_pause() -> None:
-    """Two that were void wait each for its time; nothing new begins before both have begun again."""
     voids: dict[str, list[Exception | None]] = {"a": [HostError("x"), HostError("x")], "b": [HostError("x")]}
     times = begun(script(**voids), "abc", 2, (2.0, 10.0))
     assert sorted(begun for begun in times if begun[0] != "c") == [("a", 0), ("a", 2), ("a", 12), ("b", 0), ("b", 2)]
     assert dict(times)["c"] >= 2
 
 
-def test_a_dead_worker_is_no_reason_to_pause() -> None:
-    """A kill says little about this machine."""
+def test_the_runner_does_not_pause_after_a_dead_worker() -> None:
     assert begun(script(a=[WorkerDiedError("x")]), "ab", 1, (2.0,)) == [("a", 0), ("a", 0), ("b", 0)]
 
 
-def test_places_are_filled_after_a_pause_while_another_match_is_still_played() -> None:
-    """The runner looks at the time also while nothing ends: here b ends only when the void a has begun again."""
+def test_slots_are_filled_after_a_pause_while_another_match_is_played() -> None:
+    """The runner checks the time even if no match ends: here b ends only when the void match a has started again."""
     clock = Clock()
     with ThreadPoolExecutor(2) as threads:
         gate: Future[str] = Future()
@@ -287,13 +279,13 @@ def test_places_are_filled_after_a_pause_while_another_match_is_still_played() -
 
 
 def test_a_defect_ends_the_run() -> None:
-    """An exception that is neither the host's failure nor a death is a mistake of ours, and is not hidden."""
+    """An exception that is neither a host failure nor a death is a defect of the arena, and isn't hidden."""
     with pytest.raises(ZeroDivisionError):
         played(script(a=[ZeroDivisionError()]), "ab")
 
 
 def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
-    """A consumer that stops in the middle has seen each completed match that it was told of, and no other."""
+    """A consumer that stops in the middle has seen exactly the completed matches that were reported to it."""
     stage = Stage(script())
     jobs: Iterable[Job] = [Job(name) for name in "abcd"]
     events = drive_jobs(RetryingJobs(jobs), stage.play, stage, lambda: 1, (HostError,))
@@ -304,8 +296,8 @@ def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
     assert stage.submitted == list("ab"), "the next is under way while the consumer stores the first"
 
 
-def test_a_moment_without_news_is_told() -> None:
-    """So that a live table moves, and Ctrl-C is heard, while a long match is played."""
+def test_idle_moments_are_reported() -> None:
+    """A live display updates, and Ctrl-C works, during a long match."""
     with ThreadPoolExecutor(1) as threads:
         gate: Future[str] = Future()
         for event in drive_jobs(

@@ -1,4 +1,4 @@
-"""Games one by one, as tests and simulations make them; what is shipped rates matches that were counted."""
+"""Outcomes of single games for tests and simulations; the program itself rates counted matches."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from ladder.run_standings import WIN_PARTS
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Who won a game and who was eliminated. The survivors of a draw are its winners; none where all forfeited."""
+    """The winners of a game and its eliminated bots. Survivors of a draw are winners; all-forfeited games have none."""
 
     match: int
     winners: tuple[int, ...]

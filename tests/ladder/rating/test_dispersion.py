@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they say, also where the tables can't tell what matches differ by."""
+"""Tests that intervals contain the truth in 95 % of cases, also with too little data to estimate dispersion."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ GAMES = 12
 def test_intervals_hold_the_truth_where_pairs_meet_about_once(
     bots: int, seats: int, games: int, runs: int, least: float
 ) -> None:
-    """In 95 % of cases; the last field, where all meet often, is for comparison.
+    """The last field, where all meet often, is for comparison.
 
-    Where chance in the matches was taken for what is owed to opponents, the first three held it in 88 to 90 %.
+    Where chance in the matches was taken for an effect of opponents, the first three covered it in 88 to 90 %.
     """
     held = []
     for seed in range(runs):

@@ -1,4 +1,4 @@
-"""Is a ladder decided, and does anybody collude: held against fields whose truth is known."""
+"""Tests of the decision of a ladder and of collusion reports, against fields whose truth is known."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def played(
 ) -> Fit:
     """Return the fit of matches at random tables.
 
-    `owes[i, j]` is how much higher i stands where j sits at the table. Bot 0 lets bot 1 win this part of its games.
+    `owes[i, j]` is how much stronger i is where j sits at the table. Bot 0 lets bot 1 win this part of its games.
     """
     draw, bots = np.random.default_rng(seed), len(strengths)
     tables = np.sort(np.argsort(draw.random((matches, bots)), axis=1)[:, :SEATS], axis=1)
@@ -36,23 +36,23 @@ def played(
 
 
 def styles(bots: int, gamma: float, seed: int) -> Floats:
-    """Return what bots owe one another: what one gains the other loses."""
+    """Return antisymmetric effects of opponents: what one bot gains the other loses."""
     above = np.triu(np.random.default_rng(seed).normal(0, gamma, (bots, bots)), 1)
     return np.asarray(above - above.T)
 
 
 def fair(bots: int) -> Floats:
-    """Return that nobody owes anything."""
+    """Return effects of opponents that are all 0."""
     return np.zeros((bots, bots))
 
 
 def spread(bots: int, seed: int = 0) -> Floats:
-    """Return strengths as bots of a field have them."""
+    """Return strengths as in a typical field."""
     return np.random.default_rng(seed).normal(0, 0.7, bots)
 
 
 def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
-    """More games decide also between bots that are nearly the same: the leader is within two points of the best."""
+    """More games also decide between nearly equal bots: the leader is within two points of the best."""
     ahead = np.array([1.5, *spread(9) / 3])
     found = assess_leader(played(fair(10), ahead, 300, 1))
     assert (found.leader, found.decided) == (0, True)
@@ -64,7 +64,7 @@ def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
 
 
 def test_a_ladder_is_undecided_while_an_active_bot_is_unknown() -> None:
-    """And while the matches are too few; a bot that has left, or was never there, counts for nothing."""
+    """A bot that has left, or never played, doesn't count."""
     ahead = np.array([1.5, *spread(9) / 3])
     field = RatedField(11, active=tuple(range(11)))
     unknown = assess_leader(played(fair(10), ahead, 300, 1, field=field))
@@ -73,8 +73,8 @@ def test_a_ladder_is_undecided_while_an_active_bot_is_unknown() -> None:
     assert not assess_leader(played(fair(10), ahead, 8, 1)).decided
 
 
-def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
-    """The second is worse by 4 points of share. A look when games have grown by 12 %: 95 % errs thrice."""
+def test_frequent_interim_tests_seldom_stop_at_a_wrong_leader() -> None:
+    """The second bot is 4 points of win rate worse. With a test each time games grow by 12 %, 95 % errs thrice."""
     strengths = np.array([0.6, 0.45, 0.2, 0.2, 0.0, 0.0, -0.5, -0.5])
     leaders: list[int | None] = []
     for seed in range(40):
@@ -92,8 +92,7 @@ def test_a_ladder_that_looks_often_seldom_stops_at_a_wrong_leader() -> None:
     assert sum(leader != 0 for leader in leaders) <= 1
 
 
-def test_nothing_is_told_of_a_field_without_matches() -> None:
-    """No pair has met."""
+def test_a_field_without_matches_has_no_findings() -> None:
     nothing = np.zeros(0)
     found = rate(gather_matches(np.zeros(0, int), np.zeros(0, int), nothing, nothing, 3), RatedField(3))
     assert find_collusion(found) == ()
@@ -101,7 +100,7 @@ def test_nothing_is_told_of_a_field_without_matches() -> None:
 
 
 def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
-    """Half of them, in 1,300 games; with what it won and what was to be expected."""
+    """It gives half of them, in 1,300 games."""
     found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
     (favour,) = find_collusion(found)
     assert favour.bots == (0, 1)
@@ -113,7 +112,6 @@ def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
 
 
 def test_two_bots_that_both_gain_where_they_meet_are_found() -> None:
-    """They spare one another; the others pay."""
     owes = fair(12)
     owes[3, 8] = owes[8, 3] = 0.7
     found = played(owes, spread(12), 1200, 1)
@@ -122,8 +120,8 @@ def test_two_bots_that_both_gain_where_they_meet_are_found() -> None:
     assert all(won > expected for won, expected in zip(best.wins, best.expected, strict=True))
 
 
-def test_the_versions_of_two_authors_are_added_up() -> None:
-    """Each pair of versions has met too seldom; those of the authors haven't."""
+def test_the_versions_of_two_owners_are_added_up() -> None:
+    """Each pair of versions has met too seldom; the pair of owners hasn't."""
     versions, authors = 24, 8
     author = {version: version % authors for version in range(versions)}
     owes = fair(versions)
@@ -140,16 +138,15 @@ def test_the_versions_of_two_authors_are_added_up() -> None:
     assert all(favour.p > together[0].p for favour in alone)
 
 
-def test_an_author_does_no_favour_to_itself() -> None:
-    """Two versions of one author met while both were active; and one of them gave its wins to the other."""
+def test_versions_of_one_owner_do_not_collude() -> None:
     found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
     author = dict(enumerate([0, 0, *range(1, 11)]))
     assert find_collusion(found, author) == ()
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.2])
-def test_a_fair_field_is_reported_in_few_runs(gamma: float) -> None:
-    """Also where styles suit one another: of twenty runs at most one has a report."""
+def test_a_fair_field_is_seldom_reported(gamma: float) -> None:
+    """The same holds where play styles suit one another: of twenty runs at most one has a report."""
     reports = 0
     for seed in range(10):
         found = played(styles(10, gamma, seed), spread(10, seed), 400, seed)

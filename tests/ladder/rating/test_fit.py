@@ -1,4 +1,4 @@
-"""How strong bots are, from all games of a run at once."""
+"""Tests of ratings, win rates and ranks fitted to all games of a run at once."""
 
 import math
 import os
@@ -24,7 +24,7 @@ def won(match: int, winner: int, table: Sequence[int]) -> Outcome:
 
 
 def games(matches: int, seats: int = 4, weights: Sequence[float] = WEIGHTS, seed: int = 1) -> list[Outcome]:
-    """Return matches of twelve games among bots whose chances to win are as their weights."""
+    """Return matches of twelve games among bots whose chances to win are proportional to their weights."""
     chance = random.Random(seed)
     found = []
     for match in range(matches):
@@ -35,13 +35,13 @@ def games(matches: int, seats: int = 4, weights: Sequence[float] = WEIGHTS, seed
 
 
 def share(found: Strength) -> Estimate:
-    """Return the adjusted share of a bot that has played."""
+    """Return the adjusted win rate of a bot that has played."""
     assert found.win_rate_adjusted is not None
     return found.win_rate_adjusted
 
 
 def intervals(found: Strength) -> Iterator[tuple[float, float, float]]:
-    """Return the low end, the value and the high end of a bot's rating and of its share."""
+    """Return low end, value and high end of a bot's rating, and the same of its win rate."""
     for each in (found.rating, share(found)):
         assert each.low is not None
         assert each.high is not None
@@ -49,7 +49,6 @@ def intervals(found: Strength) -> Iterator[tuple[float, float, float]]:
 
 
 def test_six_bots_stand_in_the_order_of_their_weights() -> None:
-    """By rating, by share and by rank; the mean rating is 25, the mean share the fair one."""
     found = fit(games(400), 6)
     ratings = [strength.rating.value for strength in found]
     shares = [share(strength).value for strength in found]
@@ -60,8 +59,8 @@ def test_six_bots_stand_in_the_order_of_their_weights() -> None:
     assert [strength.rank_range for strength in found] == [(rank, rank) for rank in (6, 5, 4, 3, 2, 1)]
 
 
-def test_a_share_is_adjusted_for_the_opponents_met() -> None:
-    """Two equal bots, of which one meets the strong and one the weak: their plain shares differ, not the others."""
+def test_a_win_rate_is_adjusted_for_the_opponents() -> None:
+    """Of two equal bots one meets the strong and one the weak: only their plain win rates differ."""
     weights = (2.0, 2.0, 20.0, 20.0, 0.2, 0.2)
     chance = random.Random(3)
     played = []
@@ -78,7 +77,7 @@ def test_a_share_is_adjusted_for_the_opponents_met() -> None:
 
 
 def test_matches_that_differ_more_than_games_widen_the_intervals() -> None:
-    """Every match won by one bot alone says as much as a game, not as twelve."""
+    """A match that one bot won completely carries as much information as one game, not as twelve."""
     independent = games(200, weights=(1.0,) * 6)
     chance = random.Random(5)
     alike = []
@@ -90,8 +89,8 @@ def test_matches_that_differ_more_than_games_widen_the_intervals() -> None:
             assert 2.5 < (above - below) / (high - low) < 4.5  # the root of 12 is 3.5
 
 
-def test_what_a_bot_owes_to_single_opponents_cancels_out_where_all_are_met_equally_often() -> None:
-    """0 beats 1, 1 beats 2, 2 beats 0, always: matches differ as much as can be, and yet all are equal beyond doubt."""
+def test_effects_of_single_opponents_cancel_out_where_all_are_met_equally_often() -> None:
+    """0 always beats 1, 1 beats 2, 2 beats 0: matches differ as much as possible, and the bots are exactly equal."""
     pairs = [(0, 1, 0), (1, 2, 1), (0, 2, 2)]
     played = [won(match, pairs[match % 3][2], pairs[match % 3][:2]) for match in range(300) for _ in range(12)]
     for found in fit(played, 3):
@@ -103,8 +102,8 @@ def test_what_a_bot_owes_to_single_opponents_cancels_out_where_all_are_met_equal
 
 
 @pytest.mark.parametrize(("weight", "goal"), [(1e-12, 0.0), (1e12, 1.0)])
-def test_a_bot_that_won_all_or_nothing_has_an_interval_of_possible_shares(weight: float, goal: float) -> None:
-    """276 games without a win: 95 % say less than 1.1 to 2 %, not 0 to 0."""
+def test_a_bot_that_won_all_or_nothing_has_an_interval_of_possible_win_rates(weight: float, goal: float) -> None:
+    """276 games without a win allow up to 1.1 to 2 %, not only 0."""
     found = fit(games(40, weights=(weight, 1.0, 1.0, 1.0, 1.0, 1.0)), 6)[0]
     (low, value, high), (least, part, most) = intervals(found)
     assert found.win_rate == goal
@@ -115,7 +114,7 @@ def test_a_bot_that_won_all_or_nothing_has_an_interval_of_possible_shares(weight
 
 
 def test_bots_that_never_met_are_hardly_compared() -> None:
-    """Two fields without a common table: no bot of one is surely better than the like of it in the other."""
+    """In two fields without a common table no bot is surely better than its like in the other."""
     chance = random.Random(6)
     played = []
     for match in range(120):
@@ -131,7 +130,7 @@ def test_bots_that_never_met_are_hardly_compared() -> None:
 
 
 def test_with_few_matches_there_is_no_interval_and_any_rank() -> None:
-    """An interval that rests on a handful of matches would be wrong more often than it says."""
+    """An interval from a handful of matches would be wrong more often than 5 %."""
     least = min_matches_for_intervals(6, 4)
     assert least == 12  # 3 seats of a match are free, and 5 strengths were fitted: 31 results
     for matches in (1, least - 1):
@@ -147,15 +146,13 @@ def test_with_few_matches_there_is_no_interval_and_any_rank() -> None:
 
 
 def test_a_bot_without_a_game_has_a_newcomers_rating_and_no_interval() -> None:
-    """Nothing is known of it: it may have any rank, and each other may stand below it or above."""
     *others, newcomer = fit(games(400), 7)
     assert newcomer == Strength(Estimate(25.0), (1, 7), None, None, 0, 0)
     assert [found.rank_range for found in others] == [(rank, rank + 1) for rank in (6, 5, 4, 3, 2, 1)]
     assert fit([], 2) == (replace(newcomer, rank_range=(1, 2)),) * 2
 
 
-def test_who_wins_stands_above_who_loses_and_equals_are_equal() -> None:
-    """Winner takes all; survivors of a draw share it; who was out together is equal."""
+def test_winners_rank_above_losers_and_equals_are_equal() -> None:
     first, *lost = fit([won(0, 0, (0, 1, 2, 3))], 4)
     assert all(first.rating.value > other.rating.value for other in lost)
     assert lost[0].rating.value == pytest.approx(lost[1].rating.value) == pytest.approx(lost[2].rating.value)
@@ -167,7 +164,6 @@ def test_who_wins_stands_above_who_loses_and_equals_are_equal() -> None:
 
 @pytest.mark.parametrize("outcome", [Outcome(0, (), (0, 1)), Outcome(0, (0, 1), ())])
 def test_games_without_a_winner_or_without_a_loser_are_rated(outcome: Outcome) -> None:
-    """All forfeited at once, or all were alive at the turn limit: the bots are equal."""
     for count in (1, 60):
         one, two = fit([replace(outcome, match=match) for match in range(count)], 2)
         assert one.rating.value == pytest.approx(two.rating.value) == pytest.approx(25)
@@ -176,8 +172,8 @@ def test_games_without_a_winner_or_without_a_loser_are_rated(outcome: Outcome) -
         assert one.games == count
 
 
-def test_two_newcomers_after_one_game_stand_where_the_model_says() -> None:
-    """The peak of N(x; 0, s^2) N(-x; 0, s^2) Phi(2 x / (sqrt 2 b)): where x / s^2 is phi / Phi / (sqrt 2 b)."""
+def test_two_newcomers_after_one_game_have_the_ratings_of_the_model() -> None:
+    """The peak of N(x; 0, s^2) N(-x; 0, s^2) Phi(2 x / (sqrt 2 b)) is where x / s^2 is phi / Phi / (sqrt 2 b)."""
     rating = fit([won(0, 0, (0, 1))], 2)[0].rating.value - 25
     sigma, beta = 12.5, math.hypot(25 / 3, 0.01)
     at = math.sqrt(2) * rating / beta
@@ -185,8 +181,8 @@ def test_two_newcomers_after_one_game_stand_where_the_model_says() -> None:
     assert rating / sigma**2 == pytest.approx(slope / (math.sqrt(2) * beta), rel=1e-6)
 
 
-def test_packages_of_mathematics_are_imported_when_something_is_rated() -> None:
-    """`arena --help`, and a run before its table, do without them; one too short for intervals does without scipy."""
+def test_numpy_and_scipy_are_imported_only_for_ratings() -> None:
+    """`arena --help`, and a run before its standings, do without them; one too short for intervals without scipy."""
     script = (
         "import sys, ladder.run_standings, ladder.rating as found\n"
         "print({'numpy', 'scipy'} & set(sys.modules))\n"

@@ -1,4 +1,4 @@
-"""How strong the versions of a ladder are: with predecessors, anchors, bots that have left, and warm starts."""
+"""Tests of a ladder's ratings: with predecessors, anchors, bots that have left, and warm starts."""
 
 import random
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def matches(played: Sequence[Row], bots: int) -> Matches:
 
 
 def same(one: Sequence[Strength], other: Sequence[Strength], within: float = 1e-6) -> None:
-    """Hold all numbers of two fits against each other."""
+    """Assert that all numbers of two fits agree."""
     for a, b in zip(one, other, strict=True):
         assert (a.rank_range, a.games, a.matches, a.win_rate) == (b.rank_range, b.games, b.matches, b.win_rate)
         for x, y in ((a.rating, b.rating), (a.win_rate_adjusted, b.win_rate_adjusted)):
@@ -49,15 +49,14 @@ def same(one: Sequence[Strength], other: Sequence[Strength], within: float = 1e-
 
 
 def width(estimate: Estimate | None) -> float:
-    """Return how wide an interval is."""
+    """Return the width of an interval."""
     assert estimate is not None
     assert estimate.low is not None
     assert estimate.high is not None
     return estimate.high - estimate.low
 
 
-def test_rows_of_matches_are_rated_as_their_games_are() -> None:
-    """Also draws, whose survivors have a part of a win each, and games that nobody won."""
+def test_rows_of_matches_are_rated_like_their_games() -> None:
     outcomes = [
         Outcome(match, (table[game % 3],), tuple(bot for bot in table if bot != table[game % 3]))
         for match, table in enumerate(drawn(40, range(8)))
@@ -74,7 +73,6 @@ def test_rows_of_matches_are_rated_as_their_games_are() -> None:
 
 
 def test_the_order_of_the_rows_changes_nothing() -> None:
-    """Of matches and of the bots in them; with links, anchors and bots that have left."""
     field = RatedField(8, {5: 0, 6: 5}, (1, 2), (1, 2, 3, 4, 6, 7))
     played = rows(STRENGTHS, drawn(120, range(8)))
     shuffled = random.Random(3).sample(played, len(played))
@@ -82,10 +80,7 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
 
 
 def test_a_warm_start_changes_nothing() -> None:
-    """After more matches, in which there are new versions; and from a start that is far from the peak.
-
-    By more than rounding: `arena ladder rerate` holds the table of a runner that went on against a new one.
-    """
+    """`arena ladder rerate` compares the standings of a running fit to a new one, within rounding."""
     field = RatedField(8, {5: 0, 6: 5}, (1, 2), (1, 2, 3, 4, 6, 7))
     early = rows(STRENGTHS, drawn(100, range(6)))
     late = early + rows(STRENGTHS, drawn(30, range(8)), 4, first=100)
@@ -97,7 +92,6 @@ def test_a_warm_start_changes_nothing() -> None:
 
 
 def test_a_new_version_without_games_has_its_predecessors_rating_and_a_wide_interval() -> None:
-    """A version of a version, too; and a bot that follows nobody is rated as a newcomer."""
     played = rows(STRENGTHS, drawn(200, range(5)))
     found = rate(matches(played, 8), RatedField(8, {5: 4, 6: 5})).strengths
     old, new, newer, newcomer = found[4:]
@@ -110,8 +104,8 @@ def test_a_new_version_without_games_has_its_predecessors_rating_and_a_wide_inte
     assert newcomer == Strength(Estimate(25.0), (1, 8), None, None, 0, 0)
 
 
-def test_a_link_draws_a_new_version_to_its_predecessor_while_its_games_are_few() -> None:
-    """Five matches that it lost don't make the heir of the best bot the worst; two hundred do."""
+def test_a_link_pulls_a_new_version_to_its_predecessor_while_its_games_are_few() -> None:
+    """Five lost matches don't make the successor of the best bot the worst; two hundred do."""
     lost = [(*STRENGTHS[:5], -1.5)]
     for count, least, most in ((3, 0.2, 0.9), (300, 0.0, 0.1)):
         new = [table if 5 in table else [5, *table[1:]] for table in drawn(count, range(6), 5)]
@@ -123,7 +117,7 @@ def test_a_link_draws_a_new_version_to_its_predecessor_while_its_games_are_few()
 
 
 def test_anchors_keep_the_scale_when_the_field_changes() -> None:
-    """Their mean is 25. Strong newcomers lower the others' ratings where nothing holds the scale, and don't here."""
+    """Without an anchor, strong newcomers lower the ratings of the others."""
     strong = (*STRENGTHS[:4], 3.0, 3.0, 3.0, 3.0)
     before = rows(strong, drawn(150, range(4)))
     after = before + rows(strong, drawn(300, range(8)), 7, first=150)
@@ -135,8 +129,7 @@ def test_anchors_keep_the_scale_when_the_field_changes() -> None:
     assert rate(matches(after, 8), RatedField(8)).strengths[2].rating.value < 22
 
 
-def test_one_anchor_has_25_and_no_error_and_one_that_never_played_holds_nothing() -> None:
-    """Where no anchor has played, the mean of the active bots is 25."""
+def test_a_single_anchor_has_25_exactly_and_one_that_never_played_fixes_nothing() -> None:
     played = rows(STRENGTHS, drawn(100, range(7)))
     anchor = rate(matches(played, 8), RatedField(8, anchors=(3,))).strengths[3].rating
     assert (anchor.low, anchor.value, anchor.high) == pytest.approx((25, 25, 25))
@@ -144,15 +137,15 @@ def test_one_anchor_has_25_and_no_error_and_one_that_never_played_holds_nothing(
     assert sum(strength.rating.value for strength in found[:5]) / 5 == pytest.approx(25)
 
 
-def test_an_anchors_new_version_holds_the_scale_once_it_has_played() -> None:
+def test_an_anchors_new_version_fixes_the_scale_once_it_has_played() -> None:
     """Until then its strength is its predecessor's, and too uncertain."""
     played = rows(STRENGTHS, drawn(100, range(7)))
     found = rate(matches(played, 8), RatedField(8, {7: 3}, anchors=(2, 7))).strengths
     assert found[2].rating.value == pytest.approx(25)
 
 
-def test_ranks_and_shares_are_among_the_active_bots() -> None:
-    """Who left has the ranks that it would have, and no share; its matches still rate the others."""
+def test_ranks_and_win_rates_are_among_the_active_bots() -> None:
+    """A bot that left has a hypothetical rank and no win rate; its matches still rate the others."""
     played = rows(STRENGTHS, drawn(800, range(8)))
     everyone = rate(matches(played, 8), RatedField(8)).strengths
     active = (0, 1, 3, 5, 6)
@@ -172,15 +165,13 @@ def test_ranks_and_shares_are_among_the_active_bots() -> None:
         )
 
 
-def test_no_share_is_told_where_the_active_bots_fill_no_table() -> None:
-    """Three bots at tables of four."""
+def test_no_win_rate_is_given_where_the_active_bots_fill_no_table() -> None:
     found = rate(matches(rows(STRENGTHS, drawn(60, range(8))), 8), RatedField(8, active=(0, 1, 2))).strengths
     assert {strength.win_rate_adjusted for strength in found} == {None}
     assert max(strength.rank_range[1] for strength in found[:3]) <= 3
 
 
 def test_a_field_without_a_match_is_rated() -> None:
-    """Nothing is known of anybody."""
     nothing = gather_matches(np.zeros(0, int), np.zeros(0, int), np.zeros(0), np.zeros(0), 3)
     found = rate(nothing, RatedField(3, {2: 1}, (0,), (0, 2)))
     assert [strength.rank_range for strength in found.strengths] == [(1, 2), (1, 3), (1, 2)]
@@ -189,8 +180,7 @@ def test_a_field_without_a_match_is_rated() -> None:
     same(rate(later, RatedField(4), found.start).strengths, rate(later, RatedField(4)).strengths)
 
 
-def test_versions_that_precede_one_another_in_a_circle_are_refused() -> None:
-    """No strength could be held for near another's."""
+def test_circular_predecessors_are_refused() -> None:
     with pytest.raises(ValueError, match="in a circle"):
         rate(matches(rows(STRENGTHS, drawn(20, range(8))), 8), RatedField(8, {0: 1, 1: 2, 2: 0}))
 
@@ -207,7 +197,6 @@ def test_versions_that_precede_one_another_in_a_circle_are_refused() -> None:
     ],
 )
 def test_rows_that_cannot_be_rated_are_refused(wrong: list[Row], what: str) -> None:
-    """The message says which match, and what is needed."""
     good = [(0, 2, 5.0, 12.0), (0, 3, 7.0, 12.0)]
     with pytest.raises(ValueError, match=what):
         matches(good + wrong, 8)

@@ -1,4 +1,4 @@
-"""By how much a bot's share is above another's: the interval holds the truth in 95 % of runs."""
+"""Tests of the interval of a lead in win rate: it contains the truth in 95 % of runs."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from ladder.rating.plackett_luce import field_win_probabilities
 from tests.ladder.rating.test_findings import SEATS, fair, played, spread
 
 
-def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative() -> None:
-    """What one bot wins another doesn't: so the interval is wider than two errors on their own would make it."""
+def test_a_lead_is_the_difference_of_win_rates_and_antisymmetric() -> None:
+    """One bot's win is the other's loss, so the interval is wider than that of independent errors."""
     found = played(fair(6), spread(6), 200, 1)
     one, two = found.strengths[0].win_rate_adjusted, found.strengths[1].win_rate_adjusted
     ahead, behind = estimate_lead(found, 0, 1), estimate_lead(found, 1, 0)
@@ -31,8 +31,7 @@ def test_a_lead_is_the_difference_of_shares_and_the_other_way_round_its_negative
     assert both.value - both.low > 1.05 * float(np.hypot(*own))
 
 
-def test_a_lead_over_a_bot_of_which_nothing_is_known_is_none() -> None:
-    """And with few matches it has no interval."""
+def test_there_is_no_lead_over_an_unknown_bot() -> None:
     field = RatedField(7, active=tuple(range(7)))
     assert estimate_lead(played(fair(6), spread(6), 200, 1, field=field), 0, 6) is None
     few = estimate_lead(played(fair(6), spread(6), 4, 1), 0, 1)
@@ -40,8 +39,8 @@ def test_a_lead_over_a_bot_of_which_nothing_is_known_is_none() -> None:
     assert few.low is few.high is None
 
 
-def test_the_interval_of_a_lead_holds_the_truth() -> None:
-    """In 95 % of runs, with as many games as a final has: 240 of each bot."""
+def test_the_interval_of_a_lead_contains_the_truth() -> None:
+    """It does in 95 % of runs, with as many games as a final has: 240 for each bot."""
     strengths = spread(8, seed=5)
     truth, _ = field_win_probabilities(strengths, SEATS)
     held = total = 0

@@ -1,4 +1,4 @@
-"""What is computed without whole matrices is what whole matrices give, in fields of any size and form."""
+"""Tests that sparse and sampled computations agree with dense matrices, in fields of any size and form."""
 
 import importlib
 from dataclasses import replace
@@ -29,7 +29,7 @@ NEWER = 3  # versions without games, of which one follows another
 
 @pytest.fixture
 def few_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let fields of more than 60 bots be solved and drawn as those of more than EXACT are."""
+    """Use the methods of fields larger than EXACT for more than 60 bots."""
     monkeypatch.setattr(importlib.import_module("ladder.rating.posterior"), "EXACT", 60)
 
 
@@ -75,8 +75,7 @@ def dense(posterior: Posterior, matches: Matches, scale: Floats, weights: Floats
     return inverse, np.outer(scale, scale) * (columns - weights @ columns - pulled) + pulled
 
 
-def test_the_peak_is_one_whatever_solves_for_it(fit: Fit) -> None:
-    """Nothing is left of the gradient, and conjugate gradients solve as a whole inverse does."""
+def test_all_solvers_find_the_same_peak(fit: Fit) -> None:
     posterior = fit.posterior
     assert posterior is not None
     bots = len(posterior.strengths)
@@ -88,8 +87,7 @@ def test_the_peak_is_one_whatever_solves_for_it(fit: Fit) -> None:
     assert solve(posterior.precision, columns[:, 0]) == pytest.approx(inverse @ columns[:, 0], abs=1e-9)
 
 
-def test_the_errors_are_those_of_the_whole_covariance(fit: Fit) -> None:
-    """Of ratings and of pairs; and of shares, of which a lead and a decision ask for one row."""
+def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
     posterior, shares = fit.posterior, fit.shares
     assert posterior is not None
     assert shares.slopes is not None
@@ -120,8 +118,8 @@ def test_the_errors_are_those_of_the_whole_covariance(fit: Fit) -> None:
 
 
 @pytest.mark.usefixtures("few_are_exact")
-def test_a_fit_that_goes_on_ends_where_a_new_one_does() -> None:
-    """Of matches in another order, too. To 1e-9: what `arena ladder rerate` and `doctor` compare."""
+def test_an_updated_fit_equals_a_new_one() -> None:
+    """`arena ladder rerate` and `doctor` compare the two to 1e-9."""
     matches, field = played(LARGE, 6)[0], RatedField(LARGE)
     first = rate(field=field, matches=Matches(matches.tables[:-80], matches.wins[:-80], matches.games[:-80]))
     order = np.random.default_rng(4).permutation(len(matches.tables))
@@ -147,7 +145,7 @@ def played(bots: int, matches_each: int, fields: int = 1, seed: int = 1) -> tupl
 
 
 def fitted(bots: int, matches_each: int, fields: int = 1) -> tuple[Posterior, Floats, Floats]:
-    """Return the fit of matches, with versions that haven't played; dispersions and weights as a ladder may have."""
+    """Return the fit of matches, with versions that haven't played, and typical dispersions and weights."""
     before = np.concatenate([np.full(bots, -1), [0, bots, 1]])
     found = find_posterior(plackett_luce, played(bots, matches_each, fields)[0], Prior(3.0, 0.8, before))
     weights = np.append(np.full(bots, 1 / bots), np.zeros(NEWER))
@@ -166,10 +164,9 @@ def deviations(found: PosteriorErrors) -> Floats:
     ("bots", "each", "fields", "draws", "mean", "spread"),
     [(300, 40, 1, FEW_DRAWS, 0.01, 0.02), (300, 4, 1, DRAWS, 0.01, 0.03), (300, 40, 2, DRAWS, 0.15, 0.06)],
 )
-def test_errors_that_are_drawn_are_near_the_dense_ones(
+def test_sampled_errors_are_near_the_dense_ones(
     bots: int, each: int, fields: int, draws: int, mean: float, spread: float
 ) -> None:
-    """Of ratings, of shares, and of the differences of pairs."""
     found, dispersions, weights = fitted(bots, each, fields)
     exact = exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
     drawn = draw_errors(found.precision, found.prior, dispersions, weights, draws)
@@ -191,8 +188,8 @@ def test_errors_that_are_drawn_are_near_the_dense_ones(
 
 @pytest.mark.usefixtures("few_are_exact")
 @pytest.mark.parametrize(("fields", "draws"), [(1, FEW_DRAWS), (2, DRAWS)])
-def test_more_is_drawn_where_it_counts(fields: int, draws: int) -> None:
-    """Between fields that never met, nearly all of an error is other bots'."""
+def test_more_samples_are_drawn_where_errors_are_correlated(fields: int, draws: int) -> None:
+    """Between fields that never met, nearly all of an error is that of other bots."""
     found, dispersions, weights = fitted(LARGE, 20, fields)
     assert found.errors(dispersions, weights).shared.shape[1] == 2 * draws
     near = found.at_tables(np.array([[0, 1, 2, LARGE]]))[0]

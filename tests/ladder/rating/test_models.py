@@ -1,4 +1,4 @@
-"""The models' derivatives, by differences: a wrong one would make no peak wrong, but every interval."""
+"""Tests of the models' derivatives, by differences: a wrong one would leave the peak right and intervals wrong."""
 
 import math
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def matches(seats: int) -> Matches:
 
 
 def slopes(function: Callable[[Floats], Floats]) -> Floats:
-    """Return the derivatives at STRENGTHS, by differences: last axis the strengths."""
+    """Return the derivatives at STRENGTHS, by differences; the last axis is the strengths."""
     steps = STEP * np.eye(BOTS)
     found: Floats = np.stack(
         [(function(STRENGTHS + step) - function(STRENGTHS - step)) / (2 * STEP) for step in steps], axis=-1
@@ -41,7 +41,6 @@ def slopes(function: Callable[[Floats], Floats]) -> Floats:
 def test_a_models_derivatives_are_those_of_its_likelihood(
     model: Callable[[Floats, Matches], tuple[float, Floats, Floats]], seats: int
 ) -> None:
-    """First ones of the likelihood, second ones of the first."""
     played = matches(seats)
     _, scores, curvatures = model(STRENGTHS, played)
     gradient = slopes(lambda at: np.array(model(at, played)[0]))
@@ -51,8 +50,8 @@ def test_a_models_derivatives_are_those_of_its_likelihood(
     assert -second == pytest.approx(slopes(lambda at: played.per_bot(model(at, played)[1], BOTS)), abs=1e-6)
 
 
-def duels(games: int) -> Matches:
-    """Return matches of one game between two, whose winners are drawn."""
+def two_player_games(games: int) -> Matches:
+    """Return matches of one game between two bots, whose winners are drawn."""
     draw = np.random.default_rng(2)
     tables = np.array([sorted(draw.choice(BOTS, 2, replace=False)) for _ in range(games)])
     ahead = STRENGTHS[tables[:, 0]] - STRENGTHS[tables[:, 1]]
@@ -62,8 +61,8 @@ def duels(games: int) -> Matches:
 
 
 def test_at_two_seats_the_chance_to_win_is_that_of_the_trueskill_package() -> None:
-    """Its normal distribution of the difference of two performances, which it computes to seven digits."""
-    played = duels(40)
+    """The package computes the normal distribution of the difference of two performances to seven digits."""
+    played = two_player_games(40)
     winners = played.tables[played.wins > 0]
     losers = played.tables[played.wins == 0]
     ahead = (STRENGTHS[winners] - STRENGTHS[losers]) / 2**0.5
@@ -73,8 +72,8 @@ def test_at_two_seats_the_chance_to_win_is_that_of_the_trueskill_package() -> No
 
 
 def test_at_two_seats_the_ratings_are_those_of_the_trueskill_package() -> None:
-    """It takes the games one by one, so their order tells; of 3,000 games it tells less than an error."""
-    played = duels(3000)
+    """The package takes games one by one, so their order matters: over 3,000 games by less than an error."""
+    played = two_player_games(3000)
     one_by_one = [MODEL.create_rating() for _ in range(BOTS)]
     outcomes = []
     for game, (table, wins) in enumerate(zip(played.tables, played.wins, strict=True)):
@@ -87,7 +86,6 @@ def test_at_two_seats_the_ratings_are_those_of_the_trueskill_package() -> None:
 
 @pytest.mark.parametrize("seats", [2, 3, 4, 6])
 def test_a_field_chance_is_the_mean_over_all_tables(seats: int) -> None:
-    """Counted out, with its derivatives by differences."""
     tables = np.array(list(combinations(range(BOTS), seats)))
     every = Matches(tables, np.zeros(tables.shape), np.zeros(len(tables)))
     counted = every.per_bot(win_probabilities(STRENGTHS, every), BOTS) / np.bincount(tables.ravel())

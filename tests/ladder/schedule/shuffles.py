@@ -7,7 +7,7 @@ from ladder.schedule import Shuffle
 
 
 def labelled(seed: str) -> Shuffle:
-    """A shuffle for tests: one stream for each label."""
+    """Return a shuffle for tests, with one random stream for each label."""
 
     def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
         return tuple(random.Random(f"{seed}/{label}").sample(items, len(items)))

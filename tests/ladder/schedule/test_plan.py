@@ -1,4 +1,4 @@
-"""The tables of a run: every bot plays equally often, with all others, and never against itself or its owner's."""
+"""Tests of a run's tables: every bot plays equally often, with all others, and never against its owner's."""
 
 import random
 from collections import Counter
@@ -26,10 +26,8 @@ ROUNDS = [
 
 
 @each(("bots", "seats", "matches", "per_bot"), ROUNDS)
-def test_every_bot_plays_equally_often_in_rounds_as_short_as_may_be(
-    bots: int, seats: int, matches: int, per_bot: int
-) -> None:
-    """A table that holds the end of one permutation and the start of the next is the case to fear."""
+def test_every_bot_plays_equally_often_in_shortest_rounds(bots: int, seats: int, matches: int, per_bot: int) -> None:
+    """The risk is a table that holds the end of one permutation and the start of the next."""
     one = plan_matches(bots, seats, 1, seats, labelled("round"))
     assert (one.rounds, one.matches_per_round, one.matches, one.games) == (1, matches, matches, matches * seats)
     several = plan_matches(bots, seats, 20 * matches * seats, seats, labelled("equal"))
@@ -41,7 +39,7 @@ def test_every_bot_plays_equally_often_in_rounds_as_short_as_may_be(
 
 
 def spread(plans: MatchPlan, bots: int) -> tuple[int, int]:
-    """Return how often the pair of bots met that met least, and the pair that met most."""
+    """Return the smallest and the largest number of meetings of a pair of bots."""
     met = Counter(frozenset(pair) for table in plans.tables for pair in combinations(table.bots, 2))
     every = [met[frozenset(pair)] for pair in combinations(range(bots), 2)]
     return min(every), max(every)
@@ -49,8 +47,8 @@ def spread(plans: MatchPlan, bots: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("seats", range(3, 11))
 @pytest.mark.parametrize("bots", [5, 10, 19, 33])
-def test_how_often_pairs_met_differs_little_at_any_length(bots: int, seats: int) -> None:
-    """By 6 at most at 10 seats, by 3 at 4; at random by up to 22 after 60 matches a bot, and ever more."""
+def test_meetings_of_pairs_differ_little_at_any_length(bots: int, seats: int) -> None:
+    """They differ by 6 at most at 10 seats, by 3 at 4. Random tables differ by up to 22 after 60 matches a bot."""
     if seats > bots:
         return
     for matches in (10, 30):
@@ -59,8 +57,8 @@ def test_how_often_pairs_met_differs_little_at_any_length(bots: int, seats: int)
 
 
 @pytest.mark.parametrize("bots", [2, 3, 4, 5, 8, 9, 12, 15, 60, 61])
-def test_two_at_a_table_play_a_round_robin(bots: int) -> None:
-    """Every pair once, before any meets again, and after every match."""
+def test_tables_of_two_play_a_round_robin(bots: int) -> None:
+    """Every pair meets once before any meets again, and after every match."""
     pairs = bots * (bots - 1) // 2
     tables = plan_matches(bots, 2, 3 * pairs * 2, 2, labelled("robin")).tables
     assert len(tables) == 3 * pairs
@@ -70,7 +68,7 @@ def test_two_at_a_table_play_a_round_robin(bots: int) -> None:
 
 @pytest.mark.parametrize(("bots", "seats"), [(5, 2), (8, 2), (9, 2), (5, 4), (9, 6), (11, 10), (23, 4), (60, 4)])
 def test_no_bot_is_ever_two_matches_ahead_of_another(bots: int, seats: int) -> None:
-    """In each beginning of a plan: a run that is stopped has heard all bots equally."""
+    """A run that is stopped early has then seen all bots equally."""
     played = dict.fromkeys(range(bots), 0)
     for table in plan_matches(bots, seats, bots * 20, seats, labelled("ahead")).tables:
         for bot in table.bots:
@@ -80,13 +78,13 @@ def test_no_bot_is_ever_two_matches_ahead_of_another(bots: int, seats: int) -> N
 
 @pytest.mark.parametrize(("games", "rounds"), [(1, 1), (72, 1), (73, 2), (144, 2), (145, 3)])
 def test_games_are_rounded_up_to_whole_rounds(games: int, rounds: int) -> None:
-    """6 bots at 4 seats with 24 games a match: a round is 3 matches, 72 games."""
+    """6 bots at 4 seats with 24 games a match have rounds of 3 matches, 72 games."""
     planned = plan_matches(6, 4, games, 24, labelled("up"))
     assert (planned.rounds, planned.games) == (rounds, 72 * rounds)
 
 
 def test_a_longer_plan_begins_with_the_shorter_one() -> None:
-    """So a run can be continued with more games."""
+    """A run can thus be continued with more games."""
     for bots, seats in ((5, 4), (24, 4), (8, 2), (9, 2)):
         short, long = (plan_matches(bots, seats, games, 4, labelled("prefix")) for games in (100, 1000))
         assert long.tables[: short.matches] == short.tables
@@ -94,15 +92,14 @@ def test_a_longer_plan_begins_with_the_shorter_one() -> None:
 
 
 @pytest.mark.parametrize(("bots", "seats", "tables"), [(8, 2, 28), (9, 2, 36), (4, 4, 1)])
-def test_what_comes_again_comes_in_another_order(bots: int, seats: int, tables: int) -> None:
-    """Who began a round robin doesn't begin the next one; a plan has no period."""
+def test_repeated_pairings_come_in_another_order(bots: int, seats: int, tables: int) -> None:
     every = plan_matches(bots, seats, 4 * tables * seats, seats, labelled("anew")).tables
     parts = {tuple(table.bots for table in every[first : first + tables]) for first in range(0, 4 * tables, tables)}
     assert len(parts) == 4
 
 
-def test_the_same_shuffle_gives_the_same_plan_and_another_gives_another() -> None:
-    """Design section 2: every run can be repeated from its key."""
+def test_a_plan_is_a_function_of_its_shuffle() -> None:
+    """Every run can be repeated from its key."""
 
     def planned(seed: str) -> MatchPlan:
         return plan_matches(9, 6, 500, 6, labelled(seed))
@@ -127,16 +124,15 @@ def test_the_same_shuffle_gives_the_same_plan_and_another_gives_another() -> Non
         (6, 4, 4, 4 * 10**9, "at most 10000"),
     ],
 )
-def test_a_plan_that_cannot_be_says_what_is_allowed(
+def test_an_impossible_plan_is_refused_with_the_allowed_values(
     bots: int, seats: int, games: int, match_games: int, allowed: str
 ) -> None:
-    """The message reaches a person at the command line."""
     with pytest.raises(ValueError, match=allowed):
         plan_matches(bots, seats, games, match_games, labelled("wrong"))
 
 
 def owners_at_random(draw: random.Random, bots: int, seats: int) -> list[int]:
-    """Return an owner for each bot, each of at most as many bots as may play equally often."""
+    """Return an owner for each bot, none with more bots than may play equally often."""
     owners: list[int] = []
     while len(owners) < bots:
         owners += [len(owners)] * min(draw.randint(1, bots // seats), bots - len(owners))
@@ -145,7 +141,7 @@ def owners_at_random(draw: random.Random, bots: int, seats: int) -> list[int]:
 
 @pytest.mark.parametrize("seats", range(2, 11))
 def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int) -> None:
-    """Also where owners have as many bots as there is room for, and tables hold parts of two permutations."""
+    """This includes owners with as many bots as allowed, and tables across two permutations."""
     draw = random.Random(seats)
     for _ in range(25):
         bots = draw.randint(seats, 3 * seats + 1)
@@ -158,8 +154,7 @@ def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int)
         assert len(set(played.values())) == 1
 
 
-def test_an_owner_for_each_bot_changes_nothing() -> None:
-    """It is what a plan without owners is."""
+def test_a_plan_with_an_owner_for_each_bot_equals_one_without_owners() -> None:
     alone = plan_matches(9, 4, 500, 4, labelled("alone"), range(9))
     assert alone == plan_matches(9, 4, 500, 4, labelled("alone"))
 
@@ -168,13 +163,13 @@ def test_an_owner_for_each_bot_changes_nothing() -> None:
     ("owners", "allowed"),
     [([1, 1, 2, 3, 4, 5, 6], "2 of 7 bots have owner 1: at 4 seats at most 1 may"), ([1, 2, 3], "3 owners for 7 bots")],
 )
-def test_owners_with_too_many_bots_for_equal_matches_are_told(owners: list[int], allowed: str) -> None:
-    """Where one owner has more than one bot in four, some would sit out or meet."""
+def test_owners_with_too_many_bots_for_equal_matches_are_refused(owners: list[int], allowed: str) -> None:
+    """If one owner has more than one bot in four, some would sit out or meet."""
     with pytest.raises(ValueError, match=allowed):
         plan_matches(7, 4, 100, 4, labelled("wrong"), owners)
 
 
-def test_a_plan_has_the_tables_that_it_always_had() -> None:
-    """A run is continued, and repeated from its seed, by later versions of the arena."""
+def test_a_plan_never_changes() -> None:
+    """Later versions of the arena continue a run and repeat it from its seed."""
     tables = [table.bots for table in plan_matches(6, 4, 24, 4, labelled("always")).tables]
     assert tables == [(2, 0, 5, 4), (3, 1, 5, 2), (1, 3, 4, 0), (5, 3, 0, 4), (1, 2, 5, 4), (1, 3, 0, 2)]

@@ -1,4 +1,4 @@
-"""The rounds of a ladder: everybody plays, nobody meets its owner's other bots, and pairs meet about equally often."""
+"""Tests of a ladder's rounds: full tables, no two bots of one owner, and balanced meetings."""
 
 import random
 import re
@@ -56,13 +56,13 @@ class Ladder:
         return tables
 
     def meetings(self, ones: Sequence[int], others: Sequence[int]) -> list[int]:
-        """Return how often each pair has met that may."""
+        """Return how often each pair that may meet has met."""
         pairs = {frozenset((one, other)) for one in ones for other in others if one != other}
         return [self.met[min(pair)][max(pair)] for pair in pairs if len({self.owners[bot][0] for bot in pair}) == 2]
 
 
 def alone(bots: int, games: int = OLD, first: int = 0) -> list[Entrant]:
-    """Return versions with an owner each."""
+    """Return versions, each with its own owner."""
     return [Entrant(bot, bot, games) for bot in range(first, first + bots)]
 
 
@@ -95,7 +95,7 @@ def fields(seed: int) -> tuple[int, list[Entrant]]:
 
 @each("seed", range(200))
 def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
-    """None twice at a table; two of one owner never; reference bots count as if each had an owner of its own."""
+    """Reference bots count as if each had its own owner."""
     seats, field = fields(seed)
     owner = {entrant.version: -entrant.version if entrant.reference else entrant.owner for entrant in field}
     tables = plan_next_round(field, seats, {}, labelled(str(seed)), 1)
@@ -105,13 +105,13 @@ def test_every_version_plays_in_every_round_at_full_tables(seed: int) -> None:
 
 
 def test_reference_bots_meet_each_other_although_staff_owns_them_all() -> None:
-    """They are the fixed points of the scale, and must be held against one another too."""
+    """They are the fixed points of the scale, and must be compared to one another too."""
     (table,) = plan_next_round(staff(4, 0), 4, {}, labelled("staff"), 1)
     assert sorted(table) == [900, 901, 902, 903]
 
 
-def test_reference_bots_alone_play_until_each_is_placed_and_go_on_once_another_bot_plays() -> None:
-    """A ladder to which nobody has submitted yet doesn't keep its machine busy."""
+def test_reference_bots_alone_play_until_each_is_placed() -> None:
+    """A ladder without submissions doesn't keep its machine busy."""
     ladder = Ladder(4, staff(6, 0))
     played = ladder.play(2 * PLACED_GAMES // GAMES)
     assert played[-1] == ()
@@ -123,25 +123,24 @@ def test_reference_bots_alone_play_until_each_is_placed_and_go_on_once_another_b
 
 @pytest.mark.parametrize(("games", "matches"), [(0, 2), (99, 2), (100, 1)])
 def test_a_new_version_plays_twice_a_round_for_its_first_100_games(games: int, matches: int) -> None:
-    """Places that are left go to the reference bots."""
+    """The other free seats go to the reference bots."""
     field = [*alone(22), *alone(1, games, first=50), *staff(5)]
     assert times(plan_next_round(field, 4, {}, labelled("new"), 1))[50] == matches
 
 
 def test_reference_bots_are_never_new() -> None:
-    """They have no extra seats at a ladder's start: 12 bots, 3 tables."""
     assert set(times(plan_next_round([*alone(10), *staff(2, games=0)], 4, {}, labelled("new"), 1)).values()) == {1}
 
 
-def test_where_most_are_new_there_are_no_more_extra_places_than_versions_that_are_not() -> None:
-    """At a ladder's start extra places would make rounds longer and put nobody ahead."""
+def test_extra_seats_never_outnumber_the_versions_that_are_not_new() -> None:
+    """At a ladder's start extra seats would make rounds longer without any benefit."""
     assert set(times(plan_next_round(alone(24, games=0), 4, {}, labelled("new"), 1)).values()) == {1}
     some = times(plan_next_round([*alone(8, games=0), *alone(4, first=50)], 4, {}, labelled("new"), 1))
     assert sorted(some[bot] for bot in range(8)) == [1] * 4 + [2] * 4
 
 
-def test_places_that_are_left_go_to_reference_bots_and_then_to_those_with_the_fewest_games() -> None:
-    """11 versions leave one place of 12, and 9 leave three."""
+def test_free_seats_go_to_reference_bots_and_then_to_those_with_the_fewest_games() -> None:
+    """11 versions leave one seat of 12 free, and 9 leave three."""
     assert twice([*alone(9), *staff(2)])[-1] in (900, 901)
     assert twice([*alone(9), *staff(2, games=9000)])[-1] in (900, 901)
     assert twice([*alone(7), *staff(1, games=9000), Entrant(50, 50, 0)]) in [[bot, 50, 900] for bot in range(7)]
@@ -152,7 +151,6 @@ def test_places_that_are_left_go_to_reference_bots_and_then_to_those_with_the_fe
     ("bots", "references", "seats"), [(5, 0, 4), (9, 0, 4), (23, 0, 4), (7, 3, 4), (11, 0, 10), (25, 2, 6), (9, 0, 2)]
 )
 def test_equal_versions_are_never_more_than_two_matches_apart(bots: int, references: int, seats: int) -> None:
-    """From their first round on, new ones first; at every moment between two rounds."""
     ladder = Ladder(seats, [*alone(bots, games=0), *staff(references)])
     for _ in range(60):
         ladder.play(1)
@@ -166,7 +164,7 @@ def test_equal_versions_are_never_more_than_two_matches_apart(bots: int, referen
 def test_a_slow_version_has_at_least_half_of_the_matches_of_others(
     quick: int, slow: int, references: int, games: int
 ) -> None:
-    """At every moment, however many are slow; where the others fill no table, they wait for none."""
+    """This holds at every moment, however many are slow; if the others fill no table, no version waits."""
     late = [Entrant(bot, bot, games, slow=True) for bot in range(50, 50 + slow)]
     ladder = Ladder(4, [*alone(quick, games), *staff(references), *late])
     for _ in range(60):
@@ -178,7 +176,6 @@ def test_a_slow_version_has_at_least_half_of_the_matches_of_others(
 
 
 def test_slow_versions_meet_all_others_about_equally_often() -> None:
-    """Also one another, by the part of their matches."""
     ladder = Ladder(4, [*alone(20, 0), *[Entrant(bot, bot, 0, slow=True) for bot in range(50, 54)]])
     ladder.play(120)
     found = ladder.meetings(range(50, 54), [*range(20), *range(50, 54)])
@@ -196,13 +193,12 @@ def test_slow_versions_meet_all_others_about_equally_often() -> None:
         ([(0, 0)] * 4, False),  # it ended before it was asked
     ],
 )
-def test_a_version_is_slow_by_the_time_that_the_ladder_allows(spent: list[tuple[int, int]], slow: bool) -> None:
-    """Of 500 ms, by its last matches, which weigh the same."""
+def test_slowness_is_measured_against_the_ladders_time_limit(spent: list[tuple[int, int]], slow: bool) -> None:
     assert is_slow(spent, 500) is slow
 
 
 def test_an_owner_with_more_bots_than_tables_gets_a_table_for_each() -> None:
-    """5 bots of one owner, 3 of others, and 4 seats: the 3 play 5 times, or bots of one owner would meet."""
+    """With 5 bots of one owner, 3 others and 4 seats, the 3 play 5 times; otherwise the owner's bots would meet."""
     field = [*[Entrant(bot, 77, OLD) for bot in range(5)], *alone(3, first=50)]
     tables = plan_next_round(field, 4, {}, labelled("many"), 1)
     assert len(tables) == 5
@@ -221,8 +217,7 @@ def test_an_owner_with_more_bots_than_tables_gets_a_table_for_each() -> None:
         ),
     ],
 )
-def test_a_field_that_fills_no_table_says_why(field: list[Entrant], seats: int, reason: str) -> None:
-    """The organiser reads it; the round is empty."""
+def test_a_field_that_fills_no_table_has_a_reason(field: list[Entrant], seats: int, reason: str) -> None:
     found = no_round_reason(field, seats)
     assert found is not None
     assert re.fullmatch(reason, found)
@@ -230,7 +225,6 @@ def test_a_field_that_fills_no_table_says_why(field: list[Entrant], seats: int, 
 
 
 def test_a_field_that_fills_a_table_needs_no_reason() -> None:
-    """Two owners and two reference bots are four."""
     assert no_round_reason([*alone(2), *staff(2)], 4) is None
 
 
@@ -238,22 +232,22 @@ def test_a_field_that_fills_a_table_needs_no_reason() -> None:
     ("bots", "seats", "rounds", "least", "most"), [(8, 4, 20, 8, 9), (24, 4, 80, 9, 12), (60, 4, 106, 3, 8)]
 )
 def test_pairs_meet_about_equally_often(bots: int, seats: int, rounds: int, least: int, most: int) -> None:
-    """As in a plan; at random they meet 3 to 13, 2 to 20 and 0 to 16 times."""
+    """At random they would meet 3 to 13, 2 to 20 and 0 to 16 times."""
     ladder = Ladder(seats, alone(bots))
     ladder.play(rounds)
     found = ladder.meetings(range(bots), range(bots))
     assert least <= min(found) <= max(found) <= most
 
 
-def test_pairs_meet_about_equally_often_in_a_field_too_large_to_change_places_as_a_whole() -> None:
-    """300 bots, 30 rounds: a third of the pairs meet; at random the one that met most, 4 times or more."""
+def test_pairs_meet_about_equally_often_in_a_large_field() -> None:
+    """In 30 rounds of 300 bots a third of the pairs meets; at random some pair meets 4 times or more."""
     ladder = Ladder(4, alone(300))
     ladder.play(30)
     assert max(ladder.meetings(range(300), range(300))) <= 2
 
 
 def test_pairs_of_different_owners_meet_about_equally_often() -> None:
-    """24 bots of 12 owners, of which each has 22 opponents."""
+    """Each of 24 bots of 12 owners has 22 opponents."""
     ladder = Ladder(4, [Entrant(bot, bot // 2, OLD) for bot in range(24)])
     ladder.play(80)
     found = ladder.meetings(range(24), range(24))
@@ -262,7 +256,7 @@ def test_pairs_of_different_owners_meet_about_equally_often() -> None:
 
 @pytest.mark.parametrize("late", [2, 5, 12])
 def test_new_versions_meet_one_another_and_the_old_ones_about_equally_often(late: int) -> None:
-    """By the bare count of meetings two that are new would avoid each other for a hundred rounds."""
+    """By the plain number of meetings two new versions would avoid each other for a hundred rounds."""
     ladder = Ladder(4, alone(24))
     ladder.play(200)
     new, old = range(50, 50 + late), range(24)
@@ -274,7 +268,7 @@ def test_new_versions_meet_one_another_and_the_old_ones_about_equally_often(late
 
 
 def test_the_order_of_the_field_and_versions_that_are_gone_change_nothing() -> None:
-    """A round is a function of what is so, not of how a database lists it."""
+    """A round doesn't depend on the order of a database's rows."""
     ladder = Ladder(4, [*alone(21), *staff(2), *alone(3, games=0, first=50)])
     ladder.play(5)
     field = ladder.field()
@@ -285,7 +279,7 @@ def test_the_order_of_the_field_and_versions_that_are_gone_change_nothing() -> N
     assert plan_next_round(field, 4, ladder.met, labelled("y"), 9) != tables
 
 
-def test_a_round_follows_no_ranks_and_no_names() -> None:
+def test_a_round_is_independent_of_ranks_and_names() -> None:
     """Over many labels each pair is as likely as any other to meet in a first round: 3 in 11."""
     met: Counter[frozenset[int]] = Counter()
     for label in range(400):

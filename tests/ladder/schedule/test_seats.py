@@ -1,4 +1,4 @@
-"""The seats of a match: every bot sits in every seat equally often, and nobody moves in a way that others can tell."""
+"""Tests of the seats of a match: every bot sits in every seat equally often, in an unpredictable order."""
 
 from collections import Counter
 from itertools import permutations
@@ -11,7 +11,7 @@ from tests.ladder.schedule.shuffles import labelled
 
 @pytest.mark.parametrize(("seats", "games"), [(2, 24), (3, 24), (4, 24), (6, 24), (10, 30), (5, 5)])
 def test_every_bot_sits_in_every_seat_equally_often(seats: int, games: int) -> None:
-    """Design section 4: every K games take a random cyclic order and play its K rotations."""
+    """Every K games play the K rotations of a random cyclic order."""
     rows = seat_orders(seats, games, labelled("seats"))
     assert len(rows) == games
     assert all(sorted(row) == list(range(seats)) for row in rows)
@@ -24,8 +24,8 @@ def test_every_bot_sits_in_every_seat_equally_often(seats: int, games: int) -> N
 
 
 @pytest.mark.parametrize("seats", range(3, 11))
-def test_each_bot_has_each_other_on_its_left_as_often_as_any(seats: int) -> None:
-    """After every block of three cycles. At 4 and 6 seats no `seats` - 1 orders have all neighbours once (Tillson)."""
+def test_each_bot_has_each_other_on_its_left_equally_often(seats: int) -> None:
+    """It holds after three cycles: at 4 and 6 seats no `seats` - 1 orders have all neighbours once (Tillson)."""
     cycle = (seats - 1) * (1 if seats % 2 else 2)
     rows = seat_orders(seats, 3 * cycle * seats, labelled("neighbours"))
     left = Counter(dict.fromkeys(permutations(range(seats), 2), 0))
@@ -40,8 +40,8 @@ def test_each_bot_has_each_other_on_its_left_as_often_as_any(seats: int) -> None
 @pytest.mark.parametrize(
     ("seats", "games", "least", "most"), [(4, 12, 0, 8), (4, 24, 8, 8), (5, 20, 5, 5), (6, 24, 0, 6)]
 )
-def test_a_match_of_the_usual_length_has_few_neighbours_twice(seats: int, games: int, least: int, most: int) -> None:
-    """Drawn block by block, a bot had the same one on its left in 0 to 12 of 12 games."""
+def test_a_match_of_the_usual_length_repeats_few_neighbours(seats: int, games: int, least: int, most: int) -> None:
+    """Drawn block by block, a bot had the same neighbour on its left in 0 to 12 of 12 games."""
     for match in range(20):
         rows = seat_orders(seats, games, labelled(f"match {match}"))
         left = Counter(pair for row in rows for pair in zip(row, row[1:] + row[:1], strict=True))
@@ -49,7 +49,7 @@ def test_a_match_of_the_usual_length_has_few_neighbours_twice(seats: int, games:
 
 
 def test_the_orders_of_matches_are_random() -> None:
-    """Of 400 matches each of the 6 cyclic orders of 4 bots comes first in about 67."""
+    """In 400 matches each of the 6 cyclic orders of 4 bots comes first about 67 times."""
     orders = Counter()
     for match in range(400):
         row = seat_orders(4, 4, labelled(f"match {match}"))[0]
@@ -60,7 +60,7 @@ def test_the_orders_of_matches_are_random() -> None:
 
 
 def test_a_bot_does_not_move_seat_by_seat() -> None:
-    """In steps of one, a bot's seat would be bound to the time in the match."""
+    """In steps of one, a bot's seat would depend on the time in the match."""
     rows = seat_orders(4, 400, labelled("steps"))
     steps = Counter((rows[g + 1].index(0) - rows[g].index(0)) % 4 for g in range(len(rows) - 1) if (g + 1) % 4)
     assert set(steps) == {1, 2, 3}
@@ -69,7 +69,7 @@ def test_a_bot_does_not_move_seat_by_seat() -> None:
 
 
 @pytest.mark.parametrize("games", [0, -4, 6])
-def test_seatings_refuse_games_that_are_no_multiple_of_the_seats(games: int) -> None:
+def test_games_must_be_a_multiple_of_the_seats(games: int) -> None:
     """A cut block would seat some bots more often than others."""
     with pytest.raises(ValueError, match="positive multiple of 4"):
         seat_orders(4, games, labelled("wrong"))

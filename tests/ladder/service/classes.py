@@ -1,4 +1,4 @@
-"""A class's ladder for tests: owners, reference bots, and versions that are accepted without a check."""
+"""Fixtures for the ladder of a class: owners, reference bots, and versions that are accepted without a check."""
 
 import itertools
 import shutil
@@ -19,18 +19,18 @@ NUMBERS = itertools.count()
 
 
 class Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that moves only by hand."""
 
     def __init__(self, now: float) -> None:
         self.now = now
 
     def __call__(self) -> float:
-        """Return the time."""
+        """-"""
         return self.now
 
 
 def school(folder: Path, owners: str = "ada bob", references: str = "one two", url: str | None = None) -> Ladder:
-    """Return a ladder whose clock stands at 1,000,000."""
+    """Return a ladder whose clock is at 1,000,000."""
     ladder = small(folder, url, references.split())
     ladder.clock = Clock(1e6)
     roster = "login,section\n" + "".join(f"{login},A\n" for login in owners.split())
@@ -39,7 +39,7 @@ def school(folder: Path, owners: str = "ada bob", references: str = "one two", u
 
 
 def copied(made: Path, folder: Path) -> Ladder:
-    """Return a copy of a ladder that was closed; its clock stands at 1,000,000. It costs less than to make another."""
+    """Return a copy of a closed ladder, with its clock at 1,000,000. A copy is cheaper than a new ladder."""
     ladder = open_ladder(Path(shutil.copytree(made, folder)))
     ladder.clock = Clock(1e6)
     return ladder
@@ -48,7 +48,7 @@ def copied(made: Path, folder: Path) -> Ladder:
 def hand_in(
     ladder: Ladder, login: str, name: str, at: float = 1e6, reason: str | None = None, code: str = QUICK_BOT
 ) -> int:
-    """Submit a new version of a bot at a time; it is accepted, unless a reason is given, and plays. Return its id."""
+    """Submit a new version of a bot at a time, accept it unless a reason is given, and return its ID."""
     ladder.clock = Clock(at)
     path = ladder.path / f"{name}.py"
     path.write_text(f"{code}# {next(NUMBERS)}\n")
@@ -64,7 +64,7 @@ def hand_in(
 
 
 def serve(ladder: Ladder, matches: int | None = None) -> None:
-    """Let a runner do what people wait for, or so many matches."""
+    """Run a runner until no check waits, or for this many matches."""
     service = LadderRunner(ladder, workers(), matches, None if matches else "idle")
     with closing(service.events()) as events:
         for _ in events:

@@ -1,4 +1,4 @@
-"""What is true of every ladder, whatever was killed: each match ended once, and what was counted is what was played."""
+"""Invariants of every ladder, whatever was killed: each match ended once, and the counts agree with the records."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ failed_attempts, runners, records, fault_samples = (
 
 
 def require_sound(ladder: Ladder, quiet: bool = True) -> None:
-    """Demand all of it. `quiet`: the last runner ended politely, so nothing is leased and the table is up to date."""
+    """Assert all invariants. `quiet`: the last runner stopped gracefully, left no lease, and updated the standings."""
     with ladder.database.read() as connection:
         found = [*problems(connection), *(left_open(connection) if quiet else ())]
         board = find_latest_snapshot(connection)
@@ -60,18 +60,18 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
 
 
 def counts(row: StandingsRow) -> tuple[object, ...]:
-    """Return what a row counts."""
+    """Return the counts of a row."""
     return row.version, row.rank_range, row.games, row.matches, row.forfeits, row.faults
 
 
 def estimates(row: StandingsRow) -> list[float]:
-    """Return what a row estimates, -1 for what it can't say."""
+    """Return the estimates of a row, -1 for missing ones."""
     found = [each for each in (row.rating, row.win_rate_adjusted) if each is not None]
     return [-1.0 if value is None else value for each in found for value in (each.value, each.low, each.high)]
 
 
 def problems(connection: Connection) -> Iterator[str]:
-    """Yield what is wrong, whether or not a runner is at work."""
+    """Yield the violations that don't depend on whether a runner is at work."""
     yield from _ends(connection)
     yield from _counts(connection)
     yield from _checks(connection)
@@ -196,7 +196,7 @@ def _checks(connection: Connection) -> Iterator[str]:
 
 
 def _said_to_play(connection: Connection) -> dict[int, int]:
-    """Return which version of each bot plays, by bot, as the acts say."""
+    """Return which version of each bot plays, by bot, according to the audit log."""
     playing: dict[int, int] = {}
     query = select(audit_log.c.action, audit_log.c.bot, audit_log.c.version).where(
         audit_log.c.action.in_(("activate", "disable", "auto_disable"))
@@ -210,7 +210,7 @@ def _said_to_play(connection: Connection) -> dict[int, int]:
 
 
 def left_open(connection: Connection) -> Iterator[str]:
-    """Yield what is leased or lives although no runner is at work."""
+    """Yield the leases and the living runners that remain although no runner is at work."""
     for what, query in {
         "matches are leased": select(matches.c.id).where(matches.c.status == "leased"),
         "versions are being checked": select(versions.c.id).where(versions.c.status == "checking"),

@@ -1,4 +1,4 @@
-"""Ladders for tests, in a user's place, and runners of them that can be killed."""
+"""Ladders for tests, made by commands, and runners of them that can be killed."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ def ladder_in(
     play: LadderFormat = PLAY,
     fit: bool = False,
 ) -> Path:
-    """Make a ladder with two quick references; each of the quick bots has an owner of its name.
+    """Make a ladder with two quick references; each of the quick bots has its own owner.
 
     All wait for their check, or with `fit` have passed it.
     """
@@ -48,13 +48,13 @@ def ladder_in(
 
 
 def owners(ladder: Ladder, *logins: str) -> None:
-    """Add owners."""
+    """-"""
     people = [User(login, login, f"pseudonym of {login}") for login in logins]
     ladder.database.write(lambda connection: save_users(connection, people, 1.0))
 
 
 def pass_all(ladder: Ladder) -> None:
-    """Let all that waits be accepted and play: for tests that are about what follows a check."""
+    """Accept and activate all versions that wait, for tests of what follows a check."""
     versions = METADATA.tables["versions"]
 
     def act(connection: Connection) -> None:
@@ -67,7 +67,7 @@ def pass_all(ladder: Ladder) -> None:
 
 
 def freeze(folder: Path) -> None:
-    """Let no rated match begin: its runner then checks, and leaves the cores to the test."""
+    """Stop rated matches: the runner then only checks, and leaves the cores to the test."""
     with closing(open_ladder(folder)) as ladder:
         set_frozen(ladder, True, "staff", "nothing is to be played")
 
@@ -83,7 +83,7 @@ class Waiting:
         place.bot("slow/make", f"echo it builds\nwhile [ ! -e '{self.gate}' ]; do sleep 0.05; done\n")
 
     def found(self, ladder: Ladder) -> BotPage:
-        """Return what its owner is told."""
+        """Return the result of its check as its owner sees it."""
         with ladder.reading(Viewer("ada")) as reader:
             found = view_bot(reader, "ada")
         assert found is not None
@@ -96,7 +96,7 @@ class Waiting:
         return [(step.number, step.check, step.severity.value) for step in check.steps]
 
     def state(self, ladder: Ladder) -> str:
-        """Return how far it has come."""
+        """Return its state."""
         return self.found(ladder).versions[-1].status
 
 
@@ -104,7 +104,7 @@ BUILDING = [(1, "file", "ok"), (2, "build", "now")]
 
 
 def cache(place: Place) -> dict[str, str]:
-    """Return the environment in which workers keep bots in the place."""
+    """Return the environment in which workers keep bots in this folder."""
     return {"ARENA_CACHE": str(place.folder / "cache")}
 
 
@@ -114,26 +114,26 @@ def start_runner(place: Place, folder: Path, *words: object, **how: Any) -> "sub
 
 
 def run_on(place: Place, folder: Path) -> None:
-    """Let a runner play two matches, and end by itself."""
+    """Run a runner for two matches."""
     ran = place.run("ladder", "run", folder, "--jobs", 1, "--matches", 2, **cache(place))
     assert ran.code == 0, ran.err
 
 
 def played(ladder: Ladder) -> int:
-    """Count the matches that were played."""
+    """Return the number of played matches."""
     matches = METADATA.tables["matches"]
     query = select(func.count()).where(matches.c.outcome == "played")
     return ladder.database.read_with_retry(lambda connection: connection.scalar(query) or 0)
 
 
 def more(ladder: Ladder, count: int = 1) -> Callable[[], bool]:
-    """Return a function that tells whether so many more matches were played."""
+    """Return a function that returns whether at least this many more matches were played."""
     before = played(ladder)
     return lambda: played(ladder) >= before + count
 
 
 def start_script(place: Place, module: str, *words: object) -> "subprocess.Popen[str]":
-    """Start a module of the tests as a program of the place."""
+    """Start a module of the tests as a program in this folder."""
     process = subprocess.Popen(
         [sys.executable, "-W", "error", "-m", module, *map(str, words)],
         cwd=place.folder,

@@ -1,4 +1,4 @@
-"""A ladder's runner that stops itself (SIGSTOP) after its first match, and says what it does once it is woken up.
+"""Run a ladder's runner that stops itself (SIGSTOP) after its first match, and prints its work once it continues.
 
 usage: python -m tests.ladder.service.sleeper LADDER SILENT_S
 """

@@ -1,4 +1,4 @@
-"""Ladders for tests: with versions that passed, and matches that were played, without a bot that was started."""
+"""Ladders for tests, with accepted versions and played matches, made without starting a bot."""
 
 import atexit
 import os
@@ -20,7 +20,7 @@ from tests.ladder.service.ladders import PLAY, pass_all
 
 
 def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
-    """Return a new ladder of reference bots that play; one in a file is a copy, so all have one key."""
+    """Return a new ladder of reference bots that play; one in a file is a copy, so all have the same key."""
     if url is not None:
         return _small(folder, url, bots)
     shutil.copytree(_pattern(tuple(bots)), folder, dirs_exist_ok=True)
@@ -29,7 +29,7 @@ def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "t
 
 @cache
 def _pattern(bots: tuple[str, ...]) -> Path:
-    """Make what is copied; it ends with this process."""
+    """Make the ladder that is copied; it is removed when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="ladder-"))
     atexit.register(shutil.rmtree, folder)
     _small(folder / "spring", None, bots).close()
@@ -48,7 +48,7 @@ def _small(folder: Path, url: str | None, bots: Sequence[str]) -> Ladder:
 
 
 def play(ladder: Ladder, count: int, at: float | None = None, kind: str = RATED, record: str = "a record") -> list[int]:
-    """Keep matches of the bots one and two, of two games each: one wins the first, and each second time the other."""
+    """Store matches of two games between the bots one and two: one wins the first game, and two each second one."""
     version_refs = ("one@1", "two@1")
     ended = ladder.clock() if at is None else at
 
@@ -69,7 +69,7 @@ def play(ladder: Ladder, count: int, at: float | None = None, kind: str = RATED,
 
 
 def rows(ladder: Ladder) -> dict[str, list[tuple[Any, ...]]]:
-    """Return all that a ladder's database holds but its runners."""
+    """Return all rows of a ladder's database except its runners."""
     with ladder.database.read() as connection:
         return {
             table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]

@@ -1,4 +1,4 @@
-"""A ladder in which a little was played, for tests of the commands that show it, and a way to call them."""
+"""A ladder with a few played matches, for tests of the commands that show it, and a way to call them."""
 
 import sys
 from collections.abc import Sequence
@@ -55,13 +55,13 @@ class Term:
         return ran
 
     def json(self, command: str, *arguments: object) -> Any:
-        """Return what a command of this ladder tells as JSON."""
+        """Return the JSON output of a command of this ladder."""
         import json
 
         return json.loads(self.arena(command, *arguments, "--json").out)
 
     def run(self, matches: int | None = None) -> None:
-        """Let a runner do what people wait for, or so many matches."""
+        """Run a runner until no check waits, or for this many matches."""
         from ladder.service import open_ladder
 
         with closing(open_ladder(self.path)) as ladder:

@@ -1,4 +1,4 @@
-"""People who haven't the ladder's file: let in by links, sessions and tokens; suspended; and told what happens."""
+"""Tests of users without access to the ladder's file: links, sessions, tokens, suspension and notifications."""
 
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +26,7 @@ DAY_S = 86_400.0
 
 
 class Clock:
-    """Seconds since 1970, as a test says."""
+    """A clock that the test sets, in seconds since 1970."""
 
     def __init__(self, ladder: Ladder) -> None:
         self.now = ladder.clock()
@@ -69,8 +69,8 @@ def test_a_session_ends_a_week_after_its_last_use_and_after_a_month(own: Term) -
             authenticate_secret(ladder, used.secret, "session")
 
 
-def test_a_restored_ladder_lets_in_who_was_let_in(own: Term, tmp_path: Path) -> None:
-    """Also by a session that a link before it was changed into."""
+def test_credentials_work_in_a_restored_ladder(own: Term, tmp_path: Path) -> None:
+    """This includes a session that an earlier link was exchanged for."""
     with closing(open_ladder(own.path)) as ladder:
         session = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "teacher").secret)
     own.arena("backup", tmp_path / "spring.tar")
@@ -131,8 +131,8 @@ def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) 
         assert [row.login for row in views.list_credentials(reader).items] == ["bob"]
 
 
-def test_a_link_is_printed_as_an_address_beside_its_secret(own: Term) -> None:
-    """Where ladder.toml says that people find the pages; else nobody knows on which port they are served."""
+def test_a_link_is_printed_as_a_url_where_the_address_is_known(own: Term) -> None:
+    """Only ladder.toml knows the address of the pages."""
     made = own.arena("access add", "ada")
     assert f"sign in: ADDRESS/sign-in?link={made.out}" in made.err
     assert "[web] base_url in ladder.toml" in made.err.splitlines()[-1]
@@ -143,8 +143,8 @@ def test_a_link_is_printed_as_an_address_beside_its_secret(own: Term) -> None:
     assert "sign-in" not in own.arena("access add", "ada", "--kind", "token").err
 
 
-def test_nothing_of_a_suspended_person_plays_is_submitted_or_counts(own: Term) -> None:
-    """Until that is lifted: then all is as it was. The person is told why, and nobody else."""
+def test_bots_of_a_suspended_user_neither_play_nor_count(own: Term) -> None:
+    """Lifting the suspension restores everything. Only the user is shown the reason."""
     own.json("challenge", "late", "one", "--owner", "ada")
     before = own.json("standings")
     own.arena("suspend", "ada", "--reason", "copied from bob")
@@ -250,6 +250,5 @@ def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:
 
 
 def test_a_sample_bot_can_be_submitted_by_its_name(own: Term) -> None:
-    """As it can be named in a run."""
     assert own.json("submit", "sample:honest", "--owner", "eve")["version_ref"] == "honest@1"
     assert "is no sample bot" in own.arena("submit", "sample:nobody", "--owner", "eve", code=2).err

@@ -1,4 +1,4 @@
-"""What failed attempts cost: workers that died, runners that were lost, how soon an attempt follows another."""
+"""Tests of failed attempts: deaths of workers, lost runners, and the pause before another attempt."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -29,14 +29,14 @@ NOW = 1000.0
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
-    """Give a ladder's database in one long transaction: the bots a, b, c and d have the versions 1 to 4."""
+    """Give a ladder's database in one long transaction; the bots a, b, c and d have the versions 1 to 4."""
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else f"sqlite:///{tmp_path}/l.db"
     with closing(ladder(url)) as database, database.engine.connect() as made, made.begin():
         yield made
 
 
 def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection) -> None:
-    """Those of each attempt from a time on; an attempt that failed otherwise is none."""
+    """Attempts that failed otherwise don't count."""
     runner = register_runner(connection, 1, NOW)
     for at, table, died in ((NOW - 1, (1, 2), True), (NOW, (1, 2), True), (NOW, (1, 3), True), (NOW, (1, 4), False)):
         [match] = queue_matches(connection, RATED, [table], at)
@@ -46,8 +46,8 @@ def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection
     assert count_worker_deaths(connection, NOW) == {1: 2, 2: 1, 3: 1}
 
 
-def test_lost_runners_spend_no_attempt_ten_times(connection: Connection) -> None:
-    """Neither of a match nor of a check; one that leaves as it was asked to isn't lost."""
+def test_attempts_lost_with_their_runner_are_free_ten_times(connection: Connection) -> None:
+    """A runner that stops on request isn't lost."""
     [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
     version = add_version(connection, 1, "0" * 64, "a.py", NOW)
     for number in range(MAX_LOST_RUNNERS + 3):
@@ -63,7 +63,7 @@ def test_lost_runners_spend_no_attempt_ten_times(connection: Connection) -> None
 
 @pytest.mark.parametrize(("later", "begins"), [(29.0, False), (30.0, True), (-3600.0, True)])
 def test_attempts_are_spaced(connection: Connection, later: float, begins: bool) -> None:
-    """What failed may be coming back; a clock that was set back keeps nothing waiting."""
+    """The cause of a failure may soon be over; a clock that was set back delays no attempt."""
     [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
     version = add_version(connection, 1, "0" * 64, "a.py", NOW)
     runner = register_runner(connection, 1, NOW)

@@ -1,4 +1,4 @@
-"""A ladder is written to one file while it plays, and goes on from there: in SQLite and in PostgreSQL, both ways."""
+"""Tests of backups: a ladder is written to one file while it plays, and restored to SQLite or PostgreSQL."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
-    """Give a ladder of three bots, six matches that were played and one that wasn't."""
+    """Give a ladder of three bots, with six matches played and one to play."""
     with closing(small(place.folder / "spring", url)) as made:
         play(made, 6)
         yield made
@@ -37,7 +37,6 @@ def shares(ladder: Ladder) -> list[Any]:
 
 
 def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
-    """Every row, the settings, the key; and its table is the same."""
     write_backup(ladder, place.folder / "one.tar")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
         assert rows(again) == rows(ladder)
@@ -49,7 +48,7 @@ def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
 
 @pytest.mark.parametrize("url", [None])
 def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Place) -> None:
-    """As the one that it was copied from: SQLite keeps that with the file, and a copy hasn't it."""
+    """SQLite stores this mode in the file, and a copy lacks it."""
     write_backup(ladder, place.folder / "spring.tar")
     with closing(restore_backup(place.folder / "spring.tar", place.folder / "again")) as again:
         database = Database(again.database.url, patience_s=0)
@@ -61,7 +60,7 @@ def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Pl
 
 
 def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, postgres_server: Any) -> None:
-    """And goes on there: the next ids follow those that were copied."""
+    """New IDs there follow the copied ones."""
     write_backup(ladder, place.folder / "one.tar")
     url = postgres_server.create(f"moved{os.urandom(4).hex()}")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "moved", url)) as moved:
@@ -75,7 +74,7 @@ def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, 
 
 
 def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place) -> None:
-    """It is of one moment; what was being played then is played again, with the same deals."""
+    """It is of one moment; matches in progress at that moment are played again, with the same deals."""
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
     place.wait(more(ladder, 1), process=runner)
     write_backup(ladder, place.folder / "one.tar")
@@ -100,7 +99,6 @@ def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place)
 
 
 def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
-    """Neither a file, nor a ladder, nor a database that holds one."""
     write_backup(ladder, place.folder / "one.tar")
     with pytest.raises(LadderError, match="is not overwritten"):
         write_backup(ladder, place.folder / "one.tar")
@@ -113,8 +111,7 @@ def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
 
 @pytest.mark.parametrize("url", [None])
 @pytest.mark.parametrize("harm", ["cut", "changed", "other"])
-def test_a_backup_that_is_not_whole_is_refused(ladder: Ladder, place: Place, harm: str) -> None:
-    """And leaves nothing behind."""
+def test_an_incomplete_backup_is_refused(ladder: Ladder, place: Place, harm: str) -> None:
     file = place.folder / "one.tar"
     write_backup(ladder, file)
     data = bytearray(file.read_bytes())
@@ -131,7 +128,7 @@ def test_a_backup_that_is_not_whole_is_refused(ladder: Ladder, place: Place, har
 
 
 def test_only_its_owner_reads_a_backup(ladder: Ladder, place: Place) -> None:
-    """It holds the key of all deals."""
+    """It contains the key of all deals."""
     write_backup(ladder, place.folder / "one.tar")
     assert (place.folder / "one.tar").stat().st_mode & 0o777 == 0o600
     with tarfile.open(place.folder / "one.tar") as tar:

@@ -1,4 +1,4 @@
-"""Challenges, and tables that are computed again. Some tests answer wishes of others."""
+"""Tests of challenges and of `rerate`. Some answer feature requests of other platforms' users."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -10,7 +10,7 @@ from tests.ladder.service.term import LATE, Term, hand_in, write
 
 
 def test_matches_against_a_chosen_bot_are_played_on_demand_also_while_frozen(own: Term) -> None:
-    """Asked for: matches on demand against a chosen bot (ZeusWPI aichallenge #108); freezes that still allow them."""
+    """Requested: matches against a chosen bot (ZeusWPI aichallenge #108); freezes that allow them."""
     before = own.json("bot", "late")
     own.arena("freeze", "--reason", "deadline")
     asked = own.json("challenge", "late", "one", "--owner", "ada", "--matches", 2)
@@ -28,7 +28,7 @@ def test_matches_against_a_chosen_bot_are_played_on_demand_also_while_frozen(own
 
 
 def test_a_frozen_ladder_plays_the_staffs_games(own: Term) -> None:
-    """Asked for: freezes that still allow staff's games (battlecode galaxy #739). And staff's are not counted."""
+    """Requested: freezes that allow staff's games (battlecode galaxy #739). Quotas don't count them."""
     own.arena("freeze", "--reason", "deadline")
     asked = own.json("challenge", "late", "two", "--owner", "staff", "--matches", 11)
     assert (len(asked["matches"]), asked["remaining"]) == (11, None)
@@ -44,7 +44,7 @@ def test_reference_bots_fill_a_table_up_and_a_version_sits_there_once(own: Term)
 
 
 def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
-    """Asked for: daily quotas (Kaggle). What is refused queues nothing."""
+    """Requested: daily quotas (Kaggle)."""
     assert "is another's" in own.arena("challenge", "one", "late", "--owner", "ada", code=2).err
     assert "no version that is accepted" in own.arena("challenge", "broken", "late", "--owner", "bob", code=2).err
     assert "there is no owner" in own.arena("challenge", "late", "one", "--owner", "adda", code=2).err
@@ -54,15 +54,14 @@ def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
     assert len(own.json("matches", "--todo")["items"]) == 8
 
 
-def test_a_table_that_is_rebuilt_is_the_same(own: Term) -> None:
-    """To 1e-9: ratings, shares and their intervals."""
+def test_recomputed_standings_are_the_same(own: Term) -> None:
+    """Ratings, win rates and their intervals agree to 1e-9."""
     output = own.json("rerate")
     assert (output["same"], output["changes"], output["news"]) == (True, [], 0)
     assert output["matches"] == 6
 
 
-def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term) -> None:
-    """With the rows before and after: exit code 1, once."""
+def test_standings_that_contradict_the_results_are_found_and_fixed(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
         with ladder.database.read() as connection:
             table = Standings.from_json(find_latest_snapshot(connection) or "")
@@ -75,8 +74,8 @@ def test_a_table_that_is_not_what_the_results_say_is_found_and_mended(own: Term)
     assert f"{row.bot}@{row.number}" in output.out
 
 
-def test_matches_that_ended_since_are_not_called_a_difference(own: Term) -> None:
-    """The table is of the matches of its time."""
+def test_matches_that_ended_since_are_no_difference(own: Term) -> None:
+    """The standings are compared to those of the matches of their time."""
     [match] = own.json("matches", "--kind", "rated", "--last", 1)["items"]
     own.arena("void", match["id"], "--reason", "the host was asleep")
     output = own.json("rerate")

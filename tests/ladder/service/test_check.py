@@ -1,4 +1,4 @@
-"""What checks a version before it plays in a ladder. Source: the docstring of ladder/worker.py."""
+"""Tests of the check of a version before it plays in a ladder. Source: the docstring of ladder/worker.py."""
 
 import io
 import os
@@ -46,7 +46,7 @@ for line in sys.stdin:
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
-    """Give the folder for temporary files, and demand that none stays."""
+    """Give the folder for temporary files, and assert that none stays."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
@@ -91,7 +91,7 @@ def choice_of(box: str, request: pytest.FixtureRequest) -> SandboxChoice:
 
 
 def checked(job: VersionCheckJob) -> VersionCheckResult:
-    """Check as a worker elsewhere does: all crosses in pickles."""
+    """Check as a worker on another machine does: everything is pickled."""
     sent = pickle.dumps(job)
     back = pickle.dumps(check_version(pickle.loads(sent)))
     for path in (str(ROOT), sys.prefix, "arena-run-"):
@@ -115,7 +115,7 @@ def failure(found: VersionCheckResult) -> CheckStep:
 def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
     tmp_path: Path, box: str, request: pytest.FixtureRequest
 ) -> None:
-    """A bare file and a folder that is built; the bot that comes back plays from what comes back."""
+    """The built bot that the check returns plays from the stored files."""
     choice = choice_of(box, request)
     manifest = 'run = ["python3", "-S", "made.py"]\nbuild = ["sh", "-c", "echo building; cp bot.txt made.py"]\n'
     for number, files in enumerate(({"good.py": ANY}, {"bot.toml": manifest, "bot.txt": ANY})):
@@ -136,8 +136,7 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
         BotCache(tmp_path / f"cache{number}").put(found.bot, io.BytesIO(archive))
 
 
-def test_with_few_reference_bots_they_sit_there_twice_and_without_any_the_version_itself(tmp_path: Path) -> None:
-    """As for the first bot of a ladder."""
+def test_seats_without_a_reference_are_filled_by_references_or_the_version_itself(tmp_path: Path) -> None:
     submitted = written(tmp_path, {"good.py": ANY})
     for references, others in ((("honest",), ["honest@1", "honest@1 (2)"]), ((), ["good@3 (1)", "good@3 (2)"])):
         played = checked(job_of(submitted, references=references)).played
@@ -160,10 +159,9 @@ FAILING: dict[str, tuple[str | Path, str, str]] = {
 
 
 @pytest.mark.parametrize(("bot", "step", "words"), FAILING.values(), ids=FAILING.keys())
-def test_what_fails_keeps_a_version_out_with_a_visible_reason(
+def test_a_failed_step_rejects_a_version_with_a_visible_reason(
     tmp_path: Path, bot: str | Path, step: str, words: str
 ) -> None:
-    """The step, what was sent and came, the last lines of standard error, and what to do."""
     file = written(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
     found = checked(replace(job_of(file), settings=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
     failed = failure(found)
@@ -175,7 +173,6 @@ def test_what_fails_keeps_a_version_out_with_a_visible_reason(
 
 
 def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tmp_path: Path) -> None:
-    """Though it did well in all steps before."""
     found = checked(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
     failed = failure(found)
     assert failed.check == "qualifying match"
@@ -188,8 +185,7 @@ def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tm
     assert found.played is not None
 
 
-def test_a_fault_that_costs_no_game_is_told_and_passes(tmp_path: Path) -> None:
-    """With its exchange, too."""
+def test_a_fault_that_costs_no_game_is_reported_and_passes(tmp_path: Path) -> None:
     found = checked(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
     assert found.passed
     output = found.steps[-1]
@@ -233,7 +229,7 @@ SAID: dict[str, dict[str, str] | Path] = {
 
 @pytest.mark.parametrize("files", SAID.values(), ids=SAID.keys())
 def test_no_step_names_a_folder_of_the_machine_that_checks(tmp_path: Path, files: dict[str, str] | Path) -> None:
-    """Also where the bot is a plain process, which sees them."""
+    """A bot that is a plain process can see these folders."""
     found = checked(job_of(files if isinstance(files, Path) else written(tmp_path, files)))
     assert found.steps
     said = pickle.dumps(found.steps)
@@ -245,7 +241,6 @@ def test_no_step_names_a_folder_of_the_machine_that_checks(tmp_path: Path, files
 def test_a_build_that_fails_keeps_its_log(
     tmp_path: Path, script: str, words: str, log: bytes, box: str, request: pytest.FixtureRequest
 ) -> None:
-    """And one that hangs is ended in time, whatever it started."""
     choice = choice_of(box, request)
     manifest = f'run = "./made"\nbuild = ["sh", "-c", {script!r}]\n'
     job = job_of(written(tmp_path, {"bot.toml": manifest, "x": ""}), choice)
@@ -259,8 +254,8 @@ def test_a_build_that_fails_keeps_its_log(
     assert failed.log == log
 
 
-def test_a_build_that_makes_too_much_is_told_so(tmp_path: Path) -> None:
-    """What plays is kept in the ladder's database."""
+def test_a_build_with_too_large_output_is_rejected(tmp_path: Path) -> None:
+    """The built bot is stored in the ladder's database."""
     manifest = 'run = ["python3", "-S", "bot.py"]\nbuild = ["truncate", "-s", "65M", "big"]\n'
     found = checked(job_of(written(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
     assert failure(found).message == "the build made 65 MB, and 64 MB are kept"
@@ -268,8 +263,7 @@ def test_a_build_that_makes_too_much_is_told_so(tmp_path: Path) -> None:
 
 @pytest.mark.boxes
 @pytest.mark.parametrize("what", ["memory", "disk", "forks"])
-def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, what: str, bubblewrap: None) -> None:
-    """In a box; the same limits as in its matches."""
+def test_a_bot_that_exhausts_resources_fails_in_bounded_time(tmp_path: Path, what: str, bubblewrap: None) -> None:
     takes = {
         "memory": "x = b'x' * (1 << 30)",
         "disk": "import os\nwith open(os.environ['TMPDIR'] + '/x', 'wb') as f:\n  while True: f.write(bytes(1 << 20))",
@@ -284,13 +278,12 @@ def test_a_bot_that_takes_what_it_can_get_fails_in_bounded_time(tmp_path: Path, 
 
 
 def test_a_link_whose_name_is_too_long_for_the_machine_fails_the_version(tmp_path: Path) -> None:
-    """So does whatever else its files make the file system refuse; no attempt is the machine's."""
+    """Whatever its files make the file system refuse is the version's fault, not the machine's."""
     home = written(tmp_path, {"bot.toml": f'run = ["python3", "{"x/" * 2500}.py"]\n', "bot.py": ANY})
     assert failure(checked(job_of(home))).check in ("file", "hello")
 
 
-def test_a_machine_that_fails_is_no_fault_of_the_versions(tmp_path: Path) -> None:
-    """Files that aren't those of the digest, of the version or of a reference; another arena; no such sandbox."""
+def test_a_failure_of_the_machine_is_not_the_versions_fault(tmp_path: Path) -> None:
     job = job_of(written(tmp_path, {"good.py": BOT}))
     (bot, archive), *_ = job.references
     for wrong in (
@@ -335,12 +328,12 @@ for line in sys.stdin:
     ("step", "box"),
     [(step, box) for step in STEPS for box in ("process", "bubblewrap") if (step, box) != ("build", "process")],
 )
-def test_a_worker_that_is_killed_in_a_check_leaves_nothing_after_the_next(
+def test_the_check_after_a_killed_worker_cleans_up_after_it(
     place: Place, tmp_path: Path, step: str, box: str, request: pytest.FixtureRequest
 ) -> None:
-    """Neither a process nor a folder, whether the bot hangs in its build, in the check or in the match.
+    """Neither a process nor a folder remains, whether the bot hangs in its build, in the check or in the match.
 
-    But for a build by the user, outside of any box, as for plain processes: it runs on.
+    The exception is a build by the user outside of any box, as for plain processes: it continues.
     """
     choice = choice_of(box, request)
     long = f"1000.{os.getpid()}{list(STEPS).index(step)}{len(box)}"  # a number of seconds that no other process sleeps
@@ -371,7 +364,7 @@ def test_a_worker_that_is_killed_in_a_check_leaves_nothing_after_the_next(
 
 
 def sleeping(seconds: str) -> int:
-    """Count the processes that sleep so long."""
+    """Return how many processes sleep for this time."""
     found = 0
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -382,7 +375,7 @@ def sleeping(seconds: str) -> int:
 
 
 def test_the_faults_of_a_check_are_the_versions_own(tmp_path: Path) -> None:
-    """Whoever else sits at its table: a reference may have been broken since."""
+    """A reference at the same table may have been broken since."""
     broken = tmp_path / "broken.py"
     broken.write_text(TWO_FACED.format(seed="", when="> 2"))
     found = checked(job_of(written(tmp_path, {"bot.py": ANY}), references=("honest", str(broken))))

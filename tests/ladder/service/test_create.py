@@ -1,4 +1,4 @@
-"""A ladder is made whole or not at all; names and URLs that would bite later are refused."""
+"""Tests of `init`: a ladder is made completely or not at all, and problematic names and URLs are refused."""
 
 import os
 import stat
@@ -16,7 +16,7 @@ from tests.ladder.service.pool import workers
 
 
 def test_a_ladder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
-    """So that it can be made again under its name."""
+    """It can then be created again under its name."""
 
     def fill(_connection: Connection) -> None:
         raise LadderError("there is no such reference")
@@ -28,7 +28,7 @@ def test_a_ladder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_reference_that_is_no_bot_leaves_no_ladder(place: Place) -> None:
-    """The command reads all of them first."""
+    """The command reads all references first."""
     ran = place.run("ladder", "init", "spring", "--sandbox", "process", "--reference", "sample:nobody")
     assert ran.code == 2
     assert "sample:nobody is no sample bot" in ran.err
@@ -36,16 +36,15 @@ def test_a_reference_that_is_no_bot_leaves_no_ladder(place: Place) -> None:
 
 
 @pytest.mark.parametrize("name", ["what?now", "100%", "a b", "x#y"])
-def test_a_ladder_lies_in_its_folder_whatever_the_name(tmp_path: Path, name: str) -> None:
-    """And nobody else reads it: it has the key of all deals."""
+def test_a_ladder_is_created_in_a_private_folder_with_any_name(tmp_path: Path, name: str) -> None:
+    """It contains the key of all deals."""
     create_ladder(tmp_path / name, PLAY, None).close()
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert stat.S_IMODE((tmp_path / name / "ladder.db").stat().st_mode) == 0o600
     open_ladder(tmp_path / name).close()
 
 
-def test_a_folder_with_files_of_its_own_keeps_its_mode(tmp_path: Path) -> None:
-    """`init .` in somebody's project changes nothing that was there."""
+def test_init_keeps_the_mode_of_a_folder_with_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     os.chmod(tmp_path, 0o755)
     create_ladder(tmp_path, PLAY, None).close()
@@ -56,14 +55,13 @@ def test_a_folder_with_files_of_its_own_keeps_its_mode(tmp_path: Path) -> None:
     "url", ["postgresql+nonsense://ada:SECRET@host/db", "nonsense://ada:SECRET@host", "h:p@SECRET"]
 )
 def test_a_url_that_names_no_database_is_refused_without_its_password(url: str) -> None:
-    """What is printed is copied into questions."""
+    """Users copy error messages into questions."""
     with pytest.raises(DatabaseError, match="there is no such database") as refused:
         Database(url)
     assert "SECRET" not in str(refused.value)
 
 
-def test_names_that_look_alike_are_one_bots(place: Place) -> None:
-    """Whatever their case, and however an accent is written."""
+def test_names_that_look_alike_belong_to_one_bot(place: Place) -> None:
     folder = ladder_in(place, bots=("ada",))
     with closing(open_ladder(folder)) as ladder:
         owners(ladder, "bob")
@@ -78,8 +76,8 @@ def test_names_that_look_alike_are_one_bots(place: Place) -> None:
                 submit_bot(ladder, bot, "bob", name)
 
 
-def test_a_runner_says_why_there_is_no_match(place: Place) -> None:
-    """A ladder of one owner's bot and no reference waits for a second owner."""
+def test_a_runner_reports_the_reason_for_no_matches(place: Place) -> None:
+    """A ladder of one owner's bot without references waits for a second owner."""
     folder = place.folder / "spring"
     with closing(create_ladder(folder, PLAY, None)) as ladder:
         submit_reference(ladder, str(place.bot("one.py")))

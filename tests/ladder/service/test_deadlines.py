@@ -1,4 +1,4 @@
-"""Deadlines: which version counts, in grades, finals and late days, and where people read it."""
+"""Tests of deadlines: which version counts in grades, finals and late days, and where users read it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def sends(hours: float) -> Step:
 
 
 def queues(hours: float, received: float | None = None) -> Step:
-    """Submit a version that isn't checked yet; with a time, staff says that it was received then."""
+    """Submit a version that isn't checked yet; with a time, staff enters it as the time of submission."""
 
     def step(ladder: Ladder) -> int:
         at(hours, ladder)
@@ -66,7 +66,7 @@ def queues(hours: float, received: float | None = None) -> Step:
 
 
 def pass_late(ladder: Ladder) -> None:
-    """Let all that waits pass, long after the deadline; whether it plays then isn't said."""
+    """Accept all versions that wait, long after the deadline; whether they then play isn't fixed."""
 
     def act(connection: Connection) -> None:
         for version in unchecked_versions(connection, ladder.clock()):
@@ -84,7 +84,7 @@ def chooses(hours: float, number: int, login: str = "ada") -> Step:
 
 
 def staff(hours: float, number: int | None) -> Step:
-    """Let staff activate a version, or disable the bot."""
+    """Activate the version, or disable the bot, as staff."""
 
     def step(ladder: Ladder) -> bool:
         at(hours, ladder)
@@ -151,8 +151,8 @@ TWO = [sends(-5), sends(-4)]
         ([sends(1), sends(2), chooses(3, 2)], "a@1"),  # late: the first counts
     ],
 )
-def test_what_is_active_when_a_deadline_closes_counts(ladder: Ladder, steps: list[Step], counts: str | None) -> None:
-    """In grades, in a gradebook, in a final, and where the owner and staff read it: one function decides."""
+def test_the_version_active_at_the_deadline_counts(ladder: Ladder, steps: list[Step], counts: str | None) -> None:
+    """Grades, a gradebook, a final, and the pages of owner and staff use the same function."""
     for step in steps:
         step(ladder)
     assert grade_of(ladder, "ada").version == counts
@@ -168,16 +168,16 @@ def test_what_is_active_when_a_deadline_closes_counts(ladder: Ladder, steps: lis
             assert due.counting == tuple(bots)
 
 
-def test_a_version_that_was_chosen_is_no_later_than_it_came(ladder: Ladder) -> None:
-    """A newer one in the grace, or a day late, spends no late day where the older one counts."""
+def test_a_chosen_version_counts_from_its_submission(ladder: Ladder) -> None:
+    """A newer one in the grace period, or a day late, spends no late day where the older one counts."""
     for step in (sends(-5), sends(0.1), chooses(0.2, 1), sends(30)):
         step(ladder)
     found = grade_of(ladder, "ada")
     assert (found.version, found.late_hours, found.late_days_spent) == ("a@1", 0, 0)
 
 
-def test_only_a_check_that_may_decide_is_waited_for(ladder: Ladder) -> None:
-    """What was submitted before somebody chose another version doesn't count, whatever becomes of it."""
+def test_only_decisive_checks_are_awaited(ladder: Ladder) -> None:
+    """A version submitted before another one was chosen doesn't count, whatever its check finds."""
     for step in (sends(-5), queues(-4), chooses(-3, 1)):
         step(ladder)
     ladder.clock = Clock(DUE + DAY)
@@ -188,7 +188,6 @@ def test_only_a_check_that_may_decide_is_waited_for(ladder: Ladder) -> None:
 
 
 def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: Ladder) -> None:
-    """On pages and by the command; the public and others don't, nor what waits for its check."""
     for step in (*TWO, chooses(-3, 1), queues(-2)):
         step(ladder)
     for viewer, output in (
@@ -215,8 +214,8 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
     assert time.strftime("%Y", time.gmtime(DUE)) in told_by
 
 
-def test_a_team_reads_what_counts_of_all_who_are_graded_with_them(ladder: Ladder) -> None:
-    """Of those who were in it at the deadline and still are."""
+def test_a_team_sees_the_counting_versions_of_all_graded_members(ladder: Ladder) -> None:
+    """They are the members at the deadline who still are."""
     for step in (team, *TWO, chooses(-3, 1)):
         step(ladder)
     with ladder.reading(Viewer("bob", mates=frozenset({"ada"}))) as reader:

@@ -1,4 +1,4 @@
-"""Whoever looks after a ladder is told what needs a hand, and what to do: each problem is made for real."""
+"""Tests of `arena ladder doctor`, which reports problems and their fixes: each problem is made for real."""
 
 import os
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
-    """Give a ladder of three bots and six matches, with its table."""
+    """Give a ladder of three bots and six matches, with its standings."""
     with closing(small(place.folder / "spring", url)) as made:
         play(made, 6)
         rebuild_standings(made)
@@ -47,8 +47,7 @@ def bad(ladder: Ladder, deep: bool = False) -> list[str]:
     return [finding.check for finding in found(ladder, deep).values() if finding.severity is Severity.FAIL]
 
 
-def test_a_ladder_that_is_well_needs_no_hand(ladder: Ladder) -> None:
-    """And what can be told is told."""
+def test_a_healthy_ladder_has_no_problem(ladder: Ladder) -> None:
     well = found(ladder, deep=True)
     assert bad(ladder, deep=True) == []
     assert "12 games" in well["size"].message
@@ -57,13 +56,12 @@ def test_a_ladder_that_is_well_needs_no_hand(ladder: Ladder) -> None:
 
 
 def test_a_clock_that_was_set_back_is_found(ladder: Ladder) -> None:
-    """By the newest fact of the database."""
+    """The newest fact of the database proves it."""
     play(ladder, 1, at=ladder.clock() + 3_600)
     assert bad(ladder) == ["clock"]
 
 
-def test_a_clock_that_was_ahead_and_was_set_right_needs_no_hand(ladder: Ladder) -> None:
-    """After a run a day ahead the clock that is right was told to be set, for a day."""
+def test_a_clock_that_was_ahead_and_was_corrected_is_no_problem(ladder: Ladder) -> None:
     play(ladder, 1, at=ladder.clock() + DAY)
     play(ladder, 1)
     assert bad(ladder) == []
@@ -72,8 +70,6 @@ def test_a_clock_that_was_ahead_and_was_set_right_needs_no_hand(ladder: Ladder) 
 
 
 def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
-    """As long as no other runner lives."""
-
     def act(connection: Connection) -> None:
         queue_matches(connection, RATED, [[1, 2]], 3.0)
         runner = register_runner(connection, 2, 4.0)
@@ -89,7 +85,6 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
 
 
 def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place) -> None:
-    """A minute is promised."""
     ladder.database.write(lambda connection: save_users(connection, [User("ada", "Ada", "Quiet Fox")], 1.0))
     submit_bot(ladder, place.bot("mine.py"), "ada")
     assert bad(ladder) == []
@@ -99,9 +94,7 @@ def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place)
     assert bad(ladder) == ["submissions"]
 
 
-def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> None:
-    """For a week."""
-
+def test_an_abandoned_match_is_reported_with_its_reason_for_a_week(ladder: Ladder) -> None:
     def act(connection: Connection) -> None:
         [match] = queue_matches(connection, RATED, [[1, 2]], 3.0)
         runner = register_runner(connection, 2, 4.0)
@@ -117,7 +110,7 @@ def test_a_match_that_was_given_up_is_found_with_its_reason(ladder: Ladder) -> N
     assert bad(ladder) == []
 
 
-def test_sums_that_somebody_changed_are_found(ladder: Ladder) -> None:
+def test_manually_changed_sums_are_found(ladder: Ladder) -> None:
     """The games are the facts."""
     sums = METADATA.tables["match_players"]
     changed = update(sums).where(sums.c.match == 3, sums.c.slot == 0).values(wins=2.0)
@@ -126,16 +119,14 @@ def test_sums_that_somebody_changed_are_found(ladder: Ladder) -> None:
     assert "such as 3" in found(ladder, deep=True)["sums"].message
 
 
-def test_a_table_that_is_behind_is_computed(ladder: Ladder) -> None:
-    """That needs no hand."""
+def test_outdated_standings_are_computed(ladder: Ladder) -> None:
     play(ladder, 2)
     assert "2 matches behind" in found(ladder, deep=True)["table"].message
     assert found(ladder, deep=True)["table"].severity is Severity.OK
 
 
 @pytest.mark.parametrize("url", [None])
-def test_a_file_that_is_damaged_is_found(ladder: Ladder, place: Place) -> None:
-    """And nothing else is then asked of it."""
+def test_a_damaged_file_is_the_only_finding(ladder: Ladder, place: Place) -> None:
     ladder.close()
     file = place.folder / "spring" / "ladder.db"
     with file.open("r+b") as data:
@@ -147,8 +138,8 @@ def test_a_file_that_is_damaged_is_found(ladder: Ladder, place: Place) -> None:
 
 
 @pytest.mark.parametrize("url", [None])
-def test_a_database_that_is_away_is_a_finding(ladder: Ladder, place: Place) -> None:
-    """The command says so, and what to do, and exits with 1; where there is no ladder, with 2."""
+def test_an_unavailable_database_is_a_finding(ladder: Ladder, place: Place) -> None:
+    """The exit code is 1; where there is no ladder, it is 2."""
     (place.folder / "spring" / "ladder.db").unlink()
     ran = place.call("ladder", "doctor", "spring")
     assert ran.code == 1
@@ -159,7 +150,6 @@ def test_a_database_that_is_away_is_a_finding(ladder: Ladder, place: Place) -> N
 
 @pytest.mark.parametrize("url", [None])
 def test_the_command_prunes_and_prints_json(ladder: Ladder, place: Place) -> None:
-    """With --prune what is too old goes first."""
     play(ladder, 1, at=5.0)
     assert any(row["check"] == "retention" and row["severity"] == "note" for row in output(place))
     assert "records of 1 match and logs of 1" in place.call("ladder", "doctor", "spring", "--prune").err

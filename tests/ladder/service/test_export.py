@@ -1,4 +1,4 @@
-"""A ladder as files: everything that was played and decided, and no name that wasn't asked for."""
+"""Tests of `export`: a ladder's matches and decisions as files, with names only on request."""
 
 import csv
 from contextlib import closing
@@ -22,8 +22,8 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Path) -> None:
-    """Each result once, with the versions that played; matches that weren't played have their cause."""
+def test_matches_and_decisions_are_written_as_files(own: Term, tmp_path: Path) -> None:
+    """Each result is there once, with the versions that played; other matches have a reason."""
     own.arena("disable", "late", "--reason", "=1+1", "--by", "prof")
     out = tmp_path / "out"
     own.arena("export", "--out", out)
@@ -50,7 +50,6 @@ def test_what_was_played_and_decided_is_written_as_files(own: Term, tmp_path: Pa
 
 
 def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -> None:
-    """For the teacher."""
     files = own.json("export", "--out", tmp_path / "out", "--show-logins")["items"]
     assert {Path(file).stat().st_mode & 0o777 for file in files} == {0o600}
     assert [Path(file).name for file in files] == [
@@ -60,8 +59,8 @@ def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -
     assert {row["owner"] for row in rows(tmp_path / "out" / "versions.csv")} == {"ada", "bob", "staff"}
 
 
-def test_another_ladder_takes_in_the_people_of_an_export(tmp_path: Path) -> None:
-    """As a new season does: with the same login, name, pseudonym, section, email and number."""
+def test_another_ladder_imports_the_users_of_an_export(tmp_path: Path) -> None:
+    """A new season starts like this, with the same login, name, pseudonym, section, email and number."""
     roster = b'login,name,section,email,number,staff\nada,Ada,A,ada@x.edu,7,no\nbob,"Bob, B.",,,,yes\n'
     output = []
     with closing(school(tmp_path / "spring", "zed")) as old, closing(small(tmp_path / "autumn", None)) as new:
@@ -76,8 +75,7 @@ def test_another_ladder_takes_in_the_people_of_an_export(tmp_path: Path) -> None
     assert output[0] == output[1]
 
 
-def test_a_folder_that_holds_something_is_left_alone(term: Term, tmp_path: Path) -> None:
-    """Nothing is written over."""
+def test_export_refuses_a_folder_with_files(term: Term, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     assert "isn't empty" in term.arena("export", "--out", tmp_path, code=2).err
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
@@ -85,7 +83,7 @@ def test_a_folder_that_holds_something_is_left_alone(term: Term, tmp_path: Path)
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_all_results_are_those_of_each_match(tmp_path: Path, database: str, request: pytest.FixtureRequest) -> None:
-    """Read side by side from three tables, in both databases; a match that wasn't played has none."""
+    """All results are read from three tables in parallel."""
     url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
     with closing(small(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 5)
@@ -99,7 +97,7 @@ def test_all_results_are_those_of_each_match(tmp_path: Path, database: str, requ
 def test_pages_and_decisions_are_the_same_in_both_databases(
     tmp_path: Path, database: str, request: pytest.FixtureRequest
 ) -> None:
-    """Sums, lists, orders and acts."""
+    """They use sums, lists, orders and audit entries."""
     url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
     with closing(small(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 7)

@@ -1,4 +1,4 @@
-"""What else befalls a ladder: full disks, clocks that are set back, bots that hang, uploads that are cut off."""
+"""Tests of other failures: full disks, clocks that are set back, bots that hang, truncated uploads."""
 
 import io
 import itertools
@@ -55,7 +55,6 @@ Needs = Callable[[str, str | None], None]
 
 
 def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place: Place, small_disk: Path) -> None:
-    """It says so in one line; once there is space, the next run continues."""
     folder = small_disk / "spring"
     shutil.copytree(ladder_in(place, fit=True), folder)
     process = start_runner(place, folder, "--jobs", 1)
@@ -112,10 +111,10 @@ def full_and_left_by_a_killed_writer(disk: Path, folder: Path) -> Iterator[None]
 
 
 @pytest.mark.parametrize("failure", [full, read_only, being_written, full_and_left_by_a_killed_writer])
-def test_who_reads_and_makes_a_backup_needs_nothing_of_the_disk(
+def test_reading_and_backups_work_on_a_full_disk(
     own: Term, tmp_path: Path, small_disk: Path, failure: Callable[[Path, Path], AbstractContextManager[None]]
 ) -> None:
-    """All commands failed with "disk I/O error", as if they had been used wrongly, or waited a minute for a writer."""
+    """All commands once failed with "disk I/O error" as if used wrongly, or waited a minute for a writer."""
     term = Term(small_disk / "spring")
     shutil.copytree(own.path, term.path)
     commands = ("standings", "bot late", "matches", "queue", "users list", "events", "final list", "access list")
@@ -136,7 +135,7 @@ def test_who_reads_and_makes_a_backup_needs_nothing_of_the_disk(
 
 
 def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_disk: Path) -> None:
-    """It says what is full and what to do; no match is void by it, none given up."""
+    """No match is void or abandoned because of it."""
     folder = ladder_in(place, fit=True)
     process = start_runner(place, folder, TMPDIR=str(small_disk))
     with closing(open_ladder(folder)) as ladder:
@@ -159,7 +158,7 @@ def serving(ladder: Ladder, jobs: int = 2, **how: object) -> Iterator[LadderRunn
 
 
 def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
-    """By two days: what is submitted then is checked and plays, and the newest table is shown. It is said, once."""
+    """After two days back, submissions are checked and play, and the newest standings are shown."""
     folder = ladder_in(place, fit=True)
     pool = workers()
     with closing(open_ladder(folder)) as ladder:
@@ -198,8 +197,7 @@ IN_PLAY = BOT.replace("import json, sys, zlib", "import json, os, sys, zlib").re
 )
 
 
-def test_a_clock_that_is_set_back_while_it_plays_is_told(place: Place) -> None:
-    """At the next beat."""
+def test_a_clock_that_is_set_back_during_a_run_is_reported(place: Place) -> None:
     folder = ladder_in(place, fit=True)
     output = []
     with closing(open_ladder(folder)) as ladder, serving(ladder, matches=30, silent_s=1.0) as service:
@@ -213,8 +211,8 @@ def test_a_clock_that_is_set_back_while_it_plays_is_told(place: Place) -> None:
     assert output == [pytest.approx(86_400, abs=100)]
 
 
-def test_a_runner_that_never_lives_long_rates(place: Place) -> None:
-    """One that was killed every ten seconds played, and its table stood still."""
+def test_a_runner_that_is_often_killed_updates_ratings(place: Place) -> None:
+    """One that was killed every ten seconds played, and its standings never changed."""
     folder = ladder_in(place, fit=True)
     with closing(open_ladder(folder)) as ladder:
         process = start_runner(place, folder)
@@ -225,8 +223,8 @@ def test_a_runner_that_never_lives_long_rates(place: Place) -> None:
         place.end(process)
 
 
-def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
-    """In the build, and in the check: they are rejected, with the reason, and the others play meanwhile."""
+def test_bots_that_hang_do_not_block_others(place: Place) -> None:
+    """They hang in the build, and in the check."""
     folder = ladder_in(place, play=HURRIED)
     toml = folder / "ladder.toml"
     toml.write_text(toml.read_text().replace("build_timeout_seconds = 120", "build_timeout_seconds = 1"))
@@ -250,8 +248,7 @@ def test_bots_that_hang_hold_nobody_up(place: Place) -> None:
 
 
 @pytest.mark.parametrize("what", ["sys.exit(3)", "sys.stdin.read()"], ids=["crashes", "hangs"])
-def test_a_bot_that_forfeits_again_and_again_is_auto_disabled(place: Place, what: str) -> None:
-    """Its owner sees why, the others play on, and a new version plays."""
+def test_a_bot_that_forfeits_repeatedly_is_auto_disabled(place: Place, what: str) -> None:
     folder = ladder_in(place, play=HURRIED)
     sign = place.folder / "sign"
     toml = folder / "ladder.toml"
@@ -304,8 +301,7 @@ def archive_of(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["zip", "", "gz", "xz"])
-def test_an_upload_that_is_cut_off_is_refused_in_words(place: Place, kind: str) -> None:
-    """Wherever it is cut; nothing is taken in, and the whole one is taken in afterwards."""
+def test_a_truncated_upload_is_refused_with_a_message(place: Place, kind: str) -> None:
     folder = ladder_in(place)
     whole = archive_of(kind)
     path = place.folder / ("eve.zip" if kind == "zip" else f"eve.tar{'.' if kind else ''}{kind}")
@@ -322,8 +318,8 @@ def test_an_upload_that_is_cut_off_is_refused_in_words(place: Place, kind: str) 
         require_sound(ladder)
 
 
-def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Place) -> None:
-    """At any moment; and what it left in temporary files goes with the next check."""
+def test_a_killed_submission_is_stored_completely_or_not_at_all(place: Place) -> None:
+    """The next check removes its temporary files."""
     folder = ladder_in(place, bots=())
     chance = random.Random(3301)
     with closing(open_ladder(folder)) as ladder:
@@ -348,7 +344,7 @@ def test_a_submission_that_is_killed_is_taken_in_whole_or_not_at_all(place: Plac
     place.require_nothing_left()
 
 
-def test_the_checkup_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain process can kill its worker: its matches are abandoned, and those of the others are played."""
     monkeypatch.setattr("ladder.store.database.versions._WAIT_S", 0.0)
     monkeypatch.setattr("ladder.service.tasks._PAUSE_S", 0.0)

@@ -1,4 +1,4 @@
-"""Finals: frozen versions, deals by a key that is committed to before and revealed after, which anyone can verify."""
+"""Tests of finals: frozen versions, and verifiable deals from a key with an earlier published commitment."""
 
 import hashlib
 import itertools
@@ -87,7 +87,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 @pytest.fixture(scope="module")
 def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
-    """Give a ladder whose final `last` was played; don't change it but by finals."""
+    """Give a ladder whose final `last` was played; change it only by finals."""
     with closing(school(tmp_path_factory.mktemp("ladder") / "spring")) as made:
         hand_in(made, "ada", "a")
         hand_in(made, "bob", "b")
@@ -106,7 +106,7 @@ def stored(ladder: Ladder, name: str) -> Final:
 
 
 def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_path: Path) -> None:
-    """Nothing that is published before a match is played tells it."""
+    """Nothing published before a match reveals it."""
     state = create_final(ladder, "last", None, 4, "teacher")
     published = get_commitment_file(ladder, "last").read_text()
     final = stored(ladder, "last")
@@ -143,7 +143,7 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
 
 
 def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
-    """And each version has as many games as were asked for."""
+    """Each version has the requested number of games."""
     _, measured = reveal_final_results(held, "last", "teacher")
     assert {row.bot: row.games for row in measured.table.items} == {"a": 20, "b": 20, "one": 20, "two": 20}
 
@@ -152,15 +152,13 @@ def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
     ("name", "games", "output"),
     [("last", 4, "already"), ("../last", 4, "can't be called"), ("x" * 41, 4, "can't be called"), ("", 4, "be called")],
 )
-def test_a_final_that_cannot_be_is_refused(held: Ladder, name: str, games: int, output: str) -> None:
-    """In two lines."""
+def test_an_impossible_final_is_refused(held: Ladder, name: str, games: int, output: str) -> None:
     with pytest.raises(LadderError, match=output) as refused:
         create_final(held, name, None, games, "teacher")
     assert len(str(refused.value).splitlines()) == 2
 
 
 def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
-    """And nothing is queued or published."""
     with closing(school(tmp_path / "spring", references="one")) as ladder:
         with pytest.raises(LadderError, match="can't play a final"):
             create_final(ladder, "last", None, 4, "teacher")
@@ -169,8 +167,8 @@ def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
             get_final_state(ladder, "last")
 
 
-def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(ladder: Ladder) -> None:
-    """Grace counts; what came later doesn't, nor what failed; an auto-disabled bot is there, a disabled one isn't."""
+def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: Ladder) -> None:
+    """The grace period counts. An auto-disabled bot takes part, a disabled one doesn't."""
     settle(ladder, deadline("first", 1_000_500, grace_minutes=10))
     hand_in(ladder, "ada", "a", at=1_001_100)  # the very end of the grace
     hand_in(ladder, "ada", "a", at=1_001_100, reason="run: it hangs")
@@ -194,7 +192,7 @@ def test_a_deadlines_final_has_the_newest_fit_version_of_each_bot_by_its_close(l
 
 
 def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladder) -> None:
-    """Auto-disabling is for rated matches; a final without some of its matches would be worth nothing."""
+    """A final without some of its matches would be worthless."""
     settings = ladder.path / "ladder.toml"
     settings.write_text(settings.read_text().replace("matches = 5 ", "matches = 1 "))
     sign = get_commitment_file(ladder, "last")  # published when the final is held
@@ -208,8 +206,8 @@ def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladd
     assert (state.pending, state.abandoned) == (state.matches, ())
 
 
-def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key_is_public(ladder: Ladder) -> None:
-    """Two of three were void, and the final closed without a word."""
+def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(ladder: Ladder) -> None:
+    """Otherwise a final with two void matches of three closes silently."""
     create_final(ladder, "last", None, 4, "teacher")
     final = stored(ladder, "last")
 
@@ -242,8 +240,7 @@ def test_a_match_that_was_given_up_is_played_again_with_its_deals_before_the_key
     assert [what for what in wrong if "match" in what] == []
 
 
-def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladder: Ladder) -> None:
-    """And its table says what is missing."""
+def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladder: Ladder) -> None:
     create_final(ladder, "last", None, 4, "teacher")
     matches = METADATA.tables["matches"]
     ended = {"status": "ended", "outcome": "abandoned", "reason": "no space", "ended_at": 1.0}
@@ -257,7 +254,7 @@ def test_a_final_is_revealed_without_what_was_given_up_where_staff_says_so(ladde
 
 
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
-    """Its results stay, and can be verified."""
+    """Its results are kept and can be verified."""
     with closing(school(tmp_path / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
         create_final(ladder, "last", None, 4, "teacher")
@@ -276,7 +273,6 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
 
 
 def test_the_key_that_was_committed_to_deals_and_seats_every_exported_match(held: Ladder, tmp_path: Path) -> None:
-    """The folder has the key, what was published before, and records that replay by its plan."""
     final, folder = stored(held, "last"), tmp_path / "last"
     assert export_final(held, "last", folder) == 20
     published = (folder / "published.txt").read_text()
@@ -335,15 +331,14 @@ def test_a_final_that_is_not_what_was_published_is_told(
     assert words in "\n".join(verify_all(folder).differences)
 
 
-def test_what_the_key_decides_never_changes() -> None:
-    """Finals of earlier terms can be verified by later arenas."""
+def test_the_plan_of_a_key_never_changes() -> None:
+    """Later arenas can verify finals of earlier terms."""
     tables = final_plan(bytes(32), (0, 0, 1, 2, 3), 2, 3, 2).tables
     assert [table.bots for table in tables[:4]] == [(0, 3), (2, 4), (1, 3), (1, 2)]
     assert derive_key(bytes(32), "match|7").hex() == "3f52f928cee33c0d67a8e3ddfd72a0ad28f06d71c973d35d803b7866d93e8413"
 
 
-def test_the_commands_hold_a_final_show_it_and_verify_it(place: Place) -> None:
-    """From the commitment to the folder that is verified."""
+def test_a_final_by_commands_alone(place: Place) -> None:
     with closing(school(place.folder / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
     begun = place.call("ladder", "final", "create", "spring", "last", "--games", "4", "--by", "teacher")

@@ -1,4 +1,4 @@
-"""Grades: points for baselines, with what was measured and why; as CSV, for Canvas and for Moodle."""
+"""Tests of grades: points for baselines, with values and reasons, as CSV, for Canvas and for Moodle."""
 
 import csv
 import io
@@ -82,7 +82,7 @@ def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
 
 
 def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int = 0) -> None:
-    """Keep rated matches of two games of two versions: the first wins so many of each; it is faulty in some games."""
+    """Store rated matches of two games of two versions: the first wins some of each, and is faulty in some games."""
 
     def act(connection: Connection) -> None:
         refs = (one, other)
@@ -107,7 +107,7 @@ def grade_of(ladder: Ladder, login: str, deadline: str | None = None) -> Grade:
 
 
 def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero(ladder: Ladder) -> None:
-    """More wins alone aren't enough: twins pass in one case of forty."""
+    """More wins alone aren't enough: equal bots pass in one case of forty."""
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [2, 1, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
     beats = grade_of(ladder, "ada").baselines[0]
@@ -124,7 +124,7 @@ def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero
 
 
 def test_a_version_without_games_inherits_no_points(ladder: Ladder) -> None:
-    """What its predecessor won is the predecessor's: the fit links them, a grade doesn't."""
+    """The fit links a version to its predecessor, a grade doesn't."""
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [2, 2, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
     assert grade_of(ladder, "ada").baselines[0].passed
@@ -132,8 +132,7 @@ def test_a_version_without_games_inherits_no_points(ladder: Ladder) -> None:
     assert [mark.passed for mark in grade_of(ladder, "ada").baselines] == [False, False, False]
 
 
-def test_few_games_have_no_interval_and_pass_nothing_but_games(ladder: Ladder) -> None:
-    """Whatever their outcome."""
+def test_with_few_games_only_baselines_on_games_pass(ladder: Ladder) -> None:
     play(ladder, "a@1", "one@1", [2, 2])
     beats, plays, wins = grade_of(ladder, "ada").baselines
     assert [mark.passed for mark in (beats, plays, wins)] == [False, False, False]
@@ -142,10 +141,8 @@ def test_few_games_have_no_interval_and_pass_nothing_but_games(ladder: Ladder) -
 
 
 @pytest.mark.parametrize(("matches", "faulty", "passed"), [(40, 1, True), (40, 2, False), (39, 0, False)])
-def test_games_with_a_fault_are_counted_once_and_plainly(
-    ladder: Ladder, matches: int, faulty: int, passed: bool
-) -> None:
-    """A game with four faults of two kinds is one. 2 of 80 are 2.5 %, which isn't below 2.5 %."""
+def test_a_game_with_several_faults_counts_once(ladder: Ladder, matches: int, faulty: int, passed: bool) -> None:
+    """2 games of 80 are 2.5 %, which isn't below 2.5 %."""
     play(ladder, "a@1", "one@1", [1] * matches, faulty)
     plays = grade_of(ladder, "ada").baselines[1]
     assert plays.passed is passed
@@ -156,8 +153,8 @@ def test_games_with_a_fault_are_counted_once_and_plainly(
     assert plays.low <= plays.value <= plays.high
 
 
-def test_a_share_is_held_against_its_threshold_and_a_close_one_is_told(ladder: Ladder) -> None:
-    """The teacher sees whom more games might help, or cost."""
+def test_a_win_rate_is_compared_to_its_threshold_and_close_ones_are_reported(ladder: Ladder) -> None:
+    """Staff see which users more games might help or hurt."""
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [2, 1, 2, 1, 1, 2, 1, 1] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 1, 1, 2] * 2)
     ada, bob = grade_of(ladder, "ada"), grade_of(ladder, "bob")
@@ -172,8 +169,7 @@ def test_a_share_is_held_against_its_threshold_and_a_close_one_is_told(ladder: L
     assert "in doubt" in ada.reason
 
 
-def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
-    """Each owner has a grade."""
+def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) -> None:
     settle(ladder, deadline("first", 1_003_600))
     hand_in(ladder, "cleo", "c", reason="run: it \x1b[31mhangs")
     hand_in(ladder, "dan", "d", at=1_009_000)
@@ -189,8 +185,8 @@ def test_an_owner_without_a_version_is_told_why(ladder: Ladder) -> None:
         assert [each.reason for each in get_grades(empty, "t").grades] == ["nothing was submitted"]
 
 
-def test_an_owner_sees_the_own_grade_alone(ladder: Ladder) -> None:
-    """The public none; staff all. References and staff have none."""
+def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
+    """The public sees none, staff all. References and staff have none."""
     for viewer, logins in (
         (Viewer("ada"), ["ada"]),
         (PUBLIC_VIEWER, []),
@@ -211,8 +207,7 @@ def test_an_owner_sees_the_own_grade_alone(ladder: Ladder) -> None:
         ('[[baselines]]\nname = "x\\u001b"\npoints = 1\ngames = 2\n', "printable"),
     ],
 )
-def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, output: str) -> None:
-    """In two lines that name the place."""
+def test_invalid_baselines_are_refused(ladder: Ladder, text: str, output: str) -> None:
     settle(ladder, text)
     with pytest.raises(LadderError, match=output) as refused:
         read_settings(ladder.path)
@@ -235,7 +230,7 @@ def test_baselines_that_make_no_sense_are_refused(ladder: Ladder, text: str, out
     ],
 )
 def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str, output: str) -> None:
-    """Source: canvas-lms, lib/gradebook_importer.rb, NON_ASSIGNMENT_COLUMN_HEADERS and how it looks for a column."""
+    """Source: canvas-lms, lib/gradebook_importer.rb, NON_ASSIGNMENT_COLUMN_HEADERS and how it finds a column."""
     for taken in ("Coup final", "Section (4)"):
         (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{taken}"\n')
         assert read_settings(tmp_path).grades.gradebook_column == taken
@@ -244,15 +239,13 @@ def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str
         read_settings(tmp_path)
 
 
-def test_a_baseline_that_names_no_bot_is_refused_when_grades_are_asked_for(ladder: Ladder) -> None:
-    """With the bots that there are."""
+def test_grades_with_a_baseline_of_an_unknown_bot_are_refused(ladder: Ladder) -> None:
     settle(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')
     with pytest.raises(LadderError, match="The reference bots are one, two"):
         get_grades(ladder, "t")
 
 
 def test_a_finals_grades_are_of_its_matches_alone(ladder: Ladder) -> None:
-    """Neither rated matches count nor those of another final."""
     play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
     for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
         create_final(ladder, name, None, 20, "teacher")
@@ -266,7 +259,7 @@ def test_a_finals_grades_are_of_its_matches_alone(ladder: Ladder) -> None:
 
 
 def keep_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
-    """Keep all matches of a final: the first seat of each game wins, and has these faults."""
+    """Store all matches of a final: the first seat of each game wins, with these faults."""
 
     def act(connection: Connection) -> None:
         final = find_final(connection, name)
@@ -310,7 +303,7 @@ def made(**about: object) -> Grades:
     return Grades("Coup", "now", 100.0, (), (Grade(**{**values, **about}),), (), isolated=True)
 
 
-def test_canvas_reads_what_is_written_for_it() -> None:
+def test_the_canvas_csv_has_the_columns_that_canvas_imports() -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb: student columns in this order, Section last, points possible."""
     head, possible, ada = rows(format_gradebook(made(), "canvas"))
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Coup"]
@@ -318,8 +311,8 @@ def test_canvas_reads_what_is_written_for_it() -> None:
     assert ada == ["Lovelace, Ada", "1041", "U7", "ada", "CS1-01", "62.5"]
 
 
-def test_moodle_reads_what_is_written_for_it() -> None:
-    """Source: docs.moodle.org, Grade import: a column that identifies, the grade, and its feedback."""
+def test_the_moodle_csv_has_the_columns_that_moodle_imports() -> None:
+    """Source: docs.moodle.org, Grade import: an identifying column, the grade, and its feedback."""
     head, ada = rows(format_gradebook(made(), "moodle"))
     assert head == ["Username", "Email address", "ID number", "Coup", "Coup (Feedback)"]
     assert ada == ["ada", "ada@example.edu", "U7", "62.5", "a@1: beats one: passed; 1.3 hours late"]
@@ -345,7 +338,7 @@ def test_moodles_worksheet_has_what_its_import_reads() -> None:
 
 
 def test_moodle_gives_no_grade_to_the_person_before() -> None:
-    """Source: moodle, grade/import/csv: it takes a row whose mapped cell is empty for the person of the row before."""
+    """Source: moodle, grade/import/csv: a row with an empty mapped cell belongs to the person of the row before."""
     found, other = made(), made(user=person("bob", "Bob", "Old Owl", email="bob@example.edu"))
     both = replace(found, grades=found.grades + other.grades)
     head, *lines = rows(format_gradebook(both, "moodle"))
@@ -354,8 +347,8 @@ def test_moodle_gives_no_grade_to_the_person_before() -> None:
     assert describe_missing_ids(both, "moodle") == ["no ID number, so that column is left out: bob"]
 
 
-def test_who_lacks_an_id_is_told(tmp_path: Path) -> None:
-    """On stderr, beside the file; ten by login, the others counted. What has all it needs says nothing."""
+def test_users_without_an_id_are_reported(tmp_path: Path) -> None:
+    """Ten are named on stderr, the others counted."""
     with closing(school(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
         settle(ladder, BASELINES)
         student = User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
@@ -375,7 +368,7 @@ def test_who_lacks_an_id_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [form for form in GRADEBOOK_FORMATS if form != "canvas-api"])
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_is_a_formula(form: str, start: str) -> None:
-    """Names, sections and reasons are others' texts."""
+    """Names, sections and reasons are untrusted text."""
     evil = f"{start}HYPERLINK(1)"
     owner = person("ada", evil, evil, "ada@example.edu", evil)
     for row in rows(format_gradebook(made(user=owner, version=evil, reason=evil), form)):
@@ -383,7 +376,7 @@ def test_no_cell_is_a_formula(form: str, start: str) -> None:
 
 
 def test_negative_numbers_stay_numbers(ladder: Ladder) -> None:
-    """Only texts are escaped."""
+    """Only text is escaped."""
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [0, 1] * 8 if name == "a@1" else [2, 1] * 8)
     head, *lines = rows(format_gradebook(get_grades(ladder, "t"), "plain"))
@@ -394,8 +387,7 @@ def test_negative_numbers_stay_numbers(ladder: Ladder) -> None:
     assert {len(line) for line in lines} == {len(head)}
 
 
-def test_the_command_prints_grades_and_one_owners(ladder: Ladder) -> None:
-    """Students see what is passed and what isn't yet; the teacher gets CSV."""
+def test_the_command_prints_all_grades_or_one_owners(ladder: Ladder) -> None:
     play(ladder, "a@1", "one@1", [1] * 40)
     term = Term(ladder.path)
     head, *lines = rows(term.arena("grades show").out)
@@ -409,7 +401,7 @@ def test_the_command_prints_grades_and_one_owners(ladder: Ladder) -> None:
 
 
 def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None:
-    """Not the one with the best share."""
+    """It need not be the one with the best win rate."""
     toml = ladder.path / "ladder.toml"
     [line] = [line for line in toml.read_text().splitlines() if line.startswith("max_bots_per_user")]
     toml.write_text(toml.read_text().replace(line, "max_bots_per_user = 2"))

@@ -1,7 +1,7 @@
-"""Whatever of a ladder is killed, at any moment: nothing that ended is lost, and nothing counts twice.
+"""Tests that kill parts of a ladder at random moments: no result is lost, and none counts twice.
 
-Moments are random, from a seed that the test names. That a database does with the leases of a runner what another does
-is in tests/ladder/store/test_runners.py.
+A test prints the seed of its moments. tests/ladder/store/test_runners.py tests how a database treats the leases of a
+dead runner.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def opened(folder: Path) -> Iterator[Ladder]:
 
 
 def require_whole(place: Place, folder: Path) -> None:
-    """Demand that the next run goes on, and that everything is sound after it, with nothing left behind."""
+    """Assert that the next run continues, and that all invariants hold after it, with nothing left over."""
     with opened(folder) as ladder:
         before = played(ladder)
         run_on(place, folder)
@@ -65,8 +65,8 @@ def workers(pid: int) -> list[int]:
     return found
 
 
-def test_a_runner_that_is_killed_again_and_again_loses_nothing(place: Place, url: str | None) -> None:
-    """From its very start on, while it checks and while it plays; half of the kills are of all its processes."""
+def test_a_repeatedly_killed_runner_loses_nothing(place: Place, url: str | None) -> None:
+    """Kills begin at its start, during checks and matches; half of them kill all of its processes."""
     folder = ladder_in(place, url)
     chance = random.Random(3101)
     with opened(folder) as ladder:
@@ -88,8 +88,7 @@ def test_a_runner_that_is_killed_again_and_again_loses_nothing(place: Place, url
     require_whole(place, folder)
 
 
-def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) -> None:
-    """At random moments, in checks and in matches; who died is replaced."""
+def test_killed_workers_cost_only_attempts(place: Place) -> None:
     folder = ladder_in(place)
     chance = random.Random(3102)
     process = start_runner(place, folder)
@@ -110,7 +109,7 @@ def test_workers_that_are_killed_cost_attempts_and_nothing_else(place: Place) ->
 
 
 def test_steps_of_a_check_are_void_once_its_worker_is_killed(place: Place) -> None:
-    """They show before its end."""
+    """Steps are shown before the check's end."""
     folder = ladder_in(place, fit=True)
     slow = Waiting(place)
     with opened(folder) as ladder:
@@ -130,8 +129,8 @@ def test_steps_of_a_check_are_void_once_its_worker_is_killed(place: Place) -> No
     place.wait(lambda: not place.processes())
 
 
-def test_steps_of_a_check_whose_runner_is_killed_give_way_to_those_of_the_next(place: Place, url: str | None) -> None:
-    """At its end each is there once. With a server all its processes are killed."""
+def test_the_next_check_replaces_the_steps_of_a_killed_runner(place: Place, url: str | None) -> None:
+    """In the end each step is there once. With a server all its processes are killed."""
     folder = ladder_in(place, url, fit=True)
     slow = Waiting(place)
     with opened(folder) as ladder:
@@ -156,8 +155,8 @@ def test_steps_of_a_check_whose_runner_is_killed_give_way_to_those_of_the_next(p
     place.require_nothing_left()
 
 
-def test_of_two_runners_one_is_killed_and_the_other_plays_what_it_had(place: Place, url: str | None) -> None:
-    """Both play before; the kernel says at once that one is no more."""
+def test_another_runner_plays_the_matches_of_a_killed_one(place: Place, url: str | None) -> None:
+    """The kernel reports at once that the process is gone."""
     folder = ladder_in(place, url, fit=True)
     first = start_runner(place, folder, "--jobs", 1)
     matches = METADATA.tables["matches"]
@@ -187,8 +186,8 @@ def ended(ladder: Ladder) -> set[int]:
     return set(ladder.database.read_with_retry(lambda connection: connection.scalars(query).all()))
 
 
-def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Place) -> None:
-    """It is counted once, and said to have ended before."""
+def test_a_late_result_of_a_sleeping_runner_counts_once(place: Place) -> None:
+    """The runner reports that the match had ended before."""
     folder = ladder_in(place, fit=True)
     sleeper = start_script(place, "tests.ladder.service.sleeper", folder, 1)
     place.wait(lambda: Path(f"/proc/{sleeper.pid}/stat").read_text().split()[2] == "T", process=sleeper)
@@ -214,10 +213,10 @@ def test_a_runner_that_slept_too_long_delivers_what_others_have_played(place: Pl
         require_sound(ladder)
 
 
-def test_a_server_that_restarts_during_a_run_is_waited_for(
+def test_a_runner_waits_for_a_restarting_database_server(
     place: Place, postgres_url: str, postgres_server: Postgres
 ) -> None:
-    """It is stopped as by a crash; the runner goes on where it was, and says so, once for each crash."""
+    """The server is stopped as by a crash; the runner continues, with one message for each crash."""
     folder = ladder_in(place, postgres_url, fit=True)
     process = start_runner(place, folder)
     with opened(folder) as ladder:

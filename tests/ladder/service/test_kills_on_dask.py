@@ -1,4 +1,4 @@
-"""A ladder on a Dask cluster whose workers and scheduler are killed: nothing is lost, and nothing counts twice."""
+"""Tests that kill workers and scheduler of a Dask cluster under a ladder: no result is lost, none counts twice."""
 
 import importlib.util
 import random
@@ -36,13 +36,13 @@ def start_worker(place: Place, cluster: Cluster) -> Any:
 
 
 def require_nothing_left(place: Place, cluster: Cluster) -> None:
-    """Demand it once the cluster has ended: its workers keep their processes."""
+    """Assert that nothing is left. Call it after the end of the cluster, whose workers keep their processes."""
     cluster.close()
     place.wait(lambda: not place.processes())
 
 
 def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:
-    """Others play what they had, and new ones are found."""
+    """Other workers play their matches, and new ones are found."""
     folder = ladder_in(place)
     workers = [start_worker(place, cluster) for _ in range(2)]
     chance = random.Random(3201)
@@ -64,7 +64,7 @@ def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, clus
 
 
 def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:
-    """The runner says so, waits until it is back, and goes on; also if it is killed itself meanwhile."""
+    """The runner reports it, waits, and continues, also if it is itself killed meanwhile."""
     folder = ladder_in(place, fit=True)
     process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
     with closing(open_ladder(folder)) as ladder:
@@ -87,7 +87,7 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
 
 
 def test_steps_of_a_check_that_a_cluster_does_twice_are_there_once(place: Place, cluster: Cluster) -> None:
-    """Its worker is killed, and another does it anew; those who wait see how far it has come each time."""
+    """After a worker is killed another one repeats the check; clients see the progress of each."""
     folder = ladder_in(place, fit=True)
     slow = Waiting(place)
     with closing(open_ladder(folder)) as ladder:
@@ -109,8 +109,7 @@ def test_steps_of_a_check_that_a_cluster_does_twice_are_there_once(place: Place,
     require_nothing_left(place, cluster)
 
 
-def test_a_scheduler_that_is_not_there_is_named(place: Place) -> None:
-    """In one line."""
+def test_an_unreachable_scheduler_is_named(place: Place) -> None:
     folder = ladder_in(place)
     ran = place.run("ladder", "run", folder, "--scheduler", "tcp://127.0.0.1:1")
     assert ran.code == 1

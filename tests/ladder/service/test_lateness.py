@@ -1,4 +1,4 @@
-"""Lateness: what comes after a deadline, what it costs, and more time for one person."""
+"""Tests of lateness: versions after a deadline, their penalty, and extensions for single users."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -78,10 +78,10 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
         (160, 1, "160 hours late: 1 late day spent, 0 left, 6 days at 10 %, 30 % at most: 21 of 70 points off", 49, 1),
     ],
 )
-def test_each_day_begun_after_the_grace_is_a_late_day_or_costs(
+def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
     ladder: Ladder, hours: float, late_days: int, output: str, points: float, spent: int
 ) -> None:
-    """Told in the grade's reason, and as numbers; each case has a person of its own."""
+    """Each case has its own user."""
     late(ladder, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=late_days)
     login = f"p{hours:g}x{late_days}".replace(".", "_")
     import_users(ladder, [make_roster_entry(login, None, None, None, None)], "t", "one person")
@@ -95,8 +95,8 @@ def test_each_day_begun_after_the_grace_is_a_late_day_or_costs(
     assert (found.late_days_spent, found.deadline_at, found.extended_until) == (spent, DUE, None)
 
 
-def test_without_a_table_nothing_counts_after_the_grace(ladder: Ladder) -> None:
-    """As it was before there was one; a deadline's own grace goes before the table's."""
+def test_without_a_lateness_table_nothing_counts_after_the_grace_period(ladder: Ladder) -> None:
+    """A deadline's own grace period takes precedence over the table's."""
     path = ladder.path / "ladder.toml"
     late(ladder)
     hand_in(ladder, "ada", "a", at=DUE + 15 * 60)
@@ -109,8 +109,8 @@ def test_without_a_table_nothing_counts_after_the_grace(ladder: Ladder) -> None:
     assert grade_of(ladder, "bob").version == "b@1"
 
 
-def test_who_goes_on_after_a_deadline_does_not_make_a_bot_late(ladder: Ladder) -> None:
-    """The newest in time stands; of who has none in time, the first that is accepted, whichever bot it is of."""
+def test_submissions_after_a_deadline_do_not_make_a_bot_late(ladder: Ladder) -> None:
+    """The newest one in time counts; without one, the first accepted version of any bot."""
     hand_in(ladder, "ada", "a", at=DUE - HOUR)
     hand_in(ladder, "ada", "a", at=DUE - 1)
     hand_in(ladder, "ada", "a", at=DUE + HOUR)
@@ -124,7 +124,7 @@ def test_who_goes_on_after_a_deadline_does_not_make_a_bot_late(ladder: Ladder) -
 
 
 def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> None:
-    """One is left for the second deadline; whoever disables the first bot gives the days back."""
+    """Disabling the first bot refunds its late days."""
     second = DUE + 30 * DAY
     hand_in(ladder, "ada", "a", at=DUE + HOUR)
     assert grade_of(ladder, "ada").reason.endswith("1 late day spent, 1 left")
@@ -144,8 +144,8 @@ def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> No
         extend_deadline(ladder, "cleo", "second", None, None, 2, "t", "a longer trip")
 
 
-def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
-    """Lateness counts from the own end; given twice it is one decision; given anew, the new one holds."""
+def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
+    """Lateness counts from the personal deadline. A repeated extension is one decision; a new one replaces it."""
     assert extend_deadline(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
     assert not extend_deadline(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
     hand_in(ladder, "ada", "a", at=DUE + DAY)
@@ -186,18 +186,17 @@ def test_one_person_gets_more_time_and_is_told_so(ladder: Ladder) -> None:
         ("ada", "first", None, 1, 3, "has 2 late days left"),
     ],
 )
-def test_an_extension_that_makes_no_sense_is_refused(
+def test_an_invalid_extension_is_refused(
     ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, output: str
 ) -> None:
-    """In two lines, and nothing is decided."""
     with pytest.raises(LadderError, match=output) as refused:
         extend_deadline(ladder, login, name, until, days, late_days, "teacher", "ill")
     assert len(str(refused.value).splitlines()) == 2
     assert ladder.database.read_with_retry(extensions_in_force) == []
 
 
-def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
-    """It plays what has come; staff reads in the act who has time, and the grade of who comes later says so."""
+def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
+    """It uses the versions so far. The audit entry names users with time left, and their grades mention it."""
     extend_deadline(ladder, "bob", "first", None, 3, 0, "teacher", "ill")
     extend_deadline(ladder, "cleo", "first", None, 3, 0, "teacher", "ill")
     for login in ("ada", "bob"):
@@ -217,8 +216,8 @@ def test_a_final_does_not_wait_for_who_has_more_time(ladder: Ladder) -> None:
     assert found["cleo"].reason.startswith("c@1 came after the versions of the final last were chosen; more time")
 
 
-def test_what_may_stand_late_is_waited_for_and_what_can_not_is_not(ladder: Ladder) -> None:
-    """Of who has a bot in time, what comes late waits for nobody."""
+def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
+    """If a user has a bot in time, a late version delays no grade."""
     hand_in(ladder, "ada", "a", at=DUE - 1)
     ladder.clock = Clock(DUE + HOUR)
     for login in ("ada", "bob"):
@@ -230,8 +229,8 @@ def test_what_may_stand_late_is_waited_for_and_what_can_not_is_not(ladder: Ladde
         create_final(ladder, "last", "first", 2, "teacher")
 
 
-def test_a_person_is_told_his_own_deadline(ladder: Ladder) -> None:
-    """Where he submits, and when he has; others are told the class's, and not why."""
+def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
+    """Others see the deadline of the class, and no reason."""
     extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
     for login, at, why in (("ada", DUE + DAY, "ill"), ("bob", DUE, None)):
         with ladder.reading(Viewer(login)) as reader:
@@ -246,7 +245,6 @@ def test_a_person_is_told_his_own_deadline(ladder: Ladder) -> None:
 
 
 def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:
-    """With a reason, which is kept."""
     term, words = Term(ladder.path), ("ada", "first", "--reason", "ill")
     assert term.arena("extend", *words, "--days", 2).err == "ada has more time for first\n"
     assert term.json("extend", *words, "--days", 2) == {"changed": False}
@@ -256,7 +254,7 @@ def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:
 
 
 def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
-    """Of those who were in it at the deadline: who joined later, or left before, has his own alone."""
+    """It counts for members at the deadline; users that joined later, or left before, have their own grade."""
     ladder.clock = Clock(DUE - 9 * HOUR)
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
     hand_in(ladder, "ada", "a", at=DUE - HOUR)
@@ -271,8 +269,8 @@ def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
     assert grade_of(ladder, "cleo", "second").points == 0
 
 
-def test_a_teammates_late_days_are_told_as_that_ones(ladder: Ladder) -> None:
-    """The bot is as late as its owner; the other one's own late days are all left."""
+def test_a_teammates_late_days_are_shown_as_theirs(ladder: Ladder) -> None:
+    """The bot is as late as its owner; the other's own late days are unspent."""
     ladder.clock = Clock(DUE - 9 * HOUR)
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
     hand_in(ladder, "ada", "a", at=DUE + HOUR)

@@ -1,6 +1,6 @@
-"""A commit whose answer was lost is made again: whatever was asked for is in the database once.
+"""Tests that a commit whose response was lost is repeated safely: each request takes effect once.
 
-Each thing that writes is done to two copies of one ladder, in one of which each transaction is committed twice.
+Each writing function runs on two copies of one ladder, in one of which each transaction is committed twice.
 """
 
 import shutil
@@ -112,7 +112,7 @@ def merged(ladder: Ladder) -> object:
 
 
 def checked(ladder: Ladder) -> None:
-    """Two runners end one check."""
+    """Finish one check by two runners."""
     submitted(ladder)
 
     def act(connection: Connection) -> None:
@@ -155,7 +155,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a ladder of two owners with two versions each, and a match that was played."""
+    """Give a ladder of two owners with two versions each, and a played match."""
     folder = tmp_path_factory.mktemp("begun") / "spring"
     with closing(school(folder)) as ladder:
         for name in ("ada", "ada", "bob", "bob"):
@@ -173,7 +173,7 @@ def copies(begun: Path, place: Path) -> Iterator[Ladder]:
 
 
 def held(ladder: Ladder) -> dict[str, Any]:
-    """Return what a ladder holds, but for what is drawn: keys, secrets, and which runner began something."""
+    """Return the content of a ladder, without random parts: keys, secrets, and which runner began something."""
     found = rows(ladder)
     drawn = {"finals": (2,), "credentials": (3, 10)}
     for name, columns in drawn.items():

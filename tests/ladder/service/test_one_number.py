@@ -1,4 +1,4 @@
-"""How many faults a bot committed is one number, wherever it is read: in a run, in statistics, and in a ladder."""
+"""Tests that a bot's number of faults is the same in a run, in statistics, and in a ladder."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -28,8 +28,8 @@ faults_percent = 1.0
 """
 
 
-def test_run_statistics_ladder_and_grades_say_one_number(place: Place) -> None:
-    """A bot answers with no legal move. What follows from others is in the counts by code, and in no sum."""
+def test_run_statistics_ladder_and_grades_have_the_same_number(place: Place) -> None:
+    """Faults that follow from others are in the counts by code, and in no sum."""
     bots = [place.bot("bad.py", WRONG).name, place.bot("one.py").name]
     ran = place.run("run", *bots, "--games", 12, "--match-games", 12, "--out", "out", "--json").json
     profiles = place.run("stats", "out", "--json").json["bots"]
@@ -67,5 +67,5 @@ def test_run_statistics_ladder_and_grades_say_one_number(place: Place) -> None:
 
 
 def test_the_referee_and_the_ladder_agree_which_faults_follow_from_others() -> None:
-    """Results are pure, and so can't ask the referee's table."""
+    """Results are pure, and can't import the referee's table."""
     assert set(CONSEQUENTIAL_FAULTS) == {code for code, rule in FAULTS.items() if rule.is_consequence}

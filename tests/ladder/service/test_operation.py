@@ -1,4 +1,4 @@
-"""A ladder as a service: what it prints to a journal and tells Prometheus, how it stops, what it removes in time."""
+"""Tests of a ladder as a service: logs, Prometheus metrics, graceful stops, and retention."""
 
 import re
 import signal
@@ -47,11 +47,8 @@ def numbers(port: int) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("url", [None])
-def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: Place) -> None:
-    """SIGTERM lets it end what is being played; each line on stderr has a time, a level and the runner.
-
-    A slip in the settings doesn't end it. Its workers compute with one core: numpy would take all from matches.
-    """
+def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Place) -> None:
+    """A typo in the settings doesn't end it. Its workers compute with one core: numpy would take all from matches."""
     port, settings = free_port(), place.folder / "spring" / "ladder.toml"
     runner = place.start("ladder", "run", "spring", "--jobs", 1, "--metrics", port, "--verbose")
     assert runner.stderr is not None
@@ -86,8 +83,8 @@ def test_a_runner_tells_prometheus_and_stops_when_asked(ladder: Ladder, place: P
 
 
 @pytest.mark.parametrize("url", [None])
-def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place) -> None:
-    """And what it was playing goes back to the queue."""
+def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) -> None:
+    """Its matches in progress return to the queue."""
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
     place.wait(
         lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner
@@ -103,20 +100,19 @@ def test_a_runner_that_is_asked_twice_stops_at_once(ladder: Ladder, place: Place
 
 
 @pytest.mark.parametrize("address", ["", "x", "1:", ":9100", "70000", "127.0.0.1:0", "9100:x"])
-def test_an_address_that_is_none_is_refused(address: str) -> None:
-    """Before anything is served."""
+def test_an_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(LadderError, match="is no address"):
         parse_address(address)
 
 
-def test_metrics_are_for_this_machine_unless_an_address_is_given() -> None:
-    """Whoever can read them learns when people submit."""
+def test_metrics_are_local_unless_an_address_is_given() -> None:
+    """They reveal when users submit."""
     assert parse_address("9100") == ("127.0.0.1", 9100)
     assert parse_address("[::]:9100") == ("::", 9100)
 
 
-def test_what_is_kept_for_a_while_is_removed_and_what_rates_stays(ladder: Ladder) -> None:
-    """Source: ladder.toml's template: records for 400 days, logs for 60."""
+def test_retention_removes_records_and_logs_and_keeps_results(ladder: Ladder) -> None:
+    """Source: the template of ladder.toml: records for 400 days, logs for 60."""
     now = ladder.clock()
     old, middling, new = (play(ladder, 3, at=now - days * DAY) for days in (401, 61, 59))
     before, table = rows(ladder), table_of(ladder)
@@ -140,14 +136,14 @@ def table_of(ladder: Ladder) -> list[object]:
 
 
 def test_the_records_of_a_final_stay(ladder: Ladder) -> None:
-    """Anybody may verify the deals, at any time."""
+    """Anybody can verify the deals at any time."""
     old = play(ladder, 1, at=1.0, kind=FINAL)
     prune_expired(ladder)
     assert {row[0] for row in rows(ladder)["records"]} == set(old)
 
 
 @pytest.mark.parametrize("url", [None])
-def test_room_that_is_no_longer_needed_is_given_back(ladder: Ladder) -> None:
+def test_unused_space_is_freed(ladder: Ladder) -> None:
     """SQLite would keep it for later."""
     play(ladder, 10, at=1.0, record="x" * 100_000)
     prune_expired(ladder)

@@ -1,4 +1,4 @@
-"""What a ladder's commands show of bots and matches, and what people decide. Some tests answer wishes of others."""
+"""Tests of the commands that show bots and matches, and of decisions. Some answer feature requests elsewhere."""
 
 from contextlib import closing
 from pathlib import Path
@@ -16,8 +16,8 @@ def rated(term: Term, bot: str) -> list[int]:
     return [line["id"] for line in term.json("matches", "--bot", bot, "--kind", "rated")["items"]]
 
 
-def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Term) -> None:
-    """Asked for: a visible, lasting reason when compiling or validation fails (battlecode21 #90)."""
+def test_the_reason_of_a_rejection_stays_visible(term: Term) -> None:
+    """Requested: a visible, lasting reason when compiling or validation fails (battlecode21 #90)."""
     output = term.arena("bot", "broken").out
     assert output.startswith("broken: no version plays, since version 1 is rejected: hello: the process has ended")
     assert "no such \\x1b[31mmodel" in output
@@ -26,8 +26,8 @@ def test_why_a_version_is_unfit_is_seen_at_any_time_with_its_last_words(term: Te
     assert steps[-1]["sent"].startswith('{"type":"hello"')
 
 
-def test_what_a_build_printed_is_kept_and_shown_without_its_escapes(own: Term, tmp_path: Path) -> None:
-    """The first error beside its step, the whole log by itself; a version without a build has none."""
+def test_build_output_is_kept_and_shown_without_escapes(own: Term, tmp_path: Path) -> None:
+    """The first error is part of the step, the whole log has its own command."""
     (tmp_path / "made").mkdir()
     prints = "seq 1 500; echo 'error: no \\33[31mtype'; seq 501 999; exit 4"
     write(tmp_path / "made" / "build.sh", prints)
@@ -45,7 +45,7 @@ def test_what_a_build_printed_is_kept_and_shown_without_its_escapes(own: Term, t
 
 
 def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> None:
-    """Asked for: one overview of my bot's errors since I submitted it (aichallenge #187)."""
+    """Requested: one overview of my bot's errors since I submitted it (aichallenge #187)."""
     page = term.json("bot", "late")
     faults = sum(
         seat["faults"] for line in page["recent_matches"] for seat in line["players"] if seat["version_ref"] == "late@1"
@@ -59,8 +59,8 @@ def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> 
     assert "\x1b[31m" not in output
 
 
-def test_a_page_of_a_bot_adds_up_what_its_matches_say(term: Term) -> None:
-    """Games and wins of those that rate; the check's match counts for faults and times alone."""
+def test_a_bots_page_sums_up_its_matches(term: Term) -> None:
+    """Games and wins are of rated matches; the check's match counts for faults and times only."""
     page = term.json("bot", "late", "--last", 100)
     seats = [
         (line, seat) for line in page["recent_matches"] for seat in line["players"] if seat["version_ref"] == "late@1"
@@ -81,7 +81,6 @@ def test_a_page_of_a_bot_adds_up_what_its_matches_say(term: Term) -> None:
 
 
 def test_a_record_that_is_printed_can_be_verified(term: Term, tmp_path: Path) -> None:
-    """By anybody who has it."""
     [first, *_] = rated(term, "late")
     assert term.arena("match", first).out.startswith(f"id: {first}\nkind: rated\n")
     file = write(tmp_path / "record.jsonl", term.arena("match", first, "--record").out)
@@ -90,7 +89,7 @@ def test_a_record_that_is_printed_can_be_verified(term: Term, tmp_path: Path) ->
 
 
 def test_standard_error_is_printed_without_its_escapes(term: Term) -> None:
-    """What a bot writes acts on nobody's terminal."""
+    """A bot's output must not control a terminal."""
     [first, *_] = rated(term, "late")
     output = term.arena("log", first, "late").out
     assert "oh \\x1b[31mno" in output
@@ -100,7 +99,6 @@ def test_standard_error_is_printed_without_its_escapes(term: Term) -> None:
 
 
 def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
-    """The newest first."""
     lines = term.json("matches", "--bot", "late", "--last", 100)["items"]
     assert {line["kind"] for line in lines} == {"rated", "qualifying"}
     assert all("late@1" in [seat["version_ref"] for seat in line["players"]] for line in lines)
@@ -131,16 +129,15 @@ def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
         ("disable", ["late"], "--reason"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(term: Term, command: str, arguments: list[str], said: str) -> None:
-    """With what to do, and without a trace."""
+def test_impossible_requests_are_refused(term: Term, command: str, arguments: list[str], said: str) -> None:
     refused = term.arena(command, *arguments, code=2).err
     assert said in refused
     assert "Traceback" not in refused
     assert "\x1b" not in refused
 
 
-def test_an_owner_sees_who_took_the_bot_out_and_why(own: Term) -> None:
-    """Asked for: slow or crashing bots must not block everyone, and their author is told (aiarena-web #634, #788)."""
+def test_an_owner_sees_who_disabled_the_bot_and_the_reason(own: Term) -> None:
+    """Requested: slow or crashing bots must not block others, and their author is notified (aiarena-web #634, #788)."""
     own.arena("disable", "late", "--reason", "it sends rubbish", "--by", "prof")
     assert own.arena("bot", "late").out.startswith("late: it is disabled: it sends rubbish")
     own.arena("disable", "late", "--reason", "once more")
@@ -167,8 +164,8 @@ def test_many_peoples_bots_are_taken_in_and_the_exit_code_says_whether_all_were(
     assert (output.json["accepted"]["eve"]["duplicate"], [*output.json["rejected"]]) == (True, ["zoe"])
 
 
-def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> None:
-    """One that is auto-disabled would stand for the next deadline, and one that waits would play."""
+def test_a_bot_that_does_not_play_can_be_disabled(own: Term) -> None:
+    """An auto-disabled one would count for the next deadline, and one that waits would play."""
     with closing(open_ladder(own.path)) as ladder:
         bot = ladder.database.read_with_retry(lambda connection: find_bot(connection, "late"))
         ladder.database.write(
@@ -179,14 +176,13 @@ def test_a_bot_that_does_not_play_can_be_disabled_all_the_same(own: Term) -> Non
 
 
 def test_a_decision_has_a_reason_and_a_person_and_is_made_once(term: Term) -> None:
-    """The ladder's own decisions give way to a person's, so nobody has its name."""
+    """The ladder's decisions yield to those of users, so its name is reserved."""
     for words in (["--reason", " "], ["--reason", "x", "--by", "ladder"], ["--reason", "x", "--by", ""]):
         assert term.arena("disable", "late", *words, code=2).messages
     assert "disable" not in [act["action"] for act in term.json("bot", "late")["audit_log"]]
 
 
 def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
-    """Until that is undone."""
     [first, *others] = rated(own, "late")
     before = own.json("match", first)
     own.arena("void", first, "--reason", "the host was asleep", "--by", "prof")
@@ -198,8 +194,8 @@ def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
     assert {**own.json("match", first), "audit_log": [], "revision": 0} == {**before, "audit_log": [], "revision": 0}
 
 
-def test_a_page_says_less_when_records_and_logs_are_gone(own: Term) -> None:
-    """Retention takes them; the exchange itself stays."""
+def test_a_page_works_without_pruned_records_and_logs(own: Term) -> None:
+    """Fault samples are kept."""
     with closing(open_ladder(own.path)) as ladder:
         ladder.database.write(
             lambda connection: [connection.execute(METADATA.tables[name].delete()) for name in ("records", "logs")]
@@ -211,7 +207,7 @@ def test_a_page_says_less_when_records_and_logs_are_gone(own: Term) -> None:
 
 
 def test_names_complete_in_a_shell(term: Term) -> None:
-    """Folders that are ladders, and the bots of the one that is named."""
+    """Completion lists folders that are ladders, and the bots of a ladder."""
 
     def completed(words: str, typed: str) -> list[str]:
         number = len(words.split())

@@ -1,4 +1,4 @@
-"""People of a course: one person however many rosters name him, two owners merged, who leaves and comes back."""
+"""Tests of users of a course: matching across rosters, merging, and withdrawal."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -96,8 +96,8 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
         ("login,email\nzoe,ada@example.edu\nada,\n", "line 3: it is the person of line 2"),
     ],
 )
-def test_who_it_is_is_asked_for_where_it_is_unclear(ladder: Ladder, roster: str, output: str) -> None:
-    """And nobody changes; with --partial the others come in, and the lines that don't are told."""
+def test_an_ambiguous_row_is_refused(ladder: Ladder, roster: str, output: str) -> None:
+    """With --partial the other rows are imported, and the refused ones reported."""
     take_in(ladder, "login,number,email,name\nada,U1,ada@example.edu,Ada\nbob,U2,bob@example.edu,Bob\n")
     before = owners(ladder)
     with pytest.raises(LadderError) as refused:
@@ -137,8 +137,8 @@ def cause(ladder: Ladder, match: int) -> str | None:
     return found.outcome
 
 
-def test_two_owners_become_one_with_all_that_is_theirs(ladder: Ladder) -> None:
-    """Given twice it is one act. The old login leads to the other, and lets nobody in."""
+def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
+    """A repeated merge is one audit entry. The old login leads to the other, and signs in no user."""
     take_in(ladder, "login,email,number\nada,,U1\nbob,bob@example.edu,\n")
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
     one = ladder.database.read_with_retry(active_versions)[0].id
@@ -205,8 +205,8 @@ def test_what_was_decided_of_one_is_not_merged_away(ladder: Ladder) -> None:
 # --- left -------------------------------------------------------------------------------------------------------------
 
 
-def test_who_left_is_out_until_he_returns(ladder: Ladder) -> None:
-    """As with a suspension: his bots, what he sent, his matches to come, his session; and grades don't list him."""
+def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
+    """As in a suspension, bots, submissions, future matches and sessions stop; grades don't list the user."""
     settle(ladder, '[[baselines]]\nname = "games"\ngames = 1\npoints = 1\n')
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
     rated, asked, final = (queue(ladder, kind, ada, bob) for kind in (RATED, CHALLENGE, FINAL))

@@ -1,4 +1,4 @@
-"""One oracle: what nobody else may read stands in no view, export, number or file, whoever looks."""
+"""Tests that private values are in no view, export, metric or file, for each kind of viewer."""
 
 import json
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ LOGINS = {name: output[0] for name, output in PEOPLE.items()}
 
 @pytest.fixture(scope="module")
 def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
-    """Give a ladder of three people, two of whom have bots, with two of everything that there can be."""
+    """Give a ladder of three users, two of whom have bots, with two of everything."""
     folder = tmp_path_factory.mktemp("zqpath") / "spring"
     with closing(school(folder, owners="eve")) as made:
         rows = "".join(f"{login},{mail},{name},A\n" for login, mail, name in PEOPLE.values())
@@ -75,7 +75,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
 
 
 def keys(ladder: Ladder) -> list[str]:
-    """Return what is nobody's to read: the ladder's key, the finals', what the credentials are known by, its folder."""
+    """Return the values that no viewer may read: the keys of ladder and finals, digests of credentials, the folder."""
     with ladder.database.read() as connection:
         finals = [find_final(connection, name) for name in ("first", "second")]
         digests = connection.scalars(
@@ -85,7 +85,7 @@ def keys(ladder: Ladder) -> list[str]:
 
 
 def output(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
-    """Yield (what, its JSON) of each view."""
+    """Yield (name, JSON) of each view."""
     with ladder.reading(viewer) as reader:
         found: dict[str, object] = {
             "standings": views.view_standings(reader),
@@ -111,8 +111,8 @@ def output(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("login", [None, LOGINS["ada"], LOGINS["cyd"]])
-def test_nobody_reads_anothers_name_nor_a_key(ladder: Ladder, login: str | None) -> None:
-    """Neither the public, nor a participant with a bot, nor one without."""
+def test_no_viewer_reads_names_of_others_or_keys(ladder: Ladder, login: str | None) -> None:
+    """Viewers are the public, a user with a bot, and one without."""
     others = [*keys(ladder), *(word for person in PEOPLE.values() if login not in person for word in person)]
     seen = 0
     for what, text in output(ladder, PUBLIC_VIEWER if login is None else Viewer(login)):
@@ -123,7 +123,7 @@ def test_nobody_reads_anothers_name_nor_a_key(ladder: Ladder, login: str | None)
 
 
 def test_staff_reads_names_and_no_key(ladder: Ladder) -> None:
-    """The oracle can fail: what it looks for is there where it may be."""
+    """This proves that the test above can fail."""
     texts = dict(output(ladder, STAFF_VIEWER))
     for person in PEOPLE.values():
         assert all(word in texts["owners"] for word in person)
@@ -132,8 +132,8 @@ def test_staff_reads_names_and_no_key(ladder: Ladder) -> None:
         assert not [key for key in hidden if key in text], what
 
 
-def test_files_that_leave_hold_no_name_and_no_key(ladder: Ladder, tmp_path: Path) -> None:
-    """An export without names, a final's commitment, and the numbers for Prometheus."""
+def test_published_files_contain_no_name_and_no_key(ladder: Ladder, tmp_path: Path) -> None:
+    """They are an export without names, a final's commitment, and Prometheus metrics."""
     files = export_ladder(ladder, tmp_path / "out", names=False)
     assert {"audit_log.csv", "versions.csv", "matches.csv", "standings.csv"} <= {file.name for file in files}
     files += [get_commitment_file(ladder, "second")]
@@ -148,8 +148,8 @@ def test_files_that_leave_hold_no_name_and_no_key(ladder: Ladder, tmp_path: Path
 
 
 @pytest.mark.parametrize("login", [None, LOGINS["ada"]])
-def test_no_page_says_anothers_name_nor_a_key(ladder: Ladder, login: str | None) -> None:
-    """Every route that answers, as a page and as JSON, also with all that a list holds: the same oracle."""
+def test_no_page_contains_names_of_others_or_keys(ladder: Ladder, login: str | None) -> None:
+    """Every route that succeeds is tested, as a page and as JSON, with complete lists."""
     set_suspended(ladder, LOGINS["cyd"], False, "prof", "enough")
     others = [*keys(ladder), *(word for person in PEOPLE.values() if login not in person for word in person)]
     toml = ladder.path / "ladder.toml"

@@ -1,4 +1,4 @@
-"""Quotas are of a day that begins at midnight, UTC: neither of the last 24 hours, nor of all days."""
+"""Tests that quotas are per day, from midnight UTC, and not per 24 hours."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -37,8 +37,8 @@ def challenged(ladder: Ladder, number: int) -> None:
 
 
 @pytest.mark.parametrize("ask", [submitted, challenged])
-def test_a_quota_is_of_the_day(ladder: Ladder, ask: object) -> None:
-    """Two a minute before midnight, two a minute after it; what others ask for doesn't count."""
+def test_a_quota_is_per_day(ladder: Ladder, ask: object) -> None:
+    """Two requests come before midnight, two after it; other users' requests don't count."""
     assert callable(ask)
     queue_challenges(ladder, "bob", ["ada"], "bob")
     for day, seconds in enumerate((-60.0, 60.0)):

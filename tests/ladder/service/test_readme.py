@@ -1,4 +1,4 @@
-"""A ladder in ten minutes: the commands of docs/ladder.md, as they stand there, end with a table."""
+"""Tests that the commands of docs/ladder.md, run as they are printed there, end with standings."""
 
 import re
 import shlex
@@ -21,8 +21,7 @@ def commands_of(document: str, heading: str) -> list[str]:
     return re.findall(r"^(?:\.venv/bin/)?arena (ladder [^#\n]*?) *(?:#.*)?$", section, re.MULTILINE)
 
 
-def test_a_ladder_in_ten_minutes_ends_with_a_table(place: Place) -> None:
-    """The README begins alike, and goes on with pages."""
+def test_the_commands_of_the_quick_start_end_with_standings(place: Place) -> None:
     commands = commands_of("docs/ladder.md", "Ten minutes from nothing")
     short = commands_of("README.md", "A ladder in ten minutes")
     assert short == [*commands[:2], "ladder serve spring"]
@@ -42,8 +41,8 @@ def test_a_ladder_in_ten_minutes_ends_with_a_table(place: Place) -> None:
     assert "Ada" not in ran.out
 
 
-def test_what_was_made_and_taken_in_is_told_to_programs(place: Place) -> None:
-    """A course's scripts make a ladder, add people and hand bots in."""
+def test_init_and_submit_report_json(place: Place) -> None:
+    """A course's scripts make a ladder, add users and submit bots."""
     made = place.call("ladder", "init", "spring", *MORE["init"], "--json").json
     assert made["folder"] == "spring"
     assert re.fullmatch("[0-9a-f]{64}", made["commitment"])

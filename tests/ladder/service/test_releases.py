@@ -1,4 +1,4 @@
-"""Grades that were handed out: kept, made again to the digit, and compared with later ones."""
+"""Tests of releases of grades: kept, reproduced to the digit, and compared to later ones."""
 
 import os
 import subprocess
@@ -62,7 +62,7 @@ def since(ladder: Ladder, name: str, before: str | None = None) -> GradeChanges:
 
 
 def everything_changes(ladder: Ladder) -> None:
-    """Let games, versions, decisions, people, settings and deadlines come that a release didn't know."""
+    """Add games, versions, decisions, users, settings and deadlines after a release."""
     play(ladder, "b@1", "one@1", [2] * 40, faulty=3)
     play(ladder, "a@1", "two@1", [0] * 40)
     for match in (1, 2, 30):
@@ -81,8 +81,8 @@ def everything_changes(ladder: Ladder) -> None:
     path.write_text(text.replace(deadline("first", DUE), deadline("first", DUE + 60)))
 
 
-def test_what_was_handed_out_is_made_again_to_the_digit_whatever_happened_since(ladder: Ladder, place: Place) -> None:
-    """And so it is in a ladder that was restored from a backup; what is kept is printed as it was."""
+def test_a_release_is_reproduced_to_the_digit_after_all_changes(ladder: Ladder, place: Place) -> None:
+    """This also holds in a restored ladder; stored grades are printed unchanged."""
     made = release_grades(ladder, "one", "teacher", None, deadline="first")
     assert [grade.points for grade in made.grades.grades] == [70, 0, 0]
     before = Term(ladder.path).arena("grades show", "--release", "one").out
@@ -100,8 +100,8 @@ def test_what_was_handed_out_is_made_again_to_the_digit_whatever_happened_since(
 
 
 @pytest.mark.parametrize("core", ["Prescott", "Haswell"])
-def test_another_processor_makes_the_same(ladder: Ladder, place: Place, core: str) -> None:
-    """Sums are rounded otherwise there, in the last digits."""
+def test_another_processor_reproduces_a_release(ladder: Ladder, place: Place, core: str) -> None:
+    """Its sums differ in the last digits."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     words = ["ladder", "grades", "verify", str(ladder.path), "one"]
     there = {**os.environ, "OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": "2"}
@@ -111,7 +111,7 @@ def test_another_processor_makes_the_same(ladder: Ladder, place: Place, core: st
 
 
 def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, place: Place) -> None:
-    """The command says what does, and exits with 1."""
+    """The command prints the difference and exits with 1."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     table = METADATA.tables["match_players"]
     lost = update(table).where(table.c.match == 1).values(wins=0)
@@ -120,8 +120,8 @@ def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, pl
     assert (ran.code, "it differs" in ran.err, "ada, baselines: " in ran.err) == (1, True, True)
 
 
-def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> None:
-    """What is handed out isn't overwritten; nor is it before the deadline, or while a version waits."""
+def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder) -> None:
+    """A release isn't possible before the deadline, or while a version waits."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     cases: tuple[tuple[str, dict[str, str], str | None, str], ...] = (
         ("one", {"deadline": "first"}, "again", "was released already"),
@@ -144,8 +144,7 @@ def test_a_name_is_taken_once_and_a_regrade_needs_a_reason(ladder: Ladder) -> No
         ]
 
 
-def test_a_later_release_tells_what_changed_for_whom_and_why(ladder: Ladder) -> None:
-    """Settings, games, void matches; versions, baselines that flipped with both values, more time, people."""
+def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
     release_grades(ladder, "one", "teacher", None, deadline="first")
     everything_changes(ladder)
     release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
@@ -173,8 +172,8 @@ def test_a_later_release_tells_what_changed_for_whom_and_why(ladder: Ladder) -> 
     assert "; before passed, 51.5 points ahead" in row.reasons[0]
 
 
-def test_a_final_is_handed_out_too(ladder: Ladder) -> None:
-    """Its matches can be void later, as others."""
+def test_a_final_is_released_too(ladder: Ladder) -> None:
+    """Its matches can become void later."""
     create_final(ladder, "last", "first", 20, "teacher")
     keep_final(ladder, "last", ())
     reveal_final_results(ladder, "last", "teacher")
@@ -193,8 +192,8 @@ def seen_by(ladder: Ladder, viewer: Viewer) -> PublishedGrades:
         return get_published_grades(connection, "two", viewer)
 
 
-def test_a_participant_sees_his_own_row_alone(ladder: Ladder) -> None:
-    """Of the grades, and of what changed; who handed it out, and why, is staff's."""
+def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
+    """Who released the grades, and for which reason, is visible to staff only."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     everything_changes(ladder)
     release_grades(ladder, "two", "teacher", "ada copied", deadline="first")
@@ -208,8 +207,8 @@ def test_a_participant_sees_his_own_row_alone(ladder: Ladder) -> None:
             assert {line.reason for line in list_release_summaries(connection, viewer)} == {None}
 
 
-def test_what_was_handed_out_to_a_login_is_the_persons_who_it_became(ladder: Ladder) -> None:
-    """The person sees it, and a later release says what changed, and of nobody that he left."""
+def test_a_release_to_a_merged_login_belongs_to_the_remaining_user(ladder: Ladder) -> None:
+    """A later release reports their changes, and doesn't report anyone as withdrawn."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     import_users(ladder, [make_roster_entry("ada2", "Ada", None, None, None)], "t", "one person")
     merge_users(ladder, "ada", "ada2", "teacher", "one person")
@@ -226,8 +225,8 @@ def test_what_was_handed_out_to_a_login_is_the_persons_who_it_became(ladder: Lad
     assert [grade.user.login for grade in seen_by(ladder, Viewer("bob")).grades.grades] == ["bob", "cleo"]
 
 
-def test_the_command_hands_out_prints_and_compares(ladder: Ladder) -> None:
-    """What is printed from what is kept is what was printed when it was."""
+def test_the_command_releases_prints_and_compares(ladder: Ladder) -> None:
+    """The stored grades are printed as at their release."""
     term = Term(ladder.path)
     made = term.arena("grades release", "one", "--deadline", "first").out
     assert term.arena("grades show", "--release", "one").out == made

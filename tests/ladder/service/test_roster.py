@@ -1,4 +1,4 @@
-"""Rosters: what spreadsheets, Canvas and Moodle write is read; what isn't a roster is refused with its lines.
+"""Tests of rosters: exports of spreadsheets, Canvas and Moodle are read; other files are refused with line numbers.
 
 Sources: Canvas' lib/gradebook_exporter.rb writes its gradebook, course.rb its test student; Moodle's
 grade/export/txt/grade_export_txt.php writes grades, mod/assign/gradingtable.php the grading worksheet, and
@@ -43,7 +43,7 @@ def people(text: str) -> list[tuple[str | bool | None, ...]]:
 
 
 def output(text: str) -> list[str]:
-    """Return what is said of a roster's lines."""
+    """Return the output for a roster's lines."""
     found = parse_roster(text.encode(), "roster.csv")
     return [f"{each.line}: {each.text}" for each in (*found.wrong, *found.remarks)]
 
@@ -56,15 +56,15 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 
 def test_a_plain_roster_is_read_in_any_order_of_columns_and_any_case() -> None:
-    """Columns that nobody knows are passed over, and blank lines."""
+    """Unknown columns and blank lines are skipped."""
     assert people("SECTION,Login,Shoe size,NAME\nA, ada ,38,Ada\n\n,bob,44,\n") == [
         ("ada", "Ada", None, None, "A", None),
         ("bob", None, None, None, None, None),
     ]
 
 
-def test_what_canvas_exports_is_read_without_the_rows_that_are_no_students() -> None:
-    """Points, posting policies, the test student."""
+def test_a_canvas_export_is_read_without_rows_that_are_no_students() -> None:
+    """They are points, posting policies, and the test student."""
     assert people(CANVAS) == [
         ("ada", "Ada Lovelace", None, "U0007", "CS1-01", None),
         ("charles", "Charles Babbage", None, "U0008", "CS1-01 and CS1-02", None),
@@ -72,8 +72,7 @@ def test_what_canvas_exports_is_read_without_the_rows_that_are_no_students() -> 
     assert output(CANVAS) == [f"{line}: passed over: Test Student is Canvas' test student" for line in (6, 7)]
 
 
-def test_what_moodle_exports_is_read_and_the_email_is_the_login() -> None:
-    """First name and surname are one name."""
+def test_a_moodle_export_is_read_with_the_email_as_login() -> None:
     assert people(MOODLE) == [
         ("ada@example.edu", "Ada Lovelace", "ada@example.edu", "U0007", None, None),
         ("charles@example.edu", "Charles Babbage", "charles@example.edu", "U0008", None, None),
@@ -93,7 +92,7 @@ Student;Test;105;;a94a8fe5ccb19ba61c4c0873d391e987982fbbd3;;school.edu;CS1-01;;;
 
 
 def test_canvas_with_names_in_two_columns_is_read() -> None:
-    """By semicolons and with a mark, as it writes for Europe; a real person called Test Student is one."""
+    """Canvas writes it with semicolons and a byte order mark for Europe; a real person may be called Test Student."""
     found = parse_roster(CANVAS_NAMES.encode(), "canvas.csv")
     assert [(each.login, each.name, each.student_id, each.canvas_id, each.section) for each in found.people] == [
         ("ada", "Ada Lovelace", "U0007", "101", "CS1-01, CS1-02, and CS1-03"),
@@ -105,7 +104,7 @@ def test_canvas_with_names_in_two_columns_is_read() -> None:
 
 
 def test_moodles_participants_and_its_grading_worksheet_are_read() -> None:
-    """Of the worksheet the identifier is kept; where grading is blind, there is nothing else."""
+    """The worksheet's identifier is kept: blind grading has nothing else."""
     assert people("First name,Last name,ID number,Email address,Groups\nAda,Lovelace,U7,ada@example.edu,red\n") == [
         ("ada@example.edu", "Ada Lovelace", "ada@example.edu", "U7", "red", None)
     ]
@@ -121,8 +120,8 @@ def test_moodles_participants_and_its_grading_worksheet_are_read() -> None:
     assert (blind.login, blind.moodle_id) == (None, "Participant 123")
 
 
-def test_an_id_of_a_spreadsheet_is_not_canvas() -> None:
-    """Nor is a name with a comma turned round there."""
+def test_an_id_column_alone_is_not_canvas() -> None:
+    """A name with a comma is not reversed there."""
     [ada] = parse_roster(b'ID,Login,Name\n7,ada,"Lovelace, Ada"\n', "sheet.csv").people
     assert (ada.canvas_id, ada.name) == (None, "Lovelace, Ada")
 
@@ -131,8 +130,7 @@ def test_an_id_of_a_spreadsheet_is_not_canvas() -> None:
     ("separator", "start", "end"),
     [(",", "", "\n"), (";", "\ufeff", "\r\n"), (";", "\ufeff\ufeffsep=;\n", "\n"), ("\t", "", "\r"), (":", "", "\n")],
 )
-def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: str, end: str) -> None:
-    """With a byte order mark or without, a first line that names it, and quoted fields with the separator in them."""
+def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end: str) -> None:
     text = f'{start}login|name|section{end}ada|"Lovelace, Ada; of A"|A{end}'.replace("|", separator)
     assert people(text) == [("ada", "Lovelace, Ada; of A", None, None, "A", None)]
 
@@ -186,8 +184,8 @@ def test_whatever_a_spreadsheet_separates_with_is_read(separator: str, start: st
         (b"login\n" + b"a" * 101 + b"\n", "longer than 100"),
     ],
 )
-def test_what_is_no_roster_is_refused_with_its_line(ladder: Ladder, data: bytes, output: str) -> None:
-    """And nothing of it is shown that could act on a terminal."""
+def test_an_invalid_roster_is_refused_with_its_line(ladder: Ladder, data: bytes, output: str) -> None:
+    """The message has no control characters."""
     with pytest.raises(LadderError) as refused:
         import_users(ladder, parse_roster(data, "roster.csv"), "staff", "roster.csv")
     assert output in str(refused.value)
@@ -195,16 +193,15 @@ def test_what_is_no_roster_is_refused_with_its_line(ladder: Ladder, data: bytes,
     assert str(refused.value).replace("\n", "").isprintable()
 
 
-def test_what_only_looks_like_a_spreadsheets_work_is_taken(ladder: Ladder) -> None:
-    """An identifier that ends where a spreadsheet's digits do is told."""
+def test_identifiers_that_only_look_rounded_are_accepted(ladder: Ladder) -> None:
+    """An identifier that ends where a spreadsheet's digits do is reported."""
     text = b"login,number\n1e5,12.345.678\ne+11,2019/0012\njan-12,0123\n12-1,123456789012345000\n"
     read = parse_roster(text, "r.csv")
     assert (len(read.people), read.wrong) == (4, ())
     assert [(each.line, "123456789012345000" in each.text) for each in read.remarks] == [(5, True)]
 
 
-def test_twenty_problems_are_told_and_the_others_counted(ladder: Ladder) -> None:
-    """So that one look mends most: what can't be read, and what is another's."""
+def test_twenty_problems_are_listed_and_the_others_counted(ladder: Ladder) -> None:
     text = b"login,email,pseudonym\nada,,Loud Owl\nbob,,loud owl\n" + b"a,b,\n" * 21
     with pytest.raises(LadderError) as refused:
         import_users(ladder, parse_roster(text, "r.csv"), "staff", "r.csv")
@@ -218,14 +215,14 @@ def test_twenty_problems_are_told_and_the_others_counted(ladder: Ladder) -> None
     ]
 
 
-def test_a_line_is_counted_where_a_cell_has_several() -> None:
-    """As an editor counts them."""
+def test_line_numbers_count_lines_within_cells() -> None:
+    """Editors count them too."""
     [line] = output('login,name,note\nada,Ada,"one\ntwo"\n,Bob,\n')
     assert line.startswith("4: it has no login")
 
 
 def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:
-    """A roster that comes again changes what it tells, and nothing else."""
+    """Importing a roster again changes only the values in it."""
     roster = b"login,name,section,pseudonym\nada,Ada,A,\nbob,Bob,A,Loud Owl\n"
     taken = import_users(ladder, parse_roster(roster, "r"), "staff", "a roster")
     assert (taken.added, taken.changed, taken.absent) == (2, 0, 0)
@@ -245,7 +242,7 @@ def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:
 
 
 def test_pseudonyms_differ_and_depend_on_the_ladders_key(ladder: Ladder, tmp_path: Path) -> None:
-    """Who knows the login but not the key can't tell whose a pseudonym is."""
+    """Knowing a login without the key doesn't reveal its pseudonym."""
     roster = parse_roster(("login\n" + "".join(f"s{number}\n" for number in range(100))).encode(), "r")
     import_users(ladder, roster, "staff", "a roster")
     names = {login: owner.pseudonym for login, owner in owners(ladder).items()}
@@ -256,8 +253,8 @@ def test_pseudonyms_differ_and_depend_on_the_ladders_key(ladder: Ladder, tmp_pat
     assert len(same) < 5
 
 
-def test_a_pseudonym_that_a_roster_gives_to_one_is_drawn_for_nobody_else(ladder: Ladder, tmp_path: Path) -> None:
-    """Whoever stands first in it. Here ada would have had the one that bob is given."""
+def test_pseudonyms_of_a_roster_are_not_drawn_for_others(ladder: Ladder, tmp_path: Path) -> None:
+    """Otherwise ada, in an earlier line, would get the one given to bob."""
     shutil.copytree(ladder.path, tmp_path / "same")  # with its key
     import_users(ladder, parse_roster(b"login\nada\n", "r"), "staff", "a roster")
     drawn = owners(ladder)["ada"].pseudonym
@@ -276,7 +273,6 @@ def test_a_roster_with_the_pseudonym_of_another_owner_is_refused_whole(ladder: L
 
 
 def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
-    """And says in two lines what is wrong with one, or takes in the rest of it."""
     term, roster = Term(ladder.path), tmp_path / "roster.csv"
     roster.write_text(CANVAS)
     assert term.arena("users import", roster).err.splitlines() == [
@@ -301,8 +297,8 @@ def owners(ladder: Ladder) -> dict[str, User]:
         return {owner.login: owner for owner in all_users(connection)}
 
 
-def test_what_a_later_roster_does_not_tell_stays(tmp_path: Path) -> None:
-    """Of a roster without emails, numbers or sections; and a name that a Mac decomposed is the same name."""
+def test_values_missing_in_a_later_roster_stay(tmp_path: Path) -> None:
+    """It may lack emails, numbers or sections; a name decomposed by a Mac is the same name."""
     with closing(school(tmp_path / "spring", "ada")) as ladder:
         for text in (
             "login,name,email,number,section\nada,Zo\u00eb,ada@example.edu,U7,B\n",

@@ -1,4 +1,4 @@
-"""Which versions a round is of: all, and in every second one not those that take most of the time that is allowed."""
+"""Tests of which versions play in a round: all, and every second time without slow ones."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -28,7 +28,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 
 def page_of(ladder: Ladder, ids: set[int]) -> views.BotPage:
-    """Return the page of the bot of one of these versions, as anybody reads it."""
+    """Return the public page of the bot of one of these versions."""
     with ladder.reading(PUBLIC_VIEWER) as reader:
         page = views.view_bot(reader, get_version_by_id(reader.connection, min(ids)).name)
     assert page is not None
@@ -36,7 +36,7 @@ def page_of(ladder: Ladder, ids: set[int]) -> views.BotPage:
 
 
 def play(ladder: Ladder, rounds: RoundScheduler, slow: set[int], count: int, took_us: int = SLOW_US) -> list[set[int]]:
-    """Queue rounds, and say that they were played; return of which versions each was."""
+    """Queue rounds, mark them as played, and return the versions of each."""
 
     def act(connection: Connection) -> set[int]:
         rounds.queue(connection)
@@ -67,7 +67,7 @@ def versions(ladder: Ladder) -> list[int]:
 
 
 def test_a_bot_at_4_ms_of_500_plays_as_often_as_bots_that_answer_at_once(ladder: Ladder) -> None:
-    """It takes forty times as long as others, of which the ladder allows all."""
+    """It takes forty times as long as the others, but the ladder allows it."""
     thinks = set(versions(ladder)[-1:])
     played = play(ladder, RoundScheduler(ladder), thinks, 30, took_us=4_000 * REQUESTS)
     assert all(thinks <= field for field in played)
@@ -87,8 +87,8 @@ def test_a_version_that_takes_most_of_the_time_plays_every_second_round_and_its_
     assert page_of(ladder, set(versions(ladder)[:1])).throttle_reason is None
 
 
-def test_who_begins_to_hang_is_known_by_the_first_match(ladder: Ladder) -> None:
-    """Whatever it took before: a mean of hundreds of matches told it after as many that hung."""
+def test_a_version_that_begins_to_hang_is_slow_after_its_first_match(ladder: Ladder) -> None:
+    """A mean over hundreds of matches would show it only after hundreds more."""
     rounds, slow = RoundScheduler(ladder), set(versions(ladder)[-2:])
     play(ladder, rounds, set(), 6)
     played = play(ladder, rounds, slow, 3, took_us=2_000_000 * REQUESTS)
@@ -101,8 +101,8 @@ def test_a_runner_that_starts_knows_who_is_slow(ladder: Ladder) -> None:
     assert not slow & play(ladder, RoundScheduler(ladder), slow, 1)[0]
 
 
-def test_a_runner_that_goes_on_queues_what_a_new_one_would(ladder: Ladder) -> None:
-    """Each match is counted once, however often a runner has looked."""
+def test_a_running_runner_queues_the_rounds_of_a_new_one(ladder: Ladder) -> None:
+    """Each match is counted once."""
     old = RoundScheduler(ladder)
     play(ladder, old, set(), 7)
 

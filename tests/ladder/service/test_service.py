@@ -1,4 +1,4 @@
-"""A ladder's runner over real workers: what is submitted is checked, plays and is rated; facts are written once."""
+"""Tests of a ladder's runner with real workers: submissions are checked, play and are rated."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -57,7 +57,7 @@ def playing(tmp_path: Path) -> Iterator[Ladder]:
 
 
 def test_a_submission_is_checked_plays_and_is_rated(ladder: Ladder, tmp_path: Path) -> None:
-    """And one that can't play is told why, and nothing else changes."""
+    """One that can't play is rejected with a reason, and changes nothing else."""
     broken = tmp_path / "broken.py"
     broken.write_text("import sys\nsys.exit('no such model')\n")
     submit_bot(ladder, SAMPLES / "turtle.py", "ada")
@@ -90,8 +90,7 @@ def told_steps(ladder: Ladder, bot: str) -> list[str]:
         return get_check_steps(connection, versions_of(connection, found.id)[-1].id)
 
 
-def test_a_fold_that_goes_on_says_what_a_new_one_says(playing: Ladder) -> None:
-    """Whatever came between; and whoever rebuilds the table is told that it is the same."""
+def test_an_updated_fold_equals_a_new_one(playing: Ladder) -> None:
     play(playing, 3)
     fold = StandingsUpdater(playing)
     fold.update()
@@ -108,8 +107,8 @@ def test_a_fold_that_goes_on_says_what_a_new_one_says(playing: Ladder) -> None:
         assert (one.version, one.games, one.matches) == (other.version, other.games, other.matches)
 
 
-def test_a_ladder_that_is_opened_again_goes_on(ladder: Ladder) -> None:
-    """With the same key, so that its deals stay committed to."""
+def test_a_reopened_ladder_continues(ladder: Ladder) -> None:
+    """It keeps its key, so that its deals stay committed to."""
     with closing(open_ladder(ladder.path)) as again:
         assert again.commitment == ladder.commitment
         assert again.play == ladder.play
@@ -133,8 +132,8 @@ class Cluster(LocalExecutor):
         return future
 
 
-def test_a_cluster_that_goes_and_comes_costs_no_attempt(playing: Ladder) -> None:
-    """And who refuses there is named, once."""
+def test_an_interrupted_cluster_costs_no_attempt(playing: Ladder) -> None:
+    """A worker that refuses is named once."""
     with Cluster(2) as pool:
         events = [event for event in LadderRunner(playing, pool, matches=3).events() if not isinstance(event, Idle)]
         pool.shutdown(cancel_futures=True)

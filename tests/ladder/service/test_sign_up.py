@@ -1,4 +1,4 @@
-"""Signing up by a link: an account that waits for approval does nothing, and is nobody else's."""
+"""Tests of signing up by a link, and of accounts that wait for approval."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -51,7 +51,7 @@ def link(ladder: Ladder, ask: bool = False) -> str:
 
 
 def waiting(ladder: Ladder, login: str = "cyd", email: str = "cyd@x.edu") -> str:
-    """Sign up by a link whose accounts staff approves; return the session."""
+    """Sign up by a link with approval by staff; return the session."""
     return create_account(ladder, link(ladder, ask=True), login, "Cyd Charisse", email).secret
 
 
@@ -59,8 +59,8 @@ def found(ladder: Ladder, login: str) -> User | None:
     return ladder.database.read_with_retry(lambda connection: find_user(connection, login))
 
 
-def test_who_signs_up_by_an_open_link_takes_part_at_once(ladder: Ladder) -> None:
-    """With a pseudonym of two words, and without an email, which nobody has verified."""
+def test_an_open_sign_up_link_gives_a_full_account(ladder: Ladder) -> None:
+    """The account has a pseudonym of two words, and no email, since none was verified."""
     session = create_account(ladder, link(ladder), " cyd ", "Cyd", "ada@x.edu")
     assert authenticate_secret(ladder, session.secret, "session").login == "cyd"
     owner = found(ladder, "cyd")
@@ -88,8 +88,8 @@ DONE: dict[str, Callable[[Ladder], object]] = {
 
 
 @each("what", DONE)
-def test_an_account_that_waits_does_nothing(ladder: Ladder, what: str) -> None:
-    """Nor does staff do anything with it but to approve or to refuse it."""
+def test_a_pending_account_can_do_nothing(ladder: Ladder, what: str) -> None:
+    """Staff can only approve or refuse it."""
     (ladder.path / "ada.py").write_text(QUICK_BOT)
     waiting(ladder)
     with pytest.raises(LadderError, match="waits for approval"):
@@ -118,8 +118,8 @@ def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tm
     assert "ada" in files["users.csv"]
 
 
-def test_the_email_of_an_account_that_waits_is_nobodys(ladder: Ladder) -> None:
-    """A provider signs nobody into it, and a roster's person of that email is another, who has it then."""
+def test_the_email_of_a_pending_account_identifies_no_user(ladder: Ladder) -> None:
+    """A provider signs no user into it, and a roster's person with that email is a different user."""
     waiting(ladder, email="bo@x.edu")
     with pytest.raises(AuthenticationError, match="no person in the roster"):
         sign_in_by_provider(ladder, "https://id", "1", "bo@x.edu")
@@ -129,8 +129,8 @@ def test_the_email_of_an_account_that_waits_is_nobodys(ladder: Ladder) -> None:
 
 
 @pytest.mark.parametrize("when", ["waiting", "approved"])
-def test_an_email_that_no_one_verified_makes_no_applicant_staff(ladder: Ladder, when: str) -> None:
-    """A roster that has it is another person's, and the applicant's session gets no rights of theirs."""
+def test_an_unverified_email_makes_no_applicant_staff(ladder: Ladder, when: str) -> None:
+    """A roster's person with that email is a different user, and the applicant's session gets no rights of theirs."""
     session = waiting(ladder, email="prof@x.edu")
     if when == "approved":
         assert approve_applicant(ladder, "cyd", "staff")
@@ -145,16 +145,16 @@ def test_an_email_that_no_one_verified_makes_no_applicant_staff(ladder: Ladder, 
 
 
 @pytest.mark.parametrize("line", ["cyd,,yes", "cyd,cyd@x.edu,yes", "ada@x.edu,ada@x.edu,yes", "new,ada@x.edu,yes"])
-def test_a_roster_gives_no_account_that_there_is_other_rights(ladder: Ladder, line: str) -> None:
-    """Also by a login that somebody chose."""
+def test_a_roster_changes_no_rights_of_existing_accounts(ladder: Ladder, line: str) -> None:
+    """This includes a login chosen by its user."""
     session = create_account(ladder, link(ladder), "cyd", "Cyd", "")
     with pytest.raises(LadderError, match="not staff: an account stays"):
         import_users(ladder, parse_roster(f"login,email,staff\n{line}\n".encode(), "r.csv"), "staff", "r.csv")
     assert not authenticate_secret(ladder, session.secret, "session").staff
 
 
-def test_a_provider_account_is_one_persons_from_the_first_time(ladder: Ladder) -> None:
-    """Whatever email it tells later; and another one with the same email isn't that person's too."""
+def test_a_provider_account_belongs_to_the_user_of_its_first_sign_in(ladder: Ladder) -> None:
+    """Its email may change later, and another account may have the same email."""
     assert sign_in_by_provider(ladder, "https://id", "1", "Ada@X.edu").login == "ada"
     import_users(ladder, [RosterEntry(1, "bob", email="bob@x.edu")], "staff", "one person")
     for email in ("bob@x.edu", None):
@@ -165,7 +165,7 @@ def test_a_provider_account_is_one_persons_from_the_first_time(ladder: Ladder) -
 
 
 @each("email", ["\u017fus@x.edu", "sus@x.edu\u200b", "sus", "staff", "", None])
-def test_an_email_is_that_of_a_person_by_the_same_letters(ladder: Ladder, email: str | None) -> None:
+def test_emails_match_only_by_the_same_letters(ladder: Ladder, email: str | None) -> None:
     """A long s isn't an s."""
     import_users(ladder, [RosterEntry(1, "sus", email="sus@x.edu")], "staff", "one person")
     with pytest.raises(AuthenticationError):
@@ -193,7 +193,7 @@ def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder
 
 @each("login", ["ada", "ADA", "old", "staff", "cyd@x.edu", "=1+1", "x" * 101, "a\x07b", " "])
 def test_a_login_that_is_taken_or_that_a_roster_would_refuse_is_refused(ladder: Ladder, login: str) -> None:
-    """Also one of a merged account; and one like an email, which a roster's person may have."""
+    """Logins of merged accounts are taken; one like an email may belong to a roster's person."""
     import_users(ladder, [RosterEntry(1, "old")], "staff", "one person")
     merge_users(ladder, "old", "bob", "staff", "one person")
     before = ladder.database.read_with_retry(all_users)

@@ -1,4 +1,4 @@
-"""Which submissions are alike: what staff is told, by the command and by what it calls."""
+"""Tests of the report of similar submissions for staff."""
 
 import importlib
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ def ladder(own: Term) -> Iterator[Ladder]:
         yield ladder
 
 
-def test_pairs_of_different_owners_are_listed_with_both_shares(ladder: Ladder, tmp_path: Path) -> None:
-    """Her own may be like her own. Files that aren't compared are told."""
+def test_pairs_of_different_owners_are_listed_with_both_similarities(ladder: Ladder, tmp_path: Path) -> None:
+    """Bots of one owner may be similar. Files that aren't compared are listed."""
     files: dict[str, str | bytes] = {"bot.py": BOT, "long.py": "x = 1; " * 50_000, "bytes.py": b"\0\1"}
     take(ladder, tmp_path / "again", "ada", {**files, "more.c": IN_C, "vendor/a.py": BOT, "latin.py": "# \udce9\n"})
     found = find_similar_versions(ladder)

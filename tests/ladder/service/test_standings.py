@@ -1,4 +1,4 @@
-"""The table and what stands below it, from made-up results; and that owners' names are the teacher's."""
+"""Tests of the standings from synthetic results, and of the names of owners, which only staff see."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ GAMES = 6
 
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
-    """Give a ladder of four bots, a to d, which stands at noon of a day."""
+    """Give a ladder of four bots, a to d, whose clock is at noon."""
     with closing(create_ladder(tmp_path / "spring", PLAY, None)) as made:
         made.clock = lambda: 20_000.5 * DAY_S
         for name in "abcd":
@@ -48,7 +48,7 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 
 def play(ladder: Ladder, *met: tuple[str, int]) -> None:
-    """Let matches end: ("ab", 4) is one in which a wins 4 of GAMES games against b."""
+    """Finish matches: ("ab", 4) is one in which a wins 4 of GAMES games against b."""
 
     def act(connection: Connection) -> None:
         ids = version_ids_by_ref(connection, sorted({f"{name}@1" for pair, _ in met for name in pair}))
@@ -65,7 +65,7 @@ def play(ladder: Ladder, *met: tuple[str, int]) -> None:
 
 
 def all_meet(ladder: Ladder, times: int, wins: dict[str, int], bots: str = "abcd") -> None:
-    """Let each pair meet so often; the wins of a pair "ab" are those of a, 3 where none are named."""
+    """Let each pair meet this often; a wins this many games of a pair "ab", 3 by default."""
     play(ladder, *((f"{x}{y}", wins.get(f"{x}{y}", 3)) for _ in range(times) for x, y in combinations(bots, 2)))
 
 
@@ -76,7 +76,7 @@ def folded(ladder: Ladder) -> StandingsUpdater:
 
 
 def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladder: Ladder) -> None:
-    """Within 2 points of share, with 98 %. After a match of each pair, nobody knows."""
+    """The criterion is 2 points of win rate with 98 %."""
     best = dict.fromkeys(("ab", "ac", "ad"), 6)
     all_meet(ladder, 1, best)
     assert not folded(ladder).decided
@@ -89,8 +89,7 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
     assert "the leader, a@1, is surely" in Term(ladder.path).arena("standings").out
 
 
-def test_a_table_without_intervals_says_why_and_leaves_their_column_out(ladder: Ladder) -> None:
-    """In the terminal and on a page."""
+def test_standings_without_intervals_state_the_reason_and_omit_the_column(ladder: Ladder) -> None:
     term, client = Term(ladder.path), TestClient(make_app(ladder, "http://127.0.0.1:8000", True))
     for times, known in ((1, False), (20, True)):
         all_meet(ladder, times, {"ab": 4})
@@ -101,8 +100,8 @@ def test_a_table_without_intervals_says_why_and_leaves_their_column_out(ladder: 
             assert ("There are too few matches for intervals." in output) != known
 
 
-def test_findings_are_looked_for_again_when_games_have_grown(ladder: Ladder) -> None:
-    """In a large field that takes seconds: not at each fold. A table that is read back is the same."""
+def test_findings_are_computed_again_only_after_enough_games(ladder: Ladder) -> None:
+    """In a large field that takes seconds, so it isn't done at each update."""
     all_meet(ladder, 6, {})
     fold = folded(ladder)
     assert fold.table is not None
@@ -119,8 +118,7 @@ def test_findings_are_looked_for_again_when_games_have_grown(ladder: Ladder) -> 
         assert Standings.from_json(find_latest_snapshot(connection) or "") == fold.table
 
 
-def test_a_table_shows_how_shares_changed_since_yesterday_and_in_a_week(ladder: Ladder) -> None:
-    """Beside the last tables of those days; and the table of a day is there later."""
+def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladder: Ladder) -> None:
     shares = []
     for days, wins in ((0, 6), (6, 2), (7, 1)):
         ladder.clock = lambda days=days: (20_000.5 + days) * DAY_S
@@ -141,8 +139,8 @@ def test_a_table_shows_how_shares_changed_since_yesterday_and_in_a_week(ladder: 
     assert "nothing was rated by then" in term.arena("standings", "--at", "2024-10-03").err
 
 
-def test_the_table_of_a_day_is_the_same_when_it_is_old(ladder: Ladder) -> None:
-    """Its rows are numbers then, a row for each version, and no JSON of the whole."""
+def test_old_standings_snapshots_stay_the_same(ladder: Ladder) -> None:
+    """Their rows are then numbers, one row for each version, without JSON."""
     all_meet(ladder, 6, {"ab": 6})
     folded(ladder)
     term = Term(ladder.path)
@@ -162,8 +160,8 @@ def text_of(ladder: Ladder) -> str:
         return find_latest_snapshot(connection) or ""
 
 
-def test_staff_sees_the_bots_of_a_section_and_nobody_else_learns_who_is_in_one(ladder: Ladder) -> None:
-    """Also not from how many rows there are."""
+def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:
+    """The number of rows must not reveal members either."""
     all_meet(ladder, 2, {})
     folded(ladder)
     people = [User(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
@@ -179,8 +177,8 @@ def test_staff_sees_the_bots_of_a_section_and_nobody_else_learns_who_is_in_one(l
         assert (page.total, page.sections) == (len(bots), sections)
 
 
-def test_a_pseudonymous_table_has_several_sortable_columns(ladder: Ladder) -> None:
-    """Asked for: a pseudonymous table with several sortable columns (Gradescope). It is read at 80 columns."""
+def test_pseudonymous_standings_have_several_sortable_columns(ladder: Ladder) -> None:
+    """Requested: a pseudonymous table with several sortable columns (Gradescope). It fits in 80 columns."""
     all_meet(ladder, 6, {"ab": 6, "ac": 6, "ad": 6})
     play(ladder, ("bc", 6))
     folded(ladder)
@@ -200,8 +198,8 @@ def test_a_pseudonymous_table_has_several_sortable_columns(ladder: Ladder) -> No
     )
 
 
-def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
-    """With the evidence; no table for everybody accuses anybody."""
+def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:
+    """Public standings accuse no user."""
     all_meet(ladder, 6, {})
     fold = folded(ladder)
     assert fold.table is not None
@@ -226,8 +224,8 @@ def test_who_favours_whom_is_told_to_the_teacher_alone(ladder: Ladder) -> None:
     assert "gives to" not in term.arena("standings").out
 
 
-def test_owners_who_favour_one_another_are_found(ladder: Ladder) -> None:
-    """By the results alone: d gives all to c, which is no better against anybody else."""
+def test_collusion_is_found_from_results_alone(ladder: Ladder) -> None:
+    """d gives all wins to c, which is no better against any other bot."""
     for name in "efgh":
         add_bot(ladder.database, name, f"owner-of-{name}")
     draw = random.Random(2)
@@ -240,8 +238,7 @@ def test_owners_who_favour_one_another_are_found(ladder: Ladder) -> None:
     assert [(each.owners, each.one_way) for each in table.collusion.suspects] == [(("owner-of-d", "owner-of-c"), True)]
 
 
-def test_a_ladder_without_results_says_what_to_do(tmp_path: Path) -> None:
-    """And prints no table."""
+def test_a_ladder_without_results_prints_advice(tmp_path: Path) -> None:
     create_ladder(tmp_path / "new", PLAY, None).close()
     term = Term(tmp_path / "new")
     assert "play: arena ladder run" in term.arena("standings").err

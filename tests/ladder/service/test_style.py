@@ -1,4 +1,4 @@
-"""What bots do, counted when a match is played: as `arena stats` counts it, and told to whom it may be."""
+"""Tests of play style, which is counted when a match is played and visible by the access table."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -35,8 +35,8 @@ def style(ladder: Ladder, name: str, viewer: Viewer) -> views.BotStyle | None:
     return bot.play_style
 
 
-def test_a_bots_page_says_what_arena_stats_counts_in_the_same_records(ladder: Ladder) -> None:
-    """And of the field the mean of the bots that play. A match that is void isn't counted, nor one that was pruned."""
+def test_a_bots_page_agrees_with_arena_stats(ladder: Ladder) -> None:
+    """The field's mean is over the bots that play. Void and pruned matches aren't counted."""
     with ladder.reading(STAFF_VIEWER) as reader:
         ids = [line.id for line in views.list_matches(reader, kind="rated", limit=99).items]
         texts = [find_record(reader.connection, id) for id in ids]
@@ -77,8 +77,7 @@ def test_a_bots_page_says_what_arena_stats_counts_in_the_same_records(ladder: La
     assert style(ladder, "bobbot", STAFF_VIEWER) is None
 
 
-def test_what_nobody_saw_is_told_to_the_owner_and_its_mean_to_staff_alone(ladder: Ladder) -> None:
-    """By the table of `access`: in a bot's page, and in the table's JSON."""
+def test_hidden_play_style_is_visible_to_the_owner_and_its_mean_to_staff(ladder: Ladder) -> None:
     for viewer, hidden, mean in (
         (PUBLIC_VIEWER, False, False),
         (Viewer("ada"), True, False),

@@ -1,4 +1,4 @@
-"""Submissions: many people's at once, and those at a time that staff says."""
+"""Tests of submissions: of many users at once, and with a time entered by staff."""
 
 import time
 from collections.abc import Iterator
@@ -34,8 +34,8 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def test_each_subfolder_is_submitted_for_the_login_that_it_is_called(ladder: Ladder, tmp_path: Path) -> None:
-    """A first bot is called by the pseudonym. Later files are its next version."""
+def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, tmp_path: Path) -> None:
+    """A first bot has the pseudonym as its name. Later files are its next version."""
     top = tmp_path / "all"
     files = {"ada/bot.py": PY, "bob/bot.toml": 'run = "python3 b.py"\n', "bob/b.py": PY, "zoe/bot.py": PY, "x.py": PY}
     for name, text in files.items():
@@ -140,8 +140,8 @@ def test_what_staff_enters_counts_against_no_quota(ladder: Ladder) -> None:
     assert sent(ladder, 10, NOW)[0] == 5
 
 
-def test_the_same_files_with_another_time_correct_it(ladder: Ladder) -> None:
-    """The ladder's own time gives way to an earlier one alone; one that staff said to any."""
+def test_submitting_the_same_files_again_corrects_the_time(ladder: Ladder) -> None:
+    """The ladder's own time yields only to an earlier one; a time entered by staff to any."""
     assert sent(ladder, 1) == (1, NOW)
     assert sent(ladder, 1, NOW, at=NOW + 5) == (1, NOW)
     assert said(ladder) == []
@@ -165,8 +165,8 @@ def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
     assert submit_bot(ladder, path, "ada", received=NOW - 500, by="prof").late_for == "second"
 
 
-def test_a_teammates_submission_is_late_as_the_grade_has_it(ladder: Ladder) -> None:
-    """The bot's owner has the deadline, whoever of the team submits."""
+def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder) -> None:
+    """The deadline is that of the bot's owner, whichever member submits."""
     settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
     sent(ladder, 1, EARLIER)

@@ -1,4 +1,4 @@
-"""Tables for people, without a server: who may open one and sit down, what is kept, for how long, and in a copy."""
+"""Tests of table sessions without a server: permissions, seats, stored records, retention, and copies."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -58,8 +58,8 @@ def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
     return table.session.id, table.secrets
 
 
-def test_who_looks_after_a_ladder_is_told_of_tables_and_of_who_sits_there(ladder: Ladder) -> None:
-    """And where no process plays them, what begins one."""
+def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
+    """Without a table server it names the command that starts one."""
 
     def output() -> tuple[str, str]:
         finding = next(finding for finding in check_ladder(ladder.path) if finding.check == "tables")
@@ -77,7 +77,7 @@ def test_who_looks_after_a_ladder_is_told_of_tables_and_of_who_sits_there(ladder
 
 
 def keep(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
-    """Keep a record, which says how many games it has."""
+    """Store a record with this number of games."""
     now = ladder.clock() if at is None else at
     ladder.database.write(
         lambda connection: save_session_match(connection, id, number, f"{games} games", games, ended, now)
@@ -88,8 +88,8 @@ def record(ladder: Ladder, id: int, number: int) -> str | None:
     return ladder.database.read_with_retry(lambda connection: find_session_record(connection, id, number))
 
 
-def test_a_record_grows_is_never_cut_and_is_read_once_its_match_has_ended(ladder: Ladder) -> None:
-    """What is written twice, or late, changes nothing."""
+def test_a_record_only_grows_and_is_readable_after_its_match(ladder: Ladder) -> None:
+    """Writing it twice, or late, changes nothing."""
     id, _ = opened(ladder)
     for games, ended in ((1, False), (2, False), (1, False), (2, False)):
         keep(ladder, id, 0, games, ended)
@@ -126,8 +126,8 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     assert [line.table for line in output] == [id] * 3  # it was opened, played, and ended
 
 
-def test_who_opened_a_table_alone_is_told_which_bots_sit_there_until_a_match_has_ended(ladder: Ladder) -> None:
-    """The staff is told no more than others: of them one may sit there, or look over a shoulder."""
+def test_only_the_creator_of_a_table_sees_its_bots_until_a_match_has_ended(ladder: Ladder) -> None:
+    """Staff see no more than others: one of them may play there."""
     id, _ = opened(ladder)
 
     def bots() -> list[str | None]:
@@ -159,7 +159,7 @@ def test_records_are_kept_as_long_as_others_and_that_they_were_played_stays(ladd
 
 
 def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
-    """Who plays it plays for the ladder that was copied."""
+    """Its players play for the ladder that was copied."""
     id, _ = opened(ladder)
 
     def act(connection: object) -> None:
@@ -194,8 +194,8 @@ def test_guests_sit_down_where_the_ladder_says_so(ladder: Ladder) -> None:
     assert own not in str(seat.session)
 
 
-def test_a_place_is_its_persons_alone(ladder: Ladder) -> None:
-    """By the account, not by the link; a reading token plays nothing."""
+def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
+    """The link doesn't own it; a reading token can't play."""
     id, secrets = opened(ladder, people=1, program="mine")
     assert join_table(ladder, id, secrets[3], "bob") is None
     assert join_table(ladder, id, secrets[3], "bob") is None  # the second call of one whose answer was lost
@@ -237,8 +237,7 @@ def test_no_match_begins_while_somebody_may_not_play(ladder: Ladder) -> None:
     assert "one of its bots" in str(why())
 
 
-def test_what_may_not_be_opened_is_refused_with_a_reason(ladder: Ladder) -> None:
-    """No bots alone, no unknown rules, no bot of who is suspended, not too many, none while frozen."""
+def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) -> None:
     set_suspended(ladder, "bob", True, "staff", "he cheated")
     for wanted, output in (
         (OpenTableRequest(bots=("one", "two")), "the table would have only bots"),

@@ -1,4 +1,4 @@
-"""Table talk is the ladder's: a ladder of such games has it in all its matches, and no other ladder has it in any."""
+"""Tests of table talk: it depends on the ladder's rules, in all of its matches."""
 
 import sys
 from contextlib import closing
@@ -29,7 +29,7 @@ for line in sys.stdin:
 
 
 def test_a_ladders_matches_have_talk_where_its_rules_have(tmp_path: Path) -> None:
-    """docs/ladder.md: `arena ladder init --rules open-table`. Elsewhere what is said is ignored."""
+    """docs/ladder.md: `arena ladder init --rules open-table`. Other rules ignore statements."""
     play = LadderFormat(MatchSettings(rules=PRESETS["open-table"]), SandboxChoice("process"), seats=2, match_games=2)
     with closing(create_ladder(tmp_path / "spring", play, None)) as ladder:
         for name in ("one", "two"):

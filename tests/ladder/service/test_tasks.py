@@ -1,4 +1,4 @@
-"""What a runner does next: checks and matches, neither of which waits for all of the others."""
+"""Tests of a runner's choice between checks and matches: neither blocks the other."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -55,20 +55,18 @@ def queue_of(ladder: Ladder, width: int) -> TaskSource:
 
 
 def taken(queue: TaskSource, count: int) -> str:
-    """Return what the next tasks are: e for a check, m for a match, - for none."""
+    """Return the kinds of the next tasks: e for a check, m for a match, - for none."""
     return "".join(
         "-" if task is None else "e" if task.is_check else "m" for task in (queue.take() for _ in range(count))
     )
 
 
 @pytest.mark.parametrize(("width", "kinds"), [(2, "em"), (3, "emm"), (4, "eemm"), (6, "eeemmm")])
-def test_checks_take_half_of_the_places(ladder: Ladder, width: int, kinds: str) -> None:
-    """The other half is for matches."""
+def test_checks_take_half_of_the_capacity(ladder: Ladder, width: int, kinds: str) -> None:
     assert taken(queue_of(ladder, width), width) == kinds
 
 
-def test_the_only_place_is_for_both_in_turn(ladder: Ladder) -> None:
-    """Neither waits until there is nothing of the other kind."""
+def test_a_capacity_of_one_alternates_between_checks_and_matches(ladder: Ladder) -> None:
     queue = queue_of(ladder, 1)
     kinds = ""
     for _ in range(4):
@@ -80,8 +78,8 @@ def test_the_only_place_is_for_both_in_turn(ladder: Ladder) -> None:
     assert kinds == "emem"
 
 
-def test_where_there_are_no_matches_all_places_check(ladder: Ladder) -> None:
-    """As at the beginning of a term, or while the ladder is frozen; in the order in which they were submitted."""
+def test_without_matches_all_capacity_is_for_checks(ladder: Ladder) -> None:
+    """This is so at the beginning of a term, and in a frozen ladder."""
     queue = queue_of(ladder, 4)
     queue.rated = False
     tasks = [queue.take() for _ in range(4)]
@@ -90,8 +88,8 @@ def test_where_there_are_no_matches_all_places_check(ladder: Ladder) -> None:
     ]
 
 
-def test_the_place_of_a_check_that_ended_is_the_next_one_s(ladder: Ladder) -> None:
-    """Also before its result is in the database: else matches would take it."""
+def test_a_finished_check_makes_way_for_the_next_check(ladder: Ladder) -> None:
+    """This holds before its result is in the database; otherwise matches would take the capacity."""
     queue = queue_of(ladder, 2)
     task = queue.take()
     assert isinstance(task, Task)
@@ -100,7 +98,7 @@ def test_the_place_of_a_check_that_ended_is_the_next_one_s(ladder: Ladder) -> No
     assert taken(queue, 1) == "e"
 
 
-def test_a_version_whose_check_takes_too_long_is_unfit_at_once_and_told_so(ladder: Ladder) -> None:
+def test_a_version_whose_check_takes_too_long_is_rejected_at_once(ladder: Ladder) -> None:
     """It would block a worker again and again."""
     queue = queue_of(ladder, 2)
     task = queue.take()
@@ -112,9 +110,7 @@ def test_a_version_whose_check_takes_too_long_is_unfit_at_once_and_told_so(ladde
     assert "takes more than 1020 s" in (version.rejection_reason or "")
 
 
-def test_a_challenge_waits_for_no_check(ladder: Ladder) -> None:
-    """It is the next match."""
-
+def test_a_challenge_is_the_next_match(ladder: Ladder) -> None:
     def act(connection: Connection) -> int:
         table = [version.id for version in active_versions(connection)][:2]
         return queue_matches(connection, CHALLENGE, [table], 1.0)[0]
@@ -127,8 +123,8 @@ def test_a_challenge_waits_for_no_check(ladder: Ladder) -> None:
     assert (task.is_check, task.id) == (False, challenge)
 
 
-def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> None:
-    """What it does was queued again, and is still being done by it."""
+def test_a_runner_that_was_assumed_dead_repeats_nothing(ladder: Ladder) -> None:
+    """Its tasks were queued again while it is still busy with them."""
     runner = ladder.database.write(lambda connection: register_runner(connection, 4, 1.0))
     queue = TaskSource(ladder, runner, lambda: 4)
     assert taken(queue, 4) == "eemm"
@@ -138,8 +134,8 @@ def test_a_runner_that_was_taken_for_dead_does_nothing_twice(ladder: Ladder) -> 
     assert len(set(ids)) == 6
 
 
-def test_a_version_that_no_machine_could_check_is_told_so(ladder: Ladder, begun: Path, place: Place) -> None:
-    """After three attempts; its qualifying match has ended, and the same files may be submitted again."""
+def test_a_version_that_no_machine_could_check_is_rejected(ladder: Ladder, begun: Path, place: Place) -> None:
+    """After three attempts its qualifying match has ended, and the same files may be submitted again."""
     other, now = ladder.database.write(lambda connection: register_runner(connection, 9, 1.0)), []
     queue = queue_of(ladder, 2)
     clock = ladder.clock = Clock(1e6)
@@ -162,8 +158,8 @@ def test_a_version_that_no_machine_could_check_is_told_so(ladder: Ladder, begun:
     assert submit_bot(ladder, begun.parent / "owner1.py", "owner1").duplicate
 
 
-def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place: Place) -> None:
-    """A defect that one bot meets doesn't end the runner, nor each runner after it."""
+def test_an_unknown_exception_is_a_failed_attempt(ladder: Ladder, place: Place) -> None:
+    """A defect with one bot must not end the runner, and each runner after it."""
     queue = queue_of(ladder, 2)
     task = place.wait(queue.take)
     assert not queue.failed(task, ValueError("nobody thought of this"))
@@ -172,7 +168,7 @@ def test_what_no_module_of_ours_raises_is_a_failed_attempt(ladder: Ladder, place
 
 
 def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -> None:
-    """Not against an earlier version of itself."""
+    """It doesn't play against its earlier version."""
     (begun.parent / "one.py").write_text(f"{BOT}# better\n")
     assert submit_reference(ladder, str(begun.parent / "one.py")).version_ref == "one@2"
     task = queue_of(ladder, 2).take()
@@ -181,8 +177,8 @@ def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -
     assert (task.work.name, [bot.name for bot, _ in task.work.references]) == ("one@2", ["two@1"])
 
 
-def test_an_older_version_that_is_checked_late_plays_no_more(ladder: Ladder, begun: Path) -> None:
-    """Nor does one whose bot somebody has decided about since; each is accepted, and told so."""
+def test_an_older_version_that_is_checked_late_does_not_play(ladder: Ladder, begun: Path) -> None:
+    """Neither does one whose bot was the subject of a later decision; each is accepted, with a message."""
 
     def active(name: str) -> str | None:
         with ladder.database.read() as connection:

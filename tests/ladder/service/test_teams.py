@@ -1,4 +1,4 @@
-"""Teams: who is in one never meets the others in a rated match, shares their quotas, and sees their bots as his own."""
+"""Tests of teams: members never meet in a rated match, share quotas, and may use one another's bots."""
 
 import random
 from collections import Counter
@@ -60,7 +60,7 @@ matches = METADATA.tables["matches"]
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a ladder of tables of two, in which each of four people has a bot that plays; eve has none."""
+    """Give a ladder with tables of two, in which each of four users has a bot that plays; eve has none."""
     folder = tmp_path_factory.mktemp("teams") / "spring"
     with closing(school(folder, f"{PEOPLE} eve")) as made:
         for login in PEOPLE.split():
@@ -79,7 +79,7 @@ def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> Tea
 
 
 def current(ladder: Ladder) -> dict[str, str]:
-    """Return the teams that people are in, by login."""
+    """Return the current teams, by login."""
     with ladder.reading(STAFF_VIEWER) as reader:
         return {row.login: row.team for row in views.list_teams(reader).items if row.left_at is None}
 
@@ -116,8 +116,8 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
     assert acts(ladder) == [("teacher", why) for why in [*output, "left Red: alone"]]
 
 
-def test_staff_says_since_when_somebody_is_in_a_team(ladder: Ladder) -> None:
-    """It is written down, and no time overlaps another."""
+def test_staff_enters_the_start_of_a_membership(ladder: Ladder) -> None:
+    """It is recorded, and no memberships overlap."""
     join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
     with ladder.reading(STAFF_VIEWER) as reader:
         assert [row.joined_at for row in views.list_teams(reader).items] == [9e5]
@@ -128,8 +128,8 @@ def test_staff_says_since_when_somebody_is_in_a_team(ladder: Ladder) -> None:
         join_teams(ladder, {"bob": "Blue"}, "teacher", "they asked", since=9e9)
 
 
-def test_a_wrong_time_is_corrected_by_another(ladder: Ladder) -> None:
-    """As an act, once; a time that isn't told corrects nothing, and none reaches into a team before."""
+def test_a_wrong_start_of_a_membership_can_be_corrected(ladder: Ladder) -> None:
+    """It is one audit entry; without a time nothing is corrected, and no time reaches into an earlier team."""
     ladder.clock = Clock(6e5)
     join_teams(ladder, {"ada": "Green"}, "teacher", "they asked", since=5e5)
     leave_teams(ladder, ["ada"], "teacher", "alone")
@@ -147,8 +147,8 @@ def test_a_wrong_time_is_corrected_by_another(ladder: Ladder) -> None:
     assert [why.partition(" as of ")[0] for _, why in acts(ladder)[3:]] == ["joined Red"] * 2
 
 
-def test_a_membership_goes_on_to_who_a_person_became(ladder: Ladder) -> None:
-    """A teammate's grade of a past deadline asks who was in the team then; and a table of teams knows the old login."""
+def test_a_membership_moves_with_a_merged_user(ladder: Ladder) -> None:
+    """A teammate's grade for a past deadline depends on the team at that time."""
     together(ladder, "Red", "ada", "dan")
     together(ladder, "Blue", "bob")
     ladder.clock = Clock(2e6)
@@ -170,10 +170,10 @@ def owner_id(ladder: Ladder, login: str) -> int:
 
 
 @pytest.mark.parametrize("out", [set_suspended, set_withdrawn])
-def test_the_bot_of_a_mate_who_is_out_takes_no_place_from_the_team(
+def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     ladder: Ladder, out: Callable[[Ladder, str, bool, str, str], bool]
 ) -> None:
-    """Nobody may submit to it; the mate isn't told what was decided, but that the staff knows."""
+    """No member may submit to it; members see only that staff know the reason."""
     together(ladder, "Red", "bob", "eve")
     out(ladder, "bob", True, "teacher", "copied")
     with ladder.reading(viewer(ladder, "eve")) as reader:
@@ -209,8 +209,8 @@ CANVAS = "name,canvas_user_id,user_id,login_id,sections,group_name\nAda,7,,ada,A
 @pytest.mark.parametrize(
     "text", [CANVAS, "Team;E-mail\nRed;ada\nred ;bob\n\n", "\ufefflogin\tgroup\nada\tRed\nbob\tRed\nbob\tRed\n"]
 )
-def test_teams_come_from_a_table_of_people_and_groups(ladder: Ladder, text: str) -> None:
-    """Of Canvas' group set, or of any spreadsheet; who has none there stays as he is."""
+def test_teams_are_imported_from_a_table_of_users_and_groups(ladder: Ladder, text: str) -> None:
+    """Sources are Canvas' group set, or any spreadsheet; users without a group stay unchanged."""
     settle_emails(ladder)
     together(ladder, "Green", "dan")
     assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == TeamChanges(2, 0, 0)
@@ -245,8 +245,8 @@ def test_a_table_in_which_anything_is_wrong_moves_nobody(ladder: Ladder, text: s
 # --- never at one table -----------------------------------------------------------------------------------------------
 
 
-def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -> None:
-    """Of rounds and of finals, at 2 to 6 seats: teams of 1 to 5, people with two bots, references that all may meet."""
+def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
+    """It holds in rounds and finals of 2 to 6 seats, with teams of 1 to 5 and users with two bots."""
     draw = random.Random(5)
     people = [f"p{number}" for number in range(16)]
     with closing(school(tmp_path / "spring", " ".join(people))) as ladder:
@@ -286,8 +286,8 @@ def test_no_two_of_a_party_sit_at_one_table_whatever_the_seats(tmp_path: Path) -
             assert len({party[order[place].id] for place in drawn.bots}) == seats
 
 
-def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladder: Ladder) -> None:
-    """At once; and when one comes back from a runner that had it. Challenges are played, and so are the others."""
+def test_waiting_matches_between_new_teammates_are_cancelled(ladder: Ladder) -> None:
+    """So are those that a runner returns. Challenges and other matches are played."""
 
     def queue(connection: Connection) -> tuple[list[int], list[int], int]:
         table = [each.id for each in active_versions(connection)]
@@ -322,8 +322,8 @@ def test_matches_that_wait_are_cancelled_where_a_team_forms_at_their_table(ladde
     assert ladder.database.read_with_retry(ends)[0] == ("ended", why)
 
 
-def test_a_final_goes_on_as_it_was_planned(ladder: Ladder) -> None:
-    """Teammates of later meet there; a new one keeps them apart."""
+def test_a_final_keeps_its_plan(ladder: Ladder) -> None:
+    """Users who become teammates later meet there; a new final separates them."""
     create_final(ladder, "first", None, 6, "teacher")
     before = ladder.database.read_with_retry(lambda connection: tables(connection, 1))
     pair = next(table for table in before if all(version_ref.startswith("bot-") for version_ref in table))

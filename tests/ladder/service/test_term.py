@@ -1,4 +1,4 @@
-"""A small term, from the roster to the grades, through the commands alone."""
+"""Test of a small term, from the roster to the grades, through commands alone."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tests.semester import SMALL, play_term
 
 
 def test_a_class_goes_through_a_term(tmp_path: Path) -> None:
-    """Four owners, six versions of which two are broken, a deadline, a final that is held twice, and grades."""
+    """Four owners submit six versions, two of them broken; then come a deadline, a final held twice, and grades."""
     term = play_term(tmp_path, SMALL)
     assert [each.good for each in term.handed].count(False) == 2
     assert any("every event and result the same" in line for line in term.lines)

@@ -1,4 +1,4 @@
-"""Databases for tests: a new ladder's, with bots that are accepted and matches that are to be played."""
+"""Databases for tests: a new ladder's, with accepted bots and matches to play."""
 
 import itertools
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ NUMBERS = itertools.count()
 
 
 def ladder(url: str, bots: Sequence[str] = "abcd", patience_s: float = 20.0) -> Database:
-    """Return a new ladder's database in which each bot has an owner of its own and one version, which plays."""
+    """Return a new ladder's database in which each bot has its own owner and one version, which plays."""
     database = Database(url, patience_s)
     prepare_schema(database, new=True)
     for name in bots:
@@ -36,7 +36,7 @@ def ladder(url: str, bots: Sequence[str] = "abcd", patience_s: float = 20.0) -> 
 
 
 def add_bot(database: Database, name: str, login: str) -> int:
-    """Add a version of a bot, which is checked, accepted and active; return its id."""
+    """Add a version of a bot that is accepted and active; return its ID."""
 
     def act(connection: Connection) -> Any:
         save_users(connection, [User(login, login.title(), f"pseudonym of {login}")], 1.0)
@@ -52,12 +52,12 @@ def add_bot(database: Database, name: str, login: str) -> int:
 
 
 def queue(database: Database, tables: Sequence[Sequence[int]], kind: str = "rated") -> list[int]:
-    """Queue matches; return their ids."""
+    """Queue matches; return their IDs."""
     return database.write(lambda connection: queue_matches(connection, kind, tables, 3.0))
 
 
 def numbered(database: Database, ids: Sequence[int]) -> None:
-    """Queue matches with these ids, at a table of the versions 1 and 2."""
+    """Queue matches with these IDs, at a table of the versions 1 and 2."""
 
     def act(connection: Connection) -> Any:
         values = {"kind": "rated", "status": "queued", "attempts": 0, "is_rated": False, "queued_at": 3.0}

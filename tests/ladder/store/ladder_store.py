@@ -1,4 +1,4 @@
-"""A ladder's database as a store: its matches, by their ids."""
+"""A ladder's database as a store of its matches, by their IDs."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -22,14 +22,14 @@ matches, failed_attempts = METADATA.tables["matches"], METADATA.tables["failed_a
 
 
 class LadderStore:
-    """Does for a database what `Store` says, and raises DatabaseError where that isn't possible."""
+    """Implements `Store` for a database. Raises DatabaseError for operations that a database doesn't support."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     def todo(self, asked: Iterable[int]) -> list[int]:
-        """Return those of the matches that haven't ended, in the same order."""
+        """Return the given matches that haven't ended, in the same order."""
         wanted = list(asked)
         with self._database.read() as connection:
             query = select(matches.c.id).where(matches.c.id.in_(wanted), matches.c.status != ENDED)
@@ -37,11 +37,11 @@ class LadderStore:
         return [match for match in wanted if match in open_ones]
 
     def keep(self, played: PlayedMatch) -> None:
-        """Keep a match, once, whole or not at all."""
+        """Store a match, once, completely or not at all."""
         self._database.write(lambda connection: save_match(connection, played, self._clock()))
 
     def void(self, void: FailedMatch) -> None:
-        """Note that an attempt at a match was void. The queue counts attempts: this doesn't."""
+        """Note that an attempt at a match was void. The queue counts attempts, so this does nothing."""
         values = {"match": void.match, "runner": "", "reason": void.reason, "is_last": void.is_last}
         new = insert(failed_attempts).values(**values, failed_at=self._clock())
         self._database.write(lambda connection: connection.execute(new))
@@ -74,4 +74,4 @@ class LadderStore:
             return [FailedMatch(*row) for row in connection.execute(query)]
 
     def finish(self) -> None:
-        """Do nothing: whatever is written is on the disk."""
+        """Do nothing: every write is already on the disk."""

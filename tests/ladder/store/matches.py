@@ -1,4 +1,4 @@
-"""Matches for tests of stores. A record is a text of two words, the match and a mark: one game a letter of the mark."""
+"""Matches for tests of stores. A record is a text of a match and a mark, with one game for each letter of the mark."""
 
 from ladder.results import GameResult
 from ladder.store import FolderError, PlayedMatch, StoredFaultSample

@@ -1,4 +1,4 @@
-"""A run's folder: whole or not at all, once, in order. Source: the docstring of ladder/store/run_folder.py."""
+"""Tests of a run's folder: complete, once, in order. Source: the docstring of ladder/store/run_folder.py."""
 
 import json
 import stat
@@ -24,7 +24,7 @@ def again(folder: RunFolder) -> RunFolder:
 
 
 def loaded(folder: RunFolder) -> RunFolder:
-    """Return the folder as another session that goes on with the run sees it."""
+    """Return the folder as another session that continues the run sees it."""
     later = again(folder)
     later.load()
     return later
@@ -35,8 +35,8 @@ def listed(folder: RunFolder) -> list[tuple[int, str]]:
     return [(line["match"], line["reason"]) for line in map(json.loads, text.splitlines())]
 
 
-def test_a_folder_is_its_owners_alone(tmp_path: Path) -> None:
-    """Records tell hidden cards, and the key all future ones."""
+def test_a_folder_is_readable_only_by_its_owner(tmp_path: Path) -> None:
+    """Records reveal hidden cards, and the key all future ones."""
     folder = fresh(tmp_path)
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     assert folder.config() == {"run": 1}
@@ -44,7 +44,7 @@ def test_a_folder_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_made_once(tmp_path: Path) -> None:
-    """What exists is never written to; a run there can be gone on with, which is said."""
+    """Existing files are never overwritten; the message says that a run there can be continued."""
     folder = fresh(tmp_path)
     with pytest.raises(FolderError, match=r"run exists; name another --out, or continue with --resume"):
         again(folder).create({"run": 2})
@@ -57,8 +57,7 @@ def test_a_folder_is_made_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))), ids=str)
-def test_results_stand_in_match_order_whatever_ends_first(tmp_path: Path, order: tuple[int, ...]) -> None:
-    """Matches run side by side; those that end early wait for the ones before them, at every moment."""
+def test_results_are_in_match_order_whichever_match_ends_first(tmp_path: Path, order: tuple[int, ...]) -> None:
     folder = fresh(tmp_path)
     for count, match in enumerate(order, start=1):
         folder.keep(match_of(match, "xy" if match % 2 else "z"))
@@ -70,8 +69,8 @@ def test_results_stand_in_match_order_whatever_ends_first(tmp_path: Path, order:
 
 
 @pytest.mark.parametrize("kept", [(), (0,), (1,), (0, 2), (1, 3), (0, 1, 2, 3)], ids=str)
-def test_a_later_session_goes_on_in_match_order(tmp_path: Path, kept: tuple[int, ...]) -> None:
-    """What a killed run left may have gaps: results.jsonl then ends at the first, and grows as they are filled."""
+def test_a_later_session_continues_in_match_order(tmp_path: Path, kept: tuple[int, ...]) -> None:
+    """A killed run may leave gaps: results.jsonl then ends at the first one, and grows as they are filled."""
     folder = fresh(tmp_path)
     for match in reversed(kept):
         folder.keep(match_of(match))
@@ -89,7 +88,7 @@ def test_a_later_session_goes_on_in_match_order(tmp_path: Path, kept: tuple[int,
 
 
 def test_a_match_is_kept_once(tmp_path: Path) -> None:
-    """What was kept first counts, also what another session kept that this one hasn't read."""
+    """The first record counts, also one of another session that this one hasn't read."""
     folder = fresh(tmp_path)
     folder.keep(match_of(0, "ab"))
     for match, mark in ((2, "ef"), (2, "gh"), (1, "ij")):
@@ -101,8 +100,8 @@ def test_a_match_is_kept_once(tmp_path: Path) -> None:
     assert [result.reason for result in other.results(1)] == ["i", "j"]
 
 
-def test_what_was_kept_when_the_session_was_interrupted_is_counted_at_its_end(tmp_path: Path) -> None:
-    """Ctrl-C may come when a record is written and before it is noted."""
+def test_a_record_written_during_an_interrupt_is_counted_at_the_end(tmp_path: Path) -> None:
+    """Ctrl-C may come after a record is written and before it is noted."""
     folder = fresh(tmp_path)
     folder.keep(match_of(0))
     again(folder).keep(match_of(1))
@@ -113,7 +112,7 @@ def test_what_was_kept_when_the_session_was_interrupted_is_counted_at_its_end(tm
 
 
 def test_void_matches_are_forgotten_with_their_session(tmp_path: Path) -> None:
-    """A later session plays them again, and may find this machine mended."""
+    """A later session plays them again, perhaps after the machine was repaired."""
     folder = fresh(tmp_path)
     folder.void(FailedMatch(0, "no memory", True))
     folder.finish()
@@ -121,8 +120,7 @@ def test_void_matches_are_forgotten_with_their_session(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.path.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
 
 
-def test_a_match_that_was_given_up_leaves_a_gap_at_the_end(tmp_path: Path) -> None:
-    """`finish` lists what comes after it, too."""
+def test_an_abandoned_match_leaves_a_gap_at_the_end(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     for match in (0, 2, 3):
         folder.keep(match_of(match, "x"))
@@ -132,7 +130,7 @@ def test_a_match_that_was_given_up_leaves_a_gap_at_the_end(tmp_path: Path) -> No
 
 
 def test_half_written_files_are_no_records(tmp_path: Path) -> None:
-    """A kill in the middle of a write leaves a .tmp, which counts for nothing and goes when the run goes on."""
+    """A kill during a write leaves a .tmp file, which is ignored and removed when the run continues."""
     folder = fresh(tmp_path)
     folder.keep(match_of(0))
     (folder.records / "000001.jsonl.tmp").write_text("1 x")
@@ -148,8 +146,8 @@ def test_half_written_files_are_no_records(tmp_path: Path) -> None:
     assert (folder.records / "notes.jsonl").read_text() == "mine"
 
 
-def test_a_record_that_is_not_whole_is_named(tmp_path: Path) -> None:
-    """With the way out: remove it, and the match is played again."""
+def test_an_incomplete_record_is_named(tmp_path: Path) -> None:
+    """The message says to remove it, and then the match is played again."""
     folder = fresh(tmp_path)
     folder.keep(match_of(0))
     folder.record(0).write_text("0 broken")
@@ -170,7 +168,7 @@ def test_a_record_under_another_matchs_number_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_could_not_be_filled_is_no_run(tmp_path: Path) -> None:
-    """run.json comes last: whoever is killed before leaves nothing to go on with."""
+    """run.json is written last: a kill before that leaves no run to continue."""
 
     def fill() -> None:
         assert (tmp_path / "run" / "logs").is_dir()
@@ -183,8 +181,8 @@ def test_a_folder_that_could_not_be_filled_is_no_run(tmp_path: Path) -> None:
         folder.refuse_existing()
 
 
-def test_a_disk_that_takes_no_record_has_no_match(tmp_path: Path) -> None:
-    """OSError goes up to whoever plays; the match isn't there and can be saved later."""
+def test_a_match_is_missing_after_a_failed_write(tmp_path: Path) -> None:
+    """The caller gets OSError, and can save the match later."""
     folder = fresh(tmp_path)
     blocked = folder.records / "000000.jsonl.tmp"
     blocked.mkdir()
@@ -198,8 +196,8 @@ def test_a_disk_that_takes_no_record_has_no_match(tmp_path: Path) -> None:
     assert listed(folder) == [(0, "x"), (0, "y")]
 
 
-def test_the_standard_error_of_each_process_has_a_file_of_its_own(tmp_path: Path) -> None:
-    """Names that differ never share a file, and a bot's files are found by its name, in order of its processes."""
+def test_standard_error_has_one_file_for_each_process(tmp_path: Path) -> None:
+    """Different names never share a file, and a bot's files are found by its name, in order of its processes."""
     folder = fresh(tmp_path)
     bots = ["honest", "honest-2", "my bot", "my_bot", "Zoë", "[x]*", "..", "😀" * 40]
     logs = tuple((bot, number, f"{bot} {number}".encode()) for bot in bots for number in (1, 2, 10))
@@ -211,8 +209,8 @@ def test_the_standard_error_of_each_process_has_a_file_of_its_own(tmp_path: Path
     assert folder.log_files(50, "honest") == []
 
 
-def test_faulty_exchanges_are_there_in_a_later_session_and_safe_to_print(tmp_path: Path) -> None:
-    """A file for each bot that has any, for its author to read."""
+def test_fault_samples_survive_a_session_and_are_safe_to_print(tmp_path: Path) -> None:
+    """Each bot with faults has a file, for its owner to read."""
     folder = fresh(tmp_path)
     folder.keep(match_of(1))
     assert not (folder.path / "faults").exists()
@@ -222,8 +220,8 @@ def test_faulty_exchanges_are_there_in_a_later_session_and_safe_to_print(tmp_pat
     assert folder.exchanges_file("a@1").read_text().rstrip("\n").isprintable()
 
 
-def test_what_a_match_left_that_was_not_kept_counts_for_nothing_and_is_replaced(tmp_path: Path) -> None:
-    """The process died after the exchanges were written and before the record was."""
+def test_fault_samples_of_a_match_without_a_record_are_replaced(tmp_path: Path) -> None:
+    """The process died between writing the samples and the record."""
     folder = fresh(tmp_path)
     for match in (0, 1, 2):
         folder.keep(match_of(match, exchanges=(exchange_of(match),)))
@@ -240,8 +238,7 @@ def test_what_a_match_left_that_was_not_kept_counts_for_nothing_and_is_replaced(
 
 
 @pytest.mark.parametrize("text", ["{", "7", "{}", '{"match":0}', "\xff"])
-def test_a_file_of_exchanges_that_was_changed_is_named(tmp_path: Path, text: str) -> None:
-    """With the way out."""
+def test_a_changed_file_of_fault_samples_is_named(tmp_path: Path, text: str) -> None:
     folder = fresh(tmp_path)
     folder.keep(match_of(0, exchanges=(exchange_of(0),)))
     folder.exchanges_file("a@1").write_bytes(text.encode("latin-1"))
@@ -249,8 +246,8 @@ def test_a_file_of_exchanges_that_was_changed_is_named(tmp_path: Path, text: str
         loaded(folder).exchanges("a@1")
 
 
-def test_only_one_plays_in_a_folder(tmp_path: Path) -> None:
-    """The lock goes with the process that has it; here by hand."""
+def test_only_one_session_plays_in_a_folder(tmp_path: Path) -> None:
+    """The lock is released when its process ends; here by hand."""
     folder = fresh(tmp_path)
     other = again(folder)
     folder.lock()
@@ -270,8 +267,7 @@ def test_only_one_plays_in_a_folder(tmp_path: Path) -> None:
         ("7", "holds no JSON object"),
     ],
 )
-def test_a_config_that_cannot_be_read_is_told(tmp_path: Path, text: str | None, words: str) -> None:
-    """One line that says what to do."""
+def test_an_unreadable_config_is_reported(tmp_path: Path, text: str | None, words: str) -> None:
     folder = fresh(tmp_path)
     config = folder.path / "run.json"
     if text is None:
@@ -283,8 +279,8 @@ def test_a_config_that_cannot_be_read_is_told(tmp_path: Path, text: str | None, 
     assert "\n" not in str(caught.value)
 
 
-def test_what_an_interrupted_write_left_of_results_is_cut_off(tmp_path: Path) -> None:
-    """results.jsonl is derived: what isn't its own isn't followed by more."""
+def test_an_incomplete_last_line_of_results_is_removed(tmp_path: Path) -> None:
+    """results.jsonl is derived, so foreign lines are not followed by others."""
     folder = fresh(tmp_path)
     folder.keep(match_of(0, "x"))
     with (folder.path / "results.jsonl").open("a") as out:
@@ -293,8 +289,8 @@ def test_what_an_interrupted_write_left_of_results_is_cut_off(tmp_path: Path) ->
     assert listed(folder) == [(0, "x"), (1, "y")]
 
 
-def test_the_results_of_earlier_sessions_are_packed_until_they_are_asked_for(tmp_path: Path) -> None:
-    """A long run that is gone on with has all of them at once: as objects they were most of what the session held."""
+def test_results_of_earlier_sessions_are_packed_until_needed(tmp_path: Path) -> None:
+    """As objects they were most of the memory of a continued long run."""
     folder, games, matches = fresh(tmp_path), "abcdefghijkl", 40
     for match in range(matches):
         folder.keep(match_of(match, games))
@@ -311,6 +307,6 @@ def test_the_results_of_earlier_sessions_are_packed_until_they_are_asked_for(tmp
     ]
 
 
-def test_two_runs_that_begin_in_one_second_never_get_the_same_folder() -> None:
-    """Neither has made its folder while its bots are built and looked at."""
+def test_runs_that_start_in_the_same_second_have_different_folders() -> None:
+    """Neither has made its folder while its bots are built and checked."""
     assert new_run_folder_name("arena-runs") != new_run_folder_name("arena-runs")

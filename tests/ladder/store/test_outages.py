@@ -1,4 +1,4 @@
-"""A database that goes away: who waits for it hears it once, and waits once."""
+"""Tests of an unavailable database: one message and one deadline for each outage."""
 
 import time
 from contextlib import closing
@@ -10,8 +10,7 @@ from tests.ports import free_port
 from tests.postgres import Postgres
 
 
-def test_an_outage_is_told_once_and_so_is_its_end(postgres_server: Postgres) -> None:
-    """However often it is tried meanwhile; each outage counts."""
+def test_an_outage_and_its_end_are_reported_once(postgres_server: Postgres) -> None:
     heard: list[str | None] = []
 
     def hear(why: str | None) -> None:
@@ -32,7 +31,7 @@ def test_an_outage_is_told_once_and_so_is_its_end(postgres_server: Postgres) -> 
 
 
 def test_an_outage_has_one_deadline() -> None:
-    """Who goes on after it, as to say that it leaves, doesn't wait once more: a runner took 240 s, not 120."""
+    """A caller that continues, for example to leave, doesn't wait again: a runner took 240 s instead of 120."""
     heard: list[str | None] = []
     url = f"postgresql+psycopg://nobody@127.0.0.1:{free_port()}/nothing"
     with closing(Database(url, patience_s=1.5, hear=heard.append)) as database:

@@ -1,4 +1,4 @@
-"""Runners that die, sleep or wake up: what they had leased is played once more, and counts once."""
+"""Tests of runners that die, sleep or wake up: their leased tasks run once more, and count once."""
 
 import os
 import signal
@@ -56,7 +56,7 @@ def connection(url: str) -> Iterator[Connection]:
 
 
 class Clock:
-    """A steady clock that a test moves."""
+    """A monotonic clock that a test moves."""
 
     now = 0.0
 
@@ -75,8 +75,8 @@ def queued(connection: Connection, count: int) -> list[int]:
     return queue_matches(connection, "rated", [(1, 2)] * count, 3.0)
 
 
-def test_a_runner_that_was_taken_for_dead_takes_part_again(connection: Connection) -> None:
-    """So that others see its next death."""
+def test_a_runner_that_was_assumed_dead_takes_part_again(connection: Connection) -> None:
+    """Others thus notice its next death."""
     mine = register_runner(connection, 2, 1.0)
     end_runner(connection, mine)
     assert not record_heartbeat(connection, mine, 2)
@@ -85,8 +85,8 @@ def test_a_runner_that_was_taken_for_dead_takes_part_again(connection: Connectio
     assert [runner.id for runner in list_live_runners(connection)] == [mine]
 
 
-def test_what_a_runner_leased_after_it_was_taken_for_dead_is_queued_again(connection: Connection) -> None:
-    """It hears of its end by its next beat, and may have been killed before that."""
+def test_leases_of_a_runner_that_was_assumed_dead_are_queued_again(connection: Connection) -> None:
+    """It learns of its end at its next heartbeat, and may have been killed before."""
     match = queued(connection, 1)[0]
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     mine, other = register_runner(connection, 2, 1.0), register_runner(connection, 2, 1.0)
@@ -101,8 +101,8 @@ def test_what_a_runner_leased_after_it_was_taken_for_dead_is_queued_again(connec
     assert state_of(connection, match) == ("leased", other)
 
 
-def test_a_runner_does_not_begin_anew_what_it_plays(connection: Connection) -> None:
-    """Also when others were let play it, because the runner was taken for dead."""
+def test_a_runner_does_not_restart_its_matches_in_progress(connection: Connection) -> None:
+    """This holds too where they were queued again because the runner was assumed dead."""
     first, second = queued(connection, 2)
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     mine = register_runner(connection, 2, 1.0)
@@ -113,8 +113,8 @@ def test_a_runner_does_not_begin_anew_what_it_plays(connection: Connection) -> N
     assert claim_check(connection, mine, [version], 1.0) is None
 
 
-def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection: Connection) -> None:
-    """Neither a match nor a check: else a third would do it at the same time."""
+def test_a_runner_that_wakes_up_returns_no_task_of_another(connection: Connection) -> None:
+    """Otherwise a third one would run it at the same time."""
     match = queued(connection, 1)[0]
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     slept, other = register_runner(connection, 2, 1.0), register_runner(connection, 2, 1.0)
@@ -133,7 +133,7 @@ def test_a_runner_that_wakes_up_gives_nothing_back_that_another_does(connection:
 
 
 def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(connection: Connection) -> None:
-    """A step takes the place of those of its number and after; one of a runner that lost the version counts nothing."""
+    """A step replaces those of its number and later; a step of a runner that lost the version is ignored."""
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     mine, other = register_runner(connection, 1, 1.0), register_runner(connection, 1, 1.0)
     save_check_steps(connection, version, mine, [(1, "unheld", b"")], 2.0)
@@ -156,15 +156,15 @@ def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(conn
 
 
 def test_a_check_that_was_done_twice_counts_once(connection: Connection) -> None:
-    """The first that comes to its end."""
+    """The first one to end counts."""
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     assert finish_check(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)
     assert not finish_check(connection, version, [("{}", b"")] * 2, "it is broken", None, None, 3.0)
     assert get_version_by_id(connection, version).status == "accepted"
 
 
-def test_a_runner_without_a_beat_is_dead_after_a_while(connection: Connection) -> None:
-    """By the clock of who watches; one that beats lives, however long."""
+def test_a_runner_without_a_heartbeat_is_dead_after_a_while(connection: Connection) -> None:
+    """The observer's clock decides."""
     silent, lively = register_runner(connection, 1, 1.0), register_runner(connection, 1, 1.0)
     clock = Clock()
     watch = LivenessCheck(clock, silent_s=60)
@@ -175,8 +175,8 @@ def test_a_runner_without_a_beat_is_dead_after_a_while(connection: Connection) -
     assert watch.dead(list_live_runners(connection)) == [silent]
 
 
-def test_who_slept_itself_takes_nobody_for_dead(connection: Connection) -> None:
-    """All were silent: the database was away, or the watcher was stopped."""
+def test_a_runner_that_slept_assumes_no_other_dead(connection: Connection) -> None:
+    """All were silent because the database was unavailable, or the observer was stopped."""
     silent = register_runner(connection, 1, 1.0)
     clock = Clock()
     watch = LivenessCheck(clock, silent_s=60)
@@ -189,8 +189,8 @@ def test_who_slept_itself_takes_nobody_for_dead(connection: Connection) -> None:
     assert watch.dead(list_live_runners(connection)) == [silent]
 
 
-def test_the_last_board_is_the_one_that_was_written_last(connection: Connection) -> None:
-    """Also after the clock was set back."""
+def test_the_current_standings_are_those_written_last(connection: Connection) -> None:
+    """This holds too after the clock was set back."""
     save_snapshot(connection, "2026-11-23", 2.0, 1, '{"items": [1]}')
     save_snapshot(connection, "2026-11-22", 1.0, 2, '{"items": [2]}')
     assert find_latest_snapshot(connection) == '{"items": [2]}'
@@ -217,8 +217,8 @@ print(len(calls))
 """
 
 
-def test_a_writer_that_is_stopped_does_not_keep_others_from_writing(postgres_url: str) -> None:
-    """PostgreSQL ends its transaction; when it wakes up, it begins anew."""
+def test_a_stopped_writer_does_not_block_others(postgres_url: str) -> None:
+    """PostgreSQL ends its transaction; when it continues, it starts again."""
     ladder(postgres_url).close()
     process = subprocess.Popen(
         [sys.executable, "-c", STOPS, postgres_url],
@@ -236,8 +236,8 @@ def test_a_writer_that_is_stopped_does_not_keep_others_from_writing(postgres_url
         process.wait()
 
 
-def test_a_database_that_restarts_is_waited_for(postgres_url: str, postgres_server: Any) -> None:
-    """By who reads and by who writes, between two transactions and within one."""
+def test_readers_and_writers_wait_for_a_restarting_database(postgres_url: str, postgres_server: Any) -> None:
+    """They do between two transactions and within one."""
     match = queue(made := ladder(postgres_url), [(1, 2)])[0]
     restarts = [1]
 

@@ -1,4 +1,4 @@
-"""The schema of a ladder's database: new ones, old ones, and those of others."""
+"""Tests of the schema of a ladder's database: new, old, and foreign ones."""
 
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +20,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_the_revisions_make_the_tables(url: str) -> None:
-    """So nobody changes a table and forgets the revision."""
+    """A change of a table without a revision fails here."""
     with closing(ladder(url)) as database, database.read() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, METADATA) == []
@@ -28,7 +28,6 @@ def test_the_revisions_make_the_tables(url: str) -> None:
 
 
 def test_a_database_holds_one_ladder(url: str) -> None:
-    """And one that holds none isn't taken for an empty one."""
     with closing(Database(url)) as database:
         with pytest.raises(DatabaseError, match="holds no ladder; make one with arena ladder init"):
             prepare_schema(database)
@@ -40,7 +39,6 @@ def test_a_database_holds_one_ladder(url: str) -> None:
 
 @pytest.mark.parametrize("revision", ["0010", "9999"])
 def test_the_database_of_another_version_is_refused(url: str, revision: str) -> None:
-    """Nothing of it is changed."""
     with closing(ladder(url)) as database:
         database.write(
             lambda connection: connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
@@ -49,8 +47,7 @@ def test_the_database_of_another_version_is_refused(url: str, revision: str) -> 
             prepare_schema(database)
 
 
-def test_what_is_no_database_is_named(tmp_path: Path) -> None:
-    """In one line, with what to write."""
+def test_an_invalid_database_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="write sqlite:///PATH or postgresql"):
         Database("spring.db")
     (tmp_path / "ladder.db").write_text("no database at all, but a text that is long enough to be looked at" * 20)

@@ -1,4 +1,4 @@
-"""What every store promises. A new one is tried here by its line of STORES."""
+"""Tests of the contract of every store. A new one is tested by adding it to STORES."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -37,8 +37,7 @@ def store(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
 
 
 @every_store
-def test_a_new_store_holds_nothing(store: Store) -> None:
-    """Everything is still to play."""
+def test_a_new_store_is_empty(store: Store) -> None:
     assert list(store.todo(range(3))) == [0, 1, 2]
     assert list(store.kept()) == []
     assert list(store.voids()) == []
@@ -49,7 +48,7 @@ def test_a_new_store_holds_nothing(store: Store) -> None:
 @every_store
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)], ids=str)
 def test_matches_are_kept_in_the_order_in_which_they_end(store: Store, order: tuple[int, ...]) -> None:
-    """So that whoever has folded over some of them finds the others behind those."""
+    """A reader that has folded over some of them finds the others after those."""
     for count, match in enumerate(order, start=1):
         store.keep(match_of(match, "xyz"[match:]))
         assert list(store.kept()) == list(order[:count])
@@ -62,7 +61,7 @@ def test_matches_are_kept_in_the_order_in_which_they_end(store: Store, order: tu
 
 @every_store
 def test_a_match_is_kept_once(store: Store) -> None:
-    """Of a match that was played twice the first counts."""
+    """If a match was played twice, the first result counts."""
     store.keep(match_of(0, "ab"))
     store.keep(match_of(0, "cd"))
     assert list(store.kept()) == [0]
@@ -71,7 +70,6 @@ def test_a_match_is_kept_once(store: Store) -> None:
 
 @every_store
 def test_a_match_that_is_not_kept_has_no_results(store: Store) -> None:
-    """A void one neither."""
     store.void(FailedMatch(0, "no memory", True))
     for match in (0, 1):
         with pytest.raises(KeyError):
@@ -79,8 +77,8 @@ def test_a_match_that_is_not_kept_has_no_results(store: Store) -> None:
 
 
 @every_store
-def test_void_matches_are_facts_and_still_to_play(store: Store) -> None:
-    """All attempts are known, those too after which the match was played or abandoned."""
+def test_void_attempts_are_listed_and_their_matches_still_to_play(store: Store) -> None:
+    """Attempts stay listed after the match was played or abandoned."""
     attempts = [FailedMatch(1, "no memory", False), FailedMatch(0, "no disk", True), FailedMatch(1, "no memory", False)]
     for attempt in attempts:
         store.void(attempt)
@@ -93,7 +91,6 @@ def test_void_matches_are_facts_and_still_to_play(store: Store) -> None:
 
 @every_store
 def test_a_session_may_be_finished_twice(store: Store) -> None:
-    """Nothing changes by it."""
     store.keep(match_of(1))
     for _ in range(2):
         store.finish()
@@ -103,8 +100,8 @@ def test_a_session_may_be_finished_twice(store: Store) -> None:
 
 @every_store
 @pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3)], ids=str)
-def test_the_first_faulty_exchanges_of_each_kind_and_bot_are_kept(store: Store, order: Iterable[int]) -> None:
-    """Whatever match ends first; a kind that comes late has its examples, too."""
+def test_the_first_fault_samples_of_each_kind_and_bot_are_kept(store: Store, order: Iterable[int]) -> None:
+    """A kind that first occurs late has its samples, too."""
     for match in order:
         rare = (exchange_of(match, "timeout", None),) if match == MAX_SAMPLES_PER_FAULT + 1 else ()
         store.keep(match_of(match, exchanges=(exchange_of(match), *rare, exchange_of(match, bot="b@1"))))
@@ -115,8 +112,7 @@ def test_the_first_faulty_exchanges_of_each_kind_and_bot_are_kept(store: Store, 
 
 
 @every_store
-def test_a_match_that_comes_twice_has_its_faulty_exchanges_once(store: Store) -> None:
-    """The first counts, as for its results."""
+def test_a_repeated_match_has_its_fault_samples_once(store: Store) -> None:
     store.keep(match_of(0, exchanges=(exchange_of(0),)))
     store.keep(match_of(0, exchanges=(exchange_of(0, got=b"other"), exchange_of(0, "timeout"))))
     assert list(store.exchanges("a@1")) == [exchange_of(0)]
@@ -124,14 +120,13 @@ def test_a_match_that_comes_twice_has_its_faulty_exchanges_once(store: Store) ->
 
 @every_store
 @pytest.mark.parametrize("got", [None, b"", bytes(range(256)), b"\xed\xa0\x80", "\u2028 Zo\u00eb".encode()], ids=repr)
-def test_an_exchange_is_kept_as_it_crossed_the_pipe(store: Store, got: bytes | None) -> None:
-    """Byte for byte, whatever a bot sent; with what is known of its cause."""
+def test_a_fault_sample_is_kept_byte_for_byte(store: Store, got: bytes | None) -> None:
     exchange = replace(exchange_of(0, got=got), facts=(("own_ms", 500), ("unflushed", True)))
     store.keep(match_of(0, exchanges=(exchange,)))
     assert list(store.exchanges("a@1")) == [exchange]
 
 
-def test_an_older_exchange_has_no_facts() -> None:
-    """It was kept before there were any."""
+def test_an_older_fault_sample_has_no_facts() -> None:
+    """Arenas of its time recorded none."""
     line = exchange_of(0).to_line()
     assert StoredFaultSample.from_line(line.replace(',"facts":{}', "")) == exchange_of(0)

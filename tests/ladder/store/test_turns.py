@@ -1,4 +1,4 @@
-"""Whose turn it is: in the queue of matches, in that of checks, and among a bot's versions."""
+"""Tests of order: in the queue of matches, in that of checks, and among a bot's versions."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -43,14 +43,14 @@ NOW = 5.0
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
-    """Give a ladder's database in one long transaction: the bots a, b, c and d have the versions 1 to 4."""
+    """Give a ladder's database in one long transaction; the bots a, b, c and d have the versions 1 to 4."""
     url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else f"sqlite:///{tmp_path}/l.db"
     with closing(ladder(url)) as database, database.engine.connect() as made, made.begin():
         yield made
 
 
 def submitted(connection: Connection, bot: int, digest: str = "1") -> int:
-    """Submit a version of a bot; return its id."""
+    """Submit a version of a bot; return its ID."""
     return add_version(connection, bot, digest * 64, "bot.py", NOW)
 
 
@@ -59,7 +59,7 @@ def checked(connection: Connection, version: int, reason: str | None = None) -> 
 
 
 def test_owners_take_turns_at_checks(connection: Connection) -> None:
-    """One who submits ten versions waits for them, not the others."""
+    """An owner of ten versions delays only those."""
     first, second, third = (submitted(connection, 1) for _ in range(3))
     other = submitted(connection, 2)
     runner = register_runner(connection, 1, NOW)
@@ -70,7 +70,7 @@ def test_owners_take_turns_at_checks(connection: Connection) -> None:
 
 
 def test_a_version_that_a_machine_failed_to_check_comes_after_the_others(connection: Connection) -> None:
-    """What stops one runner after another doesn't keep everybody waiting."""
+    """A version that stops one runner after another must not delay the others."""
     first, other = submitted(connection, 1), submitted(connection, 2)
     runner = register_runner(connection, 1, NOW)
     assert claim_check(connection, runner, [], 1.0).id == first
@@ -79,7 +79,7 @@ def test_a_version_that_a_machine_failed_to_check_comes_after_the_others(connect
 
 
 def test_a_match_that_a_machine_failed_to_play_comes_after_the_others(connection: Connection) -> None:
-    """So that three workers that are killed one after the other hit three matches."""
+    """Three workers killed one after the other thus hit three matches."""
     first, other = queue_matches(connection, RATED, [(1, 2), (3, 4)], NOW)
     runner = register_runner(connection, 1, NOW)
     assert claim_match(connection, runner, [], NOW).id == first
@@ -88,10 +88,8 @@ def test_a_match_that_a_machine_failed_to_play_comes_after_the_others(connection
 
 
 @pytest.mark.parametrize("what", ["rest", "replace"])
-def test_a_rated_match_of_one_who_no_longer_plays_is_cancelled_when_it_would_begin(
-    connection: Connection, what: str
-) -> None:
-    """Also one that came back to the queue; what somebody asked for is played as it was asked for."""
+def test_a_rated_match_of_an_inactive_bot_is_cancelled_at_its_start(connection: Connection, what: str) -> None:
+    """This includes one that came back to the queue; requested matches are played as requested."""
     [rated] = queue_matches(connection, RATED, [(1, 2)], NOW)
     [asked] = queue_matches(connection, CHALLENGE, [(1, 2)], NOW)
     if what == "rest":
@@ -116,8 +114,8 @@ def test_of_two_versions_the_newer_plays_whichever_is_checked_first(connection: 
 
 
 @pytest.mark.parametrize("what", ["activate", "disable"])
-def test_what_somebody_decided_after_a_submission_stands(connection: Connection, what: str) -> None:
-    """The check's end doesn't undo it; what the ladder did itself does not count as somebody's decision."""
+def test_decisions_after_a_submission_are_kept(connection: Connection, what: str) -> None:
+    """The check's end doesn't undo them; the ladder's own actions don't count as decisions."""
     version = submitted(connection, 1)
     log_action(connection, AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
     log_action(connection, AuditEntry("teacher", what, "another's bot", NOW, bot=2, version=2))
@@ -127,8 +125,8 @@ def test_what_somebody_decided_after_a_submission_stands(connection: Connection,
     assert not is_newest_version(connection, get_version_by_id(connection, version))
 
 
-def test_who_submits_again_does_not_undo_that_staff_has_disabled_the_bot(connection: Connection) -> None:
-    """Staff activates what it has looked at; then the author's next version plays again, once it is accepted."""
+def test_a_new_version_does_not_enable_a_bot_disabled_by_staff(connection: Connection) -> None:
+    """After staff activate a version, the owner's next one plays again, once it is accepted."""
     first = get_version_by_id(connection, 1)
     deactivate_bot(connection, 1, "disable", "teacher", "it shouts", NOW)
     mended, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
@@ -142,16 +140,16 @@ def test_who_submits_again_does_not_undo_that_staff_has_disabled_the_bot(connect
     assert disabled_versions(connection) == {first.id: "it shouts", other: "it shouts"}
 
 
-def test_what_the_ladder_activates_stays_disabled(connection: Connection) -> None:
-    """An older arena let a new version play; auto-disabling lifts nothing either."""
+def test_actions_of_the_ladder_do_not_enable_a_bot(connection: Connection) -> None:
+    """An older arena activated new versions; auto-disabling doesn't lift a decision either."""
     deactivate_bot(connection, 1, "disable", "teacher", "copied", NOW)
     log_action(connection, AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
     log_action(connection, AuditEntry("ladder", "auto_disable", "it forfeited", NOW, bot=1, version=1))
     assert disabled_versions(connection) == {1: "copied"}
 
 
-def test_a_check_that_begins_anew_keeps_its_qualifying_match(connection: Connection) -> None:
-    """Whoever ends first then has the match that was played; other references are another match."""
+def test_a_restarted_check_keeps_its_qualifying_match(connection: Connection) -> None:
+    """Whichever attempt ends first then has the match that was played; other references need another match."""
     version = submitted(connection, 1)
     [match] = queue_matches(connection, QUALIFYING, [(version, 2, 3)], NOW)
     assert find_qualifying_match(connection, [version, 2, 3]) == match
@@ -160,7 +158,7 @@ def test_a_check_that_begins_anew_keeps_its_qualifying_match(connection: Connect
 
 
 def test_a_voided_match_disables_no_version(connection: Connection) -> None:
-    """It was the host's or the organiser's fault."""
+    """The fault was the host's or the organiser's."""
     for match in queue_matches(connection, RATED, [(1, 2), (1, 2)], NOW):
         seats = ("a@1", "b@1")
         result = GameResult(match, 0, seats, 1, "last_standing", (1,), ((0, 1),), 1, (0,), ((0, "crashed", 1),))
@@ -171,8 +169,8 @@ def test_a_voided_match_disables_no_version(connection: Connection) -> None:
     assert not has_recent_forfeits(connection, 1, 2)
 
 
-def test_a_table_of_fewer_matches_does_not_take_the_place_of_one_of_more(connection: Connection) -> None:
-    """Two runners fold; the slower one's look is older."""
+def test_standings_of_fewer_matches_do_not_replace_later_ones(connection: Connection) -> None:
+    """With two runners the slower one's snapshot is older."""
     save_snapshot(connection, "2026-11-22", NOW, 7, "seven matches")
     save_snapshot(connection, "2026-11-22", NOW, 2, "two")
     assert find_latest_snapshot(connection) == "seven matches"
@@ -180,8 +178,8 @@ def test_a_table_of_fewer_matches_does_not_take_the_place_of_one_of_more(connect
     assert find_latest_snapshot(connection) == "seven, and one of them void"
 
 
-def test_a_version_that_was_received_earlier_does_not_take_the_place_of_a_later_one(connection: Connection) -> None:
-    """Staff enters afterwards what was handed in before; of two of one time the later number plays."""
+def test_a_version_submitted_earlier_does_not_replace_a_later_one(connection: Connection) -> None:
+    """Staff enter earlier submissions afterwards; of two at the same time the later number plays."""
     newest = submitted(connection, 1, "1")
     before, same = submitted(connection, 1, "2"), submitted(connection, 1, "3")
     set_received_at(connection, before, NOW - 60)

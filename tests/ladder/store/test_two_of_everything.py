@@ -1,4 +1,4 @@
-"""What is said of one is said of no other: two finals, two owners, two machines, two days, two states of a match."""
+"""Tests with two of everything: finals, owners, machines, days, states of a match. Changing one leaves the other."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -35,7 +35,7 @@ match_players, matches = METADATA.tables["match_players"], METADATA.tables["matc
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    """Give a ladder's database in one long transaction: the bots a, b, c and d have the versions 1 to 4."""
+    """Give a ladder's database in one long transaction; the bots a, b, c and d have the versions 1 to 4."""
     with closing(ladder(f"sqlite:///{tmp_path}/l.db")) as database, database.engine.connect() as made, made.begin():
         yield made
 
@@ -48,8 +48,7 @@ def test_the_key_of_one_final_is_revealed(connection: Connection) -> None:
     assert [final.revealed for final in all_finals(connection)] == [False, True, False]
 
 
-def test_what_has_begun_is_not_cancelled(connection: Connection) -> None:
-    """Nor what is another's, or of another kind."""
+def test_only_waiting_matches_of_the_same_kind_and_bot_are_cancelled(connection: Connection) -> None:
     mine, waits, others = queue_matches(connection, RATED, [(1, 2), (1, 3), (3, 4)], NOW)
     [asked] = queue_matches(connection, CHALLENGE, [(1, 2)], NOW)
     leased = claim_match(connection, register_runner(connection, 1, NOW), [], NOW, [RATED])
@@ -62,7 +61,7 @@ def test_what_has_begun_is_not_cancelled(connection: Connection) -> None:
 
 @pytest.mark.parametrize(("forfeited", "disabled"), [("1111", True), ("0111", True), ("1110", False), ("1101", False)])
 def test_a_version_is_disabled_by_its_last_matches(connection: Connection, forfeited: str, disabled: bool) -> None:
-    """In three of them it forfeited; what it did before, and another did, doesn't count."""
+    """It forfeited in three of them; earlier matches, and those of other versions, don't count."""
     for lost in forfeited:
         [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
         forfeits = (0,) if lost == "1" else ()
@@ -72,8 +71,8 @@ def test_a_version_is_disabled_by_its_last_matches(connection: Connection, forfe
     assert not has_recent_forfeits(connection, 2, 3)
 
 
-def test_of_a_runner_on_another_machine_nothing_is_known(connection: Connection) -> None:
-    """Its process number is somebody else's here, or nobody's."""
+def test_the_state_of_a_runner_on_another_machine_is_unknown(connection: Connection) -> None:
+    """Its process ID belongs to another process here, or to none."""
     register_runner(connection, 1, NOW)
     [here] = list_live_runners(connection)
     ended = replace(here, id="ended", process_start="another")

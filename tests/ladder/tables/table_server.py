@@ -1,4 +1,4 @@
-"""Tables on a real server of this process: people, onlookers and programs come by WebSocket."""
+"""Tables on a real server in this process, with people, spectators and programs connected by WebSocket."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ PROGRAM = Timing(limit_ms=20_000, bank_ms=20_000, start_ms=20_000)
 
 
 class TableServer:
-    """One table, its server's address, and what was kept. `on` runs a function in the table's loop."""
+    """One table, its server's address, and the stored records. `on` runs a function in the table's loop."""
 
     def __init__(
         self, kinds: Sequence[str], games: int, rules: str, offer: dict[str, Any], given: dict[str, Any]
@@ -64,7 +64,7 @@ class TableServer:
         self.loop: asyncio.AbstractEventLoop
 
     def make(self) -> None:
-        """Make the table, in its loop."""
+        """Create the table. Runs in its loop."""
         self.loop = asyncio.get_running_loop()
         self.table = LiveTable("here", self.places, self._offer, self._deal, self._changed, **self._given)
 
@@ -73,11 +73,11 @@ class TableServer:
         assert self._over.wait(WAIT_S)
 
     def cut(self) -> None:
-        """Close the programs' sockets as a server does that is restarted."""
+        """Close the programs' sockets as a restarting server does."""
         self._cut(self.lines)
 
     def cut_people(self) -> None:
-        """Close the people's."""
+        """Close the sockets of people."""
         self._cut(self.people)
 
     def _cut(self, lines: list[WebSocket]) -> None:
@@ -87,7 +87,7 @@ class TableServer:
         lines.clear()
 
     def on(self, function: Callable[[], Any]) -> Any:
-        """Return what a function returns in the table's loop."""
+        """Run a function in the table's loop and return its result."""
 
         async def call() -> Any:
             return function()
@@ -122,7 +122,7 @@ def serve_tables(
     offer: dict[str, Any] | None = None,
     **given: Any,
 ) -> Iterator[TableServer]:
-    """Serve a table with places of these kinds; the secret of the `n`th is `secretn`."""
+    """Serve a table with slots of these kinds; the secret of the `n`th is `secretn`."""
     there = TableServer(kinds, games, rules, offer or {}, given)
 
     async def person(ws: WebSocket) -> None:
@@ -193,12 +193,12 @@ def serve_tables(
 
 
 def person(there: TableServer, number: int | None = None, **given: Any) -> ClientConnection:
-    """Sit down, or look on."""
+    """Connect as a player or a spectator."""
     return connect(f"{there.url}/socket" + ("" if number is None else f"?secret=secret{number}"), **given)
 
 
 def frames(socket: ClientConnection, holds: Callable[[Any], object]) -> Any:
-    """Read frames until something holds of one; return that."""
+    """Read frames until a predicate is true of one; return that frame."""
     while True:
         frame = json.loads(socket.recv(WAIT_S))
         if holds(frame):

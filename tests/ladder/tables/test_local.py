@@ -1,4 +1,4 @@
-"""`arena play --browser`: the page, played in a browser, and who is kept out of it."""
+"""Tests of `arena play --browser`: the page in a real browser, and access to it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def window(start: Callable[..., str], browser: Reader) -> Iterator[Callable[..., Any]]:
-    """Give a function that opens an address; its pages are closed before their server ends, and may not complain."""
+    """Give a function that opens an address; its pages close before their server, and must report no error."""
     contexts = []
 
     def begin(url: str, **options: Any) -> Any:
@@ -64,7 +64,7 @@ def window(start: Callable[..., str], browser: Reader) -> Iterator[Callable[...,
 
 
 def played(page: Any) -> None:
-    """Play to the end of the match by the first key that does."""
+    """Play to the end of the match by pressing the first offered key."""
     page.locator(".moves .move").first.wait_for()
     while True:
         before = page.locator("main").inner_text()  # first: what is new after it ends the wait below
@@ -75,10 +75,10 @@ def played(page: Any) -> None:
         page.wait_for_function("before => document.querySelector('main').innerText !== before", arg=before)
 
 
-def test_a_newcomer_plays_a_game_by_keys_looks_at_the_replay_and_plays_again(
+def test_a_game_by_keys_its_replay_and_a_rematch_on_a_phone(
     start: Callable[..., str], window: Callable[..., Any], axe: Callable[..., list[str]], tmp_path: Path
 ) -> None:
-    """On a phone; axe finds nothing, nothing stands beyond the edge. In the dark nothing differs but colours."""
+    """axe finds nothing, nothing is wider than the screen, and dark mode differs only in colours."""
     page = window(start("--seed", "3"), color_scheme="light", viewport={"width": 390, "height": 844})
     page.locator(".moves .move").first.wait_for()
     assert axe(page) == []
@@ -105,7 +105,7 @@ def test_a_newcomer_plays_a_game_by_keys_looks_at_the_replay_and_plays_again(
 
 
 def test_the_replay_waits_for_the_end_of_the_match(start: Callable[..., str], window: Callable[..., Any]) -> None:
-    """Who plays under which letter is told after the match, not between two games of it."""
+    """The names behind the letters are revealed after the match, not between its games."""
     page = window(start("--games", "2", "--seats", "2"))
     address = page.url.rstrip("/") + "/replay"
     played(page)
@@ -119,10 +119,10 @@ def test_the_replay_waits_for_the_end_of_the_match(start: Callable[..., str], wi
     assert page.request.get(address).status == 200
 
 
-def test_the_seat_is_kept_when_the_page_is_loaded_anew_and_another_tab_takes_it_over(
+def test_a_reload_keeps_the_seat_and_another_tab_takes_it_over(
     start: Callable[..., str], window: Callable[..., Any]
 ) -> None:
-    """The first tab says so, and can take it back."""
+    """The first tab shows this, and can take the seat back."""
     url = start()
     first = window(url)
     first.locator(".moves .move").first.wait_for()
@@ -138,8 +138,8 @@ def test_the_seat_is_kept_when_the_page_is_loaded_anew_and_another_tab_takes_it_
     second.get_by_text("open in another tab").wait_for()
 
 
-def test_the_address_lets_one_browser_in_once_and_no_other_site(start: Callable[..., str]) -> None:
-    """By its token, its cookie, the Host and the Origin."""
+def test_the_address_works_once_in_one_browser_and_for_no_other_site(start: Callable[..., str]) -> None:
+    """The token, the cookie, Host and Origin are checked."""
     url = start()
     base = url.split("/?")[0]
 

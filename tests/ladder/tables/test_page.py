@@ -1,4 +1,4 @@
-"""The page of a table with several people, in real browsers: the lobby, away and back, leaving, a rematch."""
+"""Tests of the page of a table with several people, in real browsers: lobby, absence, leaving, rematch."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ HOSTILE = '<img src=x onerror="alert(1)">\u202e"'
 
 @pytest.fixture
 def window(browser: Reader) -> Iterator[Callable[..., Any]]:
-    """Give a function that opens a person's page; what goes wrong in it fails the test."""
+    """Give a function that opens a person's page; an error in the page fails the test."""
     contexts = []
 
     def begin(there: TableServer, secret: str | None, **options: Any) -> Any:
@@ -34,7 +34,7 @@ def window(browser: Reader) -> Iterator[Callable[..., Any]]:
 
 
 def played(*pages: Any) -> None:
-    """Have people play by the first key until a game is over for all."""
+    """Play by pressing the first offered key until the game is over for all."""
     for _ in range(20_000):
         for page in pages:
             if page.locator(".moves button.move").count() and not page.locator(".moves .first").count():
@@ -47,10 +47,8 @@ def played(*pages: Any) -> None:
     raise AssertionError("the game has no end")
 
 
-def test_two_people_meet_in_the_lobby_play_and_play_again(
-    window: Callable[..., Any], axe: Callable[[Any], list[str]]
-) -> None:
-    """A phone and a desktop: who is awaited, who is away, and a rematch that both want."""
+def test_two_people_from_the_lobby_to_a_rematch(window: Callable[..., Any], axe: Callable[[Any], list[str]]) -> None:
+    """On a phone and a desktop the lobby lists the missing and the absent players."""
     with serve_tables("person", "bot", "person") as there:
         there.places[2].name = HOSTILE
         first = window(there, "secret0", viewport={"width": 390, "height": 844}, has_touch=True)
@@ -88,7 +86,7 @@ def test_two_people_meet_in_the_lobby_play_and_play_again(
 
 
 def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window: Callable[..., Any]) -> None:
-    """It went nowhere: the question is open on the page as it is at the table."""
+    """It wasn't sent: the request stays open on the page and at the table."""
     with serve_tables("person", "bot") as there:
         page = window(there, "secret0")
         page.locator(".moves button.move").first.wait_for()
@@ -122,7 +120,7 @@ def asked(
     output: dict[str, Any] | None = None,
     **table: Any,
 ) -> tuple[Any, list[Any]]:
-    """Return a page that is asked these questions, the next one after each answer, and what it sends."""
+    """Return a page that gets these requests, the next one after each answer, and the list of what it sends."""
     sent: list[Any] = []
 
     def through(socket: Any) -> None:
@@ -157,8 +155,8 @@ def option(number: int, text: str, choices: Sequence[tuple[int, int | None]], **
     return {**said, "text": text, "choices": choices, **more}
 
 
-def test_a_click_or_a_key_answers_no_question_that_has_just_come(window: Callable[..., Any]) -> None:
-    """The second click of two, and a key that is held; a moment later both answer."""
+def test_a_request_that_has_just_arrived_ignores_clicks_and_keys(window: Callable[..., Any]) -> None:
+    """A double click or a held key would answer it; a moment later both work."""
     coup = {"kind": "turn", "question": "Your turn?", "options": [option(1, "coup against A or B", [(0, 0), (1, 1)])]}
     passing = {"kind": "challenge", "question": "Doubt?", "options": [option(1, "pass", [(0, None)])]}
     with serve_tables("person", "bot", "bot") as there:
@@ -179,7 +177,7 @@ def test_a_click_or_a_key_answers_no_question_that_has_just_come(window: Callabl
 
 
 def test_a_person_reads_that_their_time_ran_out_and_takes_the_seat_back(window: Callable[..., Any]) -> None:
-    """Warned before the seat plays by itself."""
+    """The page warns before the seat plays automatically."""
     turn = {"kind": "turn", "question": "Your turn?", "options": [option(1, "income", [(0, None)])]}
     with serve_tables("person", "bot", "bot") as there:
         for missed, spare, words in ((1, 2, "Your seat is kept."), (2, 1, "once more"), (3, 0, "plays by itself")):
@@ -193,7 +191,7 @@ def test_a_person_reads_that_their_time_ran_out_and_takes_the_seat_back(window: 
 
 
 def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
-    """On a phone and on a desktop, with ten cards, fifteen options and the longest names, whatever is asked."""
+    """Tried with ten cards, fifteen options and the longest names, on a phone and on a desktop."""
     text = "keep ambassador, inquisitor and contessa " * 3 + "W" * 60
     options = [option(number, text, [(number, None)], bluff=True) for number in range(1, 16)]
     kinds = tuple(messages.KINDS.values())

@@ -1,4 +1,4 @@
-"""The process that plays tables, in this process: what it does about claims, its database, and what goes wrong."""
+"""Tests of the table server, in this process: claims, its database, and failures."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ AWAY, ADA = 1013, Viewer("ada")
 
 
 class Failing(Database):
-    """A database of which the next writes fail, or each look."""
+    """A database whose next writes, or reads, fail."""
 
     def __init__(self, url: Any) -> None:
         super().__init__(url)
@@ -47,7 +47,7 @@ class Failing(Database):
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """An event loop that counts what it has threads do, as long as it hasn't begun."""
+    """An event loop that counts its tasks in threads that haven't started."""
 
     waiting = 0
 
@@ -61,7 +61,7 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class House(PreparedBots):
-    """A ladder with a table that waits for two people; `then` happens to what is claimed, in the database's thread."""
+    """A ladder with a table that waits for two people; `then` runs after a claim, in the database's thread."""
 
     def __init__(self, ladder: Ladder, database: Failing, scratch: Path) -> None:
         super().__init__(ladder, BotCache(scratch), scratch)
@@ -84,13 +84,13 @@ class House(PreparedBots):
 
     @property
     def session(self) -> TableSession:
-        """Return the table as the database has it."""
+        """Return the table's row in the database."""
         session = self.ladder.database.read_with_retry(lambda connection: find_session(connection, self.id))
         assert session is not None
         return session
 
     async def come(self) -> tuple[int, str]:
-        """Come to the table as a web server does for somebody who looks on; return how the socket is closed."""
+        """Connect as a web server does for a spectator; return how the socket is closed."""
         await asyncio.to_thread(
             wait_for, lambda: find_table_server(self.ladder, replace(self.session, table_server=None))
         )
@@ -108,7 +108,7 @@ class House(PreparedBots):
         return int(code), reason
 
     def serve(self, meanwhile: Callable[[], Awaitable[None]]) -> None:
-        """Have a table server run as long as something takes. Raises what ends it before."""
+        """Run a table server while a coroutine runs. Raises its error if it ends before."""
 
         async def whole() -> None:
             serving = asyncio.create_task(TableServer(self.ladder, self, self.said.append).serve())
@@ -138,7 +138,7 @@ def house(place: Place) -> Iterator[House]:
 
 
 def test_a_table_that_is_closed_while_it_is_claimed_ends(house: House) -> None:
-    """Also when a look at what happened waits behind the claim, and nothing happens afterwards."""
+    """This holds too where a read waits behind the claim, and no event follows."""
 
     def closes(session: TableSession) -> TableSession:
         assert close_session(house.ladder, house.id, ADA)
@@ -203,10 +203,8 @@ def test_a_look_that_fails_unexpectedly_ends_the_process_with_its_reason(house: 
 
 
 @pytest.mark.parametrize(("boxes", "fault"), [(0, ZeroDivisionError("odd")), (1, None)], ids=["claim", "table"])
-def test_a_defect_as_a_table_is_made_ends_it_and_nothing_else(
-    house: House, boxes: int, fault: Exception | None
-) -> None:
-    """Who comes again is answered; what it was is told to whoever runs the process."""
+def test_a_defect_during_creation_ends_only_this_table(house: House, boxes: int, fault: Exception | None) -> None:
+    """Returning players are answered, and the error is reported to the operator."""
 
     def fails(session: TableSession) -> TableSession:
         if fault is not None:

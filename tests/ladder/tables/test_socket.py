@@ -1,4 +1,4 @@
-"""Sockets of a table on a real server: programs by a client of the library alone, people, onlookers, and strangers."""
+"""Tests of a table's sockets on a real server: programs by a plain client, people, spectators, and intruders."""
 
 import json
 import socket as sockets
@@ -18,7 +18,7 @@ from tests.ladder.tables.table_server import WAIT_S, TableServer, asks, frames, 
 
 
 def program(there: TableServer, number: int = 1, after: int | None = None) -> ClientConnection:
-    """Take a program's seat."""
+    """Connect to a program's seat."""
     headers = {"Authorization": f"Bearer secret{number}"}
     path = "/program" if after is None else f"/program?after={after}"
     return connect(f"{there.url}{path}", additional_headers=headers)
@@ -37,22 +37,22 @@ def faults(there: TableServer) -> list[str]:
 
 
 def arrived(socket: ClientConnection) -> None:
-    """Wait until the server has what was sent, or has closed the socket."""
+    """Wait until the server has received everything, or has closed the socket."""
     pong = socket.ping()
     while not pong.wait(0.05) and socket.state is State.OPEN:
         pass
 
 
 def closed(socket: ClientConnection) -> int | None:
-    """Return the code by which the server closes a socket, after what it still sends."""
+    """Return the code with which the server closes a socket, after the lines before it."""
     with suppress(ConnectionClosed):
         while True:
             socket.recv(WAIT_S)
     return socket.close_code
 
 
-def test_a_client_written_by_hand_plays_a_match_and_misses_no_line_though_it_is_cut_off_after_each() -> None:
-    """It says how many lines it has had; each comes once."""
+def test_a_plain_client_misses_no_line_though_it_is_disconnected_after_each() -> None:
+    """It sends the number of received lines, and gets each line once."""
     lines = []
     with serve_tables("bot", "program", games=2) as there:
         over = False
@@ -94,8 +94,8 @@ def test_a_program_that_ends_forfeits_its_game_and_is_greeted_anew_for_the_next(
     assert there.records[0].games[1].faults == ()
 
 
-def test_a_program_that_leaves_is_waited_for_no_more_and_who_comes_later_is_told_so() -> None:
-    """A close by 1000 leaves the table; also an `after` that never was opens a socket."""
+def test_a_program_that_leaves_is_not_awaited_and_cannot_return() -> None:
+    """A close with 1000 leaves the table; an invalid `after` is closed at once."""
     with serve_tables("bot", "program", games=2) as there:
         with program(there) as socket:
             socket.recv(WAIT_S)
@@ -153,8 +153,8 @@ def test_who_sends_too_much_is_cut_off_and_the_others_play_on() -> None:
             assert frames(first, lambda frame: frame["game"])
 
 
-def test_bytes_garbage_and_moves_for_another_seat_count_for_nothing() -> None:
-    """What isn't understood is dropped: the question stays open, and nobody is at fault."""
+def test_bytes_garbage_and_moves_for_another_seat_are_ignored() -> None:
+    """The request stays open, and no fault is recorded."""
     with serve_tables("person", "person") as there, person(there, 0) as first, person(there, 1) as second:
         asked = None
         for socket in (first, second):
@@ -181,12 +181,12 @@ def test_bytes_garbage_and_moves_for_another_seat_count_for_nothing() -> None:
 
 
 def frames_now(there: TableServer, second: bool) -> Any:
-    """Return what a place is shown now."""
+    """Return the frame that a slot is shown at this moment."""
     return there.on(lambda: there.table.frame(there.table.places[int(second)].guest))  # type: ignore[arg-type]
 
 
 def raw(there: TableServer, path: str) -> tuple[sockets.socket, ClientProtocol]:
-    """Open a WebSocket of which nothing is read but what the caller reads."""
+    """Open a WebSocket from which only the caller reads."""
     protocol = ClientProtocol(parse_uri(f"{there.url}{path}"))
     line = sockets.socket()
     line.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
@@ -198,7 +198,7 @@ def raw(there: TableServer, path: str) -> tuple[sockets.socket, ClientProtocol]:
 
 
 def test_an_idle_socket_is_pinged() -> None:
-    """So that no proxy takes it for dead."""
+    """Otherwise proxies close it."""
     with serve_tables("bot", "person", "person", ping_s=0.2) as there:
         line, protocol = raw(there, "/socket?secret=secret1")
         with line:
@@ -208,8 +208,8 @@ def test_an_idle_socket_is_pinged() -> None:
                 protocol.receive_data(line.recv(4096))
 
 
-def test_a_person_who_never_answers_holds_nobody_up() -> None:
-    """Quiet moves are played for them, without a fault; the others see that they are here, and nothing else."""
+def test_a_person_who_never_answers_does_not_block_others() -> None:
+    """Quiet moves are played for them without a fault; the others see only that they are present."""
     clock = Timing(limit_ms=100, bank_ms=0)
     with (
         serve_tables("bot", "person", "person", offer={"person": clock}) as there,
@@ -222,8 +222,8 @@ def test_a_person_who_never_answers_holds_nobody_up() -> None:
     assert faults(there) == []
 
 
-def test_what_a_program_says_again_after_a_cut_counts_once() -> None:
-    """It can't know whether its line had arrived: a hello, and an answer."""
+def test_a_line_repeated_after_a_disconnection_counts_once() -> None:
+    """The program can't know whether its hello or its answer had arrived."""
     with serve_tables("bot", "program") as there:
         had, said, over = 0, "", False
         while not over:
@@ -243,8 +243,8 @@ def test_what_a_program_says_again_after_a_cut_counts_once() -> None:
     assert faults(there) == []
 
 
-def test_a_request_that_is_sent_again_has_the_clock_that_is_left() -> None:
-    """What came before it, and a request that is sent at once, are sent as they were."""
+def test_a_repeated_request_has_the_remaining_time() -> None:
+    """Earlier lines, and a request sent at once, are unchanged."""
     now = [0.0]
     lines = OutboundBuffer(clock=lambda: now[0])
     request = '{"type":"request","id":1,"clock":{"limit_ms":5000,"bank_ms":60000}}'

@@ -1,4 +1,4 @@
-"""A table: who sits there, what each is shown, and what is done at it, with scripted bots behind real pipes."""
+"""Tests of a table: its players, their views and actions, with scripted bots behind real pipes."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ TABLE = {
 
 
 class SampleTable:
-    """A table with two bots and two people, and what was kept of its matches."""
+    """A table with two bots and two people, and the stored records of its matches."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SampleTable:
         return "/replay"
 
     async def until(self, guest: TableClient, holds: Callable[[Any], object]) -> Any:
-        """Wait for a frame of which something holds."""
+        """Wait for a frame for which a predicate is true."""
         async with asyncio.timeout(WAIT_S):
             while not holds(frame := self.table.frame(guest)):
                 await guest.news()
@@ -96,14 +96,14 @@ def _asks(frame: Any) -> object:
 
 
 def _is_over(frame: Any) -> bool:
-    """Return whether a game is over of which the guest hasn't said yet that he has seen its end."""
+    """Return whether a game is over whose end the guest hasn't confirmed yet."""
     return frame["table"]["state"] == "between" and not any(
         row["you"] and row["again"] for row in frame["table"]["places"]
     )
 
 
 async def any_news(guests: list[TableClient]) -> None:
-    """Wait until there is something new for one of them."""
+    """Wait until one of them has a new frame."""
     async with asyncio.timeout(WAIT_S):
         tasks = [asyncio.create_task(guest.changed.wait()) for guest in guests]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -134,8 +134,8 @@ def sample_table(play: Callable[[SampleTable], Awaitable[None]], **given: Any) -
 
 
 @pytest.mark.parametrize("rules", ["coup", "treason-site", "reformation-inquisitor"])
-def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) -> None:
-    """Own cards; nothing of others' but what lies face up; an onlooker none, until the match is over: then neither."""
+def test_people_and_bots_see_only_their_cards(rules: str) -> None:
+    """Spectators see only face-up cards during a match."""
 
     def holds_own(frame: Any) -> None:
         assert set(frame["table"]) == TABLE
@@ -168,8 +168,8 @@ def test_people_and_bots_play_and_each_sees_the_cards_that_it_may(rules: str) ->
     assert [fault for game in there.records[0].games for fault in game.faults] == []
 
 
-def test_an_onlooker_sees_every_turn_at_once_though_nobody_at_the_table_is_a_person() -> None:
-    """What is told is what the record tells."""
+def test_a_spectator_sees_every_turn_at_once_at_a_table_of_bots() -> None:
+    """The frames show what the record contains."""
 
     async def play(there: SampleTable) -> None:
         looker = there.table.join(None)
@@ -192,8 +192,8 @@ def test_people_play_also_where_bots_may_compute_while_others_think() -> None:
     sample_table(play, games=1, people=1, ponder=True)
 
 
-def test_a_table_waits_for_its_people_and_keeps_the_seat_of_one_who_goes_and_comes() -> None:
-    """Another tab takes the seat over; the first is told so, and what it still sends counts for nothing."""
+def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> None:
+    """Another tab takes the seat over; the first one is notified, and its messages are ignored."""
 
     async def play(there: SampleTable) -> None:
         first = there.table.join("secret0")
@@ -217,8 +217,8 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_one_who_goes_and_com
     verify_record(sample_table(play).records[0])
 
 
-def test_what_is_no_answer_to_the_open_request_counts_for_nothing() -> None:
-    """Neither garbage, nor another's request, nor a move that there isn't, nor what is no time for."""
+def test_invalid_answers_to_the_open_request_are_ignored() -> None:
+    """They are garbage, moves of others, illegal moves, and actions at the wrong moment."""
 
     async def play(there: SampleTable) -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]
@@ -247,7 +247,7 @@ def test_what_is_no_answer_to_the_open_request_counts_for_nothing() -> None:
     assert [fault for game in there.records[0].games for fault in game.faults] == []
 
 
-def test_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
+def test_a_player_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
     """The match ends after that game; a rematch has other cards, and waits until all people want it."""
 
     async def play(there: SampleTable) -> None:
@@ -267,9 +267,7 @@ def test_who_leaves_forfeits_the_game_and_the_others_play_again() -> None:
     assert starts[0] != starts[1]
 
 
-def test_a_machine_that_fails_makes_the_match_void_and_says_why() -> None:
-    """Nobody waits for ever."""
-
+def test_a_failing_machine_makes_the_match_void_with_a_reason() -> None:
     async def play(there: SampleTable) -> None:
         guest = there.table.join(None)
         frame = await there.until(guest, lambda frame: frame["table"]["state"] == "void")
@@ -278,8 +276,8 @@ def test_a_machine_that_fails_makes_the_match_void_and_says_why() -> None:
     sample_table(play, people=0, broken=True)
 
 
-def test_what_one_answers_changes_nothing_for_the_others_before_the_window_has_closed() -> None:
-    """Neither what they are shown nor whether they are sent anything; nor for an onlooker."""
+def test_an_answer_changes_nothing_for_others_before_the_window_closes() -> None:
+    """Neither the content nor the number of frames reveals it."""
 
     async def play(there: SampleTable) -> None:
         guests = [*(there.table.join(f"secret{number}") for number in range(3)), there.table.join(None)]
@@ -302,8 +300,8 @@ def test_what_one_answers_changes_nothing_for_the_others_before_the_window_has_c
     sample_table(play, people=3)
 
 
-def test_a_window_with_people_stays_open_for_its_least_time() -> None:
-    """However fast they are; nobody's clock runs meanwhile."""
+def test_a_window_with_people_stays_open_for_its_minimum_time() -> None:
+    """Quick answers don't shorten it, and no clock runs meanwhile."""
 
     async def play(there: SampleTable) -> None:
         first, second = there.table.join("secret0"), None
@@ -320,8 +318,8 @@ def test_a_window_with_people_stays_open_for_its_least_time() -> None:
     assert there.table.why == "enough"
 
 
-def test_a_table_that_is_ended_is_void_for_all_with_the_reason_and_no_match_follows() -> None:
-    """Whole games are kept; who waits for others is told, too."""
+def test_closing_a_table_voids_its_match_for_all_and_starts_no_other() -> None:
+    """Complete games are kept; waiting players are notified, too."""
 
     async def play(there: SampleTable) -> None:
         guests = [there.table.join("secret0"), there.table.join(None)]
@@ -343,7 +341,7 @@ def test_a_table_that_is_ended_is_void_for_all_with_the_reason_and_no_match_foll
 
 
 def test_a_game_that_ends_as_its_table_is_closed_is_kept() -> None:
-    """The loop has heard nothing of it: it is busy from the game's begin until the table is closed."""
+    """The loop doesn't know of it: it is busy from the game's start until the table is closed."""
 
     async def play(there: SampleTable) -> None:
         playing = there.table._playing
@@ -356,7 +354,7 @@ def test_a_game_that_ends_as_its_table_is_closed_is_kept() -> None:
 
 
 def test_the_names_of_bots_are_shown_after_the_match() -> None:
-    """Those of people at once."""
+    """Names of people are shown at once."""
 
     async def play(there: SampleTable) -> None:
         first, second, looker = (there.table.join(secret) for secret in ("secret0", "secret1", None))
@@ -372,8 +370,8 @@ def test_the_names_of_bots_are_shown_after_the_match() -> None:
 
 
 @pytest.mark.parametrize(("rules", "heard"), [("open-table", True), ("coup", False)])
-def test_what_a_person_says_with_a_move_is_told_to_all_where_the_rules_let_people_talk(rules: str, heard: bool) -> None:
-    """Elsewhere the words are dropped, and the move counts."""
+def test_statements_are_shown_to_all_where_the_rules_allow_talk(rules: str, heard: bool) -> None:
+    """Other rules drop the statement and accept the move."""
 
     async def play(there: SampleTable) -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]
@@ -400,8 +398,8 @@ def test_who_goes_away_between_two_games_keeps_nobody_who_wants_the_next_one_wai
     sample_table(play)
 
 
-def test_a_seat_whose_person_does_not_answer_plays_by_itself_until_they_return() -> None:
-    """After three requests in a row; the clock is nobody's fault, however slow this machine is."""
+def test_the_seat_of_an_inactive_person_plays_automatically_until_they_return() -> None:
+    """It begins after three unanswered requests in a row, without a fault, however slow the machine is."""
 
     async def play(here: SampleTable) -> None:
         guest = here.table.join("secret0")
@@ -421,8 +419,8 @@ def test_a_seat_whose_person_does_not_answer_plays_by_itself_until_they_return()
     verify_record(record)
 
 
-def test_a_person_alone_is_told_that_their_time_ran_out() -> None:
-    """The others' frames stay the same bytes: in a sealed window they would tell who passed."""
+def test_only_the_person_sees_that_their_time_ran_out() -> None:
+    """In a sealed window, changed frames would reveal to the others who passed."""
 
     async def play(here: SampleTable) -> None:
         first, second, onlooker = here.table.join("secret0"), here.table.join("secret1"), here.table.join(None)

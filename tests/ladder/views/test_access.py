@@ -1,4 +1,4 @@
-"""Who may see what: the table of fields beside the types of all views, and views made for all viewers."""
+"""Tests of permissions: the access table of fields against the types of all views, and views for all viewers."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -82,19 +82,18 @@ def values_in(value: Any) -> Iterator[Any]:
 
 @each("answer", [answer.__name__ for answer in ANSWERS])
 def test_each_field_of_a_view_is_in_the_table(answer: str) -> None:
-    """Nobody adds a field and forgets to say who may see it; what may be hidden can be None, or is within such."""
+    """A new field needs an entry; one that may be hidden can be None, or is within such a field."""
     [whole] = [each for each in ANSWERS if each.__name__ == answer]
     for found in set(types_in(whole)):
         assert set(FIELD_LEVELS[found.__name__]) == {field.name for field in fields(found)}, found
 
 
-def test_the_table_names_nothing_that_is_not_told() -> None:
-    """A row stays no longer than its type."""
+def test_the_table_names_only_existing_fields() -> None:
     assert set(FIELD_LEVELS) == {found.__name__ for answer in ANSWERS for found in types_in(answer)}
 
 
 def made(term: Term, viewer: Viewer) -> list[Any]:
-    """Return all views of a ladder, as a viewer gets them."""
+    """Return all views of a ladder for a viewer."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
         listed = views.list_matches(reader, limit=100)
         matches = [
@@ -121,8 +120,8 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", VIEWERS)
-def test_no_viewer_gets_what_is_not_for_him(term: Term, name: str) -> None:
-    """Each field of each value, against the table; what is hidden is None wherever it stands."""
+def test_no_viewer_gets_fields_without_permission(term: Term, name: str) -> None:
+    """Each field of each value is compared to the table; hidden ones are None everywhere."""
     viewer = VIEWERS[name]
     for view in made(term, viewer):
         late = isinstance(view, views.BuildLog | views.BotLogs)
@@ -152,16 +151,16 @@ def test_no_viewer_gets_what_is_not_for_him(term: Term, name: str) -> None:
                 )
 
 
-def test_the_public_reads_nobodys_name_nor_what_a_bot_wrote(term: Term) -> None:
-    """Beside staff, who reads all of it: so the words are there to be found."""
+def test_the_public_reads_no_names_and_no_bot_output(term: Term) -> None:
+    """Staff read all of it, which proves that the text is there to be found."""
     private = ("'ada'", "no json", "oh \\x1b", "no such", "'teacher'")
     public, staff = (repr(list(made(term, viewer))) for viewer in (PUBLIC_VIEWER, STAFF_VIEWER))
     assert [word for word in private if word in public] == []
     assert [word for word in private[:-1] if word not in staff] == []
 
 
-def test_an_owner_reads_what_is_the_owners_alone(term: Term) -> None:
-    """A row of the table is a relation: the same person sees less of another's bot."""
+def test_an_owner_reads_private_fields_of_their_bots_only(term: Term) -> None:
+    """A row of the table is a relation: the same user sees less of another's bot."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(Viewer("ada")) as reader:
         own, other = views.view_bot(reader, "late"), views.view_bot(reader, "broken")
     assert own is not None
@@ -172,8 +171,7 @@ def test_an_owner_reads_what_is_the_owners_alone(term: Term) -> None:
     assert other.versions[0].all_matches.matches == 0
 
 
-def test_lists_go_on_from_a_cursor(term: Term) -> None:
-    """Part after part they are the whole."""
+def test_lists_continue_from_a_cursor(term: Term) -> None:
     with closing(open_ladder(term.path)) as ladder, ladder.reading(PUBLIC_VIEWER) as reader:
         whole = views.list_users(reader)
         assert (len(whole.items), whole.next_cursor) == (4, None)
@@ -183,7 +181,7 @@ def test_lists_go_on_from_a_cursor(term: Term) -> None:
 
 
 def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
-    """To all but staff: in lists, by their number, and in what a bot's matches add up to."""
+    """All but staff are excluded: from lists, matches by number, and the sums of a bot."""
     with closing(open_ladder(own.path)) as ladder:
         with ladder.reading(STAFF_VIEWER) as reader:
             before = played(reader)
@@ -196,14 +194,14 @@ def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
 
 
 def played(reader: views.ViewContext) -> int:
-    """Return how many matches of a bot the reader is told of."""
+    """Return how many matches of a bot the viewer sees."""
     bot = views.view_bot(reader, "late")
     assert bot is not None
     return bot.versions[0].all_matches.matches
 
 
 def keep_final(connection: Connection) -> int:
-    """Keep a final of which the only match was played, and isn't revealed; return the match."""
+    """Store a final whose only match was played, and isn't revealed; return the match."""
     version_refs = ("late@1", "one@1")
     table = tuple(version_ids_by_ref(connection, version_refs).values())
     final = insert_final(connection, Final("last", bytes(32), table, 1, None, 2.0, False, 2.0))
@@ -213,8 +211,8 @@ def keep_final(connection: Connection) -> int:
     return match
 
 
-def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspended(own: Term) -> None:
-    """Account, credentials and grade stay the person's; what was decided about a person is his to hear."""
+def test_a_teammate_reads_all_of_a_bot_but_the_reason_of_its_owners_suspension(own: Term) -> None:
+    """Account, credentials and grade are personal, and so are decisions about a user."""
     with closing(open_ladder(own.path)) as ladder:
         set_suspended(ladder, "ada", True, "teacher", "she copied it")
         set_suspended(ladder, "ada", False, "teacher", "she didn't")
@@ -237,7 +235,7 @@ def test_a_mate_reads_of_a_bot_what_its_owner_does_but_why_the_owner_is_suspende
 
 @each("act", sorted(PERMISSIONS))
 def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
-    """Between them the table decides."""
+    """For all others the table decides."""
     assert STAFF_VIEWER.can(act, "ada")
     assert PUBLIC_VIEWER.can(act, None) == (
         act in ("site:view", "table:view", "table:join")
@@ -248,7 +246,6 @@ def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     assert MATE.can(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
 
 
-def test_a_type_that_the_table_does_not_know_is_shown_to_nobody() -> None:
-    """It fails closed."""
+def test_a_type_missing_in_the_table_is_hidden_from_all() -> None:
     with pytest.raises(KeyError):
         hide_fields(views.ViewContext(STAFF_VIEWER, None, 0.0, 2, 1, "", True), STAFF_VIEWER)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""`--json` and `--json-schema` of the ladder's commands: what is printed is what the schema says, and nothing else."""
+"""Tests that the output of `--json` has exactly the fields of `--json-schema`, in all ladder commands."""
 
 import json
 
@@ -30,8 +30,8 @@ LOOKS: dict[str, tuple[object, list[list[str]]]] = {
 
 
 @pytest.mark.parametrize("name", LOOKS)
-def test_what_is_printed_is_what_the_schema_says(own: Term, name: str) -> None:
-    """The schema is of these types: what is printed makes one of them, which is the same as JSON."""
+def test_json_output_matches_its_schema(own: Term, name: str) -> None:
+    """The schema is made from the types, and the output can be parsed into them without loss."""
     shape, calls = LOOKS[name]
     adapter = TypeAdapter(shape)
     schema = CliRunner().invoke(cli, ["ladder", *name.split(), "--json-schema"]).stdout
@@ -46,8 +46,7 @@ def test_what_is_printed_is_what_the_schema_says(own: Term, name: str) -> None:
         assert json.loads(adapter.dump_json(answer)) == json.loads(ran.stdout)
 
 
-def test_a_runner_tells_what_happens_a_line_each(place: Place) -> None:
-    """On stdout, while it says what it does on stderr."""
+def test_a_runner_prints_one_json_line_for_each_event(place: Place) -> None:
     ran = place.run("ladder", "run", ladder_in(place, fit=True), "--jobs", 1, "--matches", 1, "--json", **cache(place))
     adapter = TypeAdapter(RunnerEventEntry)
     happenings = [adapter.validate_json(line) for line in ran.out.splitlines()]

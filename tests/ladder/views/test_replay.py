@@ -1,4 +1,4 @@
-"""A match to be played again: what of its record leaves the ladder, for whom, and when."""
+"""Tests of replays: which parts of a record leave the ladder, for which viewers, and when."""
 
 import json
 from contextlib import closing
@@ -28,7 +28,7 @@ from tests.ladder.service.term import Term
 
 
 def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
-    """Return all matches of the bot late that were played, as a viewer gets them, and their records."""
+    """Return all played matches of the bot late, as a viewer gets them, and their records."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
         found = views.view_bot(reader, "late", last=100)
         assert found is not None
@@ -39,8 +39,8 @@ def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
         ]
 
 
-def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots_could(term: Term) -> None:
-    """Source: arena.replay.steps, for no bot's viewers, for his bot's, and with all cards."""
+def test_a_replay_has_the_knowledge_of_its_viewer(term: Term) -> None:
+    """Source: arena.replay.steps for no bot's view, for the views of the owner's bots, and with all cards."""
     wrote = 0
     whole = replays(term, STAFF_VIEWER)
     for viewer in (PUBLIC_VIEWER, Viewer("bob"), Viewer("ada")):
@@ -61,8 +61,8 @@ def test_the_public_is_told_what_everybody_could_know_and_an_owner_what_his_bots
     assert wrote > 0
 
 
-def test_staff_is_told_all_with_everybodys_standard_error(term: Term) -> None:
-    """The record too is for staff alone."""
+def test_a_replay_for_staff_has_all_cards_and_all_standard_error(term: Term) -> None:
+    """The record itself is for staff only."""
     wrote = 0
     for found, text in replays(term, STAFF_VIEWER):
         assert text is not None
@@ -76,8 +76,8 @@ def test_staff_is_told_all_with_everybodys_standard_error(term: Term) -> None:
 
 
 @pytest.mark.parametrize("viewer", [PUBLIC_VIEWER, STAFF_VIEWER])
-def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer) -> None:
-    """It waits, was cancelled, or its record is gone, or none that this arena reads."""
+def test_a_match_without_a_replay_has_a_reason(own: Term, viewer: Viewer) -> None:
+    """It waits, was cancelled, or its record is missing or unreadable for this arena."""
     with closing(open_ladder(own.path)) as ladder:
         [strange] = play(ladder, 1)
         table = ladder.database.read_with_retry(
@@ -106,7 +106,7 @@ def test_a_match_that_cannot_be_played_again_says_why(own: Term, viewer: Viewer)
 
 
 def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
-    """To all but staff, also its owners."""
+    """Only staff see it before, not its owners."""
     with closing(open_ladder(own.path)) as ladder:
         [match] = play(ladder, 1, kind=FINAL)
 

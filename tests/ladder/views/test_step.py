@@ -1,4 +1,4 @@
-"""Steps of checks: how a ladder keeps them, and those that older arenas kept."""
+"""Tests of the stored form of a check's steps, and of those that older arenas stored."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -37,14 +37,14 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 
 
 def require_step(connection: Connection) -> None:
-    """Demand that the version has the step as it is told, and the log."""
+    """Assert that the version has this step and log."""
     (version,) = connection.scalars(select(check_steps.c.version)).all()
     assert list_check_steps(connection, version) == (STEP.view(),)
     assert get_build_log(connection, version) == LOG
 
 
-def test_a_step_comes_back_as_it_is_told_whatever_a_bot_wrote(database: Database) -> None:
-    """Bytes that aren't UTF-8, half surrogates of a file's name, and NUL, which PostgreSQL takes in no text."""
+def test_a_step_is_stored_unchanged_whatever_a_bot_wrote(database: Database) -> None:
+    """Bots write bytes that aren't UTF-8, half surrogates, and NUL, which PostgreSQL refuses in text."""
 
     def act(connection: Connection) -> None:
         data, log = serialize_step(STEP)

@@ -1,4 +1,4 @@
-"""A ladder that is really served: `arena ladder serve` as a process, on a port that was free."""
+"""A ladder on a real server: `arena ladder serve` as a process, on a free port."""
 
 import json
 import re
@@ -19,14 +19,14 @@ from tests.ladder.service.ladders import cache
 
 @dataclass(frozen=True)
 class LadderServer:
-    """A server: where it is, its process, and the ladder's folder."""
+    """A server: its address, its process, and the ladder's folder."""
 
     url: str
     process: "subprocess.Popen[str]"
     folder: Path
 
     def session(self, login: str) -> str:
-        """Sign a person in, as a browser does; return the cookie's secret."""
+        """Sign a user in as a browser does; return the cookie's secret."""
         with closing(open_ladder(self.folder)) as ladder:
             link = issue_secret(ladder, login, "link", "staff").secret
         parts = urlsplit(self.url)
@@ -37,19 +37,19 @@ class LadderServer:
         return re.findall(r"session=([^;]+);", cookie)[0]
 
     def get(self, path: str, session: str, timeout: float = 20) -> str:
-        """Return what a page answers to somebody who is signed in. Raises HTTPError."""
+        """Return the text of a page for a signed-in user. Raises HTTPError."""
         request = urllib.request.Request(self.url + path, headers={"Cookie": f"session={session}"})
         with urllib.request.urlopen(request, timeout=timeout) as answered:
             return str(answered.read().decode())
 
     def json(self, path: str, session: str) -> object:
-        """Return what /api answers."""
+        """Return the JSON of a path below /api."""
         return json.loads(self.get(f"/api{path}", session))
 
 
 @contextmanager
 def serve_ladder(place: Place, folder: Path, *words: object, **environment: str) -> Iterator[LadderServer]:
-    """Serve a ladder as long as it is needed; SIGTERM ends it."""
+    """Serve a ladder within a `with` block; SIGTERM ends it."""
     process = place.start("ladder", "serve", folder, "--port", 0, *words, **cache(place), **environment)
     assert process.stderr is not None
     line = process.stderr.readline()

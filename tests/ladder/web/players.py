@@ -1,4 +1,4 @@
-"""People and programs who play at a served ladder's tables over real sockets, and who look on."""
+"""People, programs and spectators at a served ladder's tables, over real sockets."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ Frame = dict[str, Any]
 
 @dataclass
 class Club:
-    """A served ladder and the process that plays its tables."""
+    """A served ladder and its table server."""
 
     served: LadderServer
     table_server: "subprocess.Popen[str]"
@@ -36,24 +36,24 @@ class Club:
 
     @property
     def url(self) -> str:
-        """Return where it is served."""
+        """Return the server's address."""
         return self.served.url
 
     def session(self, login: str) -> str:
-        """Return a person's session."""
+        """Return a user's session."""
         if login not in self.sessions:
             self.sessions[login] = self.served.session(login)
         return self.sessions[login]
 
     def token(self, login: str) -> str:
-        """Return a person's token."""
+        """Return a user's token."""
         if login not in self.tokens:
             with closing(open_ladder(self.served.folder)) as ladder:
                 self.tokens[login] = issue_secret(ladder, login, "token", "staff").secret
         return self.tokens[login]
 
     def open(self, login: str, code: int = 201, **wanted: object) -> Any:
-        """Open a table by the API; return what it answers."""
+        """Open a table by the API; return the JSON response."""
         headers = {"Authorization": f"Bearer {self.token(login)}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.url}/api/tables", json.dumps(wanted).encode(), headers)
         try:
@@ -65,7 +65,7 @@ class Club:
         return json.loads(text)
 
     def post(self, path: str, session: str | None, **form: str) -> tuple[int, str, str]:
-        """Send a form as a browser does; return status, where it leads, and the cookie that it brings."""
+        """Send a form as a browser does; return status, the location of the redirect, and the cookie."""
         parts = urlsplit(self.url)
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.url}
         if session is not None:
@@ -76,24 +76,24 @@ class Club:
             return answered.status, answered.headers.get("location", ""), answered.headers.get("set-cookie", "")
 
     def sit(self, login: str, link: str) -> None:
-        """Have a participant sit down by a link."""
+        """Take a slot by a link as a participant."""
         path, _, secret = link.removeprefix(self.url).partition("?link=")
         status, to, _ = self.post(path, self.session(login), link=secret)
         assert (status, to) == (303, path.replace("/join", "/play"))
 
     def sit_as_guest(self, name: str, link: str) -> str:
-        """Have a guest sit down; return his cookie."""
+        """Take a slot as a guest; return the guest's cookie."""
         path, _, secret = link.removeprefix(self.url).partition("?link=")
         status, _, cookie = self.post(path, None, link=secret, name=name)
         assert status == 303
         return cookie.partition(";")[0]
 
     def table(self, id: int, login: str) -> Any:
-        """Return what the API tells of a table."""
+        """Return the table from the API."""
         return self.served.json(f"/tables/{id}", self.session(login))
 
     def line(self, id: int, login: str) -> Any:
-        """Return the table in one line."""
+        """Return the table's summary."""
         return self.table(id, login)["table"]
 
     def player(self, id: int, login: str) -> "Player":
@@ -102,7 +102,7 @@ class Club:
 
 
 def at_once(folder: Path) -> None:
-    """Let a ladder's tables wait for nobody's eyes, have guests, and be many."""
+    """Configure a ladder's tables: no pauses, guests, and many tables."""
     toml = folder / "ladder.toml"
     text = toml.read_text()
     for old, new in (
@@ -119,18 +119,18 @@ def at_once(folder: Path) -> None:
 
 @contextmanager
 def club(place: Place, folder: Path, **environment: str) -> Iterator[Club]:
-    """Serve a ladder's pages, and play its tables beside, as two commands."""
+    """Serve a ladder's pages, and start its table server, as two commands."""
     with serve_ladder(place, folder, "--no-runner", **environment) as server:
         yield Club(server, table_server(place, folder, **environment))
 
 
 def table_server(place: Place, folder: Path, **environment: str) -> "subprocess.Popen[str]":
-    """Start the process that plays tables."""
+    """Start the table server."""
     return place.start("ladder", "serve-tables", folder, **cache(place), **environment)
 
 
 class Player:
-    """One at a table by a socket: what he was shown, and how he answers. `headers`: what lets him in."""
+    """A player connected by a socket, with the frames shown and the answers sent. `headers`: its credentials."""
 
     def __init__(self, url: str, table: int, headers: dict[str, str], origin: str | None = None) -> None:
         self.address = f"ws{url.removeprefix('http')}/tables/{table}/socket"
@@ -144,7 +144,7 @@ class Player:
 
     @asynccontextmanager
     async def there(self) -> AsyncIterator["Player"]:
-        """Be at the table as long as this lasts."""
+        """Stay connected within a `with` block."""
         self._socket = await connect(
             self.address,
             origin=self.origin,
@@ -170,24 +170,24 @@ class Player:
         return True
 
     async def send(self, message: Frame) -> None:
-        """Do something."""
+        """Send an action."""
         assert self._socket is not None
         await self._socket.send(json.dumps(message))
 
     @property
     def state(self) -> str:
-        """Return what the table is doing, as it was shown last."""
+        """Return the table's state in the last frame."""
         return str(self.frame["table"]["state"])
 
     async def until(self, holds: Callable[[Frame], object]) -> Frame:
-        """Wait for a frame of which something holds."""
+        """Wait for a frame for which a predicate is true."""
         async with asyncio.timeout(WAIT_S):
             while not (self.frame and holds(self.frame)):
                 assert await self.news(), self.closed
         return self.frame
 
     async def play(self, done: Callable[[Frame], object]) -> bool:
-        """Take the first move each time until something is so; return False if the socket was closed first."""
+        """Take the first move each time until a predicate is true; return False if the socket was closed first."""
         answered = None
         while True:
             ask = (self.frame["game"] or {}).get("ask") if self.frame else None

@@ -1,4 +1,4 @@
-"""A person's account: what it tells, and what is made and ended there."""
+"""Tests of a user's account page: its content, and the credentials made and revoked there."""
 
 import re
 from collections.abc import Iterator
@@ -43,8 +43,8 @@ def test_an_account_tells_a_person_of_himself_alone(web: Pages) -> None:
     )
 
 
-def test_every_page_leads_a_participant_to_his_own_bots(web: Pages) -> None:
-    """Staff has none, and nobody else is told of an account."""
+def test_every_page_leads_a_participant_to_their_bots(web: Pages) -> None:
+    """Staff have none, and visitors see no account."""
     for login, leads in (("bob", True), ("staff", False)):
         assert (">My bots</a>" in web.visitor(login).get("/standings").text) == leads
     assert '<a href="/account" aria-current="page">My bots</a>' in web.visitor("bob").get("/account").text

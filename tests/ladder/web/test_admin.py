@@ -1,4 +1,4 @@
-"""What staff does from pages: each form does what its command does, and says in words what it can't do."""
+"""Tests of staff's pages: each form does the same as its command, and explains refusals."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ def staff(web: Pages) -> TestClient:
 
 
 def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **fields: object) -> str:
-    """Send a form, and return what is answered: the text, or where to go on."""
+    """Send a form, and return the response: the text, or the location of the redirect."""
     data = {name.rstrip("_"): value for name, value in fields.items()}
     answered = visitor.post(path, data=data, files=files)
     assert answered.status_code == code, answered.text
@@ -105,7 +105,7 @@ def test_a_link_for_one_person_lets_in_that_person_once(web: Pages, staff: TestC
 
 
 def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestClient) -> None:
-    """But for staff, and for who is suspended."""
+    """Staff and suspended users get none."""
     post(staff, "/admin/users", 200, login="kay", name="=Kay", section="B")
     got = staff.post("/admin/users/links", data={"section": "", "as": "csv"})
     assert got.headers["cache-control"] == "no-store"
@@ -128,8 +128,8 @@ def test_what_was_revoked_lets_nobody_in(web: Pages, staff: TestClient) -> None:
     assert "there is no credential" in post(staff, "/admin/credentials/9999/revoke", 400, reason="x")
 
 
-def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, staff: TestClient, own: Term) -> None:
-    """Rosters, links and tokens are acts; what is done to oneself, too."""
+def test_the_audit_log_has_credentials_without_their_secrets(web: Pages, staff: TestClient, own: Term) -> None:
+    """Rosters, links and tokens are audit entries, also for the user's own account."""
     post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", "login,section\nkay,B\nlee,B\n")})
     post(staff, "/admin/users", 200, login="kay", name="Kay")
     output = post(staff, "/admin/users/links", 200, section="B")
@@ -169,7 +169,7 @@ def test_who_let_whom_in_is_told_to_staff_and_the_secret_to_nobody(web: Pages, s
 def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     web: Pages, staff: TestClient, act: str, page: str, undo: dict[str, str] | None, shown: str
 ) -> None:
-    """What it does is tested with the function that the form calls."""
+    """Its effect is tested with the function that the form calls."""
     rated = next(row["id"] for row in staff.get("/api/matches?kind=rated").json()["items"] if row["is_rated"])
     page = page.replace("MATCH", str(rated))
     assert shown not in staff.get(page).text
@@ -209,10 +209,10 @@ def test_the_ladder_in_one_look_is_what_its_commands_tell(web: Pages, staff: Tes
     assert "No runner serves" not in web.visitor("ada").get("/queue").text
 
 
-def test_staff_sees_what_of_the_quotas_is_left_and_what_each_runner_plays(web: Pages, staff: TestClient) -> None:
-    """A runner's matches are told to nobody else; what needs a hand stands above what is well.
+def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, staff: TestClient) -> None:
+    """Only staff see a runner's matches; problems are above healthy parts.
 
-    A runner holds one match more than it plays, so that nothing waits for the next.
+    A runner holds one match more than it plays, so that it never waits for the next.
     """
 
     def lease(connection: Connection) -> list[int]:

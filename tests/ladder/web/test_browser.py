@@ -1,4 +1,4 @@
-"""The pages in a real browser: nothing that a stranger wrote runs, nobody is kept out, a match plays."""
+"""Tests of the pages in a real browser: hostile text doesn't run, pages are accessible, a match plays."""
 
 import re
 import shutil
@@ -78,7 +78,7 @@ def last(ladder: Ladder) -> int:
 
 
 def spoil(ladder: Ladder) -> None:
-    """Let what waits fail its check, with all that a bot can say there."""
+    """Make all waiting versions fail their check, with every text that a bot controls."""
     versions = METADATA.tables["versions"]
     step = CheckStep(
         "hello",
@@ -101,7 +101,7 @@ def spoil(ladder: Ladder) -> None:
 
 
 def window(reader: Reader, server: LadderServer, login: str, **options: Any) -> tuple[Any, list[str]]:
-    """Return a browser's page in which somebody is signed in, and what goes wrong in it."""
+    """Return a browser's page with a signed-in user, and the list of its errors."""
     context = reader.browser.new_context(**options)
     context.add_cookies([{"name": "session", "value": server.session(login), "url": server.url}])
     page, wrong = context.new_page(), []
@@ -111,8 +111,8 @@ def window(reader: Reader, server: LadderServer, login: str, **options: Any) -> 
     return page, wrong
 
 
-def test_nothing_that_a_stranger_wrote_runs_on_any_page(browser: Reader, server: LadderServer) -> None:
-    """Neither in the page nor in the games within it; and all of it is there to be read. Staff sees most of it."""
+def test_hostile_text_runs_on_no_page(browser: Reader, server: LadderServer) -> None:
+    """All of it is visible as text, most of it to staff."""
     page, wrong = window(browser, server, "staff")
     seen = ""
     with closing(open_ladder(server.folder)) as ladder:
@@ -135,7 +135,7 @@ def test_nothing_that_a_stranger_wrote_runs_on_any_page(browser: Reader, server:
 def test_axe_finds_nothing_on_any_page_light_or_dark(
     browser: Reader, server: LadderServer, axe: Callable[..., list[str]]
 ) -> None:
-    """And no page is wider than a telephone. In the dark nothing differs but colours."""
+    """No page is wider than a phone, and dark mode differs only in colours."""
     page, _ = window(browser, server, "staff", reduced_motion="reduce", viewport={"width": 390, "height": 800})
     with closing(open_ladder(server.folder)) as ladder:
         everywhere = list(paths(ladder, PAYLOADS[:1], matches=1))
@@ -154,7 +154,7 @@ def test_axe_finds_nothing_on_any_page_light_or_dark(
 
 
 def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, server: LadderServer) -> None:
-    """Within its page; the newest plays by itself on the front."""
+    """It plays within its page; the newest one plays automatically on the home page."""
     page, wrong = window(browser, server, "ada")
     with closing(open_ladder(server.folder)) as ladder:
         match = last(ladder)
@@ -166,8 +166,8 @@ def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, s
     assert wrong == []
 
 
-def test_a_page_asks_for_itself_once_in_half_a_minute_whatever_changes(browser: Reader, server: LadderServer) -> None:
-    """And not all pages at the same moment: some seconds later, drawn by chance."""
+def test_a_page_reloads_at_most_once_in_half_a_minute(browser: Reader, server: LadderServer) -> None:
+    """Pages add a random delay, so that they don't reload at the same moment."""
     page, wrong = window(browser, server, "ada")
     asked: list[str] = []
     words = "retry: 100\n\n" + "data: changed\n\n" * 9
@@ -188,7 +188,7 @@ def test_a_page_asks_for_itself_once_in_half_a_minute_whatever_changes(browser: 
 
 @pytest.mark.parametrize("gap_ms", [120, 400])
 def test_a_double_click_on_a_link_to_sign_in_signs_in(browser: Reader, server: LadderServer, gap_ms: int) -> None:
-    """From home: the second click would cancel the answer to the first, which used the link up and has the cookie."""
+    """The second click cancels the response to the first, which used up the link and has the cookie."""
     page = browser.browser.new_context().new_page()
     with closing(open_ladder(server.folder)) as ladder:
         page.goto(f"{server.url}/sign-in?link={issue_secret(ladder, 'bob', 'link', 'staff').secret}")
@@ -227,7 +227,7 @@ def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: Lad
 
 
 def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, place: Place, own: Term) -> None:
-    """The form needs no script; with it, a folder can be dropped, and the check appears by itself."""
+    """The form works without a script; with it a folder can be dropped, and the check appears automatically."""
     folder = place.folder / "mine"
     place.bot("mine/bot.toml", 'run = "./bot.py"\n')
     place.bot("mine/.git/HEAD", "not for others")

@@ -1,4 +1,4 @@
-"""What authors take from a ladder: the documents as pages, the arena as a wheel, and a bot to begin with."""
+"""Tests of downloads for authors: the documents as pages, the arena as a wheel, and a starter bot."""
 
 import base64
 import hashlib
@@ -37,7 +37,7 @@ def links(text: str) -> list[str]:
 
 
 def test_every_link_of_the_documents_leads_to_a_page_or_a_file_and_its_section(web: Pages) -> None:
-    """Nobody has to sign in; what a ladder doesn't have, such as its own sources, is no link."""
+    """No sign-in is needed; files that a ladder doesn't have, such as its sources, are no links."""
     visitor = web.visitor("nobody")
     waiting, texts, led = ["/docs"], {}, set()
     while waiting:
@@ -64,8 +64,8 @@ def test_what_is_no_document_is_not_there(web: Pages, path: str) -> None:
     assert web.visitor("nobody").get(f"/docs/{path}").status_code == 404
 
 
-def test_pages_print_a_command_with_the_address_of_the_ladder_whatever_a_request_says(web: Pages, own: Term) -> None:
-    """Where no address is known, as of one that listens everywhere, the wheel is loaded first."""
+def test_commands_on_pages_have_the_configured_address_of_the_ladder(web: Pages, own: Term) -> None:
+    """Without a known address the wheel is downloaded first."""
     shown = web.visitor("ada").get("/", headers={"Host": "evil.example"}).text
     assert f"pip install {URL}{WHEEL}\n" in shown
     with public(own):
@@ -74,8 +74,8 @@ def test_pages_print_a_command_with_the_address_of_the_ladder_whatever_a_request
     assert f"pip install ./{Path(WHEEL).name}\n" in shown
 
 
-def test_the_wheel_is_whole_and_imports(web: Pages, tmp_path: Path) -> None:
-    """Its files are those of the project, each with its digest; `arena` imports from the file itself."""
+def test_the_wheel_is_complete_and_imports(web: Pages, tmp_path: Path) -> None:
+    """It has the project's files, each with its digest; `arena` can be imported from the file itself."""
     answered = web.visitor("nobody").get(WHEEL)
     archive = zipfile.ZipFile(io.BytesIO(answered.content))
     names = set(archive.namelist())
@@ -94,8 +94,8 @@ def test_the_wheel_is_whole_and_imports(web: Pages, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_wheel_installs_and_makes_itself_again(web: Pages, tmp_path: Path) -> None:
-    """By pip, without its dependencies; where it is installed, a ladder serves the same wheel and the documents."""
+def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) -> None:
+    """pip installs it without its dependencies."""
     wheel = tmp_path / Path(WHEEL).name
     wheel.write_bytes(web.visitor("nobody").get(WHEEL).content)
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", "--target"]
@@ -125,8 +125,8 @@ def test_other_downloads_are_not_there(web: Pages) -> None:
         assert web.visitor("nobody").get(f"/downloads/{name}").status_code == 404, name
 
 
-def test_files_that_only_lie_in_the_folder_are_shown_to_nobody() -> None:
-    """Of a checkout those that git doesn't track, such as an author's own bot; anywhere links and hidden files."""
+def test_files_outside_the_project_are_not_served() -> None:
+    """In a checkout these are untracked files, such as an author's bot; anywhere links and hidden files."""
     stray = [
         ROOT / "docs" / name for name in (".stray.md", "stray-link.md", "stray.md")[: 2 + (ROOT / ".git").exists()]
     ]

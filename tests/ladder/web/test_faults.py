@@ -1,4 +1,4 @@
-"""Servers and their database in problem: each with the real thing, and a clear page each time."""
+"""Tests of servers whose database fails or whose clock jumps: each failure is real and gives a clear page."""
 
 import time
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def own_server() -> Iterator[Postgres]:
 
 
 def code(server: LadderServer, path: str, session: str) -> int:
-    """Return with which code a page is answered."""
+    """Return the status of a page."""
     try:
         server.get(path, session)
     except HTTPError as refused:
@@ -38,7 +38,7 @@ def code(server: LadderServer, path: str, session: str) -> int:
 
 
 def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: str) -> None:
-    """Who signed in at one is known to the other, and who is suspended leaves both; what was played shows in both."""
+    """Sessions, suspensions and matches are visible on both."""
     folder = ladder_in(place, postgres_url, fit=True)
     with ExitStack() as stack:
         servers = [stack.enter_context(serve_ladder(place, folder, "--no-runner")) for _ in range(2)]
@@ -68,8 +68,8 @@ def test_a_database_that_is_restarted_is_told_and_nothing_is_lost(place: Place, 
         assert server.process.poll() is None
 
 
-def test_a_clock_that_is_set_back_signs_nobody_out_and_shows_what_is(own: Term) -> None:
-    """A session that began tomorrow holds, and the table that was written last is the newest."""
+def test_a_clock_that_is_set_back_keeps_sessions_and_standings(own: Term) -> None:
+    """A session from tomorrow is valid, and the standings written last are the newest."""
     now = time.time()
     with closing(open_ladder(own.path)) as ladder:
         ladder.clock = lambda: now + 86_400

@@ -1,4 +1,4 @@
-"""Who is let through to which page: every route, for every kind of visitor, by the tables of access."""
+"""Tests of authorization: every route, for every kind of visitor, by the access tables."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -39,8 +39,8 @@ def address(path: str) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_route_lets_through_whom_the_table_says(web: Pages, kind: str) -> None:
-    """A form without its fields gets to be told so: who isn't let through isn't told what is wrong with it."""
+def test_each_route_is_authorized_by_the_table(web: Pages, kind: str) -> None:
+    """An authorized form without fields is invalid; others don't learn what is wrong with it."""
     level = LEVELS.get(kind, AccessLevel.PERSON)
     for name, (act, scope) in ROUTES.items():
         visitor = web.visitor(kind)
@@ -67,8 +67,8 @@ def test_each_route_lets_through_whom_the_table_says(web: Pages, kind: str) -> N
         assert came or let_in, name
 
 
-def test_each_socket_lets_through_whom_the_table_says(own: Term) -> None:
-    """Whose session or token may read the ladder looks on at a table; a program's place is for its token alone."""
+def test_each_socket_is_authorized_by_the_table(own: Term) -> None:
+    """A session or token that may read the ladder watches tables; a program's slot needs its own token."""
     sockets = {name.removeprefix("WS ") for name in ROUTES if name.startswith("WS ")}
     assert sockets == {"/tables/{id}/socket", "/tables/{id}/program"}
     with pages(own) as web:
@@ -95,7 +95,7 @@ def test_each_socket_lets_through_whom_the_table_says(own: Term) -> None:
 
 
 def _knocked(visitor: TestClient, path: str, origin: str | None) -> int:
-    """Return by which status a socket was refused, or which code closed it; 1013: nobody plays tables here."""
+    """Return the status that refused a socket, or its close code; 1013: there is no table server."""
     visitor.headers.pop("Sec-Fetch-Site", None)
     headers = {} if origin is None else {"Origin": origin}
     try:
@@ -114,8 +114,8 @@ def test_a_ladder_that_says_so_is_read_by_anybody(web: Pages, own: Term) -> None
 
 
 @pytest.mark.parametrize("kinds", [("nobody", "ada"), ("ada", "nobody")], ids=str)
-def test_what_all_see_alike_does_not_depend_on_who_comes_first(web: Pages, own: Term, kinds: tuple[str, str]) -> None:
-    """The first one's page is kept for the other. Both are offered to submit: /submit asks for a sign-in."""
+def test_shared_pages_do_not_depend_on_the_first_visitor(web: Pages, own: Term, kinds: tuple[str, str]) -> None:
+    """The page is cached for the next visitor. Both see a link to submit, which asks for a sign-in."""
     with public(own):
         first, second = (web.visitor(kind) for kind in kinds)
         for path in ("/", "/standings", "/matches", "/queue", "/finals"):
@@ -180,7 +180,7 @@ def test_a_form_of_another_site_changes_nothing(web: Pages, headers: dict[str, s
 
 @pytest.mark.parametrize(("url", "name"), [(URL, "session"), ("https://coup.example.org", "__Host-session")])
 def test_no_script_and_no_other_site_gets_a_sessions_cookie(web: Pages, url: str, name: str) -> None:
-    """Over TLS it is sent over TLS alone."""
+    """Over TLS the cookie is sent over TLS only."""
     with TestClient(make_app(web.ladder, url), base_url=url, follow_redirects=False) as visitor:
         link = issue_secret(web.ladder, "ada", "link", "staff").secret
         cookie = visitor.post("/sign-in", data={"link": link}, headers={"Origin": url}).headers["set-cookie"]
@@ -191,8 +191,8 @@ def test_no_script_and_no_other_site_gets_a_sessions_cookie(web: Pages, url: str
         assert visitor.get("/standings").status_code == 200
 
 
-def test_a_suspension_ends_all_that_lets_a_person_in_at_once(web: Pages) -> None:
-    """In every browser, and for programs; nobody else's."""
+def test_a_suspension_ends_all_credentials_of_a_user_at_once(web: Pages) -> None:
+    """Those of other users stay."""
     browsers, other = [web.visitor("ada"), web.visitor("ada"), web.visitor("token")], web.visitor("bob")
     assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [200] * 4
     link = issue_secret(web.ladder, "ada", "link", "staff").secret
@@ -233,10 +233,10 @@ def test_a_page_is_not_drawn_again_while_nothing_happens(web: Pages) -> None:
         ("nobody", "/account/password", 65_537, 401),
     ],
 )
-def test_a_form_is_read_after_the_gate_and_up_to_a_bound(
+def test_a_form_is_read_after_authorization_and_up_to_a_limit(
     web: Pages, kind: str, path: str, size: int, status: int
 ) -> None:
-    """It comes in pieces, without its length."""
+    """It arrives in pieces, without its length."""
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     answered = web.visitor(kind).post(path, content=(b"&" * size for _ in range(1)), headers=form)
     assert answered.status_code == status, (path, answered.text)
@@ -268,14 +268,14 @@ def test_guesses_at_one_password_from_one_address_are_a_hundred_in_an_hour(web: 
 
 
 def still(web: Pages) -> Any:
-    """Give back what all requests share, once no time goes by for what is counted."""
+    """Stop the clock of the rate limits, and restore the app state afterwards."""
     state = web.client.app.state  # type: ignore[attr-defined]
     state.shared = replace(state.shared, limits=type(state.shared.limits)(lambda: 0.0))
     return state.shared
 
 
 def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:
-    """By person, else by address: a form that can't be read is a try, too."""
+    """They are counted by user, or else by address: an unreadable form is an attempt, too."""
     visitor, state = web.visitor("nobody"), still(web)
     assert visitor.post("/sign-in", data={}).status_code == 400
     while not state.limits.wait_s("form", "testclient"):
@@ -296,8 +296,8 @@ def test_no_body_is_read_before_the_gate(web: Pages) -> None:
             assert codes - {404, 405} == {401}, name
 
 
-def test_only_what_reads_a_stream_runs_on_the_event_loop(web: Pages) -> None:
-    """All other routes run in a thread: a roster of 2 MB takes seconds to read."""
+def test_only_routes_that_read_a_stream_run_on_the_event_loop(web: Pages) -> None:
+    """All others run in a thread: a roster of 2 MB takes seconds to read."""
     nouns = [each.original_router for each in web.client.app.routes if hasattr(each, "original_router")]  # type: ignore[attr-defined]
     routes = [route for noun in nouns for route in noun.routes]
     on_loop = {route.path for route in routes if iscoroutinefunction(route.endpoint)}

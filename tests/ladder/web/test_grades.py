@@ -1,4 +1,4 @@
-"""Grades that are handed out from pages, and more time for one person; each participant sees his own."""
+"""Tests of releasing grades from pages, of extensions, and of each participant's own grade."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Joining by pages: from the link that staff makes to the account, with or without approval."""
+"""Tests of joining on pages, from the link that staff make to the account, with or without approval."""
 
 import hashlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an owner does with his bot on its page: challenges, the choice of a version, its files and how they changed."""
+"""Tests of an owner's actions on a bot's page: challenges, the choice of a version, its files and changes."""
 
 import io
 import tarfile
@@ -31,8 +31,8 @@ def playing(web: Pages, name: str = "late") -> list[int]:
     return [version["number"] for version in versions if version["is_active"]]
 
 
-def test_a_form_that_is_sent_twice_is_one_wish(web: Pages) -> None:
-    """Both answers are the first one's, so a secret that is shown once is seen; another person's is another."""
+def test_a_form_that_is_sent_twice_takes_effect_once(web: Pages) -> None:
+    """Both responses are the first one, so a secret shown once is seen; another user's form is separate."""
     ada, bob = web.visitor("ada"), web.visitor("bob")
     forms = {
         "/bots/late/challenges": {"opponents": "late@1"},
@@ -60,8 +60,8 @@ def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
     assert web.visitor("reading token").post("/bots/late/challenges", data={"opponents": "one"}).status_code == 403
 
 
-def test_the_page_of_a_bot_that_is_unfit_offers_to_submit_it_again_and_no_challenge(web: Pages) -> None:
-    """Nothing of it plays, so a challenge would be refused."""
+def test_the_page_of_a_rejected_bot_offers_a_new_version_and_no_challenge(web: Pages) -> None:
+    """No version of it plays, so a challenge would be refused."""
     offers = {"again": '<a href="/submit">Submit it again</a>', "challenge": 'action="/bots/{}/challenges"'}
 
     def offered(login: str, bot: str) -> list[str]:
@@ -87,8 +87,8 @@ def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: T
     assert "failed its check" in web.visitor("bob").post("/bots/broken/active-version", data={"version": "1"}).text
 
 
-def test_what_was_taken_out_its_owner_does_not_choose(web: Pages, own: Term) -> None:
-    """No version of what staff disabled; of what the ladder disabled another one."""
+def test_an_owner_cannot_activate_what_was_disabled(web: Pages, own: Term) -> None:
+    """If staff disabled the bot, no version; if the ladder did, only another version."""
 
     def auto_disable(connection: Connection) -> None:
         bot = find_bot(connection, "late")

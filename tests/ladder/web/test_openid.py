@@ -1,4 +1,4 @@
-"""Signing in by a provider of OpenID Connect: a real one, which runs beside, with its own pages."""
+"""Tests of signing in by OpenID Connect, with a real provider and its own pages."""
 
 import base64
 import hashlib
@@ -78,7 +78,7 @@ def use(own: Term, issuer: str, *more: str) -> None:
 
 
 def sent(web: Pages, then: str = "/") -> tuple[TestClient, str]:
-    """Return somebody who is sent to the provider, and where."""
+    """Return a visitor that is redirected to the provider, and the address."""
     visitor = web.visitor("nobody")
     del visitor.headers["Sec-Fetch-Site"]
     answered = visitor.get("/sign-in/openid", params={"then": then})
@@ -87,7 +87,7 @@ def sent(web: Pages, then: str = "/") -> tuple[TestClient, str]:
 
 
 def back(to: str, sub: str) -> str:
-    """Choose a person on the provider's page, and return the path to which it sends the browser back."""
+    """Choose a person on the provider's page, and return the path to which it redirects the browser."""
     assert "<form" in requests.get(to, timeout=10).text
     answered = requests.post(to, data={"sub": sub}, timeout=10, allow_redirects=False)
     assert answered.headers["location"].startswith(URL), answered.text
@@ -118,8 +118,8 @@ def test_who_is_known_there_and_in_the_roster_is_let_in(web: Pages, own: Term, p
         ("staff", "sent no verified email"),
     ],
 )
-def test_who_is_not_let_in_is_told_why(web: Pages, own: Term, provider: str, sub: str, why: str) -> None:
-    """An email counts if it is verified; no name that a user chose there does; nobody is taken in who isn't known."""
+def test_a_refused_sign_in_has_a_reason(web: Pages, own: Term, provider: str, sub: str, why: str) -> None:
+    """Only a verified email counts; names that a user chose there don't; unknown users are refused."""
     use(own, provider)
     visitor, to = sent(web)
     came = visitor.get(back(to, sub))
@@ -129,8 +129,8 @@ def test_who_is_not_let_in_is_told_why(web: Pages, own: Term, provider: str, sub
     assert "mallory" not in own.arena("users list").out
 
 
-def test_what_was_not_begun_in_this_browser_ends_nowhere(web: Pages, own: Term, provider: str) -> None:
-    """Another state, another nonce, another cookie, and a code that was used."""
+def test_a_sign_in_that_began_elsewhere_is_refused(web: Pages, own: Term, provider: str) -> None:
+    """Tried with another state, another nonce, another cookie, and a used code."""
     use(own, provider)
     visitor, to = sent(web)
     path = back(to, "1")
@@ -155,7 +155,7 @@ def test_what_was_not_begun_in_this_browser_ends_nowhere(web: Pages, own: Term, 
 
 @contextmanager
 def strict(provider: str) -> Iterator[str]:
-    """Stand before a provider, and demand PKCE of it, as RFC 7636 says in 4.5 and 4.6: the mock passes it over."""
+    """Put a proxy in front of a provider that verifies PKCE as RFC 7636 says in 4.5 and 4.6: the mock ignores it."""
     challenges: dict[str, str] = {}  # by the codes that were given for them
 
     class Handler(BaseHTTPRequestHandler):
@@ -200,8 +200,8 @@ def strict(provider: str) -> Iterator[str]:
         thread.join(20)
 
 
-def test_a_code_counts_with_the_verifier_of_its_own_sign_in_alone(web: Pages, own: Term, provider: str) -> None:
-    """At a provider that looks: a code that another challenge was sent for, or none, lets nobody in."""
+def test_a_code_needs_the_verifier_of_its_own_sign_in(web: Pages, own: Term, provider: str) -> None:
+    """At a strict provider, a code for another challenge, or for none, is refused."""
     with strict(provider) as looking:
         use(own, looking)
         visitor, to = sent(web, "/bots/late")

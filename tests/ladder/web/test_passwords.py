@@ -1,4 +1,4 @@
-"""Passwords: who sets one, what signs in by one, and what nobody ever reads."""
+"""Tests of passwords: setting, signing in, rate limits, removal, and that they are stored nowhere."""
 
 import re
 import time
@@ -26,7 +26,7 @@ def web(own: Term) -> Iterator[Pages]:
 
 
 def enter(web: Pages, login: str, password: str) -> TestClient:
-    """Return who tried to sign in by a password; `entered` tells whether that worked."""
+    """Return a visitor that tried to sign in by a password; `entered` returns whether that worked."""
     visitor = web.visitor("nobody")
     visitor.post("/sign-in/password", data={"login": login, "password": password})
     return visitor
@@ -90,7 +90,7 @@ def test_a_password_is_long_enough_without_the_login(web: Pages, password: str) 
 
 
 def test_one_password_is_the_same_on_every_keyboard(web: Pages) -> None:
-    """An accent is part of its letter, or follows it."""
+    """An accent may be part of its letter, or follow it."""
     web.visitor("ada").post("/account/password", data={"new": "caf\u00e9 caf\u00e9 caf\u00e9"})
     assert entered(enter(web, "ada", "cafe\u0301 cafe\u0301 cafe\u0301"))
 
@@ -109,8 +109,8 @@ def test_a_new_password_ends_links_and_where_asked_tokens(web: Pages) -> None:
     assert (holds(), entered(ada)) == (401, True)
 
 
-def test_who_guesses_locks_out_only_their_own_address(web: Pages) -> None:
-    """Neither the owner who signs in from another one, nor one who is signed in and changes the password."""
+def test_guessing_locks_out_only_the_guessers_address(web: Pages) -> None:
+    """The owner can still sign in from another one, and change the password."""
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     sent = {"login": "ada", "password": "no guess"}
@@ -121,8 +121,8 @@ def test_who_guesses_locks_out_only_their_own_address(web: Pages) -> None:
     assert elsewhere.post("/sign-in/password", data={"login": "ada", "password": OTHER}).status_code == 303
 
 
-def test_staff_reads_who_signed_in_and_where_it_failed(web: Pages, own: Term) -> None:
-    """Others don't; and what is no login is written nowhere, since it may be a password."""
+def test_staff_sees_sign_ins_and_failures(web: Pages, own: Term) -> None:
+    """An unknown login isn't stored, since it may be a password."""
     web.visitor("ada").post("/account/password", data={"new": WORDS})
     before = own.json("events", "--limit", 1000)["next_cursor"]
     for login, password in (("ada", WORDS), ("ada", OTHER), (WORDS, "ada")):
@@ -139,7 +139,6 @@ def test_staff_reads_who_signed_in_and_where_it_failed(web: Pages, own: Term) ->
 
 
 def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> None:
-    """`arena ladder access revoke`, with a reason."""
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     by_password = enter(web, "ada", WORDS)
@@ -149,8 +148,8 @@ def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> N
     assert ada.post("/account/password", data={"new": OTHER}).status_code == 303  # without the one that is gone
 
 
-def test_who_finds_a_browser_open_ends_no_password(web: Pages) -> None:
-    """It asks for itself: else one would set another in its place."""
+def test_changing_a_password_requires_the_old_one(web: Pages) -> None:
+    """Otherwise anyone at an open browser could replace it."""
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     [password] = [line for line in ada.get("/api/account").json()["credentials"] if line["kind"] == "password"]
@@ -186,7 +185,7 @@ def test_who_guesses_waits_by_login_and_by_address(web: Pages) -> None:
 
 @pytest.mark.clock
 def test_a_guess_takes_as_long_where_there_is_no_password(web: Pages) -> None:
-    """So nobody learns who has one, nor who there is."""
+    """The time must not reveal which users exist, or have a password."""
     web.visitor("ada").post("/account/password", data={"new": WORDS})
 
     def took_s(login: str) -> float:
@@ -200,8 +199,8 @@ def test_a_guess_takes_as_long_where_there_is_no_password(web: Pages) -> None:
     assert max(took) < 1.5 * min(took), took  # without a hash to compare it is a twentieth
 
 
-def test_no_password_is_in_a_file_and_no_hash_in_what_is_told(web: Pages, own: Term, tmp_path: Path) -> None:
-    """Beside the database itself, which has the hash and not the words. It is in a backup, and lets nobody in."""
+def test_no_password_is_in_a_file_and_no_hash_in_output(web: Pages, own: Term, tmp_path: Path) -> None:
+    """Only the database and its backup have the hash, which doesn't sign in."""
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     enter(web, "ada", WORDS)

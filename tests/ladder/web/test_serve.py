@@ -1,4 +1,4 @@
-"""The server as a process: where it listens, its runner, the feed that says "changed", its end."""
+"""Tests of the server as a process: its address, its runner, its change stream, its end."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def folder(place: Place) -> Path:
 
 
 def runners(server: LadderServer) -> list[int]:
-    """Return the processes that play, dead ones that nobody has waited for included."""
+    """Return the runner processes, including zombies."""
     tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")
     children = [int(pid) for task in tasks for pid in task.read_text().split()]
     dead = [pid for pid in children if ") Z " in Path(f"/proc/{pid}/stat").read_text()]
@@ -34,7 +34,7 @@ def runners(server: LadderServer) -> list[int]:
 
 
 def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(place: Place, folder: Path) -> None:
-    """After that it stays down, and the staff page says that nothing plays."""
+    """After that it stays down, and the staff page says that no matches are played."""
     seen: list[int] = []
     with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
         for _ in range(6):
@@ -50,7 +50,6 @@ def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(pla
 
 
 def test_pages_and_runner_are_served_together_and_end_together(place: Place, folder: Path) -> None:
-    """What waits for its check gets it; SIGTERM ends both with 0."""
     with serve_ladder(place, folder, "--jobs", 1) as server:
         session = server.session("ada")
         wait_for(lambda: '"status":"accepted"' in server.get("/api/bots/ada", session))
@@ -62,7 +61,7 @@ def test_pages_and_runner_are_served_together_and_end_together(place: Place, fol
 
 @pytest.mark.parametrize("own", [True, False])
 def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(place: Place, own: bool) -> None:
-    """By wall time a bot would pay for what it waits."""
+    """With wall time a bot would pay for the delay."""
     timing = replace(PLAY.settings.timing, own=own)
     folder = ladder_in(place, play=replace(PLAY, settings=replace(PLAY.settings, timing=timing)), fit=True)
     with serve_ladder(place, folder, "--jobs", 1, "--no-tables") as server:
@@ -72,8 +71,8 @@ def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(
     assert (nice[1] > nice[0]) is own
 
 
-def test_the_feed_says_that_something_has_changed_and_nothing_else(place: Place, folder: Path) -> None:
-    """A server ends without a word while it listens."""
+def test_the_change_stream_only_reports_that_something_changed(place: Place, folder: Path) -> None:
+    """The server stops without an error during a stream."""
     with serve_ladder(place, folder, "--no-runner") as server:
         request = urllib.request.Request(
             server.url + "/changes", headers={"Cookie": f"session={server.session('ada')}"}
@@ -93,8 +92,8 @@ def test_the_feed_says_that_something_has_changed_and_nothing_else(place: Place,
     assert ran.err in ("", "Ctrl-C ends it\n")  # which may have been read with the line before
 
 
-def test_visitors_who_read_nothing_keep_nobody_else_from_reading(place: Place, folder: Path) -> None:
-    """Each asks for hundreds of pages over one connection; the server holds no more of them than it sends."""
+def test_visitors_who_read_nothing_do_not_block_others(place: Place, folder: Path) -> None:
+    """Each requests hundreds of pages over one connection; the server buffers no more than it sends."""
     with serve_ladder(place, folder, "--no-runner") as server, ExitStack() as stack:
         session = server.session("ada")
         status = Path(f"/proc/{server.process.pid}/status")
@@ -128,12 +127,12 @@ def test_a_connection_without_a_whole_request_is_closed(place: Place, folder: Pa
 
 
 def memory_mb(status: Path) -> float:
-    """Return how much memory a process has had, most at a time."""
+    """Return the peak memory of a process."""
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
 
 
-def test_no_secret_is_printed_whatever_comes(place: Place, folder: Path) -> None:
-    """Neither of a link, a session, a token or a password, where it is right, wrong, or where it doesn't belong."""
+def test_no_secret_is_printed(place: Place, folder: Path) -> None:
+    """Secrets are links, sessions, tokens and passwords, right, wrong, or in the wrong place."""
     with serve_ladder(place, folder, "--no-runner") as server:
         with closing(open_ladder(folder)) as ladder:
             made = [issue_secret(ladder, "ada", kind, "staff").secret for kind in ("link", "token")]
@@ -160,7 +159,7 @@ def test_no_secret_is_printed_whatever_comes(place: Place, folder: Path) -> None
 
 
 def asked(server: LadderServer, method: str, path: str, headers: dict[str, str], body: str | None = None) -> int:
-    """Return with which code a request is answered."""
+    """Return the status of a request."""
     parts = urlsplit(server.url)
     kind = {} if body is None else {"Content-Type": "application/x-www-form-urlencoded"}
     with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=30)) as connection:

@@ -1,4 +1,4 @@
-"""The page that shows staff which submissions are alike; nobody else gets a word of them."""
+"""Tests of the page of similar submissions, which only staff see."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,8 +33,8 @@ def test_staff_has_versions_compared(web: Pages) -> None:
 
 
 @each("kind", ["nobody", "ada", "bob", "suspended", "reading token", "token"])
-def test_no_participant_learns_anything_of_it(web: Pages, kind: str) -> None:
-    """Neither by the pages and their JSON, nor by a link."""
+def test_participants_cannot_see_the_page_of_similar_submissions(web: Pages, kind: str) -> None:
+    """Neither pages, nor their JSON, nor links reveal it."""
     visitor = web.visitor(kind)
     for path in PATHS:
         for address in (path, f"/api{path}"):

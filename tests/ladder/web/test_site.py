@@ -1,4 +1,4 @@
-"""The public's pages as files: complete, with links that lead somewhere, and nothing that the public may not read."""
+"""Tests of the static export: it is complete, has no broken links, and only public content."""
 
 import html
 import re
@@ -18,7 +18,7 @@ ODD = ("a?b#c&d=%3C é ~+;..", "index.html", "data.csv", "after=1", "new", "1", 
 
 
 def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
-    """Also to a bot with a name that addresses and web spaces read otherwise; it is made again in place."""
+    """One bot has a name with special characters of URLs; the export is repeated in place."""
     toml = own.path / "ladder.toml"
     toml.write_text(re.sub(r"(max_bots_per_user|max_submissions_per_day) = \d+", r"\1 = 20", toml.read_text()))
     with closing(open_ladder(own.path)) as ladder:

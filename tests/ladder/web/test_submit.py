@@ -1,4 +1,4 @@
-"""Submitting a bot from a page, and by a program: what is taken in, and what is refused before anything reads it."""
+"""Tests of submitting a bot from a page, and by a program, and of what is refused before it is read."""
 
 import io
 import time
@@ -21,7 +21,7 @@ DAY_S = 86_400.0
 
 @pytest.fixture
 def web(own: Term) -> Iterator[Pages]:
-    """Give the pages of a ladder in which two bots of a person are allowed, and 1 MB of an upload."""
+    """Give the pages of a ladder that allows two bots for each user, and uploads of 1 MB."""
     toml = own.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("per_user = 1", "per_user = 2").replace("_mb = 16", "_mb = 1"))
     with pages(own) as made:
@@ -68,15 +68,15 @@ def test_what_is_sent_becomes_a_version(web: Pages, what: str) -> None:
     assert visitor.get(f"/api/bots/{name}/1").json()["versions"][0]["status"] == "queued"
 
 
-def test_what_a_bot_sent_and_wrote_is_shown_to_its_owner_as_text_line_by_line(web: Pages, own: Term) -> None:
-    """A traceback in one line, or as numbers of bytes, mends no bot."""
+def test_an_owner_sees_the_bots_output_as_lines_of_text(web: Pages, own: Term) -> None:
+    """A traceback in one line, or as byte values, helps no author."""
     page = web.visitor("ada").get("/bots/late").text
     assert "<pre>no json \\x1b[31m</pre>" in page
     assert "---\noh \\x1b[31mno" in page
 
 
-def test_a_match_says_whose_cards_its_reader_sees(web: Pages) -> None:
-    """Of her own bots where they sat, and of nobody's where they didn't; staff sees all."""
+def test_a_match_states_whose_cards_its_reader_sees(web: Pages) -> None:
+    """An owner sees those of their bots, or none; staff see all."""
     ada = web.visitor("ada")
     matches = ada.get("/api/matches").json()["items"]
     hers = next(match["id"] for match in matches if match["players"][0]["version_ref"].startswith("late@"))
@@ -189,8 +189,8 @@ def test_only_its_owner_reads_the_log_of_a_build(web: Pages, own: Term) -> None:
     assert web.visitor("bob").get("/bots/built/1/build-log").status_code == 404
 
 
-def test_staff_submits_for_somebody_at_a_time(web: Pages) -> None:
-    """It is written down who says so. A participant's own form says neither whose a bot is nor when it came."""
+def test_staff_submits_for_a_user_with_a_time(web: Pages) -> None:
+    """The staff member is recorded. A participant's form has neither owner nor time."""
     file = [("files", ("hers.py", QUICK_BOT))]
     words = {"owner": "ada", "at": "2001-09-09T01:46:40+00:00"}
     for login, at in (("staff", 1e9), ("bob", None)):

@@ -1,4 +1,4 @@
-"""A table session in a real browser: a table is opened from its form and played at a served ladder, then replayed."""
+"""Test of a table session in a real browser: a table is opened with its form, played on a served ladder, replayed."""
 
 from tests.chromium import Reader
 from tests.cli_workspace import Place

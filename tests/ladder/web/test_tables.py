@@ -1,4 +1,4 @@
-"""Tables on a served ladder: opened, sat down at, played by people over sockets, and who is kept out."""
+"""Tests of tables on a served ladder: opening, taking a slot, playing over sockets, and access."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
-    """Give a ladder that is served for all tests of this file; each opens tables of its own."""
+    """Give a served ladder for all tests of this file; each opens its own tables."""
     place = Place(tmp_path_factory.mktemp("club"))
     folder = ladder_in(place, bots=("ada", "bob", "cleo", "dan"), fit=True)
     at_once(folder)
@@ -33,8 +33,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
     place.require_nothing_left()
 
 
-def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_may(house: Club) -> None:
-    """While it is played nobody reads its record, nor who is who; afterwards the public sees no hidden card."""
+def test_a_match_of_people_guests_and_bots_and_its_replay(house: Club) -> None:
+    """During the match its record and its players are hidden; afterwards the public sees no hidden card."""
     opened = house.open("ada", bots=["one"], me=True, people=2)
     id = opened["id"]
     _, _, bob, gus = opened["invites"]
@@ -82,8 +82,8 @@ def test_people_guests_and_bots_play_a_match_and_its_replay_shows_each_what_it_m
     verify_record(read_record(text))
 
 
-def test_who_comes_by_a_link_of_somebody_else_finds_it_used_up(house: Club) -> None:
-    """A guest's secret isn't the link, so its maker can't look into his cards; his own lets him in anywhere."""
+def test_a_link_of_another_player_is_used_up(house: Club) -> None:
+    """A guest's secret isn't the link, so the link's maker can't see the cards; the secret itself works anywhere."""
     opened = house.open("ada", people=2)
     link = opened["invites"][0]["link"]
     cookie = house.sit_as_guest("Mia", link)
@@ -97,7 +97,7 @@ def test_who_comes_by_a_link_of_somebody_else_finds_it_used_up(house: Club) -> N
     assert house.post(f"/tables/{opened['id']}/join", house.session("bob"), link=used)[0] == 400  # made anew
 
 
-def test_a_program_plays_by_the_token_of_its_place_and_by_its_owners_account(house: Club) -> None:
+def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(house: Club) -> None:
     """Its frames are the protocol's lines."""
     opened = house.open("bob", bots=["one"], program="far.py")
     assert opened["program"] == f"/tables/{opened['id']}/program"
@@ -125,8 +125,8 @@ def test_a_program_plays_by_the_token_of_its_place_and_by_its_owners_account(hou
         assert match["games"] == 1
 
 
-def test_who_may_not_be_there_any_more_is_cut_off_within_seconds(house: Club) -> None:
-    """A session that staff ended, an account's token, a place's token that was made anew."""
+def test_revoked_credentials_disconnect_within_seconds(house: Club) -> None:
+    """They are a session that staff ended, an account's token, and a slot's renewed token."""
     opened = house.open("cleo", bots=["one"], me=True, programs=1)
     id, program = opened["id"], opened["invites"][2]
     challenge = house.open("cleo", bots=["one"], program="mine.py", people=1)["id"]

@@ -1,4 +1,4 @@
-"""Tables in problem: servers, processes and databases are killed or restarted in the middle of games."""
+"""Tests of tables in failures: servers, processes and databases are killed or restarted in the middle of games."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ def ready(place: Place, url: str | None = None) -> Path:
 
 
 def records(folder: Path, id: int) -> list[Any]:
-    """Return the records of a table's matches, each of which must be whole."""
+    """Return the records of a table's matches, each of which must be complete."""
     with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
         matches = list_session_matches(connection, id)
         texts = [find_session_record(connection, id, match.number) for match in matches]
@@ -50,10 +50,8 @@ def records(folder: Path, id: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_server_that_is_restarted_in_the_middle_of_games_ends_them_void_and_keeps_what_was_played(
-    place: Place, number: signal.Signals
-) -> None:
-    """Whoever is there is told why, if anybody can; no box and no process stays behind."""
+def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Place, number: signal.Signals) -> None:
+    """Connected players get the reason if possible; no box and no process stays behind."""
     folder = ready(place)
 
     async def play(house: Club) -> list[int]:
@@ -99,7 +97,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_games_ends_them_void_and_ke
 
 
 async def came_back(person: Player) -> tuple[int, str] | None:
-    """Return how the socket of somebody who comes again is closed."""
+    """Return how the socket of a returning player is closed."""
     async with person.there():
         await person.news()
     return person.closed
@@ -138,7 +136,7 @@ def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begin
 
 
 def tables_of(server: int) -> list[int]:
-    """Return the processes for tables that a server has started."""
+    """Return the table server processes that a server has started."""
     output = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(server)], capture_output=True, text=True, check=False
     )
@@ -146,10 +144,8 @@ def tables_of(server: int) -> list[int]:
 
 
 @pytest.mark.needs("postgresql", postgres_problem())
-def test_a_match_goes_on_while_its_database_is_restarted_and_a_seat_may_be_at_another_server(
-    place: Place, own_server: Postgres
-) -> None:
-    """Two servers on one database; what is played while it is away is kept once it is back."""
+def test_a_match_survives_a_database_restart_with_a_seat_at_another_server(place: Place, own_server: Postgres) -> None:
+    """Two servers share a database; games played during the restart are stored afterwards."""
     folder = ready(place, own_server.create("spring"))
     with club(place, folder) as house, serve_ladder(place, folder, "--no-runner") as other:
         opened = house.open("ada", bots=["one"], me=True, people=1, games=2)
@@ -177,8 +173,8 @@ def test_a_match_goes_on_while_its_database_is_restarted_and_a_seat_may_be_at_an
         assert place.end(house.table_server).code == 0
 
 
-def test_25_who_look_on_at_one_table_neither_stop_the_play_nor_fill_the_servers_memory(place: Place) -> None:
-    """Some of them take nothing of what they are sent."""
+def test_25_spectators_neither_stop_the_match_nor_fill_the_servers_memory(place: Place) -> None:
+    """Some of them read nothing."""
     folder = ready(place)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))

@@ -1,4 +1,4 @@
-"""Teams on pages: staff lets people be in them, and a mate does with a bot what its owner does."""
+"""Tests of teams on pages: staff edit memberships, and members manage a bot like its owner."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ def staff(web: Pages) -> TestClient:
 
 
 def post(visitor: TestClient, path: str, code: int = 303, **fields: object) -> str:
-    """Send a form, and return what is answered: the text, or where to go on."""
+    """Send a form, and return the response: the text, or the location of the redirect."""
     answered = visitor.post(path, data=fields)
     assert answered.status_code == code, answered.text
     return answered.headers["location"] if code == 303 else answered.text
@@ -68,8 +68,8 @@ def test_an_account_shows_the_team_and_its_bots(web: Pages) -> None:
         assert "teacher" not in visitor.get("/account").text
 
 
-def test_a_mate_does_on_a_bots_page_what_its_owner_does(web: Pages) -> None:
-    """And others don't; who leaves neither, though his browser has kept the page."""
+def test_a_teammate_manages_a_bot_like_its_owner(web: Pages) -> None:
+    """Others can't; neither can a former member whose browser still shows the page."""
     bob = web.visitor("bob")
     before = bob.get("/bots/late")
     assert ("Checks of version" in before.text, "/challenges" in before.text) == (False, False)

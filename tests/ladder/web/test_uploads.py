@@ -1,4 +1,4 @@
-"""Uploads to a server that really serves: killed in the middle, cut off, slow, on a full disk, several at once."""
+"""Tests of uploads to a real server: killed midway, disconnected, slow, on a full disk, concurrent."""
 
 import io
 import json
@@ -39,7 +39,7 @@ def form(data: bytes, file: str = "bot.py", name: str = "ada") -> tuple[dict[str
 
 
 def program(mark: object, size: int = 0) -> bytes:
-    """Return a bot of its own, with so many bytes in it that can't be packed."""
+    """Return a unique bot with this number of incompressible bytes."""
     return f"{QUICK_BOT}# {mark} ".encode() + random.Random(str(mark)).randbytes(size)
 
 
@@ -49,7 +49,7 @@ def token(folder: Path, login: str = "ada") -> str:
 
 
 def upload(server: LadderServer, secret: str, data: bytes, name: str = "ada") -> tuple[int, Any]:
-    """Send a bot, and return the status and what the server says."""
+    """Send a bot, and return the status and the server's message."""
     headers, body = form(data, name=name)
     with closing(connected(server)) as connection:
         connection.request("POST", "/api/submissions", body, {**headers, "Authorization": f"Bearer {secret}"})
@@ -77,7 +77,7 @@ def half_sent(place: Place, server: LadderServer, secret: str) -> Iterator[socke
 
 
 def on_disk(place: Place) -> Sequence[Path]:
-    """Return the files of uploads that were written so far."""
+    """Return the files of uploads written so far."""
     return [path for path in place.tmp.glob("arena-run-*/bot/*") if path.stat().st_size]
 
 
@@ -111,7 +111,7 @@ def test_a_server_that_is_killed_in_an_upload_leaves_nothing_once_it_is_started_
 
 
 def test_a_server_that_is_killed_in_a_check_loses_nothing(place: Place) -> None:
-    """Its runner ends with it: the next one checks what it had."""
+    """Its runner ends with it, and the next one repeats the check."""
     folder = ladder_in(place, fit=True)
     slow = QUICK_BOT.replace("import sys, zlib", "import sys, time, zlib\ntime.sleep(1)")
     with serve_ladder(place, folder, "--jobs", 1) as server:
@@ -128,8 +128,8 @@ def test_a_server_that_is_killed_in_a_check_loses_nothing(place: Place) -> None:
     place.require_nothing_left()
 
 
-def test_uploads_that_stall_or_are_cut_off_keep_nobody_else_from_being_served(place: Place) -> None:
-    """Three of one person are held; a further one is told to come again."""
+def test_stalled_or_truncated_uploads_do_not_block_others(place: Place) -> None:
+    """Three of one user are held open; a further one is asked to retry."""
     folder = ladder_in(place, fit=True)
     ada, bob = token(folder), token(folder, "bob")
     with serve_ladder(place, folder, "--no-runner") as server, ExitStack() as open_ones:
@@ -177,8 +177,8 @@ def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_
 
 
 @pytest.mark.needs("postgresql", postgres_problem())
-def test_what_comes_to_two_servers_of_one_postgresql_at_once_is_one_version(place: Place, postgres_url: str) -> None:
-    """It is read back as it was sent; one server is killed in an upload, and the other goes on."""
+def test_concurrent_equal_uploads_to_two_servers_are_one_version(place: Place, postgres_url: str) -> None:
+    """It is stored unchanged; one server is killed during an upload, and the other continues."""
     folder = ladder_in(place, postgres_url, fit=True)
     secret, bot = token(folder), program("same")
     with ExitStack() as stack, ThreadPoolExecutor(4) as browsers:

@@ -1,4 +1,4 @@
-"""People who come to a ladder's pages, each with what lets him in, without a server between."""
+"""Visitors of a ladder's pages, each with its credentials, without a server."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def pages(term: Term) -> Iterator[Pages]:
 
 @contextmanager
 def public(term: Term) -> Iterator[None]:
-    """Let the ladder say that anybody reads it."""
+    """Make the ladder readable without a sign-in."""
     toml = term.path / "ladder.toml"
     before = toml.read_text()
     toml.write_text(before.replace("public = false", "public = true"))
@@ -64,7 +64,7 @@ def public(term: Term) -> Iterator[None]:
 
 
 def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), matches: int = 1000) -> Iterator[str]:
-    """Yield the paths of all pages, with each of these bots and finals, and of so many matches, in place of a name."""
+    """Yield the paths of all pages, with each of these bots and finals, and this many matches, in place of a name."""
     with ladder.reading(STAFF_VIEWER) as reader:
         ids = [str(line.id) for line in views.list_matches(reader, limit=matches).items]
         tables = [str(line.id) for line in views.list_tables(reader).items]
