@@ -162,18 +162,18 @@ def deadlines_of_user(
     return tuple(dues)
 
 
-def deadlines_of_bot(ladder: Ladder, reader: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
-    """Return all deadlines as they are for a bot, as the reader may see them; none for a reference bot."""
-    bot = find_bot(reader.connection, name)
-    if bot is None or bot.is_reference or not reader.viewer.can_view(BotPage, "deadlines", bot.login):
+def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
+    """Return all deadlines as they are for a bot, as the viewer may see them; none for a reference bot."""
+    bot = find_bot(context.connection, name)
+    if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
         return ()
     bots = [
-        each for each in all_bots(reader.connection) if each.owner_id == bot.owner_id
+        each for each in all_bots(context.connection) if each.owner_id == bot.owner_id
     ]  # one in time makes none late
-    dues = deadlines_of_user(reader.connection, ladder.last_settings, bot.owner_id, bots)
-    own = {version.version_ref for version in versions_of(reader.connection, bot.id)}
+    dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id, bots)
+    own = {version.version_ref for version in versions_of(context.connection, bot.id)}
     only = (replace(due, counting=_of(due.counting, own), unchecked=_of(due.unchecked, own)) for due in dues)
-    return tuple(hide_fields(due, reader.viewer, bot.login) for due in only)
+    return tuple(hide_fields(due, context.viewer, bot.login) for due in only)
 
 
 def _of(version_refs: tuple[str, ...], own: set[str]) -> tuple[str, ...]:

@@ -93,23 +93,23 @@ def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, wh
 
 def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
     """Return a final for a viewer, with its standings once it is revealed. Raises LadderError without one."""
-    with ladder.reading(viewer) as reader:
-        _get_final(reader.connection, name)
-        state = find_final_state(ladder, reader, name)
+    with ladder.reading(viewer) as context:
+        _get_final(context.connection, name)
+        state = find_final_state(ladder, context, name)
     assert state is not None, "_demand found it"
     return state
 
 
-def find_final_state(ladder: Ladder, reader: ViewContext, name: str) -> FinalState | None:
+def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalState | None:
     """Return a final for a viewer, None if it doesn't exist."""
-    final = find_final(reader.connection, name)
+    final = find_final(context.connection, name)
     if final is None:
         return None
-    state = replace(summarize_final(reader.connection, final), isolated=reader.isolated, revision=reader.revision)
+    state = replace(summarize_final(context.connection, final), isolated=context.isolated, revision=context.revision)
     if not final.revealed:
         return state
-    measured = evaluate_versions(ladder, reader.connection, _versions(reader.connection, final), final.id)
-    return replace(state, standings=standings_for_reader(reader, measured.table))
+    measured = evaluate_versions(ladder, context.connection, _versions(context.connection, final), final.id)
+    return replace(state, standings=standings_for_reader(context, measured.table))
 
 
 def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:

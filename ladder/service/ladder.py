@@ -164,7 +164,7 @@ class Ladder:
 
     @contextmanager
     def reading(self, viewer: Viewer) -> Iterator[ViewContext]:
-        """Give a reader of what the ladder holds now."""
+        """Open a read transaction; yield the context for views of its content."""
         play = self.play
         with self.database.read() as connection:
             yield ViewContext(

@@ -171,8 +171,8 @@ class ExportedFiles:
 def export_ladder(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
     """Write a ladder into a new or empty folder; return its files. Raises LadderError, OSError."""
     make_empty_folder(folder, "--out DIR")
-    with ladder.reading(STAFF_VIEWER if names else PUBLIC_VIEWER) as reader:
-        return list(_files(reader, folder, 0o600 if names else 0o666))
+    with ladder.reading(STAFF_VIEWER if names else PUBLIC_VIEWER) as context:
+        return list(_files(context, folder, 0o600 if names else 0o666))
 
 
 def make_empty_folder(folder: Path, option: str) -> None:
@@ -182,18 +182,18 @@ def make_empty_folder(folder: Path, option: str) -> None:
         raise LadderError(f"{escape_control(folder)} isn't empty.\nName a new folder: {option}")
 
 
-def _files(reader: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
+def _files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
     """Write the files one after the other."""
     results = folder / "results.jsonl"
     with _new(results, mode) as lines:
-        lines.writelines(result.to_line() for result in all_results(reader.connection))
+        lines.writelines(result.to_line() for result in all_results(context.connection))
     yield results
-    for name, query in make_export_queries(reader).items():
-        with reader.connection.execute(query, execution_options={"yield_per": _AT_A_TIME}) as rows:
+    for name, query in make_export_queries(context).items():
+        with context.connection.execute(query, execution_options={"yield_per": _AT_A_TIME}) as rows:
             yield _file(folder / f"{name}.csv", list(rows.keys()), rows, mode)
-    if find_latest_snapshot(reader.connection) is not None:
+    if find_latest_snapshot(context.connection) is not None:
         yield _file(
-            folder / "standings.csv", STANDINGS_COLUMNS, map(make_standings_cells, view_standings(reader).items), mode
+            folder / "standings.csv", STANDINGS_COLUMNS, map(make_standings_cells, view_standings(context).items), mode
         )
 
 

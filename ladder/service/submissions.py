@@ -289,14 +289,14 @@ def require_past(ladder: Ladder, received: float | None) -> None:
         raise LadderError(f"{format_local_time(received)} is still to come.\nGive a time that is over.")
 
 
-def get_remaining_quota(ladder: Ladder, reader: ViewContext, login: str | None = None) -> RemainingQuota:
+def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None = None) -> RemainingQuota:
     """Return what a user, by default the viewer, may submit now; in a team, what the team may."""
-    connection, login, settings = reader.connection, login or reader.viewer.login, ladder.last_settings
+    connection, login, settings = context.connection, login or context.viewer.login, ladder.last_settings
     owner = None if login is None else find_user(connection, login)
     party = {} if owner is None else get_party(connection, owner)
     bots = _bots_of(connection, party)
     out = owner is None or owner.suspended or owner.withdrawn
-    begins = reader.now - reader.now % DAY_S
+    begins = context.now - context.now % DAY_S
     today = count_submissions_since(connection, party, begins)
     quotas = settings.quotas
     result = RemainingQuota(
@@ -308,7 +308,7 @@ def get_remaining_quota(ladder: Ladder, reader: ViewContext, login: str | None =
         max_upload_mb=quotas.max_upload_mb,
         deadlines=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
     )
-    return hide_fields(result, reader.viewer, login)
+    return hide_fields(result, context.viewer, login)
 
 
 @dataclass(frozen=True, slots=True)

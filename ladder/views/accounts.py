@@ -48,14 +48,14 @@ class AccountPage:
     revision: int | None = None
 
 
-def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
+def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
     """Return the viewer's account, None for the public. `due`: the viewer's personal deadlines."""
-    viewer, connection = reader.viewer, reader.connection
+    viewer, connection = context.viewer, context.connection
     owner = None if viewer.login is None else find_user(connection, viewer.login)
     if owner is None:
         return None
     known = viewer.mates | {owner.login}
-    team = {each.login: each for each in list_teams(reader).items if each.left_at is None and each.login in known}
+    team = {each.login: each for each in list_teams(context).items if each.left_at is None and each.login in known}
     listed = [bot for bot in all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
     listed.sort(key=lambda bot: bot.owner_id != owner.id)
     of = {bot.name: None if bot.owner_id == owner.id else team[bot.login].name for bot in listed}
@@ -63,10 +63,10 @@ def view_account(reader: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> 
         summarize_user(connection, owner, viewer),
         tuple(team.values()),
         tuple(hide_fields(_summarize_own_bot(connection, bot, of[bot.name]), viewer, bot.login) for bot in listed),
-        tuple(row for row in list_credentials(reader, owner.login).items if row.valid),
+        tuple(row for row in list_credentials(context, owner.login).items if row.valid),
         viewer.session,
         due,
-        reader.revision,
+        context.revision,
     )
     return hide_fields(result, viewer, owner.login)
 
@@ -136,16 +136,16 @@ class UserAdminPage:
 
 
 def list_users_for_admin(
-    reader: ViewContext, search: str = "", after: str | None = None, limit: int = 50
+    context: ViewContext, search: str = "", after: str | None = None, limit: int = 50
 ) -> UserAdminList:
     """Return up to `limit` users that match all words of `search`, after the user whose pseudonym is `after`.
 
     Words are looked for in logins, names, pseudonyms, sections, emails, student IDs, teams and bots.
     """
     names = defaultdict(list)
-    for bot in all_bots(reader.connection):
+    for bot in all_bots(context.connection):
         names[bot.owner_id].append(bot.name)
-    owners, teams = all_users(reader.connection), _current_teams(reader)
+    owners, teams = all_users(context.connection), _current_teams(context)
     words = search.casefold().split()
     matching = [
         owner
@@ -159,37 +159,37 @@ def list_users_for_admin(
     part, more = paginate(matching, lambda owner: owner.pseudonym, after, limit)
     rows = tuple(
         hide_fields(
-            UserAdminSummary(summarize_user(reader.connection, owner, reader.viewer), team, tuple(names[owner.id])),
-            reader.viewer,
+            UserAdminSummary(summarize_user(context.connection, owner, context.viewer), team, tuple(names[owner.id])),
+            context.viewer,
         )
         for owner in part
         for team in [teams.get(owner.login)]
     )
     sections = tuple(sorted({owner.section for owner in owners if owner.section}))
-    return hide_fields(UserAdminList(rows, len(matching), sections, more, reader.revision), reader.viewer)
+    return hide_fields(UserAdminList(rows, len(matching), sections, more, context.revision), context.viewer)
 
 
-def _current_teams(reader: ViewContext) -> dict[str, str]:
-    return {each.login: each.team for each in list_teams(reader).items if each.left_at is None}
+def _current_teams(context: ViewContext) -> dict[str, str]:
+    return {each.login: each.team for each in list_teams(context).items if each.left_at is None}
 
 
 def view_user_for_admin(
-    reader: ViewContext, login: str, allowance: RemainingQuota | None = None
+    context: ViewContext, login: str, allowance: RemainingQuota | None = None
 ) -> UserAdminPage | None:
     """Return a user, None if no user has the login. `allowance`: the user's remaining quota."""
-    owner = find_user(reader.connection, login)
+    owner = find_user(context.connection, login)
     if owner is None:
         return None
-    listed = list_teams(reader).items
+    listed = list_teams(context).items
     mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.left_at is None)
     whole = UserAdminPage(
-        summarize_user(reader.connection, owner, reader.viewer),
-        tuple(line for line in list_bots(reader, limit=None).items if line.owner == owner.login),
+        summarize_user(context.connection, owner, context.viewer),
+        tuple(line for line in list_bots(context, limit=None).items if line.owner == owner.login),
         tuple(mine),
         tuple(dict.fromkeys(each.team for each in listed)),
-        tuple(line for line in reversed(list_credentials(reader, owner.login).items) if line.valid),
-        list_audit_log(reader, login=owner.login).items,
+        tuple(line for line in reversed(list_credentials(context, owner.login).items) if line.valid),
+        list_audit_log(context, login=owner.login).items,
         allowance,
-        reader.revision,
+        context.revision,
     )
-    return hide_fields(whole, reader.viewer)
+    return hide_fields(whole, context.viewer)

@@ -60,26 +60,26 @@ class EventList:
     next_cursor: int
 
 
-def list_events(reader: ViewContext, after: int = 0, limit: int = 100) -> EventList:
+def list_events(context: ViewContext, after: int = 0, limit: int = 100) -> EventList:
     """Return up to `limit` events after event `after`, without those that the viewer may not see."""
-    happened = events_after(reader.connection, after, limit)
-    rows = tuple(line for line in (_summarize_event(reader, event) for event in happened) if line is not None)
+    happened = events_after(context.connection, after, limit)
+    rows = tuple(line for line in (_summarize_event(context, event) for event in happened) if line is not None)
     return EventList(rows, happened[-1].id if happened else after)
 
 
-def _summarize_event(reader: ViewContext, event: Event) -> EventSummary | None:
+def _summarize_event(context: ViewContext, event: Event) -> EventSummary | None:
     """Return an event as the viewer may see it, None if they may not see it."""
-    connection = reader.connection
-    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not reader.viewer.can("users:read"):
+    connection = context.connection
+    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not context.viewer.can("users:read"):
         return None
-    if event.match is not None and reader.unrevealed_finals:
+    if event.match is not None and context.unrevealed_finals:
         final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
-        if final in reader.unrevealed_finals:
+        if final in context.unrevealed_finals:
             return None
     version = None if event.version is None else get_version_by_id(connection, event.version)
     act = None if event.audit_id is None else get_audit_entry(connection, event.audit_id)
     owner = None if version is None else version.login
-    if event.type == CHECK_STEP and not reader.viewer.can_view(VersionCheckView, "steps", owner):
+    if event.type == CHECK_STEP and not context.viewer.can_view(VersionCheckView, "steps", owner):
         return None
     if act is not None and version is None:
         of = select(users.c.login)
@@ -89,9 +89,9 @@ def _summarize_event(reader: ViewContext, event: Event) -> EventSummary | None:
             owner = connection.scalar(of.where(users.c.id == act.user_id))
     decision: DecisionSummary | None = None
     of_person = act is not None and act.user_id is not None and act.bot is None
-    if act is not None and not (of_person and not reader.viewer.can("user_decisions:read", owner)):
+    if act is not None and not (of_person and not context.viewer.can("user_decisions:read", owner)):
         number = {} if version is None else {version.id: version.number}
-        [decision] = summarize_decisions(reader, [act], number, owner)
+        [decision] = summarize_decisions(context, [act], number, owner)
     version_ref = None if version is None else version.version_ref
     line = EventSummary(
         event.id,
@@ -103,7 +103,7 @@ def _summarize_event(reader: ViewContext, event: Event) -> EventSummary | None:
         event.table_session_id,
         event.details,
     )
-    return hide_fields(line, reader.viewer, owner)
+    return hide_fields(line, context.viewer, owner)
 
 
 MAX_RECENT_DECISIONS = 10
@@ -143,9 +143,11 @@ class Dashboard:
     revision: int | None = None
 
 
-def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Finding, ...] | None = None) -> Dashboard:
+def view_dashboard(
+    context: ViewContext, quotas: QuotaSummary, findings: tuple[Finding, ...] | None = None
+) -> Dashboard:
     """Return a ladder's dashboard, with these quotas and findings of a checkup."""
-    connection = reader.connection
+    connection = context.connection
     counts = count_ladder(connection)
     became: Counter[str] = Counter()
     for (_, end), count in counts.matches.items():
@@ -153,18 +155,18 @@ def view_dashboard(reader: ViewContext, quotas: QuotaSummary, findings: tuple[Fi
     owners, bots = all_users(connection), all_bots(connection)
     act = find_freeze_entry(connection)
     whole = Dashboard(
-        summarize_decisions(reader, [act], {})[0] if act else None,
-        tuple(summarize_user(connection, owner, reader.viewer) for owner in owners if owner.suspended),
-        tuple(summarize_user(connection, owner, reader.viewer) for owner in owners if owner.waiting),
+        summarize_decisions(context, [act], {})[0] if act else None,
+        tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.suspended),
+        tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.waiting),
         sum(not (owner.staff or owner.withdrawn or owner.waiting) for owner in owners),
         len(bots),
         sum(bot.active_version_id is not None for bot in bots),
         counts.versions,
         dict(became),
-        list_runners(reader),
-        list_audit_log(reader, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
-        hide_fields(quotas, reader.viewer),
-        None if findings is None else tuple(hide_fields(finding, reader.viewer) for finding in findings),
-        reader.revision,
+        list_runners(context),
+        list_audit_log(context, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
+        hide_fields(quotas, context.viewer),
+        None if findings is None else tuple(hide_fields(finding, context.viewer) for finding in findings),
+        context.revision,
     )
-    return hide_fields(whole, reader.viewer)
+    return hide_fields(whole, context.viewer)

@@ -38,7 +38,7 @@ class AuditLog:
 
 
 def list_audit_log(
-    reader: ViewContext,
+    context: ViewContext,
     after: int | None = None,
     limit: int = 50,
     login: str | None = None,
@@ -68,10 +68,10 @@ def list_audit_log(
         query = query.where(audit_log.c.action.not_in(without))
     if login is not None:
         query = query.where(or_(about.c.login == login, of.c.login == login))
-    lines = [AuditEntrySummary(*row) for row in reader.connection.execute(query)]
+    lines = [AuditEntrySummary(*row) for row in context.connection.execute(query)]
     more = lines[limit - 1].id if len(lines) > limit else None
-    rows = tuple(hide_fields(line, reader.viewer) for line in lines[:limit])
-    return hide_fields(AuditLog(rows, more, reader.revision), reader.viewer)
+    rows = tuple(hide_fields(line, context.viewer) for line in lines[:limit])
+    return hide_fields(AuditLog(rows, more, context.revision), context.viewer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
 
 
 def summarize_decisions(
-    reader: ViewContext, acts: Iterable[AuditEntry], number: Mapping[int, int], owner: str | None = None
+    context: ViewContext, acts: Iterable[AuditEntry], number: Mapping[int, int], owner: str | None = None
 ) -> tuple[DecisionSummary, ...]:
     """Return audit entries as the viewer may see them.
 
@@ -128,18 +128,18 @@ def summarize_decisions(
     return tuple(
         hide_fields(
             DecisionSummary(
-                act.created_at, act.action, number.get(act.version or 0), display_actor(reader, act.actor), act.reason
+                act.created_at, act.action, number.get(act.version or 0), display_actor(context, act.actor), act.reason
             ),
-            reader.viewer,
+            context.viewer,
             owner,
         )
         for act in acts
     )
 
 
-def display_actor(reader: ViewContext, who: str) -> str:
+def display_actor(context: ViewContext, who: str) -> str:
     """Return an actor's login, or the pseudonym if the viewer may not see a user's login."""
-    person = find_user(reader.connection, who)
-    if person is None or person.staff or reader.viewer.can_view(UserSummary, "login", who):
+    person = find_user(context.connection, who)
+    if person is None or person.staff or context.viewer.can_view(UserSummary, "login", who):
         return who
     return person.pseudonym

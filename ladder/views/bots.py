@@ -81,9 +81,9 @@ class BotStyle:
     hidden: tuple[HiddenNumber, ...] | None
 
 
-def view_bot_style(reader: ViewContext, version: int, owner: str, field: FieldStyle | None) -> BotStyle | None:
+def view_bot_style(context: ViewContext, version: int, owner: str, field: FieldStyle | None) -> BotStyle | None:
     """Return a version's play style, None if no match was counted. owner: a login. field: the means of all bots."""
-    style, viewer = get_play_style(reader.connection, version), reader.viewer
+    style, viewer = get_play_style(context.connection, version), context.viewer
     if not style.matches:
         return None
     public: Mapping[str, float] = field.public if field else {}
@@ -114,22 +114,22 @@ class SeatWinRate:
     wins: float
 
 
-def seat_win_rates(reader: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
+def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
     """Return a version's results in each seat in which it has played, in order of seats."""
     query = (
         select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
         .join(games, games.c.match == match_players.c.match)
         .join(matches, matches.c.id == match_players.c.match)
-        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(reader.unrevealed_finals))
+        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(context.unrevealed_finals))
         .group_by(match_players.c.slot, games.c.seats, games.c.survivors)
     )
-    played, won = [0] * reader.seats, [0.0] * reader.seats
-    for place, seats, survivors, count in reader.connection.execute(query):
+    played, won = [0] * context.seats, [0.0] * context.seats
+    for place, seats, survivors, count in context.connection.execute(query):
         seat = seats.index(str(place))
         played[seat] += count
         if str(seat) in survivors:
             won[seat] += count / len(survivors)
-    return tuple(SeatWinRate(seat, played[seat], won[seat]) for seat in range(reader.seats) if played[seat])
+    return tuple(SeatWinRate(seat, played[seat], won[seat]) for seat in range(context.seats) if played[seat])
 
 
 faults, match_players, matches, versions = (
@@ -243,13 +243,13 @@ class BuildLog:
 
 
 def view_bot(
-    reader: ViewContext, name: str, wanted: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
+    context: ViewContext, name: str, wanted: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
 ) -> BotPage | None:
     """Return a bot's page for the viewer, None if no bot has the name, or no version the number `wanted`.
 
     last: the maximum number of recent matches. due: the deadlines for this bot and viewer.
     """
-    connection, viewer = reader.connection, reader.viewer
+    connection, viewer = context.connection, context.viewer
     known = find_bot(connection, name)
     versions = [] if known is None else versions_of(connection, known.id)
     asked = next((version for version in reversed(versions) if wanted in (None, version.number)), None)
@@ -258,8 +258,8 @@ def view_bot(
     ids = [version.id for version in versions]
     number = {version.id: version.number for version in versions}
     barred = barred_versions(connection, known.id)
-    rated, played = _sum_matches(reader, ids, matches.c.is_rated), _sum_matches(reader, ids)
-    kinds = _count_faults(reader, ids)
+    rated, played = _sum_matches(context, ids, matches.c.is_rated), _sum_matches(context, ids)
+    kinds = _count_faults(context, ids)
     text = find_latest_snapshot(connection)
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
@@ -275,9 +275,9 @@ def view_bot(
         standing=None if row is None else hide_fields(row, viewer, known.login),
         ranked_total=0 if table is None else len(table.items),
         fair_win_rate=None if table is None else table.fair_win_rate,
-        trend=(compute_trends(connection, rates, reader.now) if rates else {}).get(name, Trend()),
-        limit_ms=reader.limit_ms,
-        throttle_reason=None if known.is_reference else _throttle_reason(reader, known.active_version_id),
+        trend=(compute_trends(connection, rates, context.now) if rates else {}).get(name, Trend()),
+        limit_ms=context.limit_ms,
+        throttle_reason=None if known.is_reference else _throttle_reason(context, known.active_version_id),
         versions=tuple(
             hide_fields(
                 BotVersion(
@@ -293,7 +293,7 @@ def view_bot(
                     reason=version.rejection_reason,
                     checked_at=version.checked_at,
                     blocked_reason=barred.get(version.id),
-                    submitted_by=None if version.submitted_by is None else display_actor(reader, version.submitted_by),
+                    submitted_by=None if version.submitted_by is None else display_actor(context, version.submitted_by),
                 ),
                 viewer,
                 known.login,
@@ -303,14 +303,14 @@ def view_bot(
         checks=VersionCheckView(
             asked.number, list_check_steps(connection, asked.id), get_build_log(connection, asked.id) != b""
         ),
-        fault_reports=_list_fault_reports(reader, [each for each in versions if each.is_active or each is asked])
+        fault_reports=_list_fault_reports(context, [each for each in versions if each.is_active or each is asked])
         if viewer.can_view(BotPage, "fault_reports", known.login)
         else None,
-        recent_matches=list_matches(reader, bot=known.id, limit=last).items if last else (),
-        head_to_head=list_opponents(reader, known.active_version_id or asked.id),
-        wins_by_seat=seat_win_rates(reader, known.active_version_id or asked.id),
+        recent_matches=list_matches(context, bot=known.id, limit=last).items if last else (),
+        head_to_head=list_opponents(context, known.active_version_id or asked.id),
+        wins_by_seat=seat_win_rates(context, known.active_version_id or asked.id),
         play_style=view_bot_style(
-            reader, known.active_version_id or asked.id, known.login, None if table is None else table.play_style
+            context, known.active_version_id or asked.id, known.login, None if table is None else table.play_style
         ),
         rating_history=tuple(
             DailyRating(
@@ -323,24 +323,24 @@ def view_bot(
             )
             for day, point in rating_history_of(connection, ids)
         ),
-        audit_log=summarize_decisions(reader, sorted(acts, key=lambda act: act.id), number, known.login),
+        audit_log=summarize_decisions(context, sorted(acts, key=lambda act: act.id), number, known.login),
         deadlines=due,
         permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login)),
-        revision=reader.revision,
+        revision=context.revision,
     )
     return hide_fields(whole, viewer, known.login)
 
 
-def _throttle_reason(reader: ViewContext, version: int | None) -> str | None:
+def _throttle_reason(context: ViewContext, version: int | None) -> str | None:
     """Return why an active version plays less often than others, None if it doesn't."""
-    spent = [] if version is None else recent_usage(reader.connection, version, RECENT_MATCHES)
-    if not is_slow(spent, reader.limit_ms):
+    spent = [] if version is None else recent_usage(context.connection, version, RECENT_MATCHES)
+    if not is_slow(spent, context.limit_ms):
         return None
     return (
         "it plays in every second round only, if others fill the tables without it: its mean answer took"
         f" {mean_response_us(spent) / 1000:.0f} ms in its last {len(spent)} rated matches, more than "
         f"{SLOW_TIME_SHARE:.0%} of the"
-        f" {reader.limit_ms} ms that are allowed"
+        f" {context.limit_ms} ms that are allowed"
     )
 
 
@@ -384,11 +384,11 @@ class BotList:
     revision: int | None = None
 
 
-def list_bots(reader: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
+def list_bots(context: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
     """Return up to `limit` bots after bot `after` whose name, pseudonym or visible owner contains `search`."""
     count: Counter[int] = Counter()
     number: dict[int, int] = {}
-    for id, of, which in reader.connection.execute(select(versions.c.id, versions.c.bot, versions.c.number)):
+    for id, of, which in context.connection.execute(select(versions.c.id, versions.c.bot, versions.c.number)):
         count[of] += 1
         number[id] = which
     lines = [
@@ -401,30 +401,30 @@ def list_bots(reader: ViewContext, search: str = "", after: str | None = None, l
                 number.get(known.active_version_id or 0),
                 count[known.id],
             ),
-            reader.viewer,
+            context.viewer,
             known.login,
         )
-        for known in all_bots(reader.connection)
+        for known in all_bots(context.connection)
     ]
     word = search.casefold().strip()
     matching = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
     part, more = paginate(matching, lambda line: line.bot, after, limit)
-    return BotList(tuple(part), more, reader.revision)
+    return BotList(tuple(part), more, context.revision)
 
 
-def view_build_log(reader: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
+def view_build_log(context: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
     """Return a version's build log, of the newest without a `number`; None if it doesn't exist or isn't permitted."""
-    known = find_bot(reader.connection, name)
-    if known is None or not reader.viewer.can("build_log:read", known.login):
+    known = find_bot(context.connection, name)
+    if known is None or not context.viewer.can("build_log:read", known.login):
         return None
-    versions = versions_of(reader.connection, known.id)
+    versions = versions_of(context.connection, known.id)
     asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
     if asked is None:
         return None
-    return BuildLog(asked.number, get_build_log(reader.connection, asked.id))
+    return BuildLog(asked.number, get_build_log(context.connection, asked.id))
 
 
-def _list_fault_reports(reader: ViewContext, versions: Sequence[Version]) -> tuple[FaultReport, ...]:
+def _list_fault_reports(context: ViewContext, versions: Sequence[Version]) -> tuple[FaultReport, ...]:
     """Return reports of the stored fault samples of versions, without matches of unrevealed finals.
 
     A report has fewer details once the record and the logs of its match have been removed.
@@ -433,23 +433,23 @@ def _list_fault_reports(reader: ViewContext, versions: Sequence[Version]) -> tup
     def report(kept: StoredFaultSample, version: Version) -> FaultReport:
         logs = [
             (f"process {number} of match {kept.match}", data)
-            for number, data in get_log(reader.connection, kept.match, version.id)
+            for number, data in get_log(context.connection, kept.match, version.id)
         ]
-        record = find_record(reader.connection, kept.match)
+        record = find_record(context.connection, kept.match)
         return make_fault_report(
-            kept, record, logs, reader.sandbox, version.command or (), version.single_file_name is not None
+            kept, record, logs, context.sandbox, version.command or (), version.single_file_name is not None
         )
 
-    sealed = set(reader.connection.scalars(select(matches.c.id).where(matches.c.final.in_(reader.unrevealed_finals))))
+    sealed = set(context.connection.scalars(select(matches.c.id).where(matches.c.final.in_(context.unrevealed_finals))))
     return tuple(
         report(kept, version)
         for version in versions
-        for kept in list_fault_samples(reader.connection, version.id)
+        for kept in list_fault_samples(context.connection, version.id)
         if kept.match not in sealed
     )
 
 
-def _sum_matches(reader: ViewContext, ids: list[int], *conditions: Any) -> defaultdict[int, VersionTotals]:
+def _sum_matches(context: ViewContext, ids: list[int], *conditions: Any) -> defaultdict[int, VersionTotals]:
     """Return the totals of the played matches that meet all `conditions`, by version."""
     table = match_players.c
     query = (
@@ -459,28 +459,28 @@ def _sum_matches(reader: ViewContext, ids: list[int], *conditions: Any) -> defau
             func.max(table.max_time_us), func.max(table.peak_bytes),
         )
         .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(reader.unrevealed_finals))
+        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(context.unrevealed_finals))
         .where(*conditions)
         .group_by(table.version)
     )  # fmt: skip
     sums: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
-    for version, count, games, wins, *whole, slowest, peak in reader.connection.execute(query):
+    for version, count, games, wins, *whole, slowest, peak in context.connection.execute(query):
         lost, faulty, requests, time_us = map(int, whole)
         sums[version] = VersionTotals(count, int(games), float(wins), lost, faulty, requests, time_us, slowest, peak)
     return sums
 
 
-def _count_faults(reader: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
+def _count_faults(context: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
     """Return the number of faults by version and code, in order of codes."""
     query = (
         select(faults.c.version, faults.c.code, func.sum(faults.c.count))
         .join(matches, matches.c.id == faults.c.match)
-        .where(faults.c.version.in_(ids), outside_finals(reader.unrevealed_finals))
+        .where(faults.c.version.in_(ids), outside_finals(context.unrevealed_finals))
         .group_by(faults.c.version, faults.c.code)
         .order_by(faults.c.version, faults.c.code)
     )
     kinds: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    for version, code, count in reader.connection.execute(query):
+    for version, code, count in context.connection.execute(query):
         kinds[version][code] = int(count)
     return kinds
 
@@ -501,7 +501,7 @@ class BotLogs:
     items: tuple[ProcessLog, ...]
 
 
-def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | None:
+def view_logs(context: ViewContext, line: MatchSummary, bot: str) -> BotLogs | None:
     """Return the standard error of a bot (honest) or a version (honest@3) in a match, None if it didn't play in it.
 
     Logs that the viewer may not read are left out.
@@ -510,19 +510,19 @@ def view_logs(reader: ViewContext, line: MatchSummary, bot: str) -> BotLogs | No
     rows = tuple(
         ProcessLog(seat.version_ref, number, text)
         for seat in seats
-        if reader.viewer.can("log:read", get_version_by_id(reader.connection, seat.version).login)
-        for number, text in get_log(reader.connection, line.id, seat.version)
+        if context.viewer.can("log:read", get_version_by_id(context.connection, seat.version).login)
+        for number, text in get_log(context.connection, line.id, seat.version)
     )
     return BotLogs(rows) if seats else None
 
 
-def find_version_archive(reader: ViewContext, name: str, number: int) -> bytes | None:
+def find_version_archive(context: ViewContext, name: str, number: int) -> bytes | None:
     """Return a version's files as a tar archive, None if it doesn't exist or the viewer may not read it."""
-    bot = find_bot(reader.connection, name)
-    if bot is None or not reader.viewer.can("files:read", bot.login):
+    bot = find_bot(context.connection, name)
+    if bot is None or not context.viewer.can("files:read", bot.login):
         return None
-    version = next((version for version in versions_of(reader.connection, bot.id) if version.number == number), None)
-    return None if version is None else get_archive(reader.connection, version.digest, version.single_file_name)
+    version = next((version for version in versions_of(context.connection, bot.id) if version.number == number), None)
+    return None if version is None else get_archive(context.connection, version.digest, version.single_file_name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,10 +173,10 @@ class FinalList:
     revision: int | None = None
 
 
-def list_finals(reader: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
+def list_finals(context: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
     """Return up to `limit` finals after the one named `after`."""
-    part, more = paginate(all_finals(reader.connection), lambda final: final.name, after, limit)
-    return FinalList(tuple(summarize_final(reader.connection, final) for final in part), more, reader.revision)
+    part, more = paginate(all_finals(context.connection), lambda final: final.name, after, limit)
+    return FinalList(tuple(summarize_final(context.connection, final) for final in part), more, context.revision)
 
 
 def summarize_final(connection: Connection, final: Final) -> FinalState:

@@ -151,7 +151,7 @@ def find_match_summary(connection: Connection, id: int, sealed: Sequence[int] = 
 
 
 def list_matches(
-    reader: ViewContext,
+    context: ViewContext,
     bot: int | None = None,
     kind: str | None = None,
     todo: bool = False,
@@ -162,7 +162,7 @@ def list_matches(
 
     todo: return queued and leased matches instead, in order of id. Matches of unrevealed finals are left out.
     """
-    connection = reader.connection
+    connection = context.connection
     wanted = select(matches.c.id)
     if bot is not None:
         own = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
@@ -172,7 +172,7 @@ def list_matches(
         wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
     if kind is not None:
         wanted = wanted.where(matches.c.kind == kind)
-    wanted = wanted.where(outside_finals(reader.unrevealed_finals))
+    wanted = wanted.where(outside_finals(context.unrevealed_finals))
     if after is not None:
         wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
     if todo:
@@ -187,8 +187,8 @@ def list_matches(
     for start in range(0, min(limit, len(ids)), MAX_QUERY_IDS):
         part = connection.execute(_MATCH_QUERY.where(matches.c.id.in_(ids[start : start + MAX_QUERY_IDS]))).all()
         lines |= {line.id: line for line in _make_summaries(connection, part)}
-    rows = tuple(hide_fields(lines[id], reader.viewer) for id in ids[:limit])
-    return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else reader.revision)
+    rows = tuple(hide_fields(lines[id], context.viewer) for id in ids[:limit])
+    return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else context.revision)
 
 
 def outside_finals(sealed: Sequence[int]) -> Any:
@@ -196,10 +196,10 @@ def outside_finals(sealed: Sequence[int]) -> Any:
     return or_(matches.c.final.is_(None), matches.c.final.not_in(sealed)) if sealed else true()
 
 
-def view_match(reader: ViewContext, id: int) -> MatchPage | None:
+def view_match(context: ViewContext, id: int) -> MatchPage | None:
     """Return a match as the viewer may see it, None if it doesn't exist or its final is unrevealed."""
-    connection, viewer = reader.connection, reader.viewer
-    line = find_match_summary(connection, id, reader.unrevealed_finals)
+    connection, viewer = context.connection, context.viewer
+    line = find_match_summary(connection, id, context.unrevealed_finals)
     if line is None:
         return None
     places = set(connection.scalars(select(logs.c.slot).where(logs.c.match == id)))
@@ -210,7 +210,7 @@ def view_match(reader: ViewContext, id: int) -> MatchPage | None:
         failed_attempts=tuple(
             hide_fields(FailedAttempt(at, why), viewer) for at, why in list_failed_attempts(connection, id)
         ),
-        audit_log=summarize_decisions(reader, list_audit_entries(connection, match=id), {}),
+        audit_log=summarize_decisions(context, list_audit_entries(connection, match=id), {}),
         has_record=connection.execute(select(records.c.match).where(records.c.match == id)).first() is not None,
         logs=tuple(
             seat.version_ref
@@ -218,7 +218,7 @@ def view_match(reader: ViewContext, id: int) -> MatchPage | None:
             if place in places and viewer.can("log:read", logins[seat.version_ref])
         ),
         cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
-        revision=reader.revision if line.status == ENDED else None,
+        revision=context.revision if line.status == ENDED else None,
     )
     return hide_fields(whole, viewer)
 
@@ -248,12 +248,12 @@ class MatchReplay:
     revision: int | None = None
 
 
-def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
+def view_match_replay(context: ViewContext, id: int) -> MatchReplay | None:
     """Return the replay of a match, None if it doesn't exist or its final is unrevealed.
 
     The public sees only information that all players had, owners also that of their bots; staff sees all cards.
     """
-    line = find_match_summary(reader.connection, id, reader.unrevealed_finals)
+    line = find_match_summary(context.connection, id, context.unrevealed_finals)
     if line is None:
         return None
     match = None
@@ -262,31 +262,31 @@ def view_match_replay(reader: ViewContext, id: int) -> MatchReplay | None:
     elif line.outcome != PLAYED:
         why = "unplayed"
     else:
-        text = find_record(reader.connection, id)
+        text = find_record(context.connection, id)
         try:
-            why, match = ("not kept", None) if text is None else (None, _make_replay(reader, line, text))
+            why, match = ("not kept", None) if text is None else (None, _make_replay(context, line, text))
         except RecordError:
             why = "unreadable"
-    change = reader.revision if line.status == ENDED else None
-    return hide_fields(MatchReplay(hide_fields(line, reader.viewer), why, match, change), reader.viewer)
+    change = context.revision if line.status == ENDED else None
+    return hide_fields(MatchReplay(hide_fields(line, context.viewer), why, match, change), context.viewer)
 
 
-def find_record_text(reader: ViewContext, id: int) -> str | None:
+def find_record_text(context: ViewContext, id: int) -> str | None:
     """Return the record of a match as text, with all cards and the key; None without one that the viewer may read."""
     if (
-        not reader.viewer.can("record:read")
-        or find_match_summary(reader.connection, id, reader.unrevealed_finals) is None
+        not context.viewer.can("record:read")
+        or find_match_summary(context.connection, id, context.unrevealed_finals) is None
     ):
         return None
-    return find_record(reader.connection, id)
+    return find_record(context.connection, id)
 
 
-def _make_replay(reader: ViewContext, line: MatchSummary, text: str) -> dict[str, Any]:
+def _make_replay(context: ViewContext, line: MatchSummary, text: str) -> dict[str, Any]:
     """Return the replay of a record, redacted for the viewer. Raises RecordError."""
-    record, viewer = read_record(text), reader.viewer
-    owners = {seat.version_ref: get_version_by_id(reader.connection, seat.version).login for seat in line.players}
+    record, viewer = read_record(text), context.viewer
+    owners = {seat.version_ref: get_version_by_id(context.connection, seat.version).login for seat in line.players}
     logs = {
-        seat.version_ref: [written for _, written in get_log(reader.connection, line.id, seat.version)]
+        seat.version_ref: [written for _, written in get_log(context.connection, line.id, seat.version)]
         for seat in line.players
         if viewer.can("log:read", owners[seat.version_ref])
     }
@@ -337,10 +337,10 @@ class QueuePage:
     runners: tuple[RunnerSummary, ...] | None = None
 
 
-def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -> QueuePage:
+def view_queue(context: ViewContext, after: int | None = None, limit: int = 20) -> QueuePage:
     """Return the queue, with up to `limit` matches after match `after`."""
-    lines = list_matches(reader, todo=True, after=after, limit=limit)
-    waiting = unchecked_versions(reader.connection, reader.now)
+    lines = list_matches(context, todo=True, after=after, limit=limit)
+    waiting = unchecked_versions(context.connection, context.now)
     whole = QueuePage(
         tuple(
             QueuedCheck(version.version_ref, version.pseudonym, version.status, version.submitted_at)
@@ -348,18 +348,18 @@ def view_queue(reader: ViewContext, after: int | None = None, limit: int = 20) -
         ),
         lines.items,
         lines.next_cursor,
-        list_runners(reader),
+        list_runners(context),
     )
-    return hide_fields(whole, reader.viewer)
+    return hide_fields(whole, context.viewer)
 
 
-def list_runners(reader: ViewContext) -> tuple[RunnerSummary, ...]:
+def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
     """Return the runners that haven't ended, in order of their start."""
     return tuple(
         hide_fields(
             RunnerSummary(each.runner.id, each.runner.host.split()[0], each.runner.pid, each.runner.capacity,
                        each.leases, each.matches, each.is_dead),
-            reader.viewer,
+            context.viewer,
         )
-        for each in list_runner_loads(reader.connection)
+        for each in list_runner_loads(context.connection)
     )  # fmt: skip

@@ -52,23 +52,23 @@ STANDINGS_COLUMNS = (
 )  # fmt: skip
 
 
-def view_standings(reader: ViewContext, sort: str = "rank", day: str | None = None) -> Standings:
+def view_standings(context: ViewContext, sort: str = "rank", day: str | None = None) -> Standings:
     """Return the current standings, or the last ones up to the end of `day` (such as 2026-11-22, UTC).
 
     They have no rows if no match was rated by then.
     """
-    connection = reader.connection
+    connection = context.connection
     text = find_latest_snapshot(connection)
     if day is not None:
         board = find_snapshot(connection, day)
         text = None if board is None else board[1]
     if text is None:
-        return Standings((), 1 / reader.seats, 0, 0, reader.now, isolated=reader.isolated, revision=reader.revision)
+        return Standings((), 1 / context.seats, 0, 0, context.now, isolated=context.isolated, revision=context.revision)
     table = Standings.from_json(text)
     if day is not None and board is not None:
         table = replace(table, items=tuple(map(_make_row, rating_points_of_day(connection, board[0]))))
-    moved = compute_trends(connection, table.win_rates, reader.now if day is None else table.created_at)
-    return standings_for_reader(reader, table, sort, moved)
+    moved = compute_trends(connection, table.win_rates, context.now if day is None else table.created_at)
+    return standings_for_reader(context, table, sort, moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class StandingsPage:
 
 
 def view_standings_page(
-    reader: ViewContext,
+    context: ViewContext,
     sort: str = "rank",
     day: str | None = None,
     search: str = "",
@@ -100,9 +100,9 @@ def view_standings_page(
     search: filters by bot name and owner's pseudonym, for staff also by the owner's login, name and section. section:
     filters by the owner's section, "" for all; ignored for viewers that may not see sections.
     """
-    table = view_standings(reader, sort, day)
+    table = view_standings(context, sort, day)
     word = search.casefold().strip()
-    people = all_users(reader.connection) if reader.viewer.can_view(StandingsPage, "sections") else []
+    people = all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
     within = {owner.login for owner in people if owner.section == section}
     known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
 
@@ -121,24 +121,24 @@ def view_standings_page(
         first,
         len(matching),
         end + 1 if end < len(matching) else None,
-        tuple(list_snapshot_days(reader.connection, MAX_DAYS)),
+        tuple(list_snapshot_days(context.connection, MAX_DAYS)),
         tuple(sorted({owner.section for owner in people if owner.section})),
     )
-    return hide_fields(whole, reader.viewer)
+    return hide_fields(whole, context.viewer)
 
 
 def standings_for_reader(
-    reader: ViewContext, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
+    context: ViewContext, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
 ) -> Standings:
     """Return standings as the viewer may see them, in the order of SORTS[sort]. moved: trends by bot."""
     rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.items]
     return replace(
-        hide_fields(table, reader.viewer),
-        items=tuple(hide_fields(row, reader.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
-        collusion=None if table.collusion is None else hide_fields(table.collusion, reader.viewer),
-        play_style=None if table.play_style is None else hide_fields(table.play_style, reader.viewer),
-        isolated=reader.isolated,
-        revision=reader.revision,
+        hide_fields(table, context.viewer),
+        items=tuple(hide_fields(row, context.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
+        collusion=None if table.collusion is None else hide_fields(table.collusion, context.viewer),
+        play_style=None if table.play_style is None else hide_fields(table.play_style, context.viewer),
+        isolated=context.isolated,
+        revision=context.revision,
     )
 
 
@@ -222,35 +222,35 @@ class HeadToHeadMatrix:
     revision: int | None = None
 
 
-def view_head_to_head(reader: ViewContext, first: int = 1, count: int | None = BOTS_PER_PAGE) -> HeadToHeadMatrix:
+def view_head_to_head(context: ViewContext, first: int = 1, count: int | None = BOTS_PER_PAGE) -> HeadToHeadMatrix:
     """Return head-to-head results of up to `count` bots of the standings (None: all), from position `first`."""
-    rows = view_standings(reader).items
+    rows = view_standings(context).items
     part = rows[first - 1 :][:count]
-    matrix = read_head_to_heads(reader, [row.version for row in part], [row.version for row in part])
+    matrix = read_head_to_heads(context, [row.version for row in part], [row.version for row in part])
     none = HeadToHead(0.0, 0.0, 0, 0)
     return HeadToHeadMatrix(
         tuple(row.version_ref for row in part),
         tuple(tuple(None if a is b else matrix.get((a.version, b.version), none) for b in part) for a in part),
         first,
         first + len(part) if first - 1 + len(part) < len(rows) else None,
-        reader.revision,
+        context.revision,
     )
 
 
-def list_opponents(reader: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
+def list_opponents(context: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
     """Return a version's results against its ROWS_PER_PAGE most frequent opponents, most games first."""
-    matrix = read_head_to_heads(reader, [version])
+    matrix = read_head_to_heads(context, [version])
     met = sorted(matrix.items(), key=lambda pair: (-pair[1].games, pair[0]))[:ROWS_PER_PAGE]
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
     named = {
         id: f"{name}@{number}"
-        for id, name, number in reader.connection.execute(query.where(versions.c.id.in_([pair[1] for pair, _ in met])))
+        for id, name, number in context.connection.execute(query.where(versions.c.id.in_([pair[1] for pair, _ in met])))
     }
     return tuple(OpponentRecord(named[other], duel) for (_, other), duel in met)
 
 
 def read_head_to_heads(
-    reader: ViewContext, ones: Sequence[int], others: Sequence[int] | None = None
+    context: ViewContext, ones: Sequence[int], others: Sequence[int] | None = None
 ) -> dict[tuple[int, int], HeadToHead]:
     """Return the results in rated matches by pair (one, other) of version ids; others=None: against all versions."""
     one, other = match_players.alias(), match_players.alias()
@@ -261,14 +261,14 @@ def read_head_to_heads(
         )
         .join(other, (other.c.match == one.c.match) & (other.c.slot != one.c.slot))
         .join(matches, matches.c.id == one.c.match)
-        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(reader.unrevealed_finals))
+        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(context.unrevealed_finals))
         .group_by(one.c.version, other.c.version)
     )  # fmt: skip
     if others is not None:
         query = query.where(other.c.version.in_(others))
     return {
         (mine, its): HeadToHead(float(wins), float(losses), int(games), count)
-        for mine, its, wins, losses, games, count in reader.connection.execute(query)
+        for mine, its, wins, losses, games, count in context.connection.execute(query)
     }
 
 
@@ -320,11 +320,11 @@ class HomePage:
     revision: int | None = None
 
 
-def view_home(reader: ViewContext, about: LadderInfo) -> HomePage:
+def view_home(context: ViewContext, about: LadderInfo) -> HomePage:
     """Return the home page of a ladder with these settings."""
-    ended = list_matches(reader, kind="rated", limit=1).items
-    finals = tuple(summarize_final(reader.connection, final) for final in all_finals(reader.connection))
+    ended = list_matches(context, kind="rated", limit=1).items
+    finals = tuple(summarize_final(context.connection, final) for final in all_finals(context.connection))
     return HomePage(
-        about, view_standings_page(reader, rows=TOP_ROWS),
-        next((line for line in ended if line.outcome == "played"), None), finals, reader.revision,
+        about, view_standings_page(context, rows=TOP_ROWS),
+        next((line for line in ended if line.outcome == "played"), None), finals, context.revision,
     )  # fmt: skip

@@ -95,60 +95,60 @@ class TableReplay:
     revision: int | None = None
 
 
-def list_tables(reader: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
+def list_tables(context: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
     """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
-    ended = list_session_ids(reader.connection, True, after, limit + 1)
-    ids = [*(list_session_ids(reader.connection, False) if after is None else ()), *ended[:limit]]
-    lines = {line.id: line for line in _make_summaries(reader, find_sessions(reader.connection, ids))}
+    ended = list_session_ids(context.connection, True, after, limit + 1)
+    ids = [*(list_session_ids(context.connection, False) if after is None else ()), *ended[:limit]]
+    lines = {line.id: line for line in _make_summaries(context, find_sessions(context.connection, ids))}
     next_ = ended[limit - 1] if len(ended) > limit else None
-    return TableList(tuple(lines[id] for id in ids), next_, reader.revision)
+    return TableList(tuple(lines[id] for id in ids), next_, context.revision)
 
 
-def view_table(reader: ViewContext, id: int) -> TablePage | None:
+def view_table(context: ViewContext, id: int) -> TablePage | None:
     """Return a table, None if it doesn't exist."""
-    session = find_session(reader.connection, id)
+    session = find_session(context.connection, id)
     if session is None:
         return None
-    matches = tuple(match for match in list_session_matches(reader.connection, id) if match.is_complete)
+    matches = tuple(match for match in list_session_matches(context.connection, id) if match.is_complete)
     own_slots = [
         number
         for number, place in enumerate(session.slots)
-        if place.kind == PERSON and place.login is not None and place.login == reader.viewer.login
+        if place.kind == PERSON and place.login is not None and place.login == context.viewer.login
     ]
     return hide_fields(
         TablePage(
-            _make_summary(reader, session, bool(matches)),
+            _make_summary(context, session, bool(matches)),
             matches,
             own_slots[0] if own_slots else None,
-            reader.viewer.can("table:close", session.login),
-            session.status != CLOSED and _is_unreachable(reader, session),
-            None if session.status != CLOSED else reader.revision,
+            context.viewer.can("table:close", session.login),
+            session.status != CLOSED and _is_unreachable(context, session),
+            None if session.status != CLOSED else context.revision,
         ),
-        reader.viewer,
+        context.viewer,
         session.login,
     )
 
 
-def view_table_replay(reader: ViewContext, id: int, number: int) -> TableReplay | None:
+def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay | None:
     """Return the replay of a table's match by its number, None if it doesn't exist or hasn't ended.
 
     The public sees only information that all players had, players also their own cards; staff sees all cards.
     """
-    session = find_session(reader.connection, id)
-    matches = {match.number: match for match in list_session_matches(reader.connection, id) if match.is_complete}
+    session = find_session(context.connection, id)
+    matches = {match.number: match for match in list_session_matches(context.connection, id) if match.is_complete}
     if session is None or number not in matches:
         return None
-    text = find_session_record(reader.connection, id, number)
+    text = find_session_record(context.connection, id, number)
     try:
-        why, match = ("not kept", None) if text is None else (None, _make_replay(reader, session, text))
+        why, match = ("not kept", None) if text is None else (None, _make_replay(context, session, text))
     except RecordError:
         why, match = "unreadable", None
-    return TableReplay(id, number, why, match, reader.revision)
+    return TableReplay(id, number, why, match, context.revision)
 
 
-def _make_replay(reader: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
+def _make_replay(context: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
     """Return the replay of a record, redacted for the viewer. Raises RecordError."""
-    viewer = reader.viewer
+    viewer = context.viewer
     if viewer.can("record:read"):
         return make_replay_object(read_record(text))
     own = [
@@ -159,18 +159,18 @@ def _make_replay(reader: ViewContext, session: TableSession, text: str) -> dict[
     return make_replay_object(read_record(text), viewers=own)
 
 
-def _make_summaries(reader: ViewContext, sessions: Sequence[TableSession]) -> list[TableSummary]:
+def _make_summaries(context: ViewContext, sessions: Sequence[TableSession]) -> list[TableSummary]:
     return [
         _make_summary(
-            reader, each, any(match.is_complete for match in list_session_matches(reader.connection, each.id))
+            context, each, any(match.is_complete for match in list_session_matches(context.connection, each.id))
         )
         for each in sessions
     ]
 
 
-def _make_summary(reader: ViewContext, session: TableSession, played: bool) -> TableSummary:
+def _make_summary(context: ViewContext, session: TableSession, played: bool) -> TableSummary:
     """Return a table's summary. played: whether a match has ended, which revealed the bots."""
-    bots = played or session.status == CLOSED or reader.viewer.login == session.login
+    bots = played or session.status == CLOSED or context.viewer.login == session.login
     places = tuple(
         TableSlot(place.kind, place.version_ref if bots else None, place.name, place.kind != BOT and place.name is None)
         for place in session.slots
@@ -181,9 +181,11 @@ def _make_summary(reader: ViewContext, session: TableSession, played: bool) -> T
     )  # fmt: skip
 
 
-def _is_unreachable(reader: ViewContext, session: TableSession) -> bool:
+def _is_unreachable(context: ViewContext, session: TableSession) -> bool:
     """Return whether no live table server of this machine plays the table, or could claim it."""
     runners = [
-        runner for runner in list_live_runners(reader.connection, table_servers=True) if is_port_on_this_machine(runner)
+        runner
+        for runner in list_live_runners(context.connection, table_servers=True)
+        if is_port_on_this_machine(runner)
     ]
     return not any(session.table_server in (None, runner.id) for runner in runners)

@@ -55,11 +55,11 @@ class UserList:
     revision: int | None = None
 
 
-def list_users(reader: ViewContext, after: str | None = None, limit: int | None = None) -> UserList:
+def list_users(context: ViewContext, after: str | None = None, limit: int | None = None) -> UserList:
     """Return up to `limit` users after the one whose pseudonym is `after`, as the viewer may see them."""
-    part, more = paginate(all_users(reader.connection), lambda owner: owner.pseudonym, after, limit)
-    rows = tuple(summarize_user(reader.connection, owner, reader.viewer) for owner in part)
-    return UserList(rows, more, reader.revision)
+    part, more = paginate(all_users(context.connection), lambda owner: owner.pseudonym, after, limit)
+    rows = tuple(summarize_user(context.connection, owner, context.viewer) for owner in part)
+    return UserList(rows, more, context.revision)
 
 
 def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserSummary:
@@ -93,7 +93,7 @@ class CredentialList:
     items: tuple[CredentialSummary, ...]
 
 
-def list_credentials(reader: ViewContext, login: str | None = None) -> CredentialList:
+def list_credentials(context: ViewContext, login: str | None = None) -> CredentialList:
     """Return the credentials of all users, or of one, without those that the viewer may not see."""
     rows = (
         (
@@ -105,12 +105,12 @@ def list_credentials(reader: ViewContext, login: str | None = None) -> Credentia
                 each.created_by,
                 each.created_at,
                 each.expires_at,
-                each.is_valid(reader.now),
+                each.is_valid(context.now),
             )
         )
-        for each in all_credentials(reader.connection, login)
+        for each in all_credentials(context.connection, login)
     )
-    lines = (hide_fields(row, reader.viewer, row.login) for row in rows)
+    lines = (hide_fields(row, context.viewer, row.login) for row in rows)
     return CredentialList(tuple(line for line in lines if line.id is not None))
 
 
@@ -122,14 +122,14 @@ class TeamList:
     revision: int | None = None
 
 
-def list_teams(reader: ViewContext) -> TeamList:
+def list_teams(context: ViewContext) -> TeamList:
     """Return the members of teams, as far as the viewer may see them: teammates don't see former members."""
     rows = [
-        hide_fields(each, reader.viewer, each.login)
-        for each in list_memberships(reader.connection)
-        if each.left_at is None or reader.viewer.can_view(Membership, "left_at", each.login)
+        hide_fields(each, context.viewer, each.login)
+        for each in list_memberships(context.connection)
+        if each.left_at is None or context.viewer.can_view(Membership, "left_at", each.login)
     ]
-    return TeamList(tuple(row for row in rows if row.team is not None), reader.revision)
+    return TeamList(tuple(row for row in rows if row.team is not None), context.revision)
 
 
 audit_log, bots, matches, users, versions = (
@@ -137,12 +137,12 @@ audit_log, bots, matches, users, versions = (
 )
 
 
-def make_export_queries(reader: ViewContext) -> dict[str, Select[Any]]:
+def make_export_queries(context: ViewContext) -> dict[str, Select[Any]]:
     """Return a query for each exported table, by name. Users appear by login if the viewer may see it, else pseudonym.
 
     Staff and the ladder itself appear as stored. The table of users, and decisions about them, require that right.
     """
-    logins = reader.viewer.can_view(UserSummary, "login")
+    logins = context.viewer.can_view(UserSummary, "login")
     user = users.c.login if logins else users.c.pseudonym
     about = users.alias()  # the user that a decision is about: decisions about people are exported with logins alone
     tables: dict[str, Select[Any]] = {

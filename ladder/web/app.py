@@ -89,14 +89,14 @@ def make_app(
         app.include_router(router)
     app.add_exception_handler(HTTPError, _on_http_error)
     app.add_exception_handler(SignInRequiredError, _on_sign_in_required)
-    app.add_exception_handler(LadderError, lambda request, problem: _error_response(request, 400, str(problem)))
-    app.add_exception_handler(BotError, lambda request, problem: _error_response(request, 400, str(problem)))
+    app.add_exception_handler(LadderError, lambda http, problem: _error_response(http, 400, str(problem)))
+    app.add_exception_handler(BotError, lambda http, problem: _error_response(http, 400, str(problem)))
     app.add_exception_handler(
-        DatabaseError, lambda request, problem: _error_response(request, 503, DATABASE_UNREACHABLE, retry_s=60)
+        DatabaseError, lambda http, problem: _error_response(http, 503, DATABASE_UNREACHABLE, retry_s=60)
     )
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
-    app.add_exception_handler(Exception, lambda request, problem: _error_response(request, 500, INTERNAL_ERROR))
+    app.add_exception_handler(Exception, lambda http, problem: _error_response(http, 500, INTERNAL_ERROR))
     app.add_middleware(_SecurityHeaders, secure=app.state.shared.secure)
     return app
 
@@ -121,36 +121,36 @@ class _SecurityHeaders:
 
 
 def _error_response(
-    request: Request, status: int, what: str, visit: RequestContext | None = None, retry_s: int | None = None
+    http: Request, status: int, message: str, request: RequestContext | None = None, retry_s: int | None = None
 ) -> Response:
-    visit = visit or current_context(request)
+    request = request or current_context(http)
     headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
     response: Response
-    if visit.plain:
-        response = JSONResponse({"error": what}, status)
+    if request.plain:
+        response = JSONResponse({"error": message}, status)
     else:
-        response = render_form(visit, "error.html", status, lines=what.splitlines(), code=status)
+        response = render_form(request, "error.html", status, lines=message.splitlines(), code=status)
     response.headers.update(headers)
     return response
 
 
-def _on_http_error(request: Request, problem: Exception) -> Response:
+def _on_http_error(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPError)
-    return _error_response(request, problem.status, problem.what, problem.visit, problem.retry_s)
+    return _error_response(http, problem.status, problem.message, problem.request, problem.retry_s)
 
 
-def _on_sign_in_required(request: Request, problem: Exception) -> Response:
+def _on_sign_in_required(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, SignInRequiredError)
     return RedirectResponse(problem.to, 303)
 
 
-def _on_validation_error(request: Request, problem: Exception) -> Response:
+def _on_validation_error(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
     first = problem.errors()[0]
-    return _error_response(request, 400, f"{MALFORMED_REQUEST}\n{first['loc'][-1]}: {first['msg']}.")
+    return _error_response(http, 400, f"{MALFORMED_REQUEST}\n{first['loc'][-1]}: {first['msg']}.")
 
 
-def _on_http_exception(request: Request, problem: Exception) -> Response:
+def _on_http_exception(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
-    what = "There is no such page." if problem.status_code == 404 else str(problem.detail)
-    return _error_response(request, problem.status_code, what)
+    message = "There is no such page." if problem.status_code == 404 else str(problem.detail)
+    return _error_response(http, problem.status_code, message)

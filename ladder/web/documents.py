@@ -34,19 +34,19 @@ class Document:
 
 
 @router.get("/docs", include_in_schema=False)
-def document_index(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def document_index(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show the list of all documents."""
-    return show_document(INDEX_DOCUMENT, visit)
+    return show_document(INDEX_DOCUMENT, request)
 
 
 @router.get("/docs/{path:path}", include_in_schema=False)
-def show_document(path: str, visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def show_document(path: str, request: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show a document as a page, or return another file that documents link to."""
     file = list_document_files().get(path)
     if file is None:
-        raise HTTPError(404, "There is no such document.", visit)
+        raise HTTPError(404, "There is no such document.", request)
     if file.suffix == ".md":
-        return render_form(visit, "document.html", document=rendered(path), menu=rendered(INDEX_DOCUMENT).links)
+        return render_form(request, "document.html", document=rendered(path), menu=rendered(INDEX_DOCUMENT).links)
     return Response(file.read_bytes(), media_type=_MEDIA_TYPES.get(file.suffix, "text/plain; charset=utf-8"))
 
 

@@ -38,7 +38,7 @@ Day = Annotated[str | None, Query(pattern=r"^\d{4}-\d\d-\d\d$")]
 @page_and_json(standings_router, "/standings", "standings.html", shared=True, fresh_s=3600)
 def standings(
     ladder: Ladder,
-    reader: ViewContext,
+    context: ViewContext,
     sort: Sort = "rank",
     day: Day = None,
     search: str = "",
@@ -49,20 +49,20 @@ def standings(
 
     `search` filters by bot name and pseudonym; staff can also filter by `section`.
     """
-    return views.view_standings_page(reader, sort, day, search, section, first)
+    return views.view_standings_page(context, sort, day, search, section, first)
 
 
 @page_and_json(standings_router, "/head-to-head", "head_to_head.html", shared=True)
-def head_to_head(ladder: Ladder, reader: ViewContext, first: First = 1) -> HeadToHeadMatrix:
+def head_to_head(ladder: Ladder, context: ViewContext, first: First = 1) -> HeadToHeadMatrix:
     """Return the head-to-head results of twenty bots of the standings, from position `first`."""
-    return views.view_head_to_head(reader, first)
+    return views.view_head_to_head(context, first)
 
 
 @standings_router.get("/head-to-head.csv", include_in_schema=False)
-def head_to_head_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def head_to_head_as_csv(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Return the results of all pairs of versions that met, as CSV."""
-    with visit.ladder.reading(visit.viewer) as reader:
-        table = views.view_head_to_head(reader, count=None)
+    with request.ladder.reading(request.viewer) as context:
+        table = views.view_head_to_head(context, count=None)
     rows = (
         (one, other, record.wins, record.losses, record.games, record.matches)
         for one, row in zip(table.version_refs, table.rows, strict=True)
@@ -73,10 +73,10 @@ def head_to_head_as_csv(visit: Annotated[RequestContext, Depends(authorize)]) ->
 
 
 @standings_router.get("/standings.csv", include_in_schema=False)
-def standings_as_csv(visit: Annotated[RequestContext, Depends(authorize)], day: Day = None) -> Response:
+def standings_as_csv(request: Annotated[RequestContext, Depends(authorize)], day: Day = None) -> Response:
     """Return the standings, current or of `day`, as CSV."""
-    with visit.ladder.reading(visit.viewer) as reader:
-        rows = views.view_standings(reader, "rank", day).items
+    with request.ladder.reading(request.viewer) as context:
+        rows = views.view_standings(context, "rank", day).items
     return _csv(STANDINGS_COLUMNS, map(make_standings_cells, rows))
 
 
@@ -90,30 +90,30 @@ bots_router = APIRouter()
 
 
 @page_and_json(bots_router, "/bots", "bots.html")
-def bots(ladder: Ladder, reader: ViewContext, search: str = "", after: str | None = None) -> BotList:
+def bots(ladder: Ladder, context: ViewContext, search: str = "", after: str | None = None) -> BotList:
     """Return fifty bots in order of name, from the one after `after`. `search` filters by bot name and owner."""
-    return views.list_bots(reader, search, after)
+    return views.list_bots(context, search, after)
 
 
 @page_and_json(bots_router, "/bots/{name}", "bot.html", fresh_s=60)
-def bot(ladder: Ladder, reader: ViewContext, name: str) -> BotPage | None:
+def bot(ladder: Ladder, context: ViewContext, name: str) -> BotPage | None:
     """Return a bot. Viewers with permission also get the check of its newest version."""
-    return views.view_bot(reader, name, due=deadlines_of_bot(ladder, reader, name))
+    return views.view_bot(context, name, due=deadlines_of_bot(ladder, context, name))
 
 
 @page_and_json(bots_router, "/bots/{name}/{number}", "bot.html", fresh_s=60)
-def version(ladder: Ladder, reader: ViewContext, name: str, number: RowId) -> BotPage | None:
+def version(ladder: Ladder, context: ViewContext, name: str, number: RowId) -> BotPage | None:
     """Return a bot. Viewers with permission also get the check of the version with this number."""
-    return views.view_bot(reader, name, number, due=deadlines_of_bot(ladder, reader, name))
+    return views.view_bot(context, name, number, due=deadlines_of_bot(ladder, context, name))
 
 
 @bots_router.get("/bots/{name}/{number}/build-log", include_in_schema=False)
-def build_log(visit: Annotated[RequestContext, Depends(authorize)], name: str, number: RowId) -> Response:
+def build_log(request: Annotated[RequestContext, Depends(authorize)], name: str, number: RowId) -> Response:
     """Return the output of a version's build, as text."""
-    with visit.ladder.reading(visit.viewer) as reader:
-        log = views.view_build_log(reader, name, number)
+    with request.ladder.reading(request.viewer) as context:
+        log = views.view_build_log(context, name, number)
     if log is None:
-        raise HTTPError(404, "There is nothing here, or it isn't yours to see.", visit)
+        raise HTTPError(404, "There is nothing here, or it isn't yours to see.", request)
     return Response(log.text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "private, no-cache"})
 
 
@@ -126,34 +126,34 @@ MATCHES_PER_PAGE = 50
 @page_and_json(matches_router, "/matches", "matches.html", shared=True)
 def matches(
     ladder: Ladder,
-    reader: ViewContext,
+    context: ViewContext,
     kind: Literal["rated", "qualifying", "challenge", "final"] | None = None,
     after: RowId | None = None,
 ) -> MatchList:
     """Return fifty ended matches, newest first, from the one after match `after`. `kind` filters them."""
-    return views.list_matches(reader, kind=kind, after=after, limit=MATCHES_PER_PAGE)
+    return views.list_matches(context, kind=kind, after=after, limit=MATCHES_PER_PAGE)
 
 
 @page_and_json(matches_router, "/matches/{id}", "match.html")
-def match(ladder: Ladder, reader: ViewContext, id: RowId) -> MatchPage | None:
+def match(ladder: Ladder, context: ViewContext, id: RowId) -> MatchPage | None:
     """Return a match."""
-    return views.view_match(reader, id)
+    return views.view_match(context, id)
 
 
 @matches_router.get("/matches/{id}/replay", include_in_schema=False)
-def replay(visit: CurrentContext, id: RowId) -> Response:
+def replay(request: CurrentContext, id: RowId) -> Response:
     """Return the replay of a match as an HTML page, redacted for the viewer."""
-    return static_document(visit, lambda reader: _replay_html(reader, id))
+    return static_document(request, lambda context: _replay_html(context, id))
 
 
 @matches_router.get("/api/matches/{id}/replay", response_model=MatchReplay)
-def replay_as_json(visit: CurrentContext, id: RowId) -> Response:
+def replay_as_json(request: CurrentContext, id: RowId) -> Response:
     """Return the games of a match, step by step, redacted for the viewer."""
-    return json_response(visit, MatchReplay, lambda reader: view_match_replay(reader, id))
+    return json_response(request, MatchReplay, lambda context: view_match_replay(context, id))
 
 
-def _replay_html(reader: ViewContext, id: int) -> str | None:
-    view = view_match_replay(reader, id)
+def _replay_html(context: ViewContext, id: int) -> str | None:
+    view = view_match_replay(context, id)
     return None if view is None or view.replay is None else replay_page([view.replay], f"Match {id}")
 
 
@@ -161,9 +161,9 @@ queue_router = APIRouter()
 
 
 @page_and_json(queue_router, "/queue", "queue.html", shared=True, fresh_s=5)
-def queue(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> QueuePage:
+def queue(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> QueuePage:
     """Return the checks and matches that are queued or running; of the matches fifty, from the one after `after`."""
-    return views.view_queue(reader, after, 50)
+    return views.view_queue(context, after, 50)
 
 
 home_router = APIRouter()
@@ -172,9 +172,9 @@ CACHE_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 @page_and_json(home_router, "/", "home.html", shared=True, fresh_s=60)
-def home(ladder: Ladder, reader: ViewContext) -> HomePage:
+def home(ladder: Ladder, context: ViewContext) -> HomePage:
     """Return the ladder's description, the leaders, the latest match, the finals and the deadlines."""
-    return views.view_home(reader, describe_ladder(ladder))
+    return views.view_home(context, describe_ladder(ladder))
 
 
 @home_router.get("/static/{tag}/{name}", include_in_schema=False, dependencies=[Depends(authorize)])
@@ -193,6 +193,6 @@ def openapi_schema(request: Request) -> Response:
 
 
 @home_router.get("/api-docs", include_in_schema=False)
-def api_docs(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def api_docs(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show the documentation of the API."""
-    return render_form(visit, "api.html", spec=visit.request.app.openapi())
+    return render_form(request, "api.html", spec=request.http.app.openapi())

@@ -119,7 +119,7 @@ def escape_lines(text: str | bytes | Sequence[str]) -> Markup:
 
 
 def render_page(
-    visit: RequestContext, template: str, make: ViewFunction, *, shared: bool = False, fresh_s: float | None = None
+    request: RequestContext, template: str, make: ViewFunction, *, shared: bool = False, fresh_s: float | None = None
 ) -> Response:
     """Return the page of a template for the value that `make` returns. Raises HTTPError 404 if that is None.
 
@@ -127,16 +127,18 @@ def render_page(
     fresh_s: the page also changes with time, and is rendered again after this many seconds.
     """
 
-    def draw(found: Any, reader: ViewContext) -> PageContent:
-        return _render_content(replace(visit, viewer=reader.viewer), template, found=found, reader=reader)
+    def draw(found: Any, context: ViewContext) -> PageContent:
+        return _render_content(replace(request, viewer=context.viewer), template, found=found, context=context)
 
-    content, headers = _render_cached(visit, make, draw, shared, fresh_s)
-    return _not_modified(headers) if content is None else _render_layout(visit, content, headers)
+    content, headers = _render_cached(request, make, draw, shared, fresh_s)
+    return _not_modified(headers) if content is None else _render_layout(request, content, headers)
 
 
-def json_response(visit: RequestContext, shape: Any, make: ViewFunction, *, fresh_s: float | None = None) -> Response:
+def json_response(request: RequestContext, shape: Any, make: ViewFunction, *, fresh_s: float | None = None) -> Response:
     """Return the value of type `shape` that `make` returns, as JSON; `fresh_s` and errors as in `render_page`."""
-    text, headers = _render_cached(visit, make, lambda found, reader: _adapter(shape).dump_json(found), False, fresh_s)
+    text, headers = _render_cached(
+        request, make, lambda found, context: _adapter(shape).dump_json(found), False, fresh_s
+    )
     return _not_modified(headers) if text is None else Response(text, media_type="application/json", headers=headers)
 
 
@@ -145,15 +147,15 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
     return TypeAdapter(shape)
 
 
-def static_document(visit: RequestContext, make: ViewFunction) -> Response:
+def static_document(request: RequestContext, make: ViewFunction) -> Response:
     """Return a complete HTML document that `make` returns and that never changes; pages of this site may frame it."""
-    text, headers = _render_cached(visit, make, lambda found, reader: found, False, None, lasts=True)
+    text, headers = _render_cached(request, make, lambda found, context: found, False, None, lasts=True)
     headers["Content-Security-Policy"] = "frame-ancestors 'self'"
     return _not_modified(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
 
 
 def _render_cached(
-    visit: RequestContext,
+    request: RequestContext,
     make: ViewFunction,
     draw: Callable[[Any, ViewContext], T],
     shared: bool,
@@ -164,21 +166,21 @@ def _render_cached(
 
     lasts: the value never changes, so the ladder's revision isn't a part of its ETag.
     """
-    viewer = PUBLIC_VIEWER if shared and not visit.viewer.staff else visit.viewer
-    with visit.ladder.reading(viewer) as reader:
-        change = None if lasts else reader.revision
-        of = (visit.here, _viewer_key(viewer), change, None if fresh_s is None else int(reader.now / fresh_s))
-        tag = _etag((of, _viewer_key(visit.viewer), _assets_version(), visit.ladder.name))
-        headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(visit) else "private, no-cache"}
-        if visit.request.headers.get("if-none-match") == tag:
+    viewer = PUBLIC_VIEWER if shared and not request.viewer.staff else request.viewer
+    with request.ladder.reading(viewer) as context:
+        change = None if lasts else context.revision
+        of = (request.here, _viewer_key(viewer), change, None if fresh_s is None else int(context.now / fresh_s))
+        tag = _etag((of, _viewer_key(request.viewer), _assets_version(), request.ladder.name))
+        headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(request) else "private, no-cache"}
+        if request.http.headers.get("if-none-match") == tag:
             return None, headers
-        kept = visit.state.drawn
+        kept = request.state.drawn
         if shared and of in kept:
             return kept[of], headers
-        found = make(reader)
+        found = make(context)
         if found is None:
-            raise HTTPError(404, "There is nothing here, or it isn't yours to see.", visit)
-        made = draw(found, reader)
+            raise HTTPError(404, "There is nothing here, or it isn't yours to see.", request)
+        made = draw(found, context)
     if shared:
         kept[of] = made
         while len(kept) > _MAX_SHARED_PAGES:
@@ -186,9 +188,9 @@ def _render_cached(
     return made, headers
 
 
-def _is_personal(visit: RequestContext) -> bool:
+def _is_personal(request: RequestContext) -> bool:
     """Return whether a page has personal data, so that browsers must not store it."""
-    page = visit.request.url.path.removeprefix("/api")
+    page = request.http.url.path.removeprefix("/api")
     return page.startswith(("/account", "/grades", "/admin"))
 
 
@@ -196,20 +198,22 @@ def _not_modified(headers: dict[str, str]) -> Response:
     return Response(status_code=304, headers=headers)
 
 
-def render_form(visit: RequestContext, template: str, status: int = 200, **words: Any) -> Response:
+def render_form(request: RequestContext, template: str, status: int = 200, **words: Any) -> Response:
     """Return a page that must not be stored: a form, a secret, an error. `words`: the variables of its template."""
-    return _render_layout(visit, _render_content(visit, template, **words), {"Cache-Control": "no-store"}, status)
+    return _render_layout(request, _render_content(request, template, **words), {"Cache-Control": "no-store"}, status)
 
 
-def _render_content(visit: RequestContext, template: str, **words: Any) -> PageContent:
+def _render_content(request: RequestContext, template: str, **words: Any) -> PageContent:
     """Return a page's content from its template and variables."""
-    module: Any = _environment().get_template(template).make_module({"visit": visit, **words})
+    module: Any = _environment().get_template(template).make_module({"request": request, **words})
     return PageContent(module.title, str(module), getattr(module, "live", None))
 
 
-def _render_layout(visit: RequestContext, content: PageContent, headers: dict[str, str], status: int = 200) -> Response:
+def _render_layout(
+    request: RequestContext, content: PageContent, headers: dict[str, str], status: int = 200
+) -> Response:
     layout = _environment().get_template("layout.html")
-    text = layout.render(visit=visit, content=content)
+    text = layout.render(request=request, content=content)
     return Response(text, status, headers, "text/html; charset=utf-8")
 
 
@@ -286,19 +290,21 @@ def page_and_json(
     def declare(make: F) -> F:
         _, _, *words = inspect.signature(make).parameters.values()
         words = [word.replace(kind=word.KEYWORD_ONLY) for word in words]
-        visit = inspect.Parameter(
-            "visit", inspect.Parameter.KEYWORD_ONLY, annotation=RequestContext, default=Depends(authorize)
+        request = inspect.Parameter(
+            "request", inspect.Parameter.KEYWORD_ONLY, annotation=RequestContext, default=Depends(authorize)
         )
         kind = inspect.get_annotations(make)["return"]
 
-        def html_endpoint(*, visit: RequestContext, **given: Any) -> Response:
-            return render_page(visit, template, partial(make, visit.ladder, **given), shared=shared, fresh_s=fresh_s)
+        def html_endpoint(*, request: RequestContext, **given: Any) -> Response:
+            return render_page(
+                request, template, partial(make, request.ladder, **given), shared=shared, fresh_s=fresh_s
+            )
 
-        def json_endpoint(*, visit: RequestContext, **given: Any) -> Response:
-            return json_response(visit, kind, partial(make, visit.ladder, **given), fresh_s=fresh_s)
+        def json_endpoint(*, request: RequestContext, **given: Any) -> Response:
+            return json_response(request, kind, partial(make, request.ladder, **given), fresh_s=fresh_s)
 
         for function in (html_endpoint, json_endpoint):
-            function.__signature__ = inspect.Signature([*words, visit])  # type: ignore[attr-defined]
+            function.__signature__ = inspect.Signature([*words, request])  # type: ignore[attr-defined]
             function.__doc__, function.__name__ = make.__doc__, make.__name__
         router.get(path, include_in_schema=False)(html_endpoint)
         router.get(f"/api{path}".rstrip("/"), response_model=None, responses={200: {"model": kind}})(json_endpoint)

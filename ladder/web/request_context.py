@@ -1,17 +1,12 @@
-"""Identify the user of each request, authorize it, and limit its rate.
+"""Identify the user of each request, and authorize it.
 
 Cookies, tokens and the access to routes are handled only in this module. A request that changes something and has a
 browser's cookie must come from a page of the ladder itself: otherwise another site could use a signed-in browser.
 
-Limits apply to an address or a user, by number and by concurrency, against guessing secrets and filling the disk.
-They are counted per process: several servers of one ladder allow proportionally more. Staff forms share a reason
-field and a notice for decisions that already applied."""
+Staff forms share a reason field and a notice for decisions that already applied."""
 
 import asyncio
 import hashlib
-import threading
-import time
-from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,57 +25,7 @@ from arena.coup import Ruleset
 from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
 from ladder.service import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, Ladder, authenticate_secret
 from ladder.store.database import DatabaseError
-
-TRIES_PER_MINUTE = {"form": 120, "sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30}
-PER_HOUR = {"password": 90}  # refill of kinds that refill more slowly than per minute: at most 100 in the first hour
-_MAX_REMEMBERED = 10_000  # names
-
-
-class RateLimiter:
-    """Limits tries by a token bucket for each kind and name, which holds TRIES_PER_MINUTE and refills over time."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._left: dict[tuple[str, str], tuple[float, float]] = {}  # (kind, name) -> (tries left, at this time)
-
-    def wait_s(self, what: str, name: str) -> int:
-        """Count a try of kind `what`; return 0 if it is allowed, else the number of seconds until the next one is."""
-        most, now = TRIES_PER_MINUTE[what], self._clock()
-        each_s = 3600 / PER_HOUR.get(what, 60 * most)
-        with self._lock:
-            left, at = self._left.pop((what, name), (float(most), now))
-            left = min(float(most), left + (now - at) / each_s)
-            allowed = left >= 1
-            self._left[what, name] = (left - allowed, now)
-            while len(self._left) > _MAX_REMEMBERED:
-                del self._left[next(iter(self._left))]  # the name with the oldest try
-        return 0 if allowed else 1 + int((1 - left) * each_s)
-
-
-class ConcurrencyLimiter:
-    """Limits how many places are held at once: `most` in total, `of_one` by each name."""
-
-    def __init__(self, most: int, of_one: int) -> None:
-        self._most = most
-        self._of_one = of_one
-        self._held: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def held(self, name: str) -> Iterator[bool]:
-        """Hold a place if one is free, and yield whether it was."""
-        with self._lock:
-            free = self._held.total() < self._most and self._held[name] < self._of_one
-            self._held[name] += free
-        try:
-            yield free
-        finally:
-            with self._lock:
-                self._held[name] -= free
-                if not self._held[name]:
-                    del self._held[name]
-
+from ladder.web.rate_limit import ConcurrencyLimiter, RateLimiter
 
 FORM_TIMEOUT_S = 30.0  # for a form to arrive
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -144,19 +89,19 @@ class AppState:
 
     def last_change(self) -> int:
         """Return the number of the ladder's newest event. Raises DatabaseError."""
-        with self.ladder.reading(PUBLIC_VIEWER) as reader:
-            return reader.revision
+        with self.ladder.reading(PUBLIC_VIEWER) as context:
+            return context.revision
 
 
 @dataclass(frozen=True)
 class RequestContext:
-    """One request and its viewer. session: the secret of its cookie. why: the reason if it was rejected, as text."""
+    """One request and its viewer. session: the secret of its cookie. rejection_reason: why that secret is invalid."""
 
-    request: HTTPConnection
+    http: HTTPConnection
     state: AppState
     viewer: Viewer = PUBLIC_VIEWER
     session: str | None = None
-    why: str | None = None
+    rejection_reason: str | None = None
 
     @property
     def ladder(self) -> Ladder:
@@ -166,23 +111,29 @@ class RequestContext:
     @property
     def here(self) -> str:
         """Return the path and the query of the request."""
-        url = self.request.url
+        url = self.http.url
         return f"{url.path}?{url.query}" if url.query else url.path
 
     @property
     def sender(self) -> str:
         """Return the key of rate limits: the login, else the client's network."""
-        return self.viewer.login or client_network(self.request)
+        return self.viewer.login or client_network(self.http)
 
     @property
     def plain(self) -> bool:
         """Return whether the request is for JSON: its path is below /api."""
-        return _page_path(self.request.url.path) != self.request.url.path
+        return _page_path(self.http.url.path) != self.http.url.path
 
     @property
     def reads(self) -> bool:
         """Return whether the viewer may read the ladder's pages."""
         return self.viewer.can("ladder:read") or self.state.public
+
+    @property
+    def actor(self) -> str:
+        """Return the login of the user who made a request that requires signing in."""
+        assert self.viewer.login is not None, "the route requires signing in"
+        return self.viewer.login
 
     def let_in(self, response: Response, issued: IssuedSecret) -> Response:
         """Set the session cookie on a response, and return it."""
@@ -202,18 +153,20 @@ class RequestContext:
 class HTTPError(Exception):
     """A request is rejected with an HTTP status and one or two lines of text; retry after `retry_s`."""
 
-    def __init__(self, status: int, what: str, visit: RequestContext | None = None, retry_s: int | None = None) -> None:
-        super().__init__(what)
-        self.status, self.what, self.visit, self.retry_s = status, what, visit, retry_s
+    def __init__(
+        self, status: int, message: str, request: RequestContext | None = None, retry_s: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.message, self.request, self.retry_s = status, message, request, retry_s
 
 
 class SignInRequiredError(Exception):
     """The user has to sign in first; `to` is the address of the sign-in page, which leads back here."""
 
-    def __init__(self, visit: RequestContext) -> None:
+    def __init__(self, request: RequestContext) -> None:
         super().__init__("sign in first")
-        self.visit = visit
-        self.to = f"/sign-in?then={quote(visit.here, safe='')}"
+        self.request = request
+        self.to = f"/sign-in?then={quote(request.here, safe='')}"
 
 
 class AuthorizedRoute(APIRoute):
@@ -223,27 +176,27 @@ class AuthorizedRoute(APIRoute):
         """Return the handler of requests."""
         handle = super().get_route_handler()
 
-        async def handle_authorized(request: Request) -> Response:
-            if request.method == "POST":
-                request.state.visit = visit = await run_in_threadpool(authorize, request)
-                wait = visit.state.limits.wait_s("form", visit.sender)
+        async def handle_authorized(http: Request) -> Response:
+            if http.method == "POST":
+                http.state.request = request = await run_in_threadpool(authorize, http)
+                wait = request.state.limits.wait_s("form", request.sender)
                 if wait:
-                    raise HTTPError(429, f"That was too often. Try again in {wait} s.", visit, wait)
-                body = b"" if self.body_field is None else await _read_body(request, visit)
+                    raise HTTPError(429, f"That was too often. Try again in {wait} s.", request, wait)
+                body = b"" if self.body_field is None else await _read_body(http, request)
                 form = self.body_field is not None and isinstance(self.body_field.field_info, params.Form)
-                kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+                kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if body and kind not in (_FORMS if form else ("application/json",)):
-                    raise HTTPError(415, f"Send it as {_FORMS[0] if form else 'application/json'}.", visit)
-                if visit.session is not None and route_name("POST", self.path) in CREATING_ROUTES:
-                    return await _deduplicate(visit, hashlib.sha256(body).digest(), handle(request))
-            return await handle(request)
+                    raise HTTPError(415, f"Send it as {_FORMS[0] if form else 'application/json'}.", request)
+                if request.session is not None and route_name("POST", self.path) in CREATING_ROUTES:
+                    return await _deduplicate(request, hashlib.sha256(body).digest(), handle(http))
+            return await handle(http)
 
         return handle_authorized
 
 
-async def _deduplicate(visit: RequestContext, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
+async def _deduplicate(request: RequestContext, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
     """Return the response to a form. A repeated form gets the first one's response, unless that one failed."""
-    posted, key = visit.state.posted, (visit.session, visit.here, form)
+    posted, key = request.state.posted, (request.session, request.here, form)
     if key in posted:
         answer.close()
     else:
@@ -256,38 +209,40 @@ async def _deduplicate(visit: RequestContext, form: bytes, answer: Coroutine[Any
         raise
 
 
-async def _read_body(request: Request, visit: RequestContext) -> bytes:
+async def _read_body(http: Request, request: RequestContext) -> bytes:
     """Return the body of a form; uploads are read elsewhere. Raises HTTPError if it is cut off or too slow."""
     try:
         async with asyncio.timeout(FORM_TIMEOUT_S):
-            return await request.body()
+            return await http.body()
     except ClientDisconnect:
-        raise HTTPError(400, "It was cut off.", visit) from None
+        raise HTTPError(400, "It was cut off.", request) from None
     except TimeoutError:
-        raise HTTPError(408, f"It took more than {FORM_TIMEOUT_S:.0f} s to come.", visit) from None
+        raise HTTPError(408, f"It took more than {FORM_TIMEOUT_S:.0f} s to come.", request) from None
 
 
-def authorize(request: Request) -> RequestContext:
+def authorize(http: Request) -> RequestContext:
     """Check a request's permission by ROUTES, and return its context. Raises HTTPError, SignInRequiredError."""
-    passed: RequestContext | None = getattr(request.state, "visit", None)
+    passed: RequestContext | None = getattr(http.state, "request", None)
     if passed is not None:
         return passed
-    visit = _make_context(request, request.method)
-    permission, scope = ROUTES[route_name(request.method, request.scope["route"].path)]
-    viewer = visit.viewer
+    request = _make_context(http, http.method)
+    permission, scope = ROUTES[route_name(http.method, http.scope["route"].path)]
+    viewer = request.viewer
     allowed = viewer.in_scope(scope) and (
-        viewer.can(permission) or (permission == "ladder:read" and visit.state.public)
+        viewer.can(permission) or (permission == "ladder:read" and request.state.public)
     )
     if not allowed and viewer.login is None:
-        if visit.plain or request.method not in ("GET", "HEAD"):
-            raise HTTPError(401, visit.why or "Sign in first, or send a token: Authorization: Bearer TOKEN", visit)
-        raise SignInRequiredError(visit)
+        if request.plain or http.method not in ("GET", "HEAD"):
+            raise HTTPError(
+                401, request.rejection_reason or "Sign in first, or send a token: Authorization: Bearer TOKEN", request
+            )
+        raise SignInRequiredError(request)
     if not allowed:
-        what = "This is for the ladder's staff."
+        message = "This is for the ladder's staff."
         if viewer.token:
-            what = "A token doesn't do this: sign in." if viewer.can_write else "This token is for reading only."
-        raise HTTPError(403, what, visit)
-    return visit
+            message = "A token doesn't do this: sign in." if viewer.can_write else "This token is for reading only."
+        raise HTTPError(403, message, request)
+    return request
 
 
 def authorize_websocket(socket: WebSocket) -> RequestContext:
@@ -317,24 +272,24 @@ def safe_redirect_path(path: str | None) -> str:
     return "/" if outside else printable
 
 
-def current_context(request: Request) -> RequestContext:
+def current_context(http: Request) -> RequestContext:
     """Return the context of a request that has no route or has failed, without a viewer if none can be found."""
     try:
-        return _make_context(request, request.method)
+        return _make_context(http, http.method)
     except (HTTPError, DatabaseError):
-        return RequestContext(request, request.app.state.shared)
+        return RequestContext(http, http.app.state.shared)
 
 
-def client_network(request: HTTPConnection) -> str:
+def client_network(http: HTTPConnection) -> str:
     """Return the client's address, for IPv6 its /64 network: one host may use all of it."""
-    host = request.client.host if request.client else ""
+    host = http.client.host if http.client else ""
     return str(ip_network(f"{host}/64", strict=False)) if ":" in host and "%" not in host else host
 
 
 @contextmanager
-def hold_connection(state: AppState, request: HTTPConnection, person: str | None) -> Iterator[bool]:
+def hold_connection(state: AppState, http: HTTPConnection, person: str | None) -> Iterator[bool]:
     """Hold a place for a socket or stream, by address and, if known, by user; yield whether one was free."""
-    with state.addresses.held(client_network(request)) as free:
+    with state.addresses.held(client_network(http)) as free:
         if not free or person is None:
             yield free
             return
@@ -342,70 +297,64 @@ def hold_connection(state: AppState, request: HTTPConnection, person: str | None
             yield free
 
 
-def find_bearer_token(request: HTTPConnection) -> str | None:
+def find_bearer_token(http: HTTPConnection) -> str | None:
     """Return the bearer token of a request, None without one."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    kind, _, token = http.headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else None
 
 
-def _make_context(request: HTTPConnection, method: str) -> RequestContext:
+def _make_context(http: HTTPConnection, method: str) -> RequestContext:
     """Return the context of a request, with the viewer of its token or cookie. Raises HTTPError if it is cross-site."""
-    visit = RequestContext(request, request.app.state.shared)
-    token = find_bearer_token(request)
+    request = RequestContext(http, http.app.state.shared)
+    token = find_bearer_token(http)
     if token is not None:
-        return _authenticate(visit, token, "token", lambda why: HTTPError(401, why, visit))
-    session = request.cookies.get(visit.state.cookie)
-    if method not in ("GET", "HEAD") and _is_cross_site(request, visit.state):
-        raise HTTPError(403, "This form came from another site. Open the page here, and send it again.", visit)
-    return visit if session is None else _authenticate(visit, session, "session", None)
+        return _authenticate(request, token, "token", lambda reason: HTTPError(401, reason, request))
+    session = http.cookies.get(request.state.cookie)
+    if method not in ("GET", "HEAD") and _is_cross_site(http, request.state):
+        raise HTTPError(403, "This form came from another site. Open the page here, and send it again.", request)
+    return request if session is None else _authenticate(request, session, "session", None)
 
 
 def _authenticate(
-    visit: RequestContext, secret: str, kind: str, refuse: Callable[[str], HTTPError] | None
+    request: RequestContext, secret: str, kind: str, refuse: Callable[[str], HTTPError] | None
 ) -> RequestContext:
     """Return the context of a secret's viewer. For a wrong secret raise `refuse(reason)`, else return the public's."""
     try:
-        viewer = authenticate_secret(visit.ladder, secret, kind)
+        viewer = authenticate_secret(request.ladder, secret, kind)
     except AuthenticationError as problem:
         if refuse is not None:
             raise refuse(f"{str(problem).capitalize()}.") from None
-        return RequestContext(visit.request, visit.state, why=str(problem))
-    return RequestContext(visit.request, visit.state, viewer, secret if kind == "session" else None)
+        return RequestContext(request.http, request.state, rejection_reason=str(problem))
+    return RequestContext(request.http, request.state, viewer, secret if kind == "session" else None)
 
 
-def _is_cross_site(request: HTTPConnection, state: AppState) -> bool:
+def _is_cross_site(http: HTTPConnection, state: AppState) -> bool:
     """Return whether a page of another site sent the request, by browsers' headers; other clients send no cookie."""
-    site = request.headers.get("sec-fetch-site")
+    site = http.headers.get("sec-fetch-site")
     if site is not None:
         return site not in ("same-origin", "none")
-    origin = request.headers.get("origin")
+    origin = http.headers.get("origin")
     if origin is not None:
-        scheme = request.url.scheme.replace("ws", "http")
-        return origin not in (state.url, f"{scheme}://{request.headers.get('host')}")
-    return bool(request.cookies)
+        scheme = http.url.scheme.replace("ws", "http")
+        return origin not in (state.url, f"{scheme}://{http.headers.get('host')}")
+    return bool(http.cookies)
 
 
 CurrentContext = Annotated[RequestContext, Depends(authorize)]
 
 
-def _reason(visit: CurrentContext, reason: Annotated[str, Form()] = "") -> str:
+def _reason(request: CurrentContext, reason: Annotated[str, Form()] = "") -> str:
     """Return the reason in a form. Raises HTTPError if it is empty."""
     if not reason.strip() or not reason.isprintable() or len(reason) > 500:
-        raise HTTPError(400, "Give a reason, in one line: it is kept, and shown to whom it is about.", visit)
+        raise HTTPError(400, "Give a reason, in one line: it is kept, and shown to whom it is about.", request)
     return reason.strip()
 
 
 Reason = Annotated[str, Depends(_reason)]
 
 
-def actor_login(visit: RequestContext) -> str:
-    """Return the login of the user who made a request that requires signing in."""
-    assert visit.viewer.login is not None, "who administers has signed in"
-    return visit.viewer.login
-
-
-def redirect_after(visit: RequestContext, new: bool, now: str, to: str) -> Response:
+def redirect_after(request: RequestContext, new: bool, now: str, to: str) -> Response:
     """Redirect to `to` after a decision. Raises HTTPError if it changed nothing (not `new`); `now` names the state."""
     if not new:
-        raise HTTPError(409, f"{now} already: nothing was decided.", visit)
+        raise HTTPError(409, f"{now} already: nothing was decided.", request)
     return RedirectResponse(to, 303)

@@ -51,7 +51,6 @@ from ladder.web.request_context import (
     HTTPError,
     RequestContext,
     RowId,
-    actor_login,
     authorize,
     client_network,
     safe_redirect_path,
@@ -62,94 +61,94 @@ SignInContext = Annotated[RequestContext, Depends(authorize)]
 
 
 @sign_in_router.get("/sign-in")
-def show(visit: SignInContext, link: str = "", then: str = "/") -> Response:
+def show(request: SignInContext, link: str = "", then: str = "/") -> Response:
     """Show the sign-in page. A link is used up only by its button: mail programs open links by themselves."""
-    return render_form(visit, "sign_in.html", link=link, then=safe_redirect_path(then))
+    return render_form(request, "sign_in.html", link=link, then=safe_redirect_path(then))
 
 
 @sign_in_router.post("/sign-in")
-def enter(visit: SignInContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
+def enter(request: SignInContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
     """Sign in with a link, and redirect to `then`."""
-    count_try(visit, "sign in")
-    return let_in(visit, then, lambda: sign_in_by_link(visit.ladder, link.strip().rpartition("link=")[2]))
+    count_try(request, "sign in")
+    return let_in(request, then, lambda: sign_in_by_link(request.ladder, link.strip().rpartition("link=")[2]))
 
 
 @sign_in_router.post("/sign-in/password")
 def sign_in_with_password(
-    visit: SignInContext,
+    request: SignInContext,
     login: Annotated[str, Form()],
     password: Annotated[str, Form()],
     then: Annotated[str, Form()] = "/",
 ) -> Response:
     """Sign in with a login and its password, and redirect to `then`."""
-    count_try(visit, "sign in")
-    count_try(visit, "password", login.strip())
-    return let_in(visit, then, lambda: sign_in_by_password(visit.ladder, login.strip(), password), login.strip())
+    count_try(request, "sign in")
+    count_try(request, "password", login.strip())
+    return let_in(request, then, lambda: sign_in_by_password(request.ladder, login.strip(), password), login.strip())
 
 
 @sign_in_router.get("/join")
-def join(visit: SignInContext, link: str = "") -> Response:
+def join(request: SignInContext, link: str = "") -> Response:
     """Show the sign-up form of a link to join."""
-    return render_form(visit, "join.html", link=link, asks=_requires_approval(visit, link))
+    return render_form(request, "join.html", link=link, asks=_requires_approval(request, link))
 
 
 @sign_in_router.post("/join")
 def sign_up(
-    visit: SignInContext,
+    request: SignInContext,
     link: Annotated[str, Form()],
     login: Annotated[str, Form()] = "",
     name: Annotated[str, Form()] = "",
     email: Annotated[str, Form()] = "",
 ) -> Response:
     """Create an account, sign its user in, and redirect to the account's page."""
-    count_try(visit, "sign in")
-    _requires_approval(visit, link)
-    return _start_session(visit, "/account", create_account(visit.ladder, link, login, name, email))
+    count_try(request, "sign in")
+    _requires_approval(request, link)
+    return _start_session(request, "/account", create_account(request.ladder, link, login, name, email))
 
 
-def _requires_approval(visit: RequestContext, link: str) -> bool:
+def _requires_approval(request: RequestContext, link: str) -> bool:
     """Return whether accounts created with a link to join need staff's approval. Raises HTTPError for unknown links."""
-    found = find_join_link(visit.ladder, link)
+    found = find_join_link(request.ladder, link)
     if found is None:
-        raise HTTPError(404, "This link to join isn't known, or its time is over: ask who gave it to you.", visit)
+        raise HTTPError(404, "This link to join isn't known, or its time is over: ask who gave it to you.", request)
     return found.scope == APPROVAL_SCOPE
 
 
 @sign_in_router.post("/sign-out")
-def leave(visit: SignInContext) -> Response:
+def leave(request: SignInContext) -> Response:
     """Sign the user out."""
-    if visit.session is not None:
-        sign_out(visit.ladder, visit.session)
-    return visit.let_out(RedirectResponse("/", 303))
+    if request.session is not None:
+        sign_out(request.ladder, request.session)
+    return request.let_out(RedirectResponse("/", 303))
 
 
-def let_in(visit: RequestContext, then: str, enter: Callable[[], IssuedSecret], login: str | None = None) -> Response:
+def let_in(request: RequestContext, then: str, enter: Callable[[], IssuedSecret], login: str | None = None) -> Response:
     """Sign in by `enter`, and redirect to `then`. A rejection is logged (for `login`) and raises HTTPError."""
     try:
         issued = enter()
     except AuthenticationError as problem:
         what = str(problem)
-        log_failed_sign_in(visit.ladder, what, login)
-        raise HTTPError(403, f"{what[0].upper()}{what[1:]}.", visit) from None
-    return _start_session(visit, then, issued)
+        log_failed_sign_in(request.ladder, what, login)
+        raise HTTPError(403, f"{what[0].upper()}{what[1:]}.", request) from None
+    return _start_session(request, then, issued)
 
 
-def _start_session(visit: RequestContext, then: str, issued: IssuedSecret) -> Response:
+def _start_session(request: RequestContext, then: str, issued: IssuedSecret) -> Response:
     """Set a new session's cookie, end the browser's previous session, and redirect to `then`."""
-    if visit.session is not None:
-        sign_out(visit.ladder, visit.session)
-    return visit.let_in(RedirectResponse(safe_redirect_path(then), 303), issued)
+    if request.session is not None:
+        sign_out(request.ladder, request.session)
+    return request.let_in(RedirectResponse(safe_redirect_path(then), 303), issued)
 
 
-def count_try(visit: RequestContext, what: str, name: str | None = None) -> None:
+def count_try(request: RequestContext, what: str, name: str | None = None) -> None:
     """Count a try by user, else by address; with `name` by address and name. Raises HTTPError if there are too many.
 
     Tries aren't counted by name alone: anybody could use up the tries of its owner.
     """
-    who = visit.sender if name is None else f"{client_network(visit.request)} {name}"
-    wait = visit.state.limits.wait_s(what, who[:100])
+    who = request.sender if name is None else f"{client_network(request.http)} {name}"
+    wait = request.state.limits.wait_s(what, who[:100])
     if wait:
-        raise HTTPError(429, f"That was too often. Try again in {wait} s.", visit, wait)
+        raise HTTPError(429, f"That was too often. Try again in {wait} s.", request, wait)
 
 
 account_router = APIRouter(route_class=AuthorizedRoute)
@@ -159,49 +158,51 @@ ALWAYS_STALE_S = 1e-6  # credentials change without events: render the page each
 
 
 @page_and_json(account_router, "/account", "account.html", fresh_s=ALWAYS_STALE_S)
-def account(ladder: Ladder, reader: ViewContext) -> AccountPage | None:
+def account(ladder: Ladder, context: ViewContext) -> AccountPage | None:
     """Return the user's account, with bots, credentials and deadlines."""
-    return views.view_account(reader, get_remaining_quota(ladder, reader).deadlines)
+    return views.view_account(context, get_remaining_quota(ladder, context).deadlines)
 
 
 @account_router.post("/account/tokens", include_in_schema=False)
 def make_token(
-    visit: CurrentContext, scope: Annotated[Literal["read", "submit"], Form()], days: Annotated[int, Form(ge=1, le=365)]
+    request: CurrentContext,
+    scope: Annotated[Literal["read", "submit"], Form()],
+    days: Annotated[int, Form(ge=1, le=365)],
 ) -> Response:
     """Create a token, and show it, only this once."""
-    count_try(visit, "account")
-    login = actor_login(visit)
-    issued = issue_secret(visit.ladder, login, "token", login, scope, days * _DAY_S)
-    return render_form(visit, "token.html", made=issued, url=visit.state.url)
+    count_try(request, "account")
+    login = request.actor
+    issued = issue_secret(request.ladder, login, "token", login, scope, days * _DAY_S)
+    return render_form(request, "token.html", made=issued, url=request.state.url)
 
 
 @account_router.post("/account/password", include_in_schema=False)
 def change_password(
-    visit: CurrentContext,
+    request: CurrentContext,
     new: Annotated[str, Form()],
     current: Annotated[str, Form()] = "",
     tokens: Annotated[bool, Form()] = False,
 ) -> Response:
     """Set a password, or change it."""
-    count_try(visit, "password")
-    set_password(visit.ladder, visit.viewer, new, current, tokens)
+    count_try(request, "password")
+    set_password(request.ladder, request.viewer, new, current, tokens)
     return RedirectResponse("/account", 303)
 
 
 @account_router.post("/account/password/remove", include_in_schema=False)
-def delete_password(visit: CurrentContext, current: Annotated[str, Form()]) -> Response:
+def delete_password(request: CurrentContext, current: Annotated[str, Form()]) -> Response:
     """Remove the password."""
-    count_try(visit, "password")
-    remove_password(visit.ladder, visit.viewer, current)
+    count_try(request, "password")
+    remove_password(request.ladder, request.viewer, current)
     return RedirectResponse("/account", 303)
 
 
 @account_router.post("/account/credentials/{id}/revoke", include_in_schema=False)
-def revoke(visit: CurrentContext, id: RowId) -> Response:
+def revoke(request: CurrentContext, id: RowId) -> Response:
     """Revoke one of the user's own credentials."""
-    count_try(visit, "account")
-    login = actor_login(visit)
-    revoke_credential(visit.ladder, id, login, "its owner ended it", login)
+    count_try(request, "account")
+    login = request.actor
+    revoke_credential(request.ladder, id, login, "its owner ended it", login)
     return RedirectResponse("/account", 303)
 
 
@@ -215,66 +216,66 @@ _STALE = "This sign-in was begun elsewhere, or too long ago. Begin it again on t
 
 
 @openid_router.get("/sign-in/openid")
-def begin(visit: CurrentContext, then: str = "/") -> Response:
+def begin(request: CurrentContext, then: str = "/") -> Response:
     """Redirect to the provider, with a signed cookie that holds the state of this sign-in."""
-    count_try(visit, "sign in")
-    settings, secret = _require_provider(visit)
+    count_try(request, "sign in")
+    settings, secret = _require_provider(request)
     kept = {word: secrets.token_urlsafe(32) for word in ("state", "nonce", "verifier")}
-    with _make_client(visit, settings, secret) as client:
+    with _make_client(request, settings, secret) as client:
         to, _ = client.create_authorization_url(
-            _fetch_discovery(visit, client, settings)["authorization_endpoint"],
+            _fetch_discovery(request, client, settings)["authorization_endpoint"],
             state=kept["state"],
             nonce=kept["nonce"],
             code_verifier=kept["verifier"],
         )
     response = RedirectResponse(to, 303, {"Cache-Control": "no-store"})
-    ends = visit.ladder.clock() + MAX_SIGN_IN_S
+    ends = request.ladder.clock() + MAX_SIGN_IN_S
     value = _encode_cookie({**kept, "then": safe_redirect_path(then), "ends": ends}, secret)
     response.set_cookie(
-        _cookie_name(visit), value, max_age=MAX_SIGN_IN_S, secure=visit.state.secure, httponly=True, samesite="lax"
+        _cookie_name(request), value, max_age=MAX_SIGN_IN_S, secure=request.state.secure, httponly=True, samesite="lax"
     )
     return response
 
 
 @openid_router.get("/sign-in/openid/callback")
-def end(visit: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
+def end(request: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
     """Handle the provider's callback: verify the state, fetch the user's identity, and sign them in."""
-    count_try(visit, "sign in")
-    settings, secret = _require_provider(visit)
-    kept = _decode_cookie(visit.request.cookies.get(_cookie_name(visit), ""), secret)
+    count_try(request, "sign in")
+    settings, secret = _require_provider(request)
+    kept = _decode_cookie(request.http.cookies.get(_cookie_name(request), ""), secret)
     if (
         kept is None
-        or kept["ends"] < visit.ladder.clock()
+        or kept["ends"] < request.ladder.clock()
         or not hmac.compare_digest(state.encode(), kept["state"].encode())
     ):
-        raise HTTPError(403, _STALE, visit)
+        raise HTTPError(403, _STALE, request)
     if error or not code:
-        raise HTTPError(403, "The provider didn't let you in. Begin again on the page for signing in.", visit)
-    claims = _fetch_claims(visit, settings, secret, code, kept)
+        raise HTTPError(403, "The provider didn't let you in. Begin again on the page for signing in.", request)
+    claims = _fetch_claims(request, settings, secret, code, kept)
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
     issuer, subject = str(claims["iss"]), str(claims["sub"])
-    response = let_in(visit, kept["then"], lambda: sign_in_by_provider(visit.ladder, issuer, subject, email))
-    response.delete_cookie(_cookie_name(visit), secure=visit.state.secure, httponly=True, samesite="lax")
+    response = let_in(request, kept["then"], lambda: sign_in_by_provider(request.ladder, issuer, subject, email))
+    response.delete_cookie(_cookie_name(request), secure=request.state.secure, httponly=True, samesite="lax")
     return response
 
 
-def _require_provider(visit: RequestContext) -> tuple[OpenIDSettings, str]:
+def _require_provider(request: RequestContext) -> tuple[OpenIDSettings, str]:
     """Return the provider's settings of ladder.toml and the client secret. Raises HTTPError if they are missing."""
-    settings = visit.ladder.last_settings.sign_in
+    settings = request.ladder.last_settings.sign_in
     if settings is None:
-        raise HTTPError(404, "This ladder has no provider to sign in at.", visit)
+        raise HTTPError(404, "This ladder has no provider to sign in at.", request)
     try:
-        return settings, settings.secret(visit.ladder.path)
+        return settings, settings.secret(request.ladder.path)
     except LadderError:
-        raise HTTPError(503, _AWAY, visit) from None
+        raise HTTPError(503, _AWAY, request) from None
 
 
-def _make_client(visit: RequestContext, settings: OpenIDSettings, secret: str) -> Any:
+def _make_client(request: RequestContext, settings: OpenIDSettings, secret: str) -> Any:
     client = OAuth2Session(
         settings.client_id,
         secret,
         scope="openid email profile",
-        redirect_uri=f"{visit.state.url}/sign-in/openid/callback",
+        redirect_uri=f"{request.state.url}/sign-in/openid/callback",
         code_challenge_method="S256",
         default_timeout=PROVIDER_TIMEOUT_S,
     )
@@ -282,7 +283,7 @@ def _make_client(visit: RequestContext, settings: OpenIDSettings, secret: str) -
     return client
 
 
-def _fetch_discovery(visit: RequestContext, client: Any, settings: OpenIDSettings) -> dict[str, Any]:
+def _fetch_discovery(request: RequestContext, client: Any, settings: OpenIDSettings) -> dict[str, Any]:
     """Return the provider's discovery document. Raises HTTPError if it is unavailable or invalid."""
     issuer = settings.issuer.rstrip("/")
     try:
@@ -293,16 +294,16 @@ def _fetch_discovery(visit: RequestContext, client: Any, settings: OpenIDSetting
             if not str(discovery[word]).startswith(("https://", issuer)):
                 raise ValueError("not encrypted")
     except (RequestException, ValueError, KeyError, TypeError):
-        raise HTTPError(503, _AWAY, visit, 60) from None
+        raise HTTPError(503, _AWAY, request, 60) from None
     return discovery
 
 
 def _fetch_claims(
-    visit: RequestContext, settings: OpenIDSettings, secret: str, code: str, kept: dict[str, Any]
+    request: RequestContext, settings: OpenIDSettings, secret: str, code: str, kept: dict[str, Any]
 ) -> dict[str, Any]:
     """Exchange the code for an ID token, and return its verified claims, with those of userinfo. Raises HTTPError."""
-    with _make_client(visit, settings, secret) as client:
-        discovery = _fetch_discovery(visit, client, settings)
+    with _make_client(request, settings, secret) as client:
+        discovery = _fetch_discovery(request, client, settings)
         try:
             token = client.fetch_token(discovery["token_endpoint"], code=code, code_verifier=kept["verifier"])
             keys = KeySet.import_key_set(_get_json(client, discovery["jwks_uri"]))
@@ -312,9 +313,9 @@ def _fetch_claims(
                 more = _get_json(client, discovery["userinfo_endpoint"], signed=True)
                 claims = {**more, **claims} if more.get("sub") == claims["sub"] else claims
         except (OAuthError, ClientError, JoseError, KeyError):
-            raise HTTPError(403, _STALE, visit) from None
+            raise HTTPError(403, _STALE, request) from None
         except (RequestException, ValueError, TypeError):
-            raise HTTPError(503, _AWAY, visit, 60) from None
+            raise HTTPError(503, _AWAY, request, 60) from None
     return claims
 
 
@@ -338,8 +339,8 @@ def _get_json(client: Any, url: str, signed: bool = False) -> Any:
     return answered.json()
 
 
-def _cookie_name(visit: RequestContext) -> str:
-    return "__Host-openid" if visit.state.secure else "openid"
+def _cookie_name(request: RequestContext) -> str:
+    return "__Host-openid" if request.state.secure else "openid"
 
 
 def _encode_cookie(kept: dict[str, Any], secret: str) -> str:

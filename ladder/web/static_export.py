@@ -31,8 +31,8 @@ def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED
     Raises OSError.
     """
     app = make_app(ladder, "http://localhost", public=True)
-    with ladder.reading(PUBLIC_VIEWER) as reader:
-        newest = {f"/matches/{line.id}" for line in list_matches(reader, limit=matches).items}
+    with ladder.reading(PUBLIC_VIEWER) as context:
+        newest = {f"/matches/{line.id}" for line in list_matches(context, limit=matches).items}
     seen, unvisited = set(_START_PAGES), list(_START_PAGES)
     pages: dict[str, str] = {}
     files: dict[str, bytes] = {}

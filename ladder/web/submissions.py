@@ -36,7 +36,6 @@ from ladder.web.request_context import (
     CurrentContext,
     HTTPError,
     RequestContext,
-    actor_login,
     authorize,
     redirect_after,
 )
@@ -47,32 +46,34 @@ my_bots_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
 
 @my_bots_router.post("/bots/{name}/challenges")
 def challenge(
-    visit: CurrentContext,
+    request: CurrentContext,
     name: str,
     opponents: Annotated[str, Form(max_length=400)] = "",
     count: Annotated[int, Form(ge=1, le=10)] = 1,
 ) -> Response:
     """Queue challenges, and redirect to the first."""
     named = [each.strip() for each in opponents.split(",") if each.strip()]
-    asked = queue_challenges(visit.ladder, name, named, actor_login(visit), count)
+    asked = queue_challenges(request.ladder, name, named, request.actor, count)
     return RedirectResponse(f"/matches/{asked.matches[0]}", 303)
 
 
 @my_bots_router.post("/bots/{name}/active-version")
-def set_active_version(visit: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]) -> Response:
+def set_active_version(
+    request: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]
+) -> Response:
     """Make another accepted version of the user's own bot the active one."""
-    new = choose_version(visit.ladder, name, version, actor_login(visit))
-    return redirect_after(visit, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
+    new = choose_version(request.ladder, name, version, request.actor)
+    return redirect_after(request, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
 
 
 @my_bots_router.get("/bots/{name}/{number}/files.tar")
-def download_files(visit: CurrentContext, name: str, number: int) -> Response:
+def download_files(request: CurrentContext, name: str, number: int) -> Response:
     """Return a version's files as a tar archive."""
-    count_try(visit, "files")
-    with visit.ladder.reading(visit.viewer) as reader:
-        data = views.find_version_archive(reader, name, number)
+    count_try(request, "files")
+    with request.ladder.reading(request.viewer) as context:
+        data = views.find_version_archive(context, name, number)
     if data is None:
-        raise HTTPError(404, "There is nothing here, or it isn't yours to see.", visit)
+        raise HTTPError(404, "There is nothing here, or it isn't yours to see.", request)
     named = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"
     headers = {"Content-Disposition": named, "Cache-Control": "private, no-store"}
     return Response(data, media_type="application/x-tar", headers=headers)
@@ -93,55 +94,55 @@ NO_FILE = "No file came.\nSend a form as multipart/form-data, with a file, a fol
 STAFF_HAS_NO_BOTS = "Staff has no bots.\nSay whose it is: the form's field owner has the login."
 
 
-async def receive_submission(visit: RequestContext) -> AcceptedSubmission:
+async def receive_submission(request: RequestContext) -> AcceptedSubmission:
     """Submit the files of a request's form as a version of a user's bot.
 
     Staff names the owner and may set the time of submission. A complete upload is submitted even if the client has
     disconnected. Raises HTTPError, and the errors of `submit_bot`.
     """
-    assert isinstance(visit.request, Request), "a form comes by a request"
-    stream = visit.request.stream()
+    assert isinstance(request.http, Request), "a form comes by a request"
+    stream = request.http.stream()
     try:
-        return await _receive_and_submit(visit, stream)
+        return await _receive_and_submit(request, stream)
     except (HTTPError, OSError) as problem:
-        if visit.request.headers.get("expect") is None:  # a program that sends it waits for permission to upload
+        if request.http.headers.get("expect") is None:  # a program that sends it waits for permission to upload
             await _drain(stream)
         if not isinstance(problem, OSError) or problem.errno not in DISK_FULL_ERRNOS:
             raise
-        raise HTTPError(503, "The ladder's disk is full. Report it to the staff.", visit, 60) from None
+        raise HTTPError(503, "The ladder's disk is full. Report it to the staff.", request, 60) from None
 
 
-async def _receive_and_submit(visit: RequestContext, stream: AsyncIterator[bytes]) -> AcceptedSubmission:
-    viewer, state = visit.viewer, visit.state
+async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[bytes]) -> AcceptedSubmission:
+    viewer, state = request.viewer, request.state
     assert viewer.login is not None, "who sends a bot has signed in"
-    count_try(visit, "upload")
+    count_try(request, "upload")
     with state.uploads.held(viewer.login) as held:
         if not held:
-            raise HTTPError(503, "Too many uploads come at once. Try again in a moment.", visit, RETRY_AFTER_S)
+            raise HTTPError(503, "Too many uploads come at once. Try again in a moment.", request, RETRY_AFTER_S)
         async with contextmanager_in_threadpool(scratch_folder()) as scratch:
-            form = await _receive_form(visit, stream, scratch / "bot")
+            form = await _receive_form(request, stream, scratch / "bot")
             owner, at = (form.said("owner"), form.said("at")) if viewer.staff else (viewer.login, "")
             if not owner:
-                raise HTTPError(400, STAFF_HAS_NO_BOTS, visit)
-            received = parse_time(visit.ladder, at) if at else None
+                raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
+            received = parse_time(request.ladder, at) if at else None
             submission = (form.path, owner, form.said("name") or None, received, viewer.login)
             async with state.readers:
-                return await run_in_threadpool(submit_bot, visit.ladder, *submission)
+                return await run_in_threadpool(submit_bot, request.ladder, *submission)
 
 
-async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_UploadedForm":
+async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_UploadedForm":
     """Write the files of a request's form to a new folder, and return the form. Raises HTTPError, OSError."""
-    kind, words = parse_options_header(visit.request.headers.get("content-type"))
-    megabytes = visit.ladder.settings.quotas.max_upload_mb
+    kind, words = parse_options_header(request.http.headers.get("content-type"))
+    megabytes = request.ladder.settings.quotas.max_upload_mb
     most = (megabytes << 20) + _MAX_FIELD_BYTES
-    large = HTTPError(413, f"It is larger than the {megabytes} MB that are allowed.", visit)
+    large = HTTPError(413, f"It is larger than the {megabytes} MB that are allowed.", request)
     try:
         if kind != b"multipart/form-data" or not words.get(b"boundary"):
-            raise HTTPError(400, NO_FILE, visit)
-        if int(visit.request.headers.get("content-length", 0)) > most:
+            raise HTTPError(400, NO_FILE, request)
+        if int(request.http.headers.get("content-length", 0)) > most:
             raise large
         folder.mkdir()
-        with closing(_UploadedForm(words[b"boundary"], folder, visit)) as form:
+        with closing(_UploadedForm(words[b"boundary"], folder, request)) as form:
             async with asyncio.timeout(UPLOAD_TIMEOUT_S):
                 async for piece in stream:
                     most -= len(piece)
@@ -151,11 +152,11 @@ async def _receive_form(visit: RequestContext, stream: AsyncIterator[bytes], fol
             form.check()
             return form
     except FormParserError:
-        raise HTTPError(400, NO_FILE, visit) from None
+        raise HTTPError(400, NO_FILE, request) from None
     except ClientDisconnect:
-        raise HTTPError(400, "It was cut off.", visit) from None
+        raise HTTPError(400, "It was cut off.", request) from None
     except TimeoutError:
-        raise HTTPError(408, f"It took more than {UPLOAD_TIMEOUT_S:.0f} s to come.", visit) from None
+        raise HTTPError(408, f"It took more than {UPLOAD_TIMEOUT_S:.0f} s to come.", request) from None
 
 
 async def _drain(stream: AsyncIterator[bytes]) -> None:
@@ -169,9 +170,9 @@ async def _drain(stream: AsyncIterator[bytes]) -> None:
 class _UploadedForm:
     """Parses a form piece by piece: writes its files to a folder, and stores the fields of _KNOWN_FIELDS."""
 
-    def __init__(self, boundary: bytes, folder: Path, visit: RequestContext) -> None:
+    def __init__(self, boundary: bytes, folder: Path, request: RequestContext) -> None:
         self._folder = folder
-        self._visit = visit
+        self._visit = request
         self._header, self._value = b"", b""
         self._headers: dict[bytes, bytes] = {}
         self._file: IO[bytes] | None = None
@@ -272,21 +273,21 @@ BOUNDED = 1 << 40  # `_receive_form` enforces the limit of ladder.toml
 
 
 @page_and_json(submit_router, "/submit", "submit.html", fresh_s=60)
-def show_form(ladder: Ladder, reader: ViewContext) -> RemainingQuota:
+def show_form(ladder: Ladder, context: ViewContext) -> RemainingQuota:
     """Return the user's remaining quota."""
-    return get_remaining_quota(ladder, reader)
+    return get_remaining_quota(ladder, context)
 
 
 @submit_router.post("/submit", include_in_schema=False, max_body_size=BOUNDED)
-async def send(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+async def send(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Submit a bot, and redirect to its checks."""
-    taken = await receive_submission(visit)
+    taken = await receive_submission(request)
     return RedirectResponse(f"/bots/{quote(taken.name, safe='')}/{taken.number}#checks", 303)
 
 
 @submit_router.post("/api/submissions", max_body_size=BOUNDED)
-async def send_plain(visit: Annotated[RequestContext, Depends(authorize)]) -> Response:
+async def send_plain(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Submit a bot, and return its version: status 201, or 200 if the newest version has the same files."""
-    taken = await receive_submission(visit)
+    taken = await receive_submission(request)
     names = ("version_ref", "name", "number", "duplicate", "late_for", "remaining", "disabled_reason")
     return JSONResponse({word: getattr(taken, word) for word in names}, 200 if taken.duplicate else 201)

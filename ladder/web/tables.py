@@ -43,7 +43,6 @@ from ladder.web.request_context import (
     HTTPError,
     RequestContext,
     RowId,
-    actor_login,
     authorize,
     authorize_websocket,
     find_bearer_token,
@@ -84,23 +83,23 @@ class CreatedTable:
 
 
 @page_and_json(tables_router, "/tables", "tables.html")
-def tables(ladder: Ladder, reader: ViewContext, after: RowId | None = None) -> TableList:
+def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> TableList:
     """Return the open tables, and thirty ended ones, from the one after table `after`."""
-    return views.list_tables(reader, after, TABLES_PER_PAGE)
+    return views.list_tables(context, after, TABLES_PER_PAGE)
 
 
 @tables_router.get("/tables/new", include_in_schema=False)
-def new(visit: CurrentContext) -> Response:
+def new(request: CurrentContext) -> Response:
     """Show the form that opens a table."""
-    with visit.ladder.reading(visit.viewer) as reader:
-        bots = [line.bot for line in views.list_bots(reader, "", None).items if line.active_version]
-    own = visit.ladder.play.settings.rules.name
-    return render_form(visit, "new_table.html", rules=[own, *(name for name in PRESETS if name != own)], bots=bots)
+    with request.ladder.reading(request.viewer) as context:
+        bots = [line.bot for line in views.list_bots(context, "", None).items if line.active_version]
+    own = request.ladder.play.settings.rules.name
+    return render_form(request, "new_table.html", rules=[own, *(name for name in PRESETS if name != own)], bots=bots)
 
 
 @tables_router.post("/tables", include_in_schema=False)
 def open_by_form(
-    visit: CurrentContext,
+    request: CurrentContext,
     rules: Annotated[str, Form(max_length=100)],
     games: Annotated[int, Form(ge=1, le=20)] = 1,
     move_time_s: Annotated[int, Form(ge=0, le=600)] = 0,
@@ -113,56 +112,59 @@ def open_by_form(
 ) -> Response:
     """Open a table, and show the links of its slots, only this once."""
     named = tuple(name.strip() for name in bots.split(",") if name.strip())
-    count_try(visit, "table")
+    count_try(request, "table")
     opened = open_session(
-        visit.ladder,
+        request.ladder,
         OpenTableRequest(
             rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, bots=named,
             people=people, programs=programs, me=me, program=program.strip() or None, allow_spectators=allow_spectators,
         ),
-        actor_login(visit),
+        request.actor,
     )  # fmt: skip
-    invites = _make_invites(visit, opened)
-    return render_form(visit, "table_created.html", id=opened.session.id, invites=invites, new=True)
+    invites = _make_invites(request, opened)
+    return render_form(request, "table_created.html", id=opened.session.id, invites=invites, new=True)
 
 
 @tables_router.post("/api/tables", status_code=201)
-def open_plain(visit: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
+def open_plain(request: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
     """Open a table. Its links and tokens are shown only this once."""
-    count_try(visit, "table")
-    opened = open_session(visit.ladder, wanted, actor_login(visit))
+    count_try(request, "table")
+    opened = open_session(request.ladder, wanted, request.actor)
     page = f"/tables/{opened.session.id}"
     program = None if wanted.program is None else f"{page}/program"
-    return CreatedTable(opened.session.id, page, program, tuple(_make_invites(visit, opened)))
+    return CreatedTable(opened.session.id, page, program, tuple(_make_invites(request, opened)))
 
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
-def table(ladder: Ladder, reader: ViewContext, id: RowId) -> TablePage | None:
+def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
     """Return a table with its players and ended matches."""
-    return views.view_table(reader, id)
+    return views.view_table(context, id)
 
 
 @tables_router.get("/tables/{id}/join", include_in_schema=False)
-def show_invitation(visit: CurrentContext, id: RowId, link: str = "") -> Response:
+def show_invitation(request: CurrentContext, id: RowId, link: str = "") -> Response:
     """Show the page of an invitation link. Joining requires a button: mail programs open links by themselves."""
-    guests = visit.ladder.last_settings.tables.allow_guests
-    return render_form(visit, "join_table.html", id=id, link=link, guests=guests)
+    guests = request.ladder.last_settings.tables.allow_guests
+    return render_form(request, "join_table.html", id=id, link=link, guests=guests)
 
 
 @tables_router.post("/tables/{id}/join", include_in_schema=False)
 def join(
-    visit: CurrentContext, id: RowId, link: Annotated[str, Form(max_length=100)] = "", name: Annotated[str, Form()] = ""
+    request: CurrentContext,
+    id: RowId,
+    link: Annotated[str, Form(max_length=100)] = "",
+    name: Annotated[str, Form()] = "",
 ) -> Response:
     """Join a table, and redirect to it."""
-    count_try(visit, "table")
-    secret = join_table(visit.ladder, id, link, visit.viewer.login, name.strip())
+    count_try(request, "table")
+    secret = join_table(request.ladder, id, link, request.viewer.login, name.strip())
     response = RedirectResponse(f"/tables/{id}/play", 303)
     if secret is not None:
         response.set_cookie(
-            visit.state.guest_cookie(id),
+            request.state.guest_cookie(id),
             secret,
             GUEST_COOKIE_S,
-            secure=visit.state.secure,
+            secure=request.state.secure,
             httponly=True,
             samesite="lax",
         )
@@ -170,64 +172,66 @@ def join(
 
 
 @tables_router.get("/tables/{id}/play", include_in_schema=False)
-def play(visit: CurrentContext, id: RowId) -> Response:
+def play(request: CurrentContext, id: RowId) -> Response:
     """Show the page on which to play at or watch a table. Viewers without access are redirected to its summary."""
-    seat = find_table_access(visit.ladder, id, visit.viewer, visit.request.cookies.get(visit.state.guest_cookie(id)))
+    seat = find_table_access(
+        request.ladder, id, request.viewer, request.http.cookies.get(request.state.guest_cookie(id))
+    )
     if seat is None:
-        raise HTTPError(404, "There is no such table.", visit)
-    may = seat.place is not None or (seat.session.allow_spectators and visit.reads)
+        raise HTTPError(404, "There is no such table.", request)
+    may = seat.place is not None or (seat.session.allow_spectators and request.reads)
     if seat.session.status == CLOSED or not may:
         return RedirectResponse(f"/tables/{id}", 303)
-    rules = get_rules(visit.ladder, seat.session.rules)
+    rules = get_rules(request.ladder, seat.session.rules)
     rows, home = [asdict(row) for row in action_table(rules)], (f"/tables/{id}", f"table {id}")
-    text = table_page(rules.name, visit.state.sheet(rules), f"/tables/{id}/socket", rows, home)
+    text = table_page(rules.name, request.state.sheet(rules), f"/tables/{id}/socket", rows, home)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 
 
 @tables_router.post("/tables/{id}/slots/{slot}/link", include_in_schema=False)
-def replace_link(visit: CurrentContext, id: RowId, slot: RowId) -> Response:
+def replace_link(request: CurrentContext, id: RowId, slot: RowId) -> Response:
     """Replace a slot's link or token, and show the new one, only this once."""
-    count_try(visit, "table")
-    secret = renew_slot_secret(visit.ladder, id, slot, visit.viewer)
-    seat = find_table_access(visit.ladder, id, visit.viewer, None)
+    count_try(request, "table")
+    secret = renew_slot_secret(request.ladder, id, slot, request.viewer)
+    seat = find_table_access(request.ladder, id, request.viewer, None)
     assert seat is not None
-    invites = _make_invites(visit, OpenedSession(seat.session, {slot: secret}))
-    return render_form(visit, "table_created.html", id=id, invites=invites, new=False)
+    invites = _make_invites(request, OpenedSession(seat.session, {slot: secret}))
+    return render_form(request, "table_created.html", id=id, invites=invites, new=False)
 
 
 @tables_router.post("/tables/{id}/close", include_in_schema=False)
-def close(visit: CurrentContext, id: RowId) -> Response:
+def close(request: CurrentContext, id: RowId) -> Response:
     """End a table."""
-    new = close_session(visit.ladder, id, visit.viewer)
-    return redirect_after(visit, new, f"table {id} has ended", f"/tables/{id}")
+    new = close_session(request.ladder, id, request.viewer)
+    return redirect_after(request, new, f"table {id} has ended", f"/tables/{id}")
 
 
 @tables_router.get("/tables/{id}/matches/{number}/replay", include_in_schema=False)
-def replay(visit: CurrentContext, id: RowId, number: RowId) -> Response:
+def replay(request: CurrentContext, id: RowId, number: RowId) -> Response:
     """Return the replay of a match at a table as an HTML page, redacted for the viewer."""
-    return static_document(visit, lambda reader: _replay_html(reader, id, number))
+    return static_document(request, lambda context: _replay_html(context, id, number))
 
 
 @tables_router.get("/api/tables/{id}/matches/{number}/replay", response_model=TableReplay)
-def replay_as_json(visit: CurrentContext, id: RowId, number: RowId) -> Response:
+def replay_as_json(request: CurrentContext, id: RowId, number: RowId) -> Response:
     """Return the games of a match at a table, step by step, redacted for the viewer."""
-    return json_response(visit, TableReplay, lambda reader: views.view_table_replay(reader, id, number))
+    return json_response(request, TableReplay, lambda context: views.view_table_replay(context, id, number))
 
 
-def _replay_html(reader: ViewContext, id: int, number: int) -> str | None:
-    shown = views.view_table_replay(reader, id, number)
+def _replay_html(context: ViewContext, id: int, number: int) -> str | None:
+    shown = views.view_table_replay(context, id, number)
     return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
 
 
-def _make_invites(visit: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
+def _make_invites(request: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
     """Return the invite of each slot. `opened.secrets`: those that may be shown now, by slot."""
     id, places = opened.session.id, opened.session.slots
-    return [_make_invite(visit, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
+    return [_make_invite(request, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
 
 
-def _make_invite(visit: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
-    name, url = place.version_ref or place.name, visit.state.url
+def _make_invite(request: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
+    name, url = place.version_ref or place.name, request.state.url
     if place.kind == PROGRAM:
         socket = f"ws{url.removeprefix('http')}/tables/{id}/program"
         return SlotInvite(number, place.kind, name, socket=socket, token=secret)
@@ -270,10 +274,10 @@ class ChangePoller:
 
 
 @change_stream_router.get("/changes")
-async def changes(visit: Annotated[RequestContext, Depends(authorize)]) -> StreamingResponse:
+async def changes(request: Annotated[RequestContext, Depends(authorize)]) -> StreamingResponse:
     """Send "changed" after new events of the ladder, at most once in five seconds."""
     headers = {"Cache-Control": "no-store"}
-    return StreamingResponse(_stream_changes(visit), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_stream_changes(request), media_type="text/event-stream", headers=headers)
 
 
 def watch_of(app: Any) -> ChangePoller:
@@ -284,12 +288,12 @@ def watch_of(app: Any) -> ChangePoller:
     return watch
 
 
-async def _stream_changes(visit: RequestContext) -> AsyncIterator[str]:
-    with hold_connection(visit.state, visit.request, visit.viewer.login) as held:
+async def _stream_changes(request: RequestContext) -> AsyncIterator[str]:
+    with hold_connection(request.state, request.http, request.viewer.login) as held:
         if not held:
             yield "retry: 60000\n\n"
             return
-        async for word in _change_messages(watch_of(visit.request.app)):
+        async for word in _change_messages(watch_of(request.http.app)):
             yield word
 
 
@@ -335,7 +339,7 @@ async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int
         runner = await run_in_threadpool(find_table_server, state.ladder, seat.session)
         viewer = await run_in_threadpool(_find_viewer, socket)
     except HTTPError as problem:
-        await socket.send_denial_response(JSONResponse({"error": problem.what}, problem.status))
+        await socket.send_denial_response(JSONResponse({"error": problem.message}, problem.status))
         return
     except DatabaseError:
         await socket.send_denial_response(JSONResponse({"error": "the database is away"}, 503))
@@ -388,7 +392,7 @@ async def _wait_until_revoked(socket: WebSocket, seat: TableAccess, is_program: 
             try:
                 now = await run_in_threadpool(_find_access, socket, seat.session.id, is_program)
             except HTTPError as problem:
-                return problem.what.splitlines()[0]
+                return problem.message.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
                 continue
             if now.place != seat.place and now.session.status != CLOSED:
@@ -404,12 +408,14 @@ def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
         if seat is None:
             raise HTTPError(401, "Show the token of a program's place: Authorization: Bearer TOKEN")
         return seat
-    visit = authorize_websocket(socket)
-    seat = find_table_access(state.ladder, id, visit.viewer, socket.cookies.get(state.guest_cookie(id)))
+    request = authorize_websocket(socket)
+    seat = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
     if seat is None:
         raise HTTPError(404, "There is no such table.")
-    if seat.place is None and not (visit.reads and seat.session.allow_spectators):
-        raise HTTPError(403 if visit.viewer.login else 401, visit.why or "There is no place for you here.")
+    if seat.place is None and not (request.reads and seat.session.allow_spectators):
+        raise HTTPError(
+            403 if request.viewer.login else 401, request.rejection_reason or "There is no place for you here."
+        )
     return seat
 
 

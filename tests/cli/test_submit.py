@@ -67,8 +67,8 @@ def test_each_step_is_told_before_the_check_has_ended(server: tuple[Place, Ladde
     with closing(open_ladder(web.folder)) as ladder:
         heard = {}
         for login in ("ada", "bob"):
-            with ladder.reading(Viewer(login)) as reader:
-                events = views.list_events(reader, limit=1000).items
+            with ladder.reading(Viewer(login)) as context:
+                events = views.list_events(context, limit=1000).items
             heard[login] = {event.type for event in events if (event.version or "").startswith("ada@")}
     assert heard["ada"] - heard["bob"] == {"check_step"}
     wait_for(lambda: '"status":"accepted"' in web.get("/api/bots/ada", ada))

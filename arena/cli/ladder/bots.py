@@ -123,9 +123,9 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
 
     For each deadline it prints the version that counts.
     """
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
-        owner = Viewer(get_bot(reader.connection, name).login)
-        as_owner = replace(reader, viewer=owner)
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        owner = Viewer(get_bot(context.connection, name).login)
+        as_owner = replace(context, viewer=owner)
         if build_log:
             view: views.BotPage | views.BuildLog | None = views.view_build_log(as_owner, name, number)
         else:
@@ -278,8 +278,8 @@ def similar(folder: Path, as_json: bool) -> None:
 @json_option(views.QueuePage)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """List queued versions and matches."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
-        waiting = views.view_queue(reader, after, last)
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        waiting = views.view_queue(context, after, last)
     if not (as_json or waiting.checks or waiting.matches):
         print_note("nothing waits")
     else:

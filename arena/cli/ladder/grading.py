@@ -99,8 +99,8 @@ def create(folder: Path, name: str, games: int, deadline: str | None, actor: str
 @json_option(views.FinalList)
 def list_all(folder: Path, as_json: bool) -> None:
     """List all finals."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(PUBLIC_VIEWER) as reader:
-        finals = list_finals(reader)
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(PUBLIC_VIEWER) as context:
+        finals = list_finals(context)
     if as_json:
         print_json(finals)
         return

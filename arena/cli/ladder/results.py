@@ -70,9 +70,9 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
     """
     with (
         open_ladder_or_exit(folder) as ladder,
-        ladder.reading(STAFF_VIEWER if show_logins else PUBLIC_VIEWER) as reader,
+        ladder.reading(STAFF_VIEWER if show_logins else PUBLIC_VIEWER) as context,
     ):
-        table = views.view_standings(reader, sort, None if at is None else at.strftime("%Y-%m-%d"))
+        table = views.view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
     if not table.matches and not table.items:
         print_note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
     if as_json:
@@ -80,7 +80,7 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
     elif as_csv:
         print_text(_csv(table))
     elif table.items:
-        print_parts(standings_table(table, reader.now if at is None else table.created_at))
+        print_parts(standings_table(table, context.now if at is None else table.created_at))
         print_parts("", *_lines(table))
         if not table.isolated:
             print_parts(TRUSTED)
@@ -156,9 +156,9 @@ def _csv(ranking: Standings) -> str:
 @json_option(views.MatchPage)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Print a match: its bots, each game, faults, times, and why it ended."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
-        view = views.view_match(reader, match)
-        text = views.find_record_text(reader, match) if record else None
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        view = views.view_match(context, match)
+        text = views.find_record_text(context, match) if record else None
     if view is None:
         usage_error(f"there is no match {match}; see arena ladder matches {folder}")
     if record:
@@ -190,9 +190,9 @@ def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
 ) -> None:
     """List the last matches that ended, the newest first, with each version's wins."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
-        bot = None if name is None else get_bot(reader.connection, name).id
-        page = views.list_matches(reader, bot, kind, todo, after, last)
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        bot = None if name is None else get_bot(context.connection, name).id
+        page = views.list_matches(context, bot, kind, todo, after, last)
     if not page.items and not as_json:
         print_note("no match is played or waits" if todo else "no match has ended yet")
     else:
@@ -215,8 +215,8 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
     """
     with open_ladder_or_exit(folder) as ladder:
         while True:
-            with ladder.reading(STAFF_VIEWER) as reader:
-                happened = views.list_events(reader, after, limit)
+            with ladder.reading(STAFF_VIEWER) as context:
+                happened = views.list_events(context, after, limit)
             if as_json and (happened.items or not follow):
                 print_json(happened)
             for line in () if as_json else happened.items:
@@ -243,11 +243,11 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
 
     What could act on a terminal is printed as an escape.
     """
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
-        line = views.find_match_summary(reader.connection, match)
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        line = views.find_match_summary(context.connection, match)
         if line is None:
             usage_error(f"there is no match {match}; see arena ladder matches {folder}")
-        logs = views.view_logs(reader, line, bot)
+        logs = views.view_logs(context, line, bot)
     if logs is None:
         there = ", ".join(seat.version_ref for seat in line.players)
         usage_error(f"{escape_control(bot)} did not play in match {match}; there were {there}")

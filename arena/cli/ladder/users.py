@@ -46,8 +46,8 @@ def users() -> None:
 @json_option(views.UserList)
 def list_users(folder: Path, as_json: bool) -> None:
     """List all users with their logins and pseudonyms."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
-        listing = views.list_users(reader)
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        listing = views.list_users(context)
     print_view(listing, as_json)
 
 
@@ -187,8 +187,8 @@ def access() -> None:
 @json_option(views.CredentialList)
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
     """List links, sessions, tokens and passwords, without their secrets."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
-        listed = views.list_credentials(reader, login)
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        listed = views.list_credentials(context, login)
     print_view(listed, as_json)
 
 
@@ -273,8 +273,8 @@ def teams() -> None:
 @json_option(views.TeamList)
 def list_teams(folder: Path, as_json: bool) -> None:
     """List all teams with their present and former members."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as reader:
-        listed = views.list_teams(reader)
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        listed = views.list_teams(context)
     print_view(listed, as_json)
 
 

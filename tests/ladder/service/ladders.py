@@ -84,8 +84,8 @@ class Waiting:
 
     def found(self, ladder: Ladder) -> BotPage:
         """Return the result of its check as its owner sees it."""
-        with ladder.reading(Viewer("ada")) as reader:
-            found = view_bot(reader, "ada")
+        with ladder.reading(Viewer("ada")) as context:
+            found = view_bot(context, "ada")
         assert found is not None
         return found
 

@@ -127,8 +127,8 @@ def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) 
     assert {row["id"]: row["valid"] for row in own.json("access list")["items"]}[made["id"]] is False
     with closing(open_ladder(own.path)) as ladder, pytest.raises(AuthenticationError):
         authenticate_secret(ladder, made["secret"], "token")
-    with closing(open_ladder(own.path)) as ladder, ladder.reading(Viewer("bob")) as reader:
-        assert [row.login for row in views.list_credentials(reader).items] == ["bob"]
+    with closing(open_ladder(own.path)) as ladder, ladder.reading(Viewer("bob")) as context:
+        assert [row.login for row in views.list_credentials(context).items] == ["bob"]
 
 
 def test_a_link_is_printed_as_a_url_where_the_address_is_known(own: Term) -> None:
@@ -167,9 +167,9 @@ def test_bots_of_a_suspended_user_neither_play_nor_count(own: Term) -> None:
             (Viewer("bob"), False),
             (PUBLIC_VIEWER, False),
         ):
-            with ladder.reading(viewer) as reader:
-                assert ("copied" in repr((views.list_users(reader), views.view_bot(reader, "late")))) is sees
-                assert ("copied" in repr(views.list_events(reader))) is sees
+            with ladder.reading(viewer) as context:
+                assert ("copied" in repr((views.list_users(context), views.view_bot(context, "late")))) is sees
+                assert ("copied" in repr(views.list_events(context))) is sees
     for names in (False, True):
         own.arena("export", "--out", own.path / f"out-{names}", *["--show-logins"] * names)
         assert ("copied from bob" in (own.path / f"out-{names}" / "audit_log.csv").read_text()) is names
@@ -193,8 +193,8 @@ def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
             (Viewer("bob"), False),
             (PUBLIC_VIEWER, False),
         ):
-            with ladder.reading(viewer) as reader:
-                output = (views.list_users(reader), views.view_bot(reader, "late"), views.list_events(reader))
+            with ladder.reading(viewer) as context:
+                output = (views.list_users(context), views.view_bot(context, "late"), views.list_events(context))
                 assert ("dropped" in repr(output)) is sees
     own.arena("users withdraw", "ada", "--undo", "--reason", "is back")
     assert "left the course" not in own.arena("bot", "late").out.partition("\nacts:")[0]

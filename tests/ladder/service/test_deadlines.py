@@ -163,8 +163,8 @@ def test_the_version_active_at_the_deadline_counts(ladder: Ladder, steps: list[S
     ]
     assert bots == ([] if counts is None else [counts])
     for viewer, login in ((Viewer("ada"), None), (STAFF_VIEWER, "ada")):
-        with ladder.reading(viewer) as reader:
-            [due] = get_remaining_quota(ladder, reader, login).deadlines
+        with ladder.reading(viewer) as context:
+            [due] = get_remaining_quota(ladder, context, login).deadlines
             assert due.counting == tuple(bots)
 
 
@@ -195,18 +195,18 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
         (STAFF_VIEWER, (("a@1",), ("a@3",))),
         (Viewer("bob"), None),
     ):
-        with ladder.reading(viewer) as reader:
-            dues = deadlines_of_bot(ladder, reader, "a")
+        with ladder.reading(viewer) as context:
+            dues = deadlines_of_bot(ladder, context, "a")
             assert [(due.counting, due.unchecked) for due in dues] == ([] if output is None else [output])
-    with ladder.reading(PUBLIC_VIEWER) as reader:
-        assert deadlines_of_bot(ladder, reader, "a") == ()
-    with ladder.reading(Viewer("bob")) as reader:
-        assert [due.counting for due in get_remaining_quota(ladder, reader).deadlines] == [()]
+    with ladder.reading(PUBLIC_VIEWER) as context:
+        assert deadlines_of_bot(ladder, context, "a") == ()
+    with ladder.reading(Viewer("bob")) as context:
+        assert [due.counting for due in get_remaining_quota(ladder, context).deadlines] == [()]
     path = ladder.path / "ladder.toml"
     path.write_text(path.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
     hand_in(ladder, "ada", "other", at=DUE + HOUR)
-    with ladder.reading(STAFF_VIEWER) as reader:
-        assert [due.counting for due in deadlines_of_bot(ladder, reader, "other")] == [()], (
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert [due.counting for due in deadlines_of_bot(ladder, context, "other")] == [()], (
             "a bot in time makes none late"
         )
     told_by = Term(ladder.path).arena("bot", "a").out
@@ -218,6 +218,6 @@ def test_a_team_sees_the_counting_versions_of_all_graded_members(ladder: Ladder)
     """They are the members at the deadline who still are."""
     for step in (team, *TWO, chooses(-3, 1)):
         step(ladder)
-    with ladder.reading(Viewer("bob", mates=frozenset({"ada"}))) as reader:
-        [due] = get_remaining_quota(ladder, reader).deadlines
+    with ladder.reading(Viewer("bob", mates=frozenset({"ada"}))) as context:
+        [due] = get_remaining_quota(ladder, context).deadlines
     assert due.counting == ("a@1",)

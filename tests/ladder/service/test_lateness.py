@@ -233,8 +233,8 @@ def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
     """Others see the deadline of the class, and no reason."""
     extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
     for login, at, why in (("ada", DUE + DAY, "ill"), ("bob", DUE, None)):
-        with ladder.reading(Viewer(login)) as reader:
-            [first, _] = get_remaining_quota(ladder, reader).deadlines
+        with ladder.reading(Viewer(login)) as context:
+            [first, _] = get_remaining_quota(ladder, context).deadlines
         assert (first.deadline_at, first.closes_at, first.extension_reason) == (at, at + 15 * 60, why)
     assert {due.extension_reason for due in describe_ladder(ladder).deadlines} == {None}
     for at, output in ((DUE + 60, None), (DUE + DAY + 60, "first")):

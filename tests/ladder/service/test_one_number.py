@@ -53,9 +53,9 @@ def test_run_statistics_ladder_and_grades_have_the_same_number(place: Place) -> 
         settle(ladder, BASELINE)
         ladder.database.write(act)
         StandingsUpdater(ladder).update()
-        with ladder.reading(STAFF_VIEWER) as reader:
-            [standing] = [row for row in view_standings(reader).items if row.bot == "bad"]
-            found = view_bot(reader, "bad")
+        with ladder.reading(STAFF_VIEWER) as context:
+            [standing] = [row for row in view_standings(context).items if row.bot == "bad"]
+            found = view_bot(context, "bad")
         assert (standing.faults, standing.forfeits) == (COMMITTED, 12)
         assert found is not None
         [version] = found.versions

@@ -156,14 +156,14 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
     with pytest.raises(AuthenticationError):
         authenticate_secret(ladder, session.secret, "session")
     assert sign_in_by_provider(ladder, "https://id", "7", None).login == "ada"
-    with ladder.reading(STAFF_VIEWER) as reader:
-        page = views.view_user_for_admin(reader, "bob")
+    with ladder.reading(STAFF_VIEWER) as context:
+        page = views.view_user_for_admin(context, "bob")
         assert page is not None
         assert [line.bot for line in page.bots] == ["ada", "bob"]
         assert [(act.action, act.reason) for act in page.audit_log if act.action == "merge"] == [
             ("merge", "bob is ada: he has two accounts")
         ]
-        assert "pseudonym of bob" not in repr(views.list_users(reader))
+        assert "pseudonym of bob" not in repr(views.list_users(context))
     assert take_in(ladder, "login\nBOB\n").added == 0
     assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").duplicate
 
@@ -241,9 +241,9 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="has no version that is accepted"):
         queue_challenges(ladder, "bob", ["ada"], "bob", 1)
     assert [each.user.login for each in get_grades(ladder, "staff").grades] == ["bob"]
-    with ladder.reading(STAFF_VIEWER) as reader:
+    with ladder.reading(STAFF_VIEWER) as context:
         assert [
-            (line.login, line.withdrawal_reason) for line in views.list_users(reader).items if line.withdrawal_reason
+            (line.login, line.withdrawal_reason) for line in views.list_users(context).items if line.withdrawal_reason
         ] == [("ada", "dropped out")]
     output = take_in(ladder, "login,section\nada,B\n")
     assert [each.text for each in output.remarks] == ["ada left the course, and isn't brought back"]

@@ -64,8 +64,8 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         create_final(made, "first", None, 2, "prof")
         serve(made)
         serve(made, 4)
-        with made.reading(STAFF_VIEWER) as reader:
-            [last, *_] = views.list_matches(reader, kind="rated").items
+        with made.reading(STAFF_VIEWER) as context:
+            [last, *_] = views.list_matches(context, kind="rated").items
         set_void(made, last.id, True, LOGINS["ada"], "wrong")
         disable_bot(made, "adabot", LOGINS["bob"], "copied")
         set_suspended(made, LOGINS["cyd"], True, "prof", "copied, too")
@@ -86,23 +86,23 @@ def keys(ladder: Ladder) -> list[str]:
 
 def output(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
     """Yield (name, JSON) of each view."""
-    with ladder.reading(viewer) as reader:
+    with ladder.reading(viewer) as context:
         found: dict[str, object] = {
-            "standings": views.view_standings(reader),
-            "queue": views.view_queue(reader, limit=1000),
-            "finals": views.list_finals(reader),
-            "matches": views.list_matches(reader, limit=1000),
-            "events": views.list_events(reader, limit=1000),
-            "owners": views.list_users(reader),
+            "standings": views.view_standings(context),
+            "queue": views.view_queue(context, limit=1000),
+            "finals": views.list_finals(context),
+            "matches": views.list_matches(context, limit=1000),
+            "events": views.list_events(context, limit=1000),
+            "owners": views.list_users(context),
         }
         for name in ("adabot", "bobbot", "one"):
-            found[name] = views.view_bot(reader, name, last=1000)
-            found[f"{name}'s build"] = views.view_build_log(reader, name)
-        for line in views.list_matches(reader, limit=1000).items:
-            found[f"match {line.id}"] = views.view_match(reader, line.id)
-            found[f"match {line.id} again"] = views.view_match_replay(reader, line.id)
+            found[name] = views.view_bot(context, name, last=1000)
+            found[f"{name}'s build"] = views.view_build_log(context, name)
+        for line in views.list_matches(context, limit=1000).items:
+            found[f"match {line.id}"] = views.view_match(context, line.id)
+            found[f"match {line.id} again"] = views.view_match_replay(context, line.id)
             for name in ("adabot", "bobbot"):
-                found[f"{name}'s log of {line.id}"] = views.view_logs(reader, line, name)
+                found[f"{name}'s log of {line.id}"] = views.view_logs(context, line, name)
     for name in ("first", "second"):
         found[f"final {name}"] = get_final_state(ladder, name, viewer)
     found["grades"] = get_grades(ladder, "prof", viewer=viewer)

@@ -29,8 +29,8 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 def page_of(ladder: Ladder, ids: set[int]) -> views.BotPage:
     """Return the public page of the bot of one of these versions."""
-    with ladder.reading(PUBLIC_VIEWER) as reader:
-        page = views.view_bot(reader, get_version_by_id(reader.connection, min(ids)).name)
+    with ladder.reading(PUBLIC_VIEWER) as context:
+        page = views.view_bot(context, get_version_by_id(context.connection, min(ids)).name)
     assert page is not None
     return page
 

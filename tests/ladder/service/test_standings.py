@@ -171,8 +171,8 @@ def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:
         (Viewer("owner-of-b"), "abcd", None),
         (PUBLIC_VIEWER, "abcd", None),
     ):
-        with ladder.reading(viewer) as reader:
-            page = view_standings_page(reader, section="A")
+        with ladder.reading(viewer) as context:
+            page = view_standings_page(context, section="A")
         assert sorted(row.bot for row in page.standings.items) == list(bots)
         assert (page.total, page.sections) == (len(bots), sections)
 

@@ -29,18 +29,18 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
 
 
 def style(ladder: Ladder, name: str, viewer: Viewer) -> views.BotStyle | None:
-    with ladder.reading(viewer) as reader:
-        bot = views.view_bot(reader, name)
+    with ladder.reading(viewer) as context:
+        bot = views.view_bot(context, name)
     assert bot is not None
     return bot.play_style
 
 
 def test_a_bots_page_agrees_with_arena_stats(ladder: Ladder) -> None:
     """The field's mean is over the bots that play. Void and pruned matches aren't counted."""
-    with ladder.reading(STAFF_VIEWER) as reader:
-        ids = [line.id for line in views.list_matches(reader, kind="rated", limit=99).items]
-        texts = [find_record(reader.connection, id) for id in ids]
-        board = Standings.from_json(find_latest_snapshot(reader.connection) or "")
+    with ladder.reading(STAFF_VIEWER) as context:
+        ids = [line.id for line in views.list_matches(context, kind="rated", limit=99).items]
+        texts = [find_record(context.connection, id) for id in ids]
+        board = Standings.from_json(find_latest_snapshot(context.connection) or "")
     fold = Records()
     for text in texts:
         fold.add(read_record(text or ""))
@@ -66,8 +66,8 @@ def test_a_bots_page_agrees_with_arena_stats(ladder: Ladder) -> None:
     assert board.play_style.hidden["bluffs all"] == pytest.approx(fmean(shares))
     before = style(ladder, "adabot", STAFF_VIEWER)
     assert before is not None
-    with ladder.reading(STAFF_VIEWER) as reader:
-        mine = [line.id for line in views.list_matches(reader, kind="rated", limit=99).items
+    with ladder.reading(STAFF_VIEWER) as context:
+        mine = [line.id for line in views.list_matches(context, kind="rated", limit=99).items
                 if any(seat.version_ref == "adabot@1" for seat in line.players)]  # fmt: skip
     set_void(ladder, mine[0], True, "prof", "wrong")
     after = style(ladder, "adabot", STAFF_VIEWER)
@@ -93,8 +93,8 @@ def test_hidden_play_style_is_visible_to_the_owner_and_its_mean_to_staff(ladder:
         assert (told.hidden is not None) is hidden
         for number in told.hidden or ():
             assert (number.field_mean is not None) is mean
-        with ladder.reading(viewer) as reader:
-            table = views.view_standings(reader)
+        with ladder.reading(viewer) as context:
+            table = views.view_standings(context)
         assert table.play_style is not None
         assert table.play_style.public
         assert (table.play_style.hidden is not None) is mean

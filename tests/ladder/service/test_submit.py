@@ -180,8 +180,8 @@ def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) 
     sent(ladder, 1, EARLIER)
     output = {}
     for viewer in (STAFF_VIEWER, Viewer("ada"), Viewer("bob")):
-        with ladder.reading(viewer) as reader:
-            found = view_bot(reader, "ada")
+        with ladder.reading(viewer) as context:
+            found = view_bot(context, "ada")
         assert found is not None
         output[viewer.login] = (found.versions[0].submitted_at, found.versions[0].received_at)
     assert output == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}

@@ -118,11 +118,11 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     assert not close_session(ladder, id, STAFF_VIEWER)
     write(set_session_playing, False, 2.0)
     assert write(claim_session, "first") is None
-    with ladder.reading(STAFF_VIEWER) as reader:
-        page = views.view_table(reader, id)
+    with ladder.reading(STAFF_VIEWER) as context:
+        page = views.view_table(context, id)
         assert page is not None
         assert (page.table.status, page.table.end_reason) == ("ended", "closed by its opener")
-        output = [line for line in views.list_events(reader, 0, 1000).items if line.type == "table_changed"]
+        output = [line for line in views.list_events(context, 0, 1000).items if line.type == "table_changed"]
     assert [line.table for line in output] == [id] * 3  # it was opened, played, and ended
 
 
@@ -133,8 +133,8 @@ def test_only_the_creator_of_a_table_sees_its_bots_until_a_match_has_ended(ladde
     def bots() -> list[str | None]:
         version_refs = []
         for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("staff", staff=True), PUBLIC_VIEWER):
-            with ladder.reading(viewer) as reader:
-                page = views.view_table(reader, id)
+            with ladder.reading(viewer) as context:
+                page = views.view_table(context, id)
                 assert page is not None
                 version_refs.append(page.table.slots[0].bot)
         return version_refs
@@ -151,11 +151,11 @@ def test_records_are_kept_as_long_as_others_and_that_they_were_played_stays(ladd
     keep(ladder, id, 1, 1, True, ladder.clock() - 399 * day)
     prune_expired(ladder)
     assert (record(ladder, id, 0), record(ladder, id, 1)) == (None, "1 games")
-    with ladder.reading(STAFF_VIEWER) as reader:
-        replay = views.view_table_replay(reader, id, 0)
+    with ladder.reading(STAFF_VIEWER) as context:
+        replay = views.view_table_replay(context, id, 0)
         assert replay is not None
         assert replay.unavailable_reason == "not kept"
-        assert [match.has_record for match in list_session_matches(reader.connection, id)] == [False, True]
+        assert [match.has_record for match in list_session_matches(context.connection, id)] == [False, True]
 
 
 def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:

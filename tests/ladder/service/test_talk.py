@@ -36,9 +36,9 @@ def test_a_ladders_matches_have_talk_where_its_rules_have(tmp_path: Path) -> Non
             submit_reference(ladder, str(write(tmp_path / f"{name}.py", TALKER + f"# {name}\n")))
         serve(ladder)
         serve(ladder, 1)
-        with ladder.reading(STAFF_VIEWER) as reader:
-            [row] = list_matches(reader, kind="rated").items
-            text = find_record_text(reader, row.id)
+        with ladder.reading(STAFF_VIEWER) as context:
+            [row] = list_matches(context, kind="rated").items
+            text = find_record_text(context, row.id)
     record: Record = read_record(text or "")
     verify_record(record)
     said = [statement for game in record.games for _, statement in game.statements]

@@ -80,8 +80,8 @@ def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> Tea
 
 def current(ladder: Ladder) -> dict[str, str]:
     """Return the current teams, by login."""
-    with ladder.reading(STAFF_VIEWER) as reader:
-        return {row.login: row.team for row in views.list_teams(reader).items if row.left_at is None}
+    with ladder.reading(STAFF_VIEWER) as context:
+        return {row.login: row.team for row in views.list_teams(context).items if row.left_at is None}
 
 
 def acts(ladder: Ladder) -> list[tuple[str, str]]:
@@ -109,8 +109,8 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
     assert leave_teams(ladder, ["ada", "dan"], "teacher", "alone") == TeamChanges(0, 1, 0)
     assert leave_teams(ladder, ["ada"], "teacher", "alone") == TeamChanges(0, 0, 0)
     assert current(ladder) == {"cleo": "Blue", "bob": "Blue"}
-    with ladder.reading(STAFF_VIEWER) as reader:
-        rows = [(row.team, row.login, row.joined_at, row.left_at) for row in views.list_teams(reader).items]
+    with ladder.reading(STAFF_VIEWER) as context:
+        rows = [(row.team, row.login, row.joined_at, row.left_at) for row in views.list_teams(context).items]
     assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
     output = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
     assert acts(ladder) == [("teacher", why) for why in [*output, "left Red: alone"]]
@@ -119,8 +119,8 @@ def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) 
 def test_staff_enters_the_start_of_a_membership(ladder: Ladder) -> None:
     """It is recorded, and no memberships overlap."""
     join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
-    with ladder.reading(STAFF_VIEWER) as reader:
-        assert [row.joined_at for row in views.list_teams(reader).items] == [9e5]
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert [row.joined_at for row in views.list_teams(context).items] == [9e5]
     assert acts(ladder)[0][1].startswith("joined Red as of 1970-01-11 ")
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Blue"}, "teacher", "they asked", True, since=8e5)
@@ -139,8 +139,8 @@ def test_a_wrong_start_of_a_membership_can_be_corrected(ladder: Ladder) -> None:
         assert join_teams(ladder, {"ada": "red"}, "teacher", "mistyped", since=since) == TeamChanges(joined, 0, 0)
     with pytest.raises(LadderError, match="ada was in a team after that time"):
         join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=5.5e5)
-    with ladder.reading(STAFF_VIEWER) as reader:
-        assert [(row.team, row.joined_at, row.left_at) for row in views.list_teams(reader).items] == [
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert [(row.team, row.joined_at, row.left_at) for row in views.list_teams(context).items] == [
             ("Green", 5e5, 6e5),
             ("Red", 8e5, None),
         ]
@@ -176,8 +176,8 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     """No member may submit to it; members see only that staff know the reason."""
     together(ladder, "Red", "bob", "eve")
     out(ladder, "bob", True, "teacher", "copied")
-    with ladder.reading(viewer(ladder, "eve")) as reader:
-        output, found = get_remaining_quota(ladder, reader), views.view_bot(reader, "bot-bob")
+    with ladder.reading(viewer(ladder, "eve")) as context:
+        output, found = get_remaining_quota(ladder, context), views.view_bot(context, "bot-bob")
     assert (output.bots, output.can_add_bot) == ((), True)
     assert found is not None
     assert views.inactive_reason(found) == "no version plays now: ask the staff"
@@ -376,8 +376,8 @@ def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder:
         send(ladder, "ada", "third", "4")
     newest = ladder.database.read_with_retry(lambda connection: get_version_by_id(connection, versions(connection) - 1))
     assert (newest.version_ref, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
-    with ladder.reading(viewer(ladder, "ada")) as reader:
-        output = get_remaining_quota(ladder, reader)
+    with ladder.reading(viewer(ladder, "ada")) as context:
+        output = get_remaining_quota(ladder, context)
     assert (output.bots, output.can_add_bot, output.remaining) == (("bot-ada", "bot-bob"), False, 0)
     leave_teams(ladder, ["bob"], "teacher", "x")
     assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
@@ -420,9 +420,9 @@ def test_who_leaves_sees_nothing_of_the_others_from_then_on(ladder: Ladder) -> N
     secret = issue_secret(ladder, "bob", "token", "teacher").secret
 
     def sees() -> tuple[bool, bool, tuple[str, ...]]:
-        with ladder.reading(authenticate_secret(ladder, secret, "token")) as reader:
-            bot, own = views.view_bot(reader, "bot-ada"), views.view_account(reader)
-            files = views.find_version_archive(reader, "bot-ada", 1)
+        with ladder.reading(authenticate_secret(ladder, secret, "token")) as context:
+            bot, own = views.view_bot(context, "bot-ada"), views.view_account(context)
+            files = views.find_version_archive(context, "bot-ada", 1)
         assert bot is not None
         assert own is not None
         return bot.checks is not None, files is not None, tuple(each.login for each in own.team)
@@ -443,9 +443,9 @@ def test_nobody_is_told_who_is_in_a_team_but_its_members_and_staff(ladder: Ladde
     together(ladder, "Red", "ada", "bob")
     together(ladder, "Blue", "bob", "cleo", move=True)
     for login, output in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
-        with ladder.reading(viewer(ladder, login)) as reader:
-            rows = views.list_teams(reader).items
-            decided = [line.decision.reason for line in views.list_events(reader, limit=999).items if line.decision]
+        with ladder.reading(viewer(ladder, login)) as context:
+            rows = views.list_teams(context).items
+            decided = [line.decision.reason for line in views.list_events(context, limit=999).items if line.decision]
         assert {(row.team, row.login) for row in rows} == output
         assert [why for why in decided if "joined" in why] == ["joined Red: they asked"] * (login == "ada") + [
             "joined Blue: they asked"
@@ -459,8 +459,8 @@ def test_an_event_of_a_mates_bot_is_told_as_to_its_owner(ladder: Ladder) -> None
     choose_version(ladder, "bot-ada", 1, "bob")
     by = {}
     for login in ("ada", "bob", "cleo"):
-        with ladder.reading(viewer(ladder, login)) as reader:
-            last = [line for line in views.list_events(reader, limit=999).items if line.version == "bot-ada@1"][-1]
+        with ladder.reading(viewer(ladder, login)) as context:
+            last = [line for line in views.list_events(context, limit=999).items if line.version == "bot-ada@1"][-1]
         by[login] = None if last.decision is None else last.decision.actor
     assert by == {"ada": "bob", "bob": "bob", "cleo": None}
 

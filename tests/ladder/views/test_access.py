@@ -94,29 +94,29 @@ def test_the_table_names_only_existing_fields() -> None:
 
 def made(term: Term, viewer: Viewer) -> list[Any]:
     """Return all views of a ladder for a viewer."""
-    with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
-        listed = views.list_matches(reader, limit=100)
+    with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
+        listed = views.list_matches(context, limit=100)
         matches = [
-            view(reader, line.id) for line in listed.items for view in (views.view_match, views.view_match_replay)
+            view(context, line.id) for line in listed.items for view in (views.view_match, views.view_match_replay)
         ]
-        bots = [views.view_bot(reader, name) for name in ("late", "broken", "one")]
-        logs = [views.view_logs(reader, line, "late") for line in listed.items]
-        lists = [listed, views.list_users(reader), views.view_queue(reader), views.list_finals(reader)]
-        lists += [*views.list_events(reader).items, views.list_credentials(reader)]
+        bots = [views.view_bot(context, name) for name in ("late", "broken", "one")]
+        logs = [views.view_logs(context, line, "late") for line in listed.items]
+        lists = [listed, views.list_users(context), views.view_queue(context), views.list_finals(context)]
+        lists += [*views.list_events(context).items, views.list_credentials(context)]
         lists += [
-            views.list_bots(reader),
-            views.view_home(reader, describe_ladder(ladder)),
-            views.view_head_to_head(reader),
+            views.list_bots(context),
+            views.view_home(context, describe_ladder(ladder)),
+            views.view_head_to_head(context),
         ]
         lists += [
-            views.list_audit_log(reader),
-            views.list_users_for_admin(reader),
-            views.view_user_for_admin(reader, "ada"),
-            views.view_account(reader),
+            views.list_audit_log(context),
+            views.list_users_for_admin(context),
+            views.view_user_for_admin(context, "ada"),
+            views.view_account(context),
         ]
-        lists += [views.list_teams(reader)]
-        lists += [views.view_dashboard(reader, views.QuotaSummary(1, 10, 10, 16))]
-        return [views.view_standings(reader), *lists, *matches, *bots, *logs, views.view_build_log(reader, "late")]
+        lists += [views.list_teams(context)]
+        lists += [views.view_dashboard(context, views.QuotaSummary(1, 10, 10, 16))]
+        return [views.view_standings(context), *lists, *matches, *bots, *logs, views.view_build_log(context, "late")]
 
 
 @pytest.mark.parametrize("name", VIEWERS)
@@ -161,8 +161,8 @@ def test_the_public_reads_no_names_and_no_bot_output(term: Term) -> None:
 
 def test_an_owner_reads_private_fields_of_their_bots_only(term: Term) -> None:
     """A row of the table is a relation: the same user sees less of another's bot."""
-    with closing(open_ladder(term.path)) as ladder, ladder.reading(Viewer("ada")) as reader:
-        own, other = views.view_bot(reader, "late"), views.view_bot(reader, "broken")
+    with closing(open_ladder(term.path)) as ladder, ladder.reading(Viewer("ada")) as context:
+        own, other = views.view_bot(context, "late"), views.view_bot(context, "broken")
     assert own is not None
     assert other is not None
     assert own.fault_reports
@@ -172,30 +172,30 @@ def test_an_owner_reads_private_fields_of_their_bots_only(term: Term) -> None:
 
 
 def test_lists_continue_from_a_cursor(term: Term) -> None:
-    with closing(open_ladder(term.path)) as ladder, ladder.reading(PUBLIC_VIEWER) as reader:
-        whole = views.list_users(reader)
+    with closing(open_ladder(term.path)) as ladder, ladder.reading(PUBLIC_VIEWER) as context:
+        whole = views.list_users(context)
         assert (len(whole.items), whole.next_cursor) == (4, None)
-        first = views.list_users(reader, limit=3)
-        rest = views.list_users(reader, after=first.next_cursor, limit=3)
+        first = views.list_users(context, limit=3)
+        rest = views.list_users(context, after=first.next_cursor, limit=3)
         assert (first.items + rest.items, rest.next_cursor) == (whole.items, None)
 
 
 def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
     """All but staff are excluded: from lists, matches by number, and the sums of a bot."""
     with closing(open_ladder(own.path)) as ladder:
-        with ladder.reading(STAFF_VIEWER) as reader:
-            before = played(reader)
+        with ladder.reading(STAFF_VIEWER) as context:
+            before = played(context)
         match = ladder.database.write(keep_final)
         for viewer, sealed in ((PUBLIC_VIEWER, True), (Viewer("ada"), True), (STAFF_VIEWER, False)):
-            with ladder.reading(viewer) as reader:
-                assert (views.view_match(reader, match) is None) is sealed
-                assert (match in [line.id for line in views.list_matches(reader, limit=100).items]) is not sealed
-                assert played(reader) == before + (not sealed)
+            with ladder.reading(viewer) as context:
+                assert (views.view_match(context, match) is None) is sealed
+                assert (match in [line.id for line in views.list_matches(context, limit=100).items]) is not sealed
+                assert played(context) == before + (not sealed)
 
 
-def played(reader: views.ViewContext) -> int:
+def played(context: views.ViewContext) -> int:
     """Return how many matches of a bot the viewer sees."""
-    bot = views.view_bot(reader, "late")
+    bot = views.view_bot(context, "late")
     assert bot is not None
     return bot.versions[0].all_matches.matches
 
@@ -216,11 +216,13 @@ def test_a_teammate_reads_all_of_a_bot_but_the_reason_of_its_owners_suspension(o
     with closing(open_ladder(own.path)) as ladder:
         set_suspended(ladder, "ada", True, "teacher", "she copied it")
         set_suspended(ladder, "ada", False, "teacher", "she didn't")
-        with ladder.reading(MATE) as reader, ladder.reading(Viewer("ada")) as owners:
-            mates, owned = views.view_bot(reader, "late"), views.view_bot(owners, "late")
-            output = [repr([view(each) for view in (views.list_events, views.list_users)]) for each in (reader, owners)]
-            grade = [each.viewer.can("grades:read", "ada") for each in (reader, owners)]
-            kept = [len(views.list_credentials(each, "ada").items) for each in (reader, owners)]
+        with ladder.reading(MATE) as context, ladder.reading(Viewer("ada")) as owners:
+            mates, owned = views.view_bot(context, "late"), views.view_bot(owners, "late")
+            output = [
+                repr([view(each) for view in (views.list_events, views.list_users)]) for each in (context, owners)
+            ]
+            grade = [each.viewer.can("grades:read", "ada") for each in (context, owners)]
+            kept = [len(views.list_credentials(each, "ada").items) for each in (context, owners)]
     assert mates is not None
     assert owned is not None
     assert {act.action for act in owned.audit_log or ()} - {act.action for act in mates.audit_log or ()} == {

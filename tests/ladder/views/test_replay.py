@@ -29,12 +29,12 @@ from tests.ladder.service.term import Term
 
 def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:
     """Return all played matches of the bot late, as a viewer gets them, and their records."""
-    with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as reader:
-        found = views.view_bot(reader, "late", last=100)
+    with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
+        found = views.view_bot(context, "late", last=100)
         assert found is not None
         assert found.recent_matches
         return [
-            (views.view_match_replay(reader, line.id), views.find_record_text(reader, line.id))
+            (views.view_match_replay(context, line.id), views.find_record_text(context, line.id))
             for line in found.recent_matches
         ]
 
@@ -86,23 +86,23 @@ def test_a_match_without_a_replay_has_a_reason(own: Term, viewer: Viewer) -> Non
         [cancelled] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 2.0))
         ladder.database.write(lambda connection: cancel_queued_matches(connection, "it is late", 3.0))
         [waiting] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 4.0))
-        with ladder.reading(viewer) as reader:
-            gone = views.list_matches(reader, kind="qualifying").items[0].id
+        with ladder.reading(viewer) as context:
+            gone = views.list_matches(context, kind="qualifying").items[0].id
         records = METADATA.tables["records"]
         ladder.database.write(lambda connection: connection.execute(delete(records).where(records.c.match == gone)))
-        with ladder.reading(viewer) as reader:
+        with ladder.reading(viewer) as context:
             for match, why in {
                 strange: "unreadable",
                 cancelled: "unplayed",
                 waiting: "unended",
                 gone: "not kept",
             }.items():
-                found = views.view_match_replay(reader, match)
+                found = views.view_match_replay(context, match)
                 assert found is not None
                 assert (found.unavailable_reason, found.replay, found.summary.id) == (why, None, match)
                 assert (found.revision is None) is (why == "unended")
                 assert (found.summary.reason is None) is (viewer is PUBLIC_VIEWER or why != "unplayed")
-            assert views.view_match_replay(reader, 10**6) is None
+            assert views.view_match_replay(context, 10**6) is None
 
 
 def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
@@ -119,7 +119,7 @@ def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
         final = ladder.database.write(seal)
         for revealed in (False, True):
             for viewer in (PUBLIC_VIEWER, Viewer("ada"), STAFF_VIEWER):
-                with ladder.reading(viewer) as reader:
-                    assert (views.view_match_replay(reader, match) is None) is not (revealed or viewer.staff)
-                    assert (views.find_record_text(reader, match) is None) is not viewer.staff
+                with ladder.reading(viewer) as context:
+                    assert (views.view_match_replay(context, match) is None) is not (revealed or viewer.staff)
+                    assert (views.find_record_text(context, match) is None) is not viewer.staff
             ladder.database.write(lambda connection: reveal_final(connection, final))

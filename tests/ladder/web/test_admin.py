@@ -39,15 +39,15 @@ def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **f
 
 
 def person(ladder: Ladder, login: str) -> views.UserAdminPage:
-    with ladder.reading(STAFF_VIEWER) as reader:
-        found = views.view_user_for_admin(reader, login)
+    with ladder.reading(STAFF_VIEWER) as context:
+        found = views.view_user_for_admin(context, login)
     assert found is not None
     return found
 
 
 def last_act(ladder: Ladder) -> tuple[str, str, str]:
-    with ladder.reading(STAFF_VIEWER) as reader:
-        line = views.list_audit_log(reader).items[0]
+    with ladder.reading(STAFF_VIEWER) as context:
+        line = views.list_audit_log(context).items[0]
     return line.actor, line.action, line.reason
 
 
@@ -251,8 +251,8 @@ def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestC
     rest = staff.get(f"/api/admin/audit-log?after={first['next_cursor']}").json()
     ids = [row["id"] for row in first["items"] + rest["items"]]
     assert (len(first["items"]), ids == sorted(ids, reverse=True), rest["next_cursor"]) == (50, True, None)
-    with web.ladder.reading(STAFF_VIEWER) as reader:
-        assert len(ids) == len(views.list_audit_log(reader, limit=1000).items)
+    with web.ladder.reading(STAFF_VIEWER) as context:
+        assert len(ids) == len(views.list_audit_log(context, limit=1000).items)
 
 
 def test_what_ladder_toml_says_is_shown_but_where_its_database_is(web: Pages, staff: TestClient, own: Term) -> None:

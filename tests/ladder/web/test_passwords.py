@@ -134,8 +134,8 @@ def test_staff_sees_sign_ins_and_failures(web: Pages, own: Term) -> None:
         ("sign_in_failed", "the login or the password is wrong"),
     ]
     for viewer in (PUBLIC_VIEWER, Viewer("ada")):
-        with web.ladder.reading(viewer) as reader:
-            assert views.list_events(reader, before).items == ()
+        with web.ladder.reading(viewer) as context:
+            assert views.list_events(context, before).items == ()
 
 
 def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> None:

@@ -58,8 +58,8 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
 def test_the_newest_matches_have_pages_with_their_replays(own: Term, tmp_path: Path) -> None:
     with closing(open_ladder(own.path)) as ladder:
         export_static_site(ladder, tmp_path / "site", matches=2)
-        with ladder.reading(PUBLIC_VIEWER) as reader:
-            newest = [str(line.id) for line in list_matches(reader, limit=2).items]
+        with ladder.reading(PUBLIC_VIEWER) as context:
+            newest = [str(line.id) for line in list_matches(context, limit=2).items]
     written = tmp_path / "site" / "matches"
     assert sorted(path.name for path in written.iterdir() if path.name.isdecimal()) == sorted(newest)
     assert [(written / id / "replay" / "index.html").is_file() for id in newest] == [True, True]

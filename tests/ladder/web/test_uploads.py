@@ -192,8 +192,8 @@ def test_concurrent_equal_uploads_to_two_servers_are_one_version(place: Place, p
         assert states(folder) == ["accepted", "queued", "queued"]
         with closing(open_ladder(folder)) as ladder:
             require_sound(ladder)
-            with ladder.reading(Viewer("ada")) as reader:
-                kept = find_version_archive(reader, "ada", 2)
+            with ladder.reading(Viewer("ada")) as context:
+                kept = find_version_archive(context, "ada", 2)
     assert kept is not None
     with tarfile.open(fileobj=io.BytesIO(kept)) as files:
         [file] = files.getmembers()

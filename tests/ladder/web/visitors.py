@@ -65,9 +65,9 @@ def public(term: Term) -> Iterator[None]:
 
 def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), matches: int = 1000) -> Iterator[str]:
     """Yield the paths of all pages, with each of these bots and finals, and this many matches, in place of a name."""
-    with ladder.reading(STAFF_VIEWER) as reader:
-        ids = [str(line.id) for line in views.list_matches(reader, limit=matches).items]
-        tables = [str(line.id) for line in views.list_tables(reader).items]
+    with ladder.reading(STAFF_VIEWER) as context:
+        ids = [str(line.id) for line in views.list_matches(context, limit=matches).items]
+        tables = [str(line.id) for line in views.list_tables(context).items]
     fills = {"bots": bots, "finals": finals, "matches": ids, "tables": tables, "documents": ["docs/rules.md"]}
     for route in ROUTES:
         method, path = route.split()
