@@ -19,7 +19,7 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 
-.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel coverage bench gauntlet site soak format clean
+.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel coverage bench docs gauntlet site soak format clean
 
 # $(call tests,SELECTION): several processes. Exit status 5: none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
@@ -114,15 +114,18 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
 	-$(BIN)/python -m tests.bench pairs --pairs 3 engine referee-c start-kit command run
 
-# The sample bots against each other, as a table: five minutes. WRITE=1 puts it into docs/samples.md.
+# The sample bots against each other, as a table: five minutes. WRITE=1 puts it into docs/explanation/sample-bots.md.
 gauntlet: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.gauntlet $(if $(WRITE),--write)
+
+# The generated pages of docs/reference: commands, settings, JSON, HTTP API, metrics.
+docs: $(VENV)/.dev
+	PYTHONPATH=. $(BIN)/python docs/generate.py
 
 # The documents as pages, in build/site; a warning, such as a link that leads nowhere, is an error.
 site: $(VENV)/.docs
 	rm -rf build/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site
-	cp build/site/README.html build/site/index.html
 
 # 100,000 random games of the engine beside the second implementation of the rules: about twenty minutes on two cores.
 soak: $(VENV)/.dev

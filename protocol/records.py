@@ -1,6 +1,6 @@
 """Define the lines of a record as models: the contract for programs that read records without the arena.
 
-docs/records.md explains the fields. `python -m protocol.records > docs/records.schema.json` writes the schema.
+docs/reference/records.md explains the fields. `python -m protocol.records` prints the schema, records.schema.json.
 Must not know the engine: `arena verify` checks that the moves are legal and lead to the same game.
 """
 
@@ -118,7 +118,7 @@ def schema_text() -> str:
     whole: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A line of a record of the Coup arena, version 4",
-        "description": "A header, a line for each game, an end. docs/records.md says what they mean.",
+        "description": "A header, a line for each game, an end. docs/reference/records.md says what they mean.",
         **LINE.json_schema(),
     }
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""A Dask cluster of real processes: `dask scheduler` and `dask worker`, as docs/cluster.md starts them."""
+"""A Dask cluster of real processes: `dask scheduler` and `dask worker`, as cluster.md starts them."""
 
 import os
 import re
@@ -15,14 +15,14 @@ LIMIT_S = 60
 
 
 def block(language: str, word: str) -> str:
-    """Return the one block of docs/cluster.md in a language that has the word."""
-    text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    """Return the one block of docs/howto/operate/cluster.md in a language that has the word."""
+    text = (ROOT / "docs/howto/operate/cluster.md").read_text(encoding="utf-8")
     (found,) = [each for each in re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S) if word in each]
     return str(found)
 
 
 class Cluster:
-    """A scheduler and workers, with all their files below a folder, and Dask's configuration from docs/cluster.md."""
+    """A scheduler and workers, with all their files below a folder, and Dask's configuration from cluster.md."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -70,7 +70,7 @@ class Cluster:
         return self._start("worker", *words, cwd=cwd, environment={"PYTHONPATH": str(root), **environment})
 
     def make_certificates(self) -> tuple[Path, Path, Path]:
-        """Run the commands of docs/cluster.md; return the files of the authority, the certificate, and its key."""
+        """Run the commands of cluster.md; return the files of the authority, the certificate, and its key."""
         subprocess.run(
             ["sh", "-ec", block("sh", "openssl")], cwd=self.folder, check=True, capture_output=True, timeout=LIMIT_S
         )

@@ -44,13 +44,13 @@ beats = "random_bot"
 [[baselines]]
 name = "plays"
 points = 30
-games = {games}
-faults_percent = 1.0
+min_games = {games}
+max_fault_percent = 1.0
 
 [[baselines]]
 name = "share"
 points = 30
-share_percent = {share}
+min_win_rate_percent = {share}
 """
 
 

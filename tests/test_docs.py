@@ -1,7 +1,4 @@
-"""The documents say what is: each command, fault, package and sample bot.
-
-Source: the README and protocol/SPEC.md themselves. What they show is run in test_docs_run.py.
-"""
+"""The documents agree with the code: commands, options, faults, packages and sample bots."""
 
 import re
 import shutil
@@ -17,18 +14,19 @@ from arena.cli import cli
 from arena.referee import FAULTS
 from arena.sandbox.docker import LANGUAGES
 from tests.bench import gauntlet
+from tests.documents import ROOT, blocks, document, spec
 from tests.test_boundaries import ALLOWED_IMPORTS
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-LADDER = (ROOT / "docs" / "ladder.md").read_text(encoding="utf-8")
-SPEC = (ROOT / "protocol" / "SPEC.md").read_text(encoding="utf-8")
-FIRST_BOT = (ROOT / "protocol" / "FIRST_BOT.md").read_text(encoding="utf-8")
+SPEC = spec()
 
 
-def blocks(language: str, text: str = README) -> list[str]:
-    """Return the code blocks of a document in a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+def tracked() -> list[Path]:
+    """Return the files of the repository."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("protocol/*.md")]
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -44,12 +42,6 @@ def commands() -> Iterator[tuple[str, click.Command]]:
             yield words, command
 
 
-@pytest.mark.parametrize("words", [words for words, _ in commands()])
-def test_the_documents_name_every_command(words: str) -> None:
-    """What isn't there, nobody finds. A ladder's commands stand in its own document."""
-    assert re.search(rf"\b{words}\b", LADDER if words.startswith("arena ladder ") else README)
-
-
 @pytest.mark.parametrize(("words", "command"), list(commands()), ids=[words for words, _ in commands()])
 def test_every_command_and_option_says_what_it_does(words: str, command: click.Command) -> None:
     """The help is the only list of options."""
@@ -58,47 +50,29 @@ def test_every_command_and_option_says_what_it_does(words: str, command: click.C
     assert [option.name for option in options if not re.search(r"\w\w\.", option.help or "")] == []
 
 
-OTHERS = {"--no-deps", "--privileged", "--cgroupns", "--read-only", "--cap-drop"}  # of docker run
-OTHERS |= {
-    "--owner",
-    "--encoding",
-    "--system",
-    "--create-home",
-    "--home-dir",
-    "--now",
-    "--target",
-    "--index-url",
-}  # of createdb, useradd, systemctl, pip
+# Options of docker run, createdb, useradd, systemctl and pip.
+OTHERS = {"--no-deps", "--privileged", "--cgroupns", "--read-only", "--cap-drop", "--owner", "--encoding", "--system"}
+OTHERS |= {"--memory-limit", "--no-dashboard", "--no-nanny", "--nthreads", "--protocol", "--tls-ca-file"}  # of dask
+OTHERS |= {"--create-home", "--home-dir", "--now", "--target", "--index-url", "--help", "--version"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.md",
-        "SECURITY.md",
-        "CONTRIBUTING.md",
-        "protocol/FIRST_BOT.md",
-        "docs/ladder.md",
-        "docs/hosting.md",
-        "docs/records.md",
-        "docs/local.md",
-        "docs/env.md",
-        "docs/box.md",
-        "docs/rules.md",
-        "docs/samples.md",
-        "docs/course.md",
-        "docs/research.md",
-    ],
-)
-def test_a_document_names_no_option_that_is_not(name: str) -> None:
-    """An option that went stays in a document for years."""
-    known = {flag for _, command in commands() for option in command.params for flag in option.opts}
-    text = (ROOT / name).read_text(encoding="utf-8")
-    shown = [*blocks("sh", text), *re.findall(r"`([^`\n]+)`", text)]
-    assert (
-        set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join(shown))) - known - {"--help", "--version", *OTHERS}
-        == set()
-    )
+def test_the_documents_name_only_options_that_exist() -> None:
+    known = {flag for _, command in commands() for option in command.params for flag in option.opts} | OTHERS
+    unknown = {}
+    for path in DOCUMENTS:
+        text = path.read_text(encoding="utf-8")
+        shown = "\n".join([*blocks("sh", text), *re.findall(r"`([^`\n]+)`", text)])
+        if found := set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", shown)) - known:
+            unknown[str(path.relative_to(ROOT))] = sorted(found)
+    assert unknown == {}
+
+
+def test_the_generated_pages_of_the_reference_are_current() -> None:
+    """`make docs` writes them."""
+    from docs import generate
+
+    old = [name for name, make in generate.PAGES.items() if document(f"docs/reference/{name}") != make()]
+    assert old == []
 
 
 @pytest.mark.parametrize("code", FAULTS)
@@ -116,61 +90,51 @@ def test_the_spec_has_no_fault_that_is_not() -> None:
 
 
 def test_the_page_of_the_sample_bots_has_each_with_its_idea() -> None:
-    """`make gauntlet` writes the table, with the beginning of each bot's docstring; and the README leads there."""
-    text = (ROOT / "docs" / "samples.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| \[(\w+)\]\(\.\./sample_bots/\1\.py\) \|.* \| (.+) \|$", text, re.MULTILINE))
+    """`make gauntlet` writes the table, with the beginning of each bot's docstring."""
+    text = document("docs/explanation/sample-bots.md")
+    rows = dict(re.findall(r"^\| \[(\w+)\]\(\.\./\.\./sample_bots/\1\.py\) \|.* \| (.+) \|$", text, re.MULTILINE))
     assert rows == {bot: gauntlet.idea(bot) for bot in gauntlet.LADDER}
     others = {path.name for path in (ROOT / "sample_bots").iterdir() if path.suffix in {".js", ".sh"}}
     assert set(re.findall(r"`(\w+\.(?:js|sh))`", text)) == others
-    assert "](docs/samples.md)" in README
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.md",
-        "SECURITY.md",
-        "CONTRIBUTING.md",
-        "protocol/SPEC.md",
-        "protocol/FIRST_BOT.md",
-        "protocol/kits/README.md",
-        "docs/ladder.md",
-        "docs/hosting.md",
-        "docs/records.md",
-        "docs/local.md",
-        "docs/env.md",
-        "docs/box.md",
-        "docs/rules.md",
-        "docs/README.md",
-        "docs/course.md",
-        "docs/research.md",
-    ],
-)
-def test_what_a_document_links_to_exists(name: str) -> None:
-    """Files and folders of the project."""
-    document = ROOT / name
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text(encoding="utf-8"))
-    assert [link for link in links if not (document.parent / link).exists()] == []
+def test_a_link_of_a_document_leads_to_a_file_and_a_heading() -> None:
+    lost = []
+    for path in DOCUMENTS:
+        for link in re.findall(
+            r"\]\((?!https?:)([^)]+)\)", re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
+        ):
+            file, _, anchor = link.partition("#")
+            target = path.parent / file if file else path
+            known = {anchor_of(heading) for heading in headings(target)} if target.suffix == ".md" else {anchor}
+            if not target.exists() or (anchor and anchor not in known):
+                lost.append(f"{path.relative_to(ROOT)}: {link}")
+    assert lost == []
 
 
-@pytest.mark.parametrize(
-    "path", [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("protocol/*.md")], ids=lambda path: path.name
-)
-def test_a_document_holds_no_marks_of_a_merge(path: Path) -> None:
-    """What two changes both wrote is put together by a person; code with such marks isn't read anyway."""
-    assert re.findall(r"^(?:<{7} |>{7} |={7}$).*", path.read_text(encoding="utf-8"), re.MULTILINE) == []
+def headings(path: Path) -> list[str]:
+    """Return the headings of a document."""
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) if path.is_file() else ""
+    return re.findall(r"^#+ (.+)$", text, re.MULTILINE)
 
 
-def test_the_readme_is_short() -> None:
-    """A newcomer reads all of it, or none; what is long stands in the documents that it names."""
-    assert len(README.split()) < 850
+def anchor_of(heading: str) -> str:
+    """Return the anchor that code forges make of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def test_the_first_page_is_two_screens_and_is_found() -> None:
-    """A page that is longer is the specification again."""
-    assert len(FIRST_BOT.splitlines()) <= 80
-    assert "](protocol/FIRST_BOT.md)" in README
-    assert "](FIRST_BOT.md)" in SPEC
+def test_a_document_holds_no_merge_markers() -> None:
+    marked = [path for path in DOCUMENTS if re.search(r"^(?:<{7} |>{7} |={7}$)", path.read_text("utf-8"), re.MULTILINE)]
+    assert marked == []
+
+
+def test_the_entry_pages_are_short() -> None:
+    limits = {"README.md": 130, "CONTRIBUTING.md": 120, "SECURITY.md": 40, "docs/tutorials/first-bot.md": 90}
+    assert {
+        path: len(document(path).splitlines())
+        for path, limit in limits.items()
+        if len(document(path).splitlines()) > limit
+    } == {}
 
 
 def test_the_bot_toml_of_the_spec_is_read_and_no_field_is_missing_there(tmp_path: Path) -> None:
@@ -200,22 +164,21 @@ def test_the_spec_says_what_docker_boxes_are_made_of() -> None:
 
 def test_the_map_of_the_packages_has_each_package_once() -> None:
     """CONTRIBUTING's, and ALLOWED_IMPORTS; modules of ladder.rating that count as packages aren't in it."""
-    listed = re.findall(r"^\| `([a-z._]+)` \|", section("Packages"), re.MULTILINE)
+    listed = re.findall(r"^\| `([a-z._]+)` \|", section("docs/dev/architecture.md", "Packages"), re.MULTILINE)
     assert sorted(listed) == sorted(name for name in ALLOWED_IMPORTS if not name.startswith("ladder.rating."))
 
 
 def test_every_place_where_things_are_added_exists() -> None:
     """CONTRIBUTING names a file, and what to look for in it."""
-    places = re.findall(r"`([\w./]+\.(?:py|md|json))`(?: \(`(\w+)`\))?", section("Where things are added"))
+    places = re.findall(r"`([\w./]+\.(?:py|md|json))`(?: \(`(\w+)`\))?", document("docs/dev/extending.md"))
     assert len(places) > 10
     assert [file for file, _ in places if not (ROOT / file).is_file()] == []
     assert [place for place in places if place[1] not in (ROOT / place[0]).read_text(encoding="utf-8")] == []
 
 
-def section(title: str) -> str:
-    """Return a section of CONTRIBUTING.md."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    return text.split(f"## {title}\n")[1].split("\n## ")[0]
+def section(path: str, title: str) -> str:
+    """Return a section of a document."""
+    return document(path).split(f"## {title}\n")[1].split("\n## ")[0]
 
 
 # What nobody has who has the repository: notes and drafts beside it, and the numbers of a tracker.
@@ -224,12 +187,6 @@ ELSEWHERE = re.compile(
     r"|\b[Ii]ssue:? \d|\b[Tt]he issue\b|Source: issue"
 )
 ALLOWED = {"tests/test_docs.py": "names what is forbidden"}
-
-
-def tracked() -> list[Path]:
-    """Return the files that are the project, as git has them."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 @pytest.mark.needs("git", None if shutil.which("git") and (ROOT / ".git").exists() else "this is no clone")
@@ -248,5 +205,5 @@ def test_nothing_cites_a_document_that_the_repository_does_not_hold() -> None:
 def test_no_line_of_the_documents_and_pages_installs_the_arena_from_an_index() -> None:
     """It is on none: a clone or a wheel is installed."""
     pages = [*ROOT.glob("ladder/web/templates/*"), *ROOT.glob("arena/**/*.py"), *ROOT.glob("ladder/**/*.py")]
-    for text in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("protocol/*.md"), *pages):
+    for text in (*DOCUMENTS, *pages):
         assert not re.search(r"install '?coup-arena", text.read_text()), text

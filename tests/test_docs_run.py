@@ -21,10 +21,11 @@ import pytest
 
 from tests.cli_workspace import Place
 from tests.command import completed
-from tests.test_docs import FIRST_BOT, README, ROOT, blocks
+from tests.documents import ROOT, blocks, document
 
-LOCAL, COURSE, RESEARCH = (
-    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("local", "course", "research")
+README, FIRST_BOT = document("README.md"), document("docs/tutorials/first-bot.md")
+TUNING, COURSE, RESEARCH = (
+    document(f"docs/howto/{name}.md") for name in ("bots/tune-parameters", "course/plan", "bots/analyze-results")
 )
 
 PREFIX = Path(sys.prefix)
@@ -41,7 +42,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def first_commands() -> list[list[str]]:
     """Return the README's first block: each command's words, without its comment."""
-    lines = [line.partition(" #")[0].strip() for line in blocks("sh")[0].splitlines()]
+    lines = [line.partition(" #")[0].strip() for line in blocks("sh", README)[0].splitlines()]
     return [re.findall(r'[^\s"]+="[^"]*"|\S+', line) for line in lines if line]
 
 
@@ -85,7 +86,7 @@ def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None
 def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) -> None:
     """A whole bot without a kit."""
     bot = tmp_path / "mybot.py"
-    bot.write_text(blocks("python")[0])
+    bot.write_text(blocks("python", README)[0])
     with (ROOT / "protocol" / "examples" / "to_bot.jsonl").open() as heard:
         tried = subprocess.run(
             [sys.executable, bot], stdin=heard, capture_output=True, text=True, timeout=LIMIT_S, check=True
@@ -118,8 +119,8 @@ def test_the_first_page_leads_from_nothing_to_a_bot_that_wins_more(tmp_path: Pat
 
 
 def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Path) -> None:
-    """docs/local.md as it stands there, but for few trials and games."""
-    recipe = LOCAL.split("## Tune two numbers")[1].split("\n## ")[0]
+    """docs/howto/bots/use-bots-in-python.md as it stands there, but for few trials and games."""
+    recipe = TUNING.split("## Tune two numbers")[1].split("\n## ")[0]
     bot, tune = blocks("python", recipe)
     (new,), (copy, tuning, comparison) = (block.splitlines() for block in blocks("sh", recipe))
     run(new, tmp_path)
@@ -150,7 +151,7 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
 
 
 def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> None:
-    """docs/course.md: its settings, with deadlines that are over, and each command, but for few games."""
+    """docs/howto/course/plan.md: its settings, with deadlines that are over, and each command, but for few games."""
     (settings,) = blocks("toml", COURSE)
     baselines = tomllib.loads(settings)["baselines"]
     assert sum(baseline["points"] for baseline in baselines) == 100
@@ -178,7 +179,7 @@ def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> No
 
 
 def test_a_run_becomes_the_tables_that_the_page_of_research_shows(tmp_path: Path) -> None:
-    """docs/research.md: its command with fewer games, its script as it stands, and the rows of what it prints."""
+    """analyze-results.md: its command with fewer games, its script as it stands, and the rows of what it prints."""
     (command,), (script,) = blocks("sh", RESEARCH), blocks("python", RESEARCH)
     assert "--games 1200 --seed 7" in command
     run(command.replace("--games 1200", "--games 36 --sandbox process"), tmp_path)

@@ -14,8 +14,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.chromium import Reader
+from tests.documents import ROOT
 from tests.shared_setup import made_once
-from tests.test_docs import ROOT, tracked
+from tests.test_docs import tracked
 from tests.test_docs_run import LIMIT_S, make
 
 
@@ -70,7 +71,7 @@ def pages(site: Path) -> dict[Path, Page]:
 
 
 def test_every_document_of_the_repository_is_a_page(site: Path) -> None:
-    """docs/README.md is the menu; what tests explain to themselves is no document."""
+    """docs/index.md is the menu; what tests explain to themselves is no document."""
     names = [path.relative_to(ROOT) for path in tracked() if path.suffix == ".md"]
     documents = [name for name in names if name.parts[0] not in ("tests", ".github")]
     assert len(documents) > 25
@@ -103,7 +104,7 @@ def test_no_page_fetches_anything_from_elsewhere(site: Path, pages: dict[Path, P
 
 def test_a_browser_asks_for_files_of_the_site_alone(site: Path, browser: Reader) -> None:
     """On a phone, too, where no page is wider than the screen. Style and scripts lie beside the pages."""
-    for name in ("README", "docs/ladder", "protocol/SPEC", "search"):
+    for name in ("README", "docs/reference/cli", "protocol/SPEC", "search"):
         page = browser.open(site / f"{name}.html")
         for width in (1280, 390):
             page.set_viewport_size({"width": width, "height": 800})
@@ -117,14 +118,14 @@ def test_a_link_that_leads_nowhere_stops_the_site(tmp_path: Path) -> None:
     """To a section, a page, a folder and a file that aren't: each is named with its line."""
     copy = tmp_path / "copy"
     (copy / "docs").mkdir(parents=True)
-    for name in ("README.md", "docs/conf.py", "docs/README.md", "docs/site.css", "docs/box.md"):
+    for name in ("README.md", "docs/conf.py", "docs/index.md", "docs/site.css", "docs/faq.md"):
         shutil.copyfile(ROOT / name, copy / name)
-    document = copy / "docs" / "box.md"
+    document = copy / "docs" / "faq.md"
     text = document.read_text(encoding="utf-8") + "\n"
     lost = ["ladder.md#no-such-section", "no-such-page.md", "../no-such-folder", "no-such-file.py", "#nowhere"]
     document.write_text(text + "".join(f"[lost]({link})\n\n" for link in lost), encoding="utf-8")
     made = built(copy, tmp_path / "pages")
     assert made.returncode != 0
     first = text.count("\n") + 1
-    named = {int(line) for line in re.findall(r"docs/box\.md:(\d+): WARNING", made.stderr)}
+    named = {int(line) for line in re.findall(r"docs/faq\.md:(\d+): WARNING", made.stderr)}
     assert {first + 2 * place for place in range(len(lost))} <= named, made.stderr

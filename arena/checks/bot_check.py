@@ -263,7 +263,7 @@ class BotCheck:
         if size > MAX_UNPACKED_BYTES:
             text = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MAX_UNPACKED_BYTES >> 20} MB"
             return self.make_step(
-                Severity.NOTE, text, "leave out what the bot doesn't need to play; see docs/ladder.md"
+                Severity.NOTE, text, "leave out what the bot doesn't need to play; see docs/tutorials/first-ladder.md"
             )
         return self.ok(command)
 
@@ -291,7 +291,7 @@ class BotCheck:
             f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}: a box has the standard library and the bot's folder"
         )
         return self.make_step(
-            Severity.NOTE, text, "put it into the bot's folder, or ask the organiser; see docs/box.md"
+            Severity.NOTE, text, "put it into the bot's folder, or ask the organiser; see docs/reference/sandbox.md"
         )
 
     def build(self) -> CheckStep:

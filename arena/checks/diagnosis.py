@@ -356,18 +356,18 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     (
         _stderr_has("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
         "the arena's own modules aren't there for a bot",
-        "a bot knows the game by its kit: from coup_kit import Bot, run; docs/local.md is for programs of your own",
+        "a bot knows the game by its kit: from coup_kit import Bot, run; arena.local is for your own programs",
     ),
     (
         _stderr_has("module named 'torch | module named 'tensorflow | module named 'jax", when=_boxed_end),
         "no box has torch, tensorflow or jax, and they are too large for a bot's folder",
         "train at home, write the weights to a file in the bot's folder, and compute with them in Python, or in numpy "
-        "where the organiser added it; see docs/box.md",
+        "where the organiser added it; see docs/reference/sandbox.md",
     ),
     (
         _stderr_has("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
         "the module {name} isn't {where}",
-        "check how the name is spelt; if it is right, {bring}, or ask the organiser to add it; see docs/box.md",
+        "check the spelling; if it is right, {bring}, or ask the organiser to add it; see docs/reference/sandbox.md",
     ),
     (
         _stderr_has("o space left on device", _is_silent),

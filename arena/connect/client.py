@@ -88,7 +88,7 @@ class LocalProgram:
 
 ProgramOutput = asyncio.Queue[tuple[LocalProgram, bytes | None]]
 
-_OVER = 1000  # close code of both sides, see docs/connect.md
+_OVER = 1000  # close code of both sides, see docs/howto/bots/connect-a-remote-bot.md
 _ENDS = {
     1008: "the table cut the connection",
     4001: "another client has shown the same token, and has the seat now",

@@ -1,7 +1,7 @@
 """Define the rules as data: roles, the action table, rulesets and presets.
 
 The engine and the generated documents read only the action table and the ruleset's fields. Comments cite sections of
-docs/rules.md. Must not know states, bots or files.
+docs/reference/rules.md. Must not know states, bots or files.
 """
 
 from dataclasses import dataclass, field
@@ -246,11 +246,11 @@ class Ruleset:
     def problem(self, seats: int) -> str | None:
         """Return why these rules can't be played with this number of players, in one line; None if they can."""
         if self.draft and seats != 2:
-            return f"the draft deals three sets of five to two players (docs/rules.md#draft), not to {seats}"
+            return f"the draft deals three sets of five to two players (docs/reference/rules.md#draft), not to {seats}"
         if not self.min_seats <= seats <= self.max_seats:
             return f"{self.name} is for {self.min_seats} to {self.max_seats} players, not {seats}"
         if self.exchange_return is ExchangeReturn.CLAIMED_ROLE and self.draw != 1:
-            return "exchange_return claimed_role puts one card back (docs/rules.md#exchange): it needs exchange_draw 1"
+            return "exchange_return claimed_role needs exchange_draw 1 (docs/reference/rules.md#exchange)"
         return None
 
 

@@ -1,6 +1,6 @@
 """State the rules of a game in sentences, complete without any other document.
 
-Each sentence cites its section of docs/rules.md, and applies to the rulesets for which its `condition` is true. A
+Each sentence cites its section of reference/rules.md, and applies to the rulesets for which its `condition` is true. A
 field's name in place of a sentence means the sentence of that field. The sentences describe the behaviour of engine.py:
 change both together."""
 
@@ -27,7 +27,7 @@ from arena.coup.ruleset_schema import FIELD_BY_NAME, no_effect_reason
 
 @dataclass(frozen=True, slots=True)
 class RuleTemplate:
-    """A sentence with its section of docs/rules.md, for rulesets that fulfil `condition`."""
+    """A sentence with its section of docs/reference/rules.md, for rulesets that fulfil `condition`."""
 
     name: str
     text: str | Callable[[Ruleset], str]

@@ -1,7 +1,7 @@
 """Define the ruleset schema: each field's meaning and values, and its form as plain data.
 
-For each field the table gives its meaning, the accepted values and the section of docs/rules.md that explains it. The
-checks, `arena rules`, the messages and the hello line read this table. Records, run.json and TOML files contain
+For each field the table gives its meaning, its accepted values and its section of docs/reference/rules.md. The checks,
+`arena rules`, the messages and the hello line read this table. Records, run.json and TOML files contain
 rulesets in the plain form. Only `Ruleset` defines defaults. Must not know files, records or bots."""
 
 import json
@@ -27,7 +27,7 @@ from arena.coup.rules import (
     Talk,
 )
 
-RULES_PAGE = "docs/rules.md"  # the document whose sections are cited
+RULES_PAGE = "docs/reference/rules.md"  # the document whose sections are cited
 
 MAX_SEATS = 10  # rules.md#players
 _COUP_COST = next(row.cost for row in Ruleset().actions if row.action == "coup")
@@ -50,7 +50,7 @@ class FieldOption:
 class RulesetField:
     """One field of a ruleset. Its values are `options`, the integers of `span` (first, last), or, without both, a text.
 
-    `section`: the section of docs/rules.md. `number_sentence`: the rule for an integer. `unset_meaning`: the meaning of
+    `section`: the section of RULES_PAGE. `number_sentence`: the rule for an integer. `unset_meaning`: the meaning of
     None, if the field may be None. `required_field`: a field that must be true for this one to have an effect.
     `treason_value`: the value of treason's program if its web page has another value, or none.
     """

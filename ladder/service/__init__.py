@@ -88,7 +88,14 @@ from ladder.service.moderation import (
 )
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster
 from ladder.service.runner import LadderRunner
-from ladder.service.settings import Deadline, LadderError, LadderSettings, OpenIDSettings, read_settings
+from ladder.service.settings import (
+    Deadline,
+    LadderError,
+    LadderSettings,
+    OpenIDSettings,
+    describe_setting,
+    read_settings,
+)
 from ladder.service.standings import RebuiltStandings, StandingChange, StandingsUpdater, rebuild_standings
 from ladder.service.submissions import (
     AcceptedSubmission,

@@ -292,10 +292,10 @@ def evaluate_baseline(
     """Compare a version with a baseline. `other` is the version of the bot that is to be beaten, if it plays."""
     if baseline.beats is not None:
         return _beats(baseline, version, measured, other)
-    if baseline.games is not None:
-        return _games(baseline, baseline.games, version, measured)
-    assert baseline.share_percent is not None
-    return _share(baseline, baseline.share_percent, version, measured)
+    if baseline.min_games is not None:
+        return _games(baseline, baseline.min_games, version, measured)
+    assert baseline.min_win_rate_percent is not None
+    return _share(baseline, baseline.min_win_rate_percent, version, measured)
 
 
 def failed_baseline_result(baseline: Baseline, words: str) -> BaselineResult:
@@ -324,14 +324,14 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Evaluatio
     played = 0 if row is None else row.games
     faulty = measured.faulty.get(version.id, 0)
     words = f"{played} games, where {games} are asked for"
-    if baseline.faults_percent is None:
+    if baseline.max_fault_percent is None:
         return _mark(baseline, played >= games, None, None, words)
     if not played:
-        return _mark(baseline, False, baseline.faults_percent, None, words)
+        return _mark(baseline, False, baseline.max_fault_percent, None, words)
     share = Estimate(faulty / played, *wilson_interval(faulty / played, Z_95 * Z_95 / played))
-    passed = played >= games and 100 * share.value < baseline.faults_percent
+    passed = played >= games and 100 * share.value < baseline.max_fault_percent
     words = f"{words}, {100 * share.value:.1f} % with a fault"
-    return _mark(baseline, passed, baseline.faults_percent, share, words)
+    return _mark(baseline, passed, baseline.max_fault_percent, share, words)
 
 
 def _share(baseline: Baseline, threshold: float, version: Version, measured: Evaluation) -> BaselineResult:

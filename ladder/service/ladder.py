@@ -29,14 +29,7 @@ from arena.run import keyed_shuffle
 from arena.sandbox import SandboxChoice, remove_tree, unavailable_reason, untrusted_problem
 from ladder.permissions import Viewer
 from ladder.schedule import seat_orders
-from ladder.service.settings import (
-    SETTINGS_FILE,
-    SETTINGS_TEMPLATE,
-    LadderError,
-    LadderSettings,
-    read_settings,
-    with_database,
-)
+from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
 from ladder.store.database import (
     ACCEPTED,
     RETRY_TIMEOUT_S,
@@ -209,7 +202,7 @@ def create_ladder(
         with open(
             os.open(path / SETTINGS_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
         ) as file:
-            file.write(with_database(SETTINGS_TEMPLATE, url))  # which may hold a password
+            file.write(new_settings(url))  # which may hold a password
         return Ladder(path, opened, play, key)
     except OSError as problem:
         raise LadderError(f"{path} can't be made: {problem.strerror}.\nName another folder.") from None

@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import (
     AwareDatetime,
@@ -20,6 +20,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 
 SETTINGS_FILE = "ladder.toml"
 
@@ -28,74 +29,32 @@ _CANVAS_OWN = re.compile(
     r"(Current|Final) (Score|Points|Grade)|Override (Score|Grade|Status)|^(Student|ID|SIS (User|Login) ID|Section)$"
 )
 
-SETTINGS_TEMPLATE = """\
-# What may be changed while the ladder runs. What is played was fixed by arena ladder init.
-database = ""
-
-[quotas]
-max_bots_per_user = 1       # each with one version that plays
-max_submissions_per_day = 10  # of a user; a day ends at midnight UTC
-max_challenges_per_day = 10
-max_upload_mb = 16
-
-[auto_disable]
-after_matches = 5           # a version is disabled after forfeiting games in this many matches in a row
-
-[checks]
-build_timeout_seconds = 120
-
-[retention]                 # results are kept forever
-records_days = 400
-logs_days = 60
-events_days = 30
-
-[tables]                    # for people and remote bots; not rated
-allow_guests = false        # true: users of a link play under a name of their own, without an account
-max_per_user = 2            # open tables of a user
-max_total = 20              # open tables; 0 allows none
-min_move_display_seconds = 0.8  # how long people see a move before the match continues
-min_window_seconds = 1.0    # how long each person is asked, so that a quick answer reveals nothing
-
-[web]                       # what arena ladder serve shows
-public = false              # true: pages are readable without signing in
-# base_url = "https://coup.example.org"    # the address behind a proxy
-
-# [sign_in]                 # by a provider of OpenID Connect, in addition to links and passwords
+# Optional tables: a new ladder.toml shows them as comments.
+_OPTIONAL_TABLES = """
+# [sign_in]
 # issuer = "https://id.example.org"
 # client_id = "coup"
-# client_secret_file = "secret"       # next to this file; or client_secret = "..."
+# client_secret_file = "secret"  # next to this file
 
 # [[deadlines]]
 # name = "first"
 # at = 2026-12-01T23:59:00+01:00
-# grace_minutes = 15        # else those of [lateness]
 
-[lateness]                  # submissions after a deadline
-grace_minutes = 0           # shown as late, without a penalty
-accept_late_days = 0        # days after the grace in which a version counts for users without an earlier one
-penalty_percent_per_day = 0  # of the points reached, for each day begun after the grace
-max_penalty_percent = 100
-late_days = 0               # free late days of each user, over all deadlines
-
-[grades]
-gradebook_column = "Coup"   # title of the column
-
-# What a bot has to reach, and the points for it. Each asks for one thing: to beat a bot, to play games, or a share.
 # [[baselines]]
 # name = "beats honest"
 # points = 40
-# beats = "honest"          # its share of wins is above honest's: the lower end of the 95 % interval of the difference
+# beats = "honest"
 #
 # [[baselines]]
 # name = "plays"
 # points = 30
-# games = 240
-# faults_percent = 1.0      # of its games, fewer than this have a fault
+# min_games = 240
+# max_fault_percent = 1.0
 #
 # [[baselines]]
 # name = "wins a quarter"
 # points = 30
-# share_percent = 25.0      # of all games, if it met all others equally often
+# min_win_rate_percent = 25.0
 """
 
 
@@ -116,58 +75,70 @@ class _Table(BaseModel):
 
 
 class QuotaSettings(_Table):
-    """How much an owner may ask for."""
+    """Daily limits for each user or team. A day ends at midnight UTC."""
 
-    max_submissions_per_day: Annotated[int, Field(ge=1)] = 10
-    max_challenges_per_day: Annotated[int, Field(ge=0)] = 10
-    max_bots_per_user: Annotated[int, Field(ge=1)] = 1
-    max_upload_mb: Annotated[int, Field(ge=1, le=512)] = 16
+    max_bots_per_user: Annotated[int, Field(ge=1, description="Bots of a user or team.")] = 1
+    max_submissions_per_day: Annotated[int, Field(ge=1, description="Submissions of a user or team.")] = 10
+    max_challenges_per_day: Annotated[int, Field(ge=0, description="Challenges of a user or team.")] = 10
+    max_upload_mb: Annotated[int, Field(ge=1, le=512, description="Size of an upload.")] = 16
 
 
 class AutoDisableSettings(_Table):
-    """When a version that forfeits doesn't play on."""
+    """When the ladder disables a version that keeps forfeiting."""
 
-    after_matches: Annotated[int, Field(ge=1)] = 5
+    after_matches: Annotated[int, Field(ge=1, description="Consecutive matches in which it forfeited a game.")] = 5
 
 
 class SubmissionCheckSettings(_Table):
-    """How long what a submission brings along may take."""
+    """Limits of the check of a submission."""
 
-    build_timeout_seconds: Annotated[int, Field(ge=1, le=3600)] = 120
+    build_timeout_seconds: Annotated[int, Field(ge=1, le=3600, description="Time limit of a build.")] = 120
 
 
 class RetentionSettings(_Table):
-    """For how many days what doesn't rate is kept."""
+    """How long files are kept. Results and the records of finals are kept forever."""
 
-    records_days: Annotated[int, Field(ge=1)] = 400
-    logs_days: Annotated[int, Field(ge=1)] = 60
-    events_days: Annotated[int, Field(ge=1)] = 30
+    records_days: Annotated[int, Field(ge=1, description="Records, and the bots' statistics in them.")] = 400
+    logs_days: Annotated[int, Field(ge=1, description="The bots' standard error.")] = 60
+    events_days: Annotated[int, Field(ge=1, description="The event log.")] = 30
 
 
 class UserTableSettings(_Table):
-    """Whether guests may play at tables with people, and how many tables are open at a time."""
+    """Live tables for people and remote bots. Their matches aren't rated."""
 
-    allow_guests: bool = False
-    max_per_user: Annotated[int, Field(ge=1)] = 2
-    max_total: Annotated[int, Field(ge=0)] = 20
-    min_move_display_seconds: Annotated[float, Field(ge=0, le=10)] = 0.8
-    min_window_seconds: Annotated[float, Field(ge=0, le=10)] = 1.0
+    allow_guests: Annotated[bool, Field(description="Whether a link lets people without an account play.")] = False
+    max_per_user: Annotated[int, Field(ge=1, description="Open tables of a user.")] = 2
+    max_total: Annotated[int, Field(ge=0, description="Open tables in all; 0 turns live tables off.")] = 20
+    min_move_display_seconds: Annotated[
+        float, Field(ge=0, le=10, description="How long a move is shown before the game continues.")
+    ] = 0.8
+    min_window_seconds: Annotated[
+        float, Field(ge=0, le=10, description="Least time of each question, so that a quick answer reveals nothing.")
+    ] = 1.0
 
 
 class WebSettings(_Table):
-    """Whether the ladder's pages are public, and their address."""
+    """The pages that `arena ladder serve` shows."""
 
-    public: bool = False
-    base_url: Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None = None
+    public: Annotated[bool, Field(description="Whether visitors can read the pages without signing in.")] = False
+    base_url: Annotated[
+        Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None,
+        Field(description="The public address, if a proxy serves the pages.", examples=["https://coup.example.org"]),
+    ] = None
 
 
 class OpenIDSettings(_Table):
-    """The OpenID Connect provider that identifies users."""
+    """An OpenID Connect provider for signing in, in addition to links and passwords."""
 
-    issuer: Annotated[str, Field(pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^?#@\s]+$")]
-    client_id: Annotated[str, Field(min_length=1)]
-    client_secret: Annotated[SecretStr, Field(min_length=1)] | None = None
-    client_secret_file: Path | None = None
+    issuer: Annotated[
+        str,
+        Field(
+            pattern=r"^(https://|http://(127\.0\.0\.1|localhost)[:/])[^?#@\s]+$", description="The provider's address."
+        ),
+    ]
+    client_id: Annotated[str, Field(min_length=1, description="The ladder's ID at the provider.")]
+    client_secret: Annotated[SecretStr, Field(min_length=1, description="The ladder's secret.")] | None = None
+    client_secret_file: Path | None = Field(None, description="A file with the secret, instead of `client_secret`.")
 
     @model_validator(mode="after")
     def _has_one_secret(self) -> "OpenIDSettings":
@@ -186,14 +157,13 @@ class OpenIDSettings(_Table):
 
 
 class Deadline(_Table):
-    """A time by which versions are submitted; what comes up to `grace_minutes` later counts, and is called late.
+    """A deadline. It closes after its grace period."""
 
-    grace_minutes: None: those of [lateness], which `read_settings` fills in.
-    """
-
-    name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,40}$")]
-    at: AwareDatetime
-    grace_minutes: Annotated[int, Field(ge=0)] | None = None
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,40}$", description="Its name in commands and pages.")]
+    at: Annotated[AwareDatetime, Field(description="A time with its zone: 2026-12-01T23:59:00+01:00.")]
+    grace_minutes: (
+        Annotated[int, Field(ge=0, description="Grace period; without it, that of `[lateness]` applies.")] | None
+    ) = None
 
     @property
     def closes(self) -> float:
@@ -202,41 +172,57 @@ class Deadline(_Table):
 
 
 class LatePolicy(_Table):
-    """What comes after a deadline: how long it counts, and what it costs."""
+    """Which submissions count after a deadline, and what they cost."""
 
-    grace_minutes: Annotated[int, Field(ge=0)] = 0
-    accept_late_days: Annotated[int, Field(ge=0, le=366)] = 0
-    penalty_percent_per_day: Annotated[float, Field(ge=0, le=100)] = 0.0
-    max_penalty_percent: Annotated[float, Field(ge=0, le=100)] = 100.0
-    late_days: Annotated[int, Field(ge=0)] = 0
+    grace_minutes: Annotated[int, Field(ge=0, description="Marked as late, without a penalty.")] = 0
+    accept_late_days: Annotated[
+        int, Field(ge=0, le=366, description="Days after the grace in which a user's first version counts.")
+    ] = 0
+    penalty_percent_per_day: Annotated[
+        float, Field(ge=0, le=100, description="Of the points reached, for each day begun after the grace.")
+    ] = 0.0
+    max_penalty_percent: Annotated[float, Field(ge=0, le=100, description="Largest penalty.")] = 100.0
+    late_days: Annotated[int, Field(ge=0, description="Free late days of each user, over all deadlines.")] = 0
 
 
 class Baseline(_Table):
-    """What a bot has to reach, and the points for it. It asks for one thing: `beats`, `games` or `share_percent`."""
+    """A requirement that earns points. It sets exactly one of `beats`, `min_games` and `min_win_rate_percent`."""
 
-    name: Annotated[str, Field(min_length=1, max_length=60)]
-    points: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    beats: str | None = None
-    games: Annotated[int, Field(ge=1)] | None = None
-    faults_percent: Annotated[float, Field(gt=0, le=100)] | None = None
-    share_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    name: Annotated[str, Field(min_length=1, max_length=60, description="Its name in grades.")]
+    points: Annotated[float, Field(ge=0, allow_inf_nan=False, description="Points for passing it.")]
+    beats: str | None = Field(None, description="A bot. Its adjusted win rate must be lower, with 95 % confidence.")
+    min_games: Annotated[int, Field(ge=1, description="Rated games of the bot.")] | None = None
+    max_fault_percent: (
+        Annotated[float, Field(gt=0, le=100, description="With `min_games`: games with a fault must be fewer.")] | None
+    ) = None
+    min_win_rate_percent: (
+        Annotated[float, Field(gt=0, le=100, description="Adjusted win rate, as against all bots equally often.")]
+        | None
+    ) = None
 
     @model_validator(mode="after")
     def _asks_for_one_thing(self) -> "Baseline":
-        asked = [self.beats, self.games, self.share_percent]
+        asked = [self.beats, self.min_games, self.min_win_rate_percent]
         if sum(each is not None for each in asked) != 1:
-            raise ValueError("a baseline asks for one of beats, games and share_percent")
-        if self.faults_percent is not None and self.games is None:
-            raise ValueError("faults_percent goes with games")
+            raise ValueError("a baseline sets one of beats, min_games and min_win_rate_percent")
+        if self.max_fault_percent is not None and self.min_games is None:
+            raise ValueError("max_fault_percent needs min_games")
         if not self.name.isprintable():
             raise ValueError("a name has to be printable")
         return self
 
 
 class GradingSettings(_Table):
-    """How grades are released."""
+    """The gradebook that `arena ladder grades` writes."""
 
-    gradebook_column: Annotated[str, Field(max_length=60, pattern=r"^[^()=+@-][^()]*( \(\d+\))?$")] = "Coup"
+    gradebook_column: Annotated[
+        str,
+        Field(
+            max_length=60,
+            pattern=r"^[^()=+@-][^()]*( \(\d+\))?$",
+            description="Title of the column, in Canvas with the assignment's ID if you like: `Coup (1234)`.",
+        ),
+    ] = "Coup"
 
     @field_validator("gradebook_column")
     @classmethod
@@ -250,9 +236,9 @@ class GradingSettings(_Table):
 
 
 class LadderSettings(_Table):
-    """What ladder.toml says."""
+    """The contents of ladder.toml."""
 
-    database: str = "sqlite:///ladder.db"
+    database: Annotated[str, Field(description="The database: SQLite or PostgreSQL.")] = "sqlite:///ladder.db"
     quotas: QuotaSettings = QuotaSettings()
     auto_disable: AutoDisableSettings = AutoDisableSettings()
     checks: SubmissionCheckSettings = SubmissionCheckSettings()
@@ -293,7 +279,7 @@ def read_settings(folder: Path) -> LadderSettings:
         first = problem.errors()[0]
         where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
         text = first["msg"].removeprefix("Value error, ")
-        raise LadderError(f"{path}: {where}{text}.\nSee docs/ladder.md.") from None
+        raise LadderError(f"{path}: {where}{text}.\ndocs/reference/ladder-toml.md lists all settings.") from None
     for what, names in (
         ("deadlines", [deadline.name for deadline in settings.deadlines]),
         ("baselines", [baseline.name for baseline in settings.baselines]),
@@ -304,6 +290,26 @@ def read_settings(folder: Path) -> LadderSettings:
     grace = {"grace_minutes": settings.lateness.grace_minutes}
     those = (each if each.grace_minutes is not None else each.model_copy(update=grace) for each in settings.deadlines)
     return settings.model_copy(update={"deadlines": tuple(those)})
+
+
+def new_settings(url: str) -> str:
+    """Return the text of a new ladder.toml: each setting with its default, and optional tables as comments."""
+    lines = ["# Settings that may change while the ladder runs. `arena ladder init` fixed the rules and limits."]
+    lines.append('database = ""')
+    for name, table in LadderSettings.model_fields.items():
+        if isinstance(table.default, _Table):
+            lines += ["", f"[{name}]"]
+            for key, field in type(table.default).model_fields.items():
+                value = json.dumps(field.examples[0] if field.examples else field.default)
+                lines.append(f"{'# ' if field.examples else ''}{key} = {value}  # {describe_setting(field)}")
+    return with_database("\n".join(lines) + "\n" + _OPTIONAL_TABLES, url)
+
+
+def describe_setting(field: FieldInfo) -> str:
+    """Return the description of a setting; it may stand at the field or within its type."""
+    inner = (part for each in get_args(field.annotation) for part in getattr(each, "__metadata__", ()))
+    parts = (field, *(part for part in inner if isinstance(part, FieldInfo)))
+    return next(part.description for part in parts if part.description)
 
 
 def with_database(text: str, url: str) -> str:

@@ -30,7 +30,7 @@ from ladder.web.staff_pages import admin_router, finals_router, grades_router, m
 from ladder.web.submissions import my_bots_router, submit_router
 from ladder.web.tables import change_stream_router, sockets_router, tables_router
 
-_ROUTERS: tuple[APIRouter, ...] = (
+ROUTERS: tuple[APIRouter, ...] = (
     home_router,
     documents_router,
     standings_router,
@@ -80,12 +80,12 @@ def make_app(
         form_limits={"max_fields": MAX_FORM_FIELDS, "max_files": 1},
     )
     app.state.shared = AppState(ladder, url.rstrip("/"), public, sheet)
-    routes = [route for router in _ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
     names |= {f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute)}
     if names != set(ROUTES):
         raise ValueError(f"routes and ROUTES differ: {sorted(names ^ set(ROUTES))}")
-    for router in _ROUTERS:
+    for router in ROUTERS:
         app.include_router(router)
     app.add_exception_handler(HTTPError, _on_http_error)
     app.add_exception_handler(SignInRequiredError, _on_sign_in_required)

@@ -20,7 +20,7 @@ from ladder.web.request_context import HTTPError, RequestContext, authorize
 
 router = APIRouter()
 
-INDEX_DOCUMENT = "docs/README.md"
+INDEX_DOCUMENT = "docs/index.md"
 _MEDIA_TYPES = {".png": "image/png"}  # other files are text
 
 

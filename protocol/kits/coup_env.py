@@ -7,8 +7,8 @@ Copy this one file beside your bot; it needs Python 3.9 or newer and nothing els
         choice = trained.choice(message)  # an index into message["legal"]; None: no request, or not its table
 
 `Encoder` makes the array and the mask of one request, the same that `arena.env` observes there. `Policy` is a network
-of dense layers from a file. `Watcher` counts what was told; `arena.env` itself encodes by it. docs/env.md lists the
-fields.
+of dense layers from a file. `Watcher` counts events; `arena.env` itself encodes by it.
+docs/reference/environment.md lists the fields.
 """
 
 from __future__ import annotations

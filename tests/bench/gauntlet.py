@@ -1,6 +1,6 @@
 """Play the sample bots against each other: `make gauntlet`, or `python -m tests.bench.gauntlet [--games N] [--write]`.
 
-It plays a run at 4 seats and one at 2, and prints a table, strongest first. With --write the table in docs/samples.md
+It plays a run at 4 seats and one at 2, and prints a table, strongest first. With --write the table in docs/explanation/sample-bots.md
 is replaced. The description of each bot is the beginning of its own docstring.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "samples.md"
+PAGE = ROOT / "docs/explanation/sample-bots.md"
 FOLDER = ROOT / "sample_bots"
 LADDER = sorted(path.stem for path in FOLDER.glob("*.py"))  # each file in Python is a rung
 SEATS = (4, 2)
@@ -67,7 +67,7 @@ def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
 @click.option("--games", default=1440, show_default=True, help="Games at 4 seats, and at 2.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--sandbox", default="process", show_default=True)
-@click.option("--write", is_flag=True, help="Put the table into docs/samples.md.")
+@click.option("--write", is_flag=True, help="Put the table into docs/explanation/sample-bots.md.")
 def main(games: int, seed: int, sandbox: str, write: bool) -> None:
     rows = table(*(standings(seats, games, seed, sandbox) for seats in SEATS))
     click.echo(rows)

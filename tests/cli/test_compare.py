@@ -1,4 +1,4 @@
-"""`arena compare` as its user meets it. Source: docs/compare.md."""
+"""`arena compare` as its user meets it. Source: docs/howto/bots/compare-versions.md."""
 
 import json
 import os

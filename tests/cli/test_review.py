@@ -1,4 +1,4 @@
-"""`arena review` as a bot's author uses it. Source: the help of the command, docs/local.md."""
+"""`arena review` as a bot's author uses it. Source: the help of the command, docs/howto/bots/use-bots-in-python.md."""
 
 import json
 import re

@@ -131,9 +131,9 @@ def test_a_bot_under_a_debugger_has_no_clock_and_tells_its_process_in_a_file(tmp
 
 
 def test_pdb_has_the_terminal_while_the_match_waits(tmp_path: Path) -> None:
-    """By the line that docs/local.md gives; the bot isn't looked at before, where it would stop, too."""
+    """By the line that use-bots-in-python.md gives; the bot isn't looked at before, where it would stop, too."""
     line = 'import pdb, sys; pdb.Pdb(stdin=open("/dev/stderr"), stdout=sys.stderr).set_trace()'
-    assert line in (SAMPLES.parent / "docs" / "local.md").read_text(encoding="utf-8")
+    assert line in (SAMPLES.parent / "docs/howto/bots/debug-a-decision.md").read_text(encoding="utf-8")
     bot = tmp_path / "slow.py"
     bot.write_text(SLOW.replace("HERE", line))
     screen = Screen([*COMMAND, str(bot), BOTS[0], "--debug", "slow", "--speed", "0.05"], cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""What is cited of the rules is a section of docs/rules.md, and the sheets hold every field."""
+"""What is cited of the rules is a section of docs/reference/rules.md, and the sheets hold every field."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Every rule of the documents as a scene in plain data: what was dealt, what was answered, what must come of it.
 
 The scenes are the TOML files in scenarios/, written from the documents and not from what the engine does; README.md
-there explains the fields. Each cites the sections of docs/rules.md that it tests.
+there explains the fields. Each cites the sections of docs/reference/rules.md that it tests.
 """
 
 import re
@@ -356,7 +356,7 @@ def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None
 
 
 def test_every_section_that_a_sheet_cites_has_a_scenario() -> None:
-    """docs/rules.md, by the fields and the sentences that are played; `presets` and `documents` only tell of others."""
+    """The fields and sentences that are played; the sections `presets` and `documents` have none."""
     played = {field.section for field in FIELDS}
     played |= {output.section for rules in PRESETS.values() for _, rows in rules_sections(rules) for output in rows}
     cited = {section for scenario in SCENARIOS.values() for section in scenario["cites"]}

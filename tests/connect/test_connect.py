@@ -221,7 +221,7 @@ def test_a_server_that_stays_away_is_given_up(files: Path) -> None:
 
 def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
     """Its seat's address and token are its words; the library alone is needed."""
-    text = (Path(__file__).parents[2] / "docs" / "connect.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs/howto/bots/connect-a-remote-bot.md").read_text("utf-8")
     (files / "client.py").write_text(re.findall("```python\n(.*?)```", text, re.DOTALL)[0], "utf-8")
     with serve_tables("bot", "program", games=2) as there:
         words = [sys.executable, "client.py", f"{there.url}/program", "secret1"]

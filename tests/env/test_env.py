@@ -1,6 +1,6 @@
 """The environment: PettingZoo's own tests, what is observed and what isn't, actions, rewards and seeds.
 
-Sources: docs/env.md; PettingZoo's documentation for what its forms promise.
+Sources: docs/reference/environment.md; PettingZoo's documentation for what its forms promise.
 """
 
 import copy
@@ -52,6 +52,7 @@ from arena.local import LocalPlayer, play_match
 from arena.referee import MatchSettings, MatchSpec
 from tests.alternate_deals import disguise, redeal
 from tests.cases import each
+from tests.documents import blocks, document
 from tests.games import rules_of
 
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
@@ -643,10 +644,11 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
     assert "arena.env needs pettingzoo: pip install '.[env]' in a clone" in done.stderr.splitlines()[-1]
 
 
-# --- docs/env.md ------------------------------------------------------------------------------------------------------
+# --- docs/reference/environment.md
 
 ROOT = Path(__file__).parents[2]
-DOCUMENT = (ROOT / "docs" / "env.md").read_text(encoding="utf-8")
+DOCUMENT = document("docs/reference/environment.md")
+TRAINING = blocks("python", document("docs/tutorials/train-a-policy.md"))
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
 
 
@@ -671,7 +673,7 @@ def test_the_loop_of_the_document_plays_a_game() -> None:
 
 def test_the_player_of_the_document_learns(capsys: pytest.CaptureFixture[str]) -> None:
     """In a tenth of the games; all is seeded, and it begins with what chance gives."""
-    exec(EXAMPLES[1].replace("play(1000, rate=0.0)", "play(80, rate=0.0)").replace("play(1000", "play(120"), {})
+    exec(TRAINING[0].replace("play(1000, rate=0.0)", "play(80, rate=0.0)").replace("play(1000", "play(120"), {})
     before, after = (float(share) for share in re.findall(r"([\d.]+) % \(", capsys.readouterr().out))
     assert before < 40 < after
 
@@ -710,7 +712,7 @@ class MaskablePPO:
 @pytest.mark.parametrize("trainer", ["own", "stand-in", *(["MaskablePPO"] if find_spec("sb3_contrib") else [])])
 def test_what_the_document_trains_and_saves_is_a_bot(tmp_path: Path, trainer: str) -> None:
     """After a few steps; `own` is the player that learns. MaskablePPO itself learns where it is installed."""
-    example = "\n".join(EXAMPLES[1:3]) if trainer == "own" else EXAMPLES[-1]
+    example = "\n".join(TRAINING[:2]) if trainer == "own" else TRAINING[-1]
     few = {"play(1000, rate=0.0)": "play(4, rate=0.0)", "play(1000": "play(8", "learn(60_000)": "learn(64)"}
     few |= {"seed=1, device": "seed=1, n_steps=64, device"}
     for text, shorter in few.items():

@@ -1,6 +1,6 @@
 """What a bot makes of its lines by `coup_env` is what `arena.env` observes; and what lines tell apart, numbers do.
 
-Source: docs/env.md, "What an agent observes".
+Source: docs/reference/environment.md, "What an agent observes".
 """
 
 import copy
@@ -205,7 +205,7 @@ def test_what_is_certain_is_what_the_request_says() -> None:
 
 
 def test_what_is_shown_and_examined_is_counted() -> None:
-    """docs/env.md: `kept`, `examined`, `swapped`, `looked`, `knows`."""
+    """docs/reference/environment.md: `kept`, `examined`, `swapped`, `looked`, `knows`."""
 
     def examined(seat: int, target: int, replaced: bool, role: str | None) -> Message:
         output = {} if role is None else {"role": role}

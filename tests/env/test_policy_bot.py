@@ -1,4 +1,4 @@
-"""A trained policy as a bot: its scores, its folder, and what it plays there. Source: docs/env.md."""
+"""A trained policy as a bot: its scores, its folder, and what it plays there. Source: docs/reference/environment.md."""
 
 import json
 import random

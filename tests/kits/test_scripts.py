@@ -233,7 +233,7 @@ def test_the_kit_and_the_starter_are_python_3_9() -> None:
 
 
 def test_the_kits_page_names_all_that_a_bot_can_ask() -> None:
-    """protocol/kits/README.md and the kit in Python, which the others follow."""
+    """docs/reference/kits.md and the kit in Python, which the others follow."""
     text = PYTHON.with_name("README.md").read_text()
     named = set(re.findall(r"`(\w+)(?:\([\w, ]+\))?`", text))
     game = Game({"type": "hello"})
@@ -262,7 +262,7 @@ def test_a_bot_needs_no_init_of_its_parent_and_no_pipes() -> None:
 
 
 def test_a_game_says_all_that_the_request_does() -> None:
-    """Source: the kit's table in protocol/kits/README.md, and SPEC."""
+    """Source: the kit's table in docs/reference/kits.md, and SPEC."""
     seen: list[Game] = []
 
     class Looker(Bot):

@@ -1,6 +1,6 @@
 """Bots in process: the same messages, cards and results as over pipes, and every mistake raises where it was made.
 
-Source: docs/local.md, and protocol/SPEC.md for the messages.
+Source: docs/howto/bots/use-bots-in-python.md, and protocol/SPEC.md for the messages.
 """
 
 import csv
@@ -58,6 +58,7 @@ from arena.stats import StatsAccumulator
 from arena.stats.report import make_stats_report, stats_report_to_csv
 from protocol.kits.coup_kit import Bot
 from tests.cases import each
+from tests.documents import document
 from tests.games import rules_of
 
 Message = dict[str, Any]
@@ -404,11 +405,11 @@ def test_a_made_bot_must_reply() -> None:
 
 # --- with the kit -----------------------------------------------------------------------------------------------------
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "local.md").read_text(encoding="utf-8")
+DOCUMENT = document("docs/howto/bots/use-bots-in-python.md") + document("docs/howto/bots/tune-parameters.md")
 
 
 def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/local.md, in a few games."""
+    """docs/howto/bots/use-bots-in-python.md, in a few games."""
     example, swept, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(example.replace("games=400", "games=24"), names)

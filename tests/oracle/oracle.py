@@ -2,7 +2,7 @@
 
 It imports nothing of ours, so that a mistake in the engine can't be repeated here. A game is a generator that yields
 its questions, a list of legal words for each asked seat, and is sent the answers; so the code below reads like the
-rulebook. Citations are sections of docs/rules.md; "decided" marks what no rule document says.
+rulebook. Citations are sections of docs/reference/rules.md; "decided" marks what no rule document says.
 """
 
 from collections.abc import Generator, Iterable

@@ -1,4 +1,4 @@
-"""The schema of records, against records of every game. Source: docs/records.md."""
+"""The schema of records, against records of every game. Source: docs/reference/records.md."""
 
 import json
 import os
@@ -54,14 +54,14 @@ def test_a_line_that_lacks_a_field_or_has_a_word_that_is_no_move_is_none() -> No
 
 
 def test_the_schema_file_is_what_the_models_say() -> None:
-    """To repair: python -m protocol.records > docs/records.schema.json"""
-    assert (ROOT / "docs" / "records.schema.json").read_text(encoding="utf-8") == schema_text()
+    """To repair: python -m protocol.records > docs/reference/records.schema.json"""
+    assert (ROOT / "docs/reference/records.schema.json").read_text(encoding="utf-8") == schema_text()
 
 
 # --- the document -----------------------------------------------------------------------------------------------------
 
-TEXT = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
-EXAMPLE = ROOT / "docs" / "record.example.jsonl"
+TEXT = (ROOT / "docs/reference/records.md").read_text(encoding="utf-8")
+EXAMPLE = ROOT / "docs/reference/record.example.jsonl"
 
 
 def block(language: str) -> str:

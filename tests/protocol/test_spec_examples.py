@@ -6,13 +6,11 @@ import subprocess
 import sys
 from dataclasses import fields
 from itertools import pairwise
-from pathlib import Path
 from typing import get_args
 
 import pytest
 from pydantic import TypeAdapter
 
-import protocol
 from arena.coup import PRESETS
 from protocol import Malformed, MalformedCode, ParsedReply, decode, parse_hello, parse_reply
 from protocol.messages import BotHello, FaultCode, Reply, parse_to_bot, schema
@@ -27,8 +25,9 @@ from protocol.payloads import (
     TargetedAction,
     UntargetedAction,
 )
+from tests.documents import spec
 
-SPEC = (Path(protocol.__file__).parent / "SPEC.md").read_text(encoding="utf-8")
+SPEC = spec()
 BLOCKS = re.findall(r"^```json\n(.*?)^```", SPEC, re.MULTILINE | re.DOTALL)
 LINES = [line for block in BLOCKS for line in block.splitlines() if line.strip()]
 CODE = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", SPEC)
@@ -225,10 +224,3 @@ def test_the_example_of_a_malformed_line_is_that_fault(code: str) -> None:
     found = message if isinstance(message, Malformed) else parse_reply(message)
     assert isinstance(found, Malformed)
     assert found.code == code
-
-
-def test_every_link_within_the_page_leads_to_a_heading() -> None:
-    """GitHub's way to make an anchor of a heading."""
-    headings = re.findall(r"^#+ (.*)$", SPEC, re.MULTILINE)
-    anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    assert set(re.findall(r"\]\(#([^)]*)\)", SPEC)) <= anchors

@@ -20,10 +20,10 @@ import pytest
 from arena.coup import PRESETS
 from arena.referee import MatchSettings, MatchSpec, Timing, play_match
 from arena.sandbox import Box, InProcessSandbox, Limits, Program, ScriptPeer
+from tests.documents import PROTOCOL_PAGES
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "protocol" / "examples"
-SPEC = ROOT / "protocol" / "SPEC.md"
 SAMPLES = sorted([*(ROOT / "sample_bots").glob("*.py"), *(ROOT / "sample_bots").glob("*.js")])
 
 Line = dict[str, Any]
@@ -163,9 +163,9 @@ def test_the_examples_show_every_kind_of_request_and_most_events() -> None:
 
 def test_the_spec_quotes_the_examples_as_they_are() -> None:
     """What an author reads there was really sent."""
-    spec = SPEC.read_text()
-    assert "<!-- example: two_seats.jsonl" in spec
-    assert _quoted(spec) == spec
+    pages = [page.read_text(encoding="utf-8") for page in PROTOCOL_PAGES]
+    assert "<!-- example: two_seats.jsonl" in "".join(pages)
+    assert [_quoted(page) for page in pages] == pages
 
 
 def test_the_two_files_of_bare_lines_are_a_first_try_for_every_bot() -> None:
@@ -206,4 +206,5 @@ if __name__ == "__main__":
     output = _to_bot("two_seats.jsonl")
     (EXAMPLES / "to_bot.jsonl").write_text(output)
     (EXAMPLES / "from_bot.jsonl").write_text(_from_bot(ROOT / "tests" / "plain" / "honest.py", output))
-    SPEC.write_text(_quoted(SPEC.read_text()))
+    for page in PROTOCOL_PAGES:
+        page.write_text(_quoted(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,6 +1,6 @@
 """What is said beside an answer: who hears it and when, what can't be said, and what a record keeps of it.
 
-Real matches of scripted bots. Sources: SPEC.md, "Talk" and "Faults"; docs/rules.md, "Talk". That words tell nothing
+Real matches of scripted bots. Sources: SPEC.md, "Talk" and "Faults"; reference/rules.md, "Talk". Words tell nothing
 hidden is tested in test_view.py.
 """
 
@@ -226,7 +226,7 @@ def untimed(record: Record) -> Record:
 
 
 def test_a_text_is_said_only_where_the_rules_have_it() -> None:
-    """docs/rules.md, Talk: with `statements` there are the forms alone."""
+    """docs/reference/rules.md, Talk: with `statements` there are the forms alone."""
     rules = replace(OPEN, talk=Talk.STATEMENTS)
     heard = Heard(once([HOLD]), once([TEXT]), rules=rules)
     assert [event["says"] for event in heard.said()] == ["hold"]

@@ -14,7 +14,6 @@ from typing import Any, get_args
 
 import pytest
 
-import protocol
 from arena.coup import (
     CHALLENGE,
     COUP,
@@ -63,6 +62,7 @@ from protocol.event_text import EVENT_TEXTS
 from protocol.messages import Hello, parse_to_bot, schema
 from protocol.payloads import RulesetPayload as WireRuleset
 from tests.cases import each
+from tests.documents import spec
 from tests.games import GAMES, NUMBER, Game, played, rules_of
 
 ROOT = Path(__file__).parents[2]
@@ -312,8 +312,8 @@ def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
     defined = set(WireRuleset.model_fields)
     assert sorted(output - defined) == [], "fields that protocol/payloads.py's Ruleset lacks"
     assert sorted(defined - output) == [], "fields that only protocol/payloads.py's Ruleset has"
-    spec = Path(protocol.__file__).with_name("SPEC.md").read_text(encoding="utf-8")
-    unnamed = [name for name in sorted(defined) if f"`{name}`" not in spec and f'"{name}":' not in spec]
+    text = spec()
+    unnamed = [name for name in sorted(defined) if f"`{name}`" not in text and f'"{name}":' not in text]
     assert unnamed == [], "fields that SPEC.md lacks"
 
 
@@ -405,7 +405,7 @@ def test_the_models_the_words_and_the_specification_have_every_event_of_the_tabl
     private = {name for name, part in parts if part.get("description", "").startswith("Only in the cop")}
     assert private == set(PRIVATE.get(kind, ()))
     assert kind.word in {name.split(".")[0] for name in EVENT_TEXTS["events"]}
-    assert f"\n| `{kind.word}`" in (ROOT / "protocol" / "SPEC.md").read_text()
+    assert f"\n| `{kind.word}`" in spec()
 
 
 # --- menus ------------------------------------------------------------------------------------------------------------

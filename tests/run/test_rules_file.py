@@ -262,12 +262,12 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "a misspelt value": (
         'attacks_blocked_by = "anybody"',
         'attacks_blocked_by = "anybody" is not allowed; did you mean "anyone"?',
-        'Allowed: "target" or "anyone" (docs/rules.md#who-may-block).',
+        'Allowed: "target" or "anyone" (docs/reference/rules.md#who-may-block).',
     ),
     "a forced coup that nobody can pay": (
         "forced_coup = 6",
         "forced_coup = 6 is not allowed",
-        'Allowed: 0 or "off" or 7 to 100 (docs/rules.md#forced-coup',
+        'Allowed: 0 or "off" or 7 to 100 (docs/reference/rules.md#forced-coup',
     ),
     "a number of 5000 hexadecimal digits": (
         f"start_coins = 0x{'f' * 5000}",
@@ -300,7 +300,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     # Can't be played.
     "a draft of at least three": (
         'base = "classroom"\ndraft = true',
-        "this can't be played: draft = true is for two players (docs/rules.md#draft), and min_seats = 3.",
+        "this can't be played: draft = true is for two players (docs/reference/rules.md#draft), and min_seats = 3.",
         "",
     ),
     "fewer players at most than at least": ("min_seats = 5\nmax_seats = 4", "this can't be played: min_seats = 5", ""),

@@ -7,6 +7,7 @@ import pytest
 
 from arena.sandbox import LIMITS, Limits
 from protocol import messages
+from tests.documents import spec
 
 ROOT = Path(__file__).parents[2]
 # What hello.limits has besides: it belongs to the match, not to the sandbox.
@@ -20,8 +21,8 @@ def test_the_hello_has_every_limit_of_the_table_and_no_other() -> None:
     assert set(messages.LimitsPayload.model_fields) == output | OF_THE_MATCH
     schema = json.loads((ROOT / "protocol" / "schema.json").read_text(encoding="utf-8"))
     assert set(schema["$defs"]["Limits"]["properties"]) == output | OF_THE_MATCH
-    spec = (ROOT / "protocol" / "SPEC.md").read_text(encoding="utf-8")
-    assert [name for name in output if f"| `limits.{name}` |" not in spec] == []
+    text = spec()
+    assert [name for name in output if f"| `limits.{name}` |" not in text] == []
 
 
 def test_a_limit_is_told_in_the_units_of_the_protocol() -> None:

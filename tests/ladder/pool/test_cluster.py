@@ -262,7 +262,7 @@ def test_waiting_for_a_scheduler_times_out(cluster: Cluster) -> None:
 
 
 def test_a_cluster_with_tls_refuses_clients_without_a_certificate(cluster: Cluster, tmp_path: Path) -> None:
-    """The commands are those of docs/cluster.md."""
+    """The commands are those of docs/howto/operate/cluster.md."""
     made = cluster.make_certificates()
     tls = Tls(*made)
     cluster.start_scheduler(tls=True)

@@ -67,7 +67,7 @@ BASELINES = """
 [[baselines]]
 name = "share"
 points = 10
-share_percent = 50
+min_win_rate_percent = 50
 
 [[baselines]]
 name = "beats one"

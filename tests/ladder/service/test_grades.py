@@ -54,13 +54,13 @@ beats = "one"
 [[baselines]]
 name = "plays"
 points = 30
-games = 80
-faults_percent = 2.5
+min_games = 80
+max_fault_percent = 2.5
 
 [[baselines]]
 name = "wins"
 points = 30
-share_percent = 60
+min_win_rate_percent = 60
 """
 
 
@@ -198,13 +198,13 @@ def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
 @pytest.mark.parametrize(
     ("text", "output"),
     [
-        ('[[baselines]]\nname = "x"\npoints = 1\n', "one of beats, games and share_percent"),
-        ('[[baselines]]\nname = "x"\npoints = 1\ngames = 2\nshare_percent = 3\n', "one of beats, games"),
-        ('[[baselines]]\nname = "x"\npoints = 1\nshare_percent = 3\nfaults_percent = 1\n', "goes with games"),
-        ('[[baselines]]\nname = "x"\npoints = -1\ngames = 2\n', "greater than or equal to 0"),
-        ('[[baselines]]\nname = "x"\npoints = nan\ngames = 2\n', "finite number"),
-        ('[[baselines]]\nname = "wins"\npoints = 1\ngames = 2\n', 'two baselines "wins"'),
-        ('[[baselines]]\nname = "x\\u001b"\npoints = 1\ngames = 2\n', "printable"),
+        ('[[baselines]]\nname = "x"\npoints = 1\n', "one of beats, min_games and min_win_rate_percent"),
+        ('[[baselines]]\nname = "x"\npoints = 1\nmin_games = 2\nmin_win_rate_percent = 3\n', "one of beats, min_games"),
+        ('[[baselines]]\nname = "x"\npoints = 1\nmin_win_rate_percent = 3\nmax_fault_percent = 1\n', "needs min_games"),
+        ('[[baselines]]\nname = "x"\npoints = -1\nmin_games = 2\n', "greater than or equal to 0"),
+        ('[[baselines]]\nname = "x"\npoints = nan\nmin_games = 2\n', "finite number"),
+        ('[[baselines]]\nname = "wins"\npoints = 1\nmin_games = 2\n', 'two baselines "wins"'),
+        ('[[baselines]]\nname = "x\\u001b"\npoints = 1\nmin_games = 2\n', "printable"),
     ],
 )
 def test_invalid_baselines_are_refused(ladder: Ladder, text: str, output: str) -> None:

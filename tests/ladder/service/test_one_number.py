@@ -23,8 +23,8 @@ BASELINE = """
 [[baselines]]
 name = "plays"
 points = 30
-games = 12
-faults_percent = 1.0
+min_games = 12
+max_fault_percent = 1.0
 """
 
 

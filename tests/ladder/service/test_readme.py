@@ -1,4 +1,4 @@
-"""Tests that the commands of docs/ladder.md, run as they are printed there, end with standings."""
+"""Tests that the commands of docs/tutorials/first-ladder.md, run as they are printed there, end with standings."""
 
 import re
 import shlex
@@ -22,7 +22,7 @@ def commands_of(document: str, heading: str) -> list[str]:
 
 
 def test_the_commands_of_the_quick_start_end_with_standings(place: Place) -> None:
-    commands = commands_of("docs/ladder.md", "Ten minutes from nothing")
+    commands = commands_of("docs/tutorials/first-ladder.md", "Ten minutes from nothing")
     short = commands_of("README.md", "A ladder in ten minutes")
     assert short == [*commands[:2], "ladder serve spring"]
     assert [shlex.split(command)[1] for command in commands] == ["init", "users", "submit", "run", "standings"]

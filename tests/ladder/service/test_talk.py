@@ -29,7 +29,7 @@ for line in sys.stdin:
 
 
 def test_a_ladders_matches_have_talk_where_its_rules_have(tmp_path: Path) -> None:
-    """docs/ladder.md: `arena ladder init --rules open-table`. Other rules ignore statements."""
+    """docs/tutorials/first-ladder.md: `arena ladder init --rules open-table`. Other rules ignore statements."""
     play = LadderFormat(MatchSettings(rules=PRESETS["open-table"]), SandboxChoice("process"), seats=2, match_games=2)
     with closing(create_ladder(tmp_path / "spring", play, None)) as ladder:
         for name in ("one", "two"):

@@ -53,8 +53,8 @@ def test_every_link_of_the_documents_leads_to_a_page_or_a_file_and_its_section(w
                 waiting += [path] if path not in texts and path not in waiting else []
     assert len(texts) > 50
     assert [each for each in led if each[2] and f'id="{each[2]}"' not in texts[each[1]]] == []
-    for path in ("docs/rules.md", "protocol/SPEC.md", "docs/ladder.md"):
-        for mark in ("<h2 id=", "<table", "<td>", "<pre><code" if path != "docs/rules.md" else "<code>"):
+    for path in ("docs/reference/rules.md", "docs/reference/protocol/messages.md", "docs/reference/records.md"):
+        for mark in ("<h2 id=", "<table", "<td>", "<pre><code" if path != "docs/reference/rules.md" else "<code>"):
             assert mark in texts[f"/docs/{path}"], path
     assert " style=" not in "".join(texts.values()), "the policy of the pages would refuse it"
 
@@ -85,7 +85,7 @@ def test_the_wheel_is_complete_and_imports(web: Pages, tmp_path: Path) -> None:
     for name in names - {record}:
         digest = base64.urlsafe_b64encode(hashlib.sha256(archive.read(name)).digest()).rstrip(b"=").decode()
         assert rows[name] == f"sha256={digest},{archive.getinfo(name).file_size}"
-    assert {"arena/documents/docs/rules.md", "arena/sample_bots/honest.py", "protocol/SPEC.md"} < names
+    assert {"arena/documents/docs/reference/rules.md", "arena/sample_bots/honest.py", "protocol/SPEC.md"} < names
     assert f"Version: {arena.__version__}\n" in archive.read(record.replace("RECORD", "METADATA")).decode()
     (tmp_path / "arena.whl").write_bytes(answered.content)
     code = "import sys; sys.path.insert(0, 'arena.whl'); import arena.coup, ladder; print(arena.coup.__file__)"
@@ -103,7 +103,8 @@ def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) ->
     code = (
         "import sys; sys.path.insert(0, 'there'); from ladder.web import downloads, documents;"
         "assert downloads.__file__.startswith(sys.argv[1]);"
-        "assert 'Rules' in documents.rendered('docs/rules.md').title; sys.stdout.buffer.write(downloads.build_wheel())"
+        "assert 'Rules' in documents.rendered('docs/reference/rules.md').title;"
+        "sys.stdout.buffer.write(downloads.build_wheel())"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], cwd=tmp_path, capture_output=True, check=True, timeout=120

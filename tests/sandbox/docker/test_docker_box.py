@@ -288,8 +288,8 @@ print(policy._np and policy._np.__name__, policy.scores([2] * 100)[0])
 
 @pytest.fixture
 def with_numpy(needs: Needs, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Give the name of an image that is made as docs/box.md says, but on the tests' own base where that is there."""
-    document = (ROOT / "docs" / "box.md").read_text(encoding="utf-8")
+    """Yield an image made as docs/howto/operate/sandbox-packages.md says, on the tests' own base if there is one."""
+    document = (ROOT / "docs/howto/operate/sandbox-packages.md").read_text(encoding="utf-8")
     (dockerfile,) = re.findall(r"^```dockerfile\n(.*?)^```", document, re.MULTILINE | re.DOTALL)
     api = get_engine().api
     if api.images("coup-arena/base"):
