@@ -5,8 +5,8 @@ It contains facts that can't be recomputed (match settings, key, seats, moves, f
 `verify_record` detects a changed engine (result, number of events and their digest), and facts for readers without an
 engine: the seat of each move (`by`), the start of the game (`start`), and drawn cards (`draws`, see game_record.py).
 The moves of a game are one string, in notation, in the order of the requests; `said` has the statements made with them,
-if any. Times (`times_us`, one per move, by the match's clock) are ignored by all comparisons. docs/reference/records.md documents
-the format.
+if any. Times (`times_us`, one per move, by the match's clock) are ignored by all comparisons. Format:
+docs/reference/records.md.
 
 Version 3 lacks `by`, `start` and `draws`; `read_record` computes them by a replay.
 """

@@ -1,7 +1,7 @@
 """Play the sample bots against each other: `make gauntlet`, or `python -m tests.bench.gauntlet [--games N] [--write]`.
 
-It plays a run at 4 seats and one at 2, and prints a table, strongest first. With --write the table in docs/explanation/sample-bots.md
-is replaced. The description of each bot is the beginning of its own docstring.
+It plays a run at 4 seats and one at 2, and prints a table, strongest first. With --write it replaces
+the table in docs/explanation/sample-bots.md. The description of each bot is the beginning of its own docstring.
 """
 
 import ast

@@ -43,7 +43,7 @@ def test_a_reply_without_habits_is_the_honest_sample() -> None:
     ],
 )
 def test_replies_prints_the_row_of_a_sample_bot(bot: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The search is too short for all of the table of docs/explanation/sample-bots.md. The last bot has no kit, and is a process."""
+    """The search is too short for all of the documented table. The last bot has no kit, and is a process."""
     replies.main([bot, "--search", "200", "--games", "96"])
     head, row = capsys.readouterr().out.rsplit("\n", 2)[:2]
     assert f"{head}\n" in (Path(__file__).parents[2] / "docs/explanation/sample-bots.md").read_text(encoding="utf-8")
