@@ -15,8 +15,7 @@ from arena.bots.build import (
     excerpt_warnings,
     parse_bytecode,
 )
-from arena.bots.cache import BotCache
-from arena.bots.checkout import check_out_revision, extract_bot
+from arena.bots.cache import BotCache, check_out_revision, extract_bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of, is_changed, require_unchanged, size_of
 from arena.bots.manifest import IN_BOXES, language_of, read_toml
 from arena.bots.resolve import (

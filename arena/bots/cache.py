@@ -1,4 +1,6 @@
-"""Store the bots of a machine by the digest of their files, so that workers need no paths of other machines.
+"""Store copies of bots on this machine: of the bots of runs, of a git revision's files, of an archive's.
+
+`BotCache` names bots by the digest of their files, so that workers need no paths of other machines:
 
     <digest>.<name>    a link to the files of a local bot, which plays from there
     <digest>           a folder from an archive
@@ -10,11 +12,15 @@
 A link's name contains the bot's name, because two bots of a run may have equal files next to different ones.
 
 A copy has a shared lock while it is held, and `trim` removes only copies that it can lock exclusively. The folder's
-mtime is when it was last held.
+mtime is when it was last held. A copy of a git revision or an archive has a name that identifies its source, which
+never changes, so an existing copy is reused.
 """
 
 import fcntl
+import hashlib
+import io
 import os
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,8 +28,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from arena.bots.archive import MissingProgramError, PortableBot, unpack
-from arena.bots.bot import Bot
+from arena.bots.archive import ArchiveError, MissingProgramError, PortableBot, unpack
+from arena.bots.bot import Bot, BotError, escape_control
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of
 from arena.sandbox import lock_folder, remove_tree
 
@@ -46,8 +52,7 @@ class BotCache:
 
         Raises MissingProgramError if the files have another digest, ArchiveError for an invalid archive, OSError.
         """
-        scratch = Path(tempfile.mkdtemp(prefix="new-", dir=self._folder))
-        try:
+        with _new_copy(self._copy_path(bot)) as scratch:
             unpack(archive, scratch, MAX_BYTES, MAX_FILES, links_out=True)
             files = _bot_path(bot, scratch)
             actual = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
@@ -55,13 +60,6 @@ class BotCache:
                 raise MissingProgramError(f'the archive of the bot "{bot.name}" holds {actual}, not {bot.digest}')
             if bot.file is not None:
                 files.chmod(0o755)
-            try:
-                scratch.rename(self._copy_path(bot))
-            except OSError:
-                if not self._copy_path(bot).is_dir():  # else another process has put the same files there
-                    raise
-        finally:
-            remove_tree(scratch)
 
     def place(self, bot: PortableBot) -> Path:
         """Return the path of a bot's file or folder. Raises MissingProgramError, with the digest, if it isn't here."""
@@ -128,6 +126,21 @@ class BotCache:
         return self._folder / f"{digest}.{name}"
 
 
+@contextmanager
+def _new_copy(copy: Path) -> Iterator[Path]:
+    """Yield a new folder, which becomes `copy` at the end unless another process has made `copy` by then."""
+    scratch = Path(tempfile.mkdtemp(prefix="new-", dir=copy.parent))
+    try:
+        yield scratch
+        try:
+            scratch.rename(copy)
+        except OSError:
+            if not copy.is_dir():
+                raise
+    finally:
+        remove_tree(scratch)
+
+
 def _bot_path(bot: PortableBot, folder: Path) -> Path:
     """Return the path of the bot in the folder to which its archive was unpacked."""
     return folder if bot.file is None else folder / bot.file
@@ -146,3 +159,61 @@ def _size_of(folder: Path) -> int:
 
 def _missing_error(bot: PortableBot) -> MissingProgramError:
     return MissingProgramError(f'the bot "{bot.name}" isn\'t in the cache of this machine: {bot.digest}')
+
+
+def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
+    """Return the folder `title` below `folder`, with the files of an archive that `pack` or git made.
+
+    Raises ArchiveError for an invalid archive, OSError.
+    """
+    copy = folder / title
+    if not copy.is_dir():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _new_copy(copy) as scratch:
+            unpack(io.BytesIO(archive), scratch, MAX_BYTES, MAX_FILES, links_out=True)
+    return copy
+
+
+def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, str]:
+    """Return (copy of a bot's file or folder at a git revision, full commit hash); copies are below `folder`.
+
+    Raises BotError.
+    """
+    label = f"{escape_control(path)}@{escape_control(revision)}"
+    there = Path(os.path.abspath(path))
+    near = next(above for above in (there, *there.parents) if above.is_dir())
+    top = _git_text(
+        near, f"{label}: {escape_control(near)} is in no git repository", "rev-parse", "--show-toplevel"
+    ).strip()
+    missing = f"{label}: the repository has no revision {escape_control(revision)}; see git log"
+    commit = _git_text(near, missing, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
+    inside = os.path.relpath(os.path.realpath(there), os.path.realpath(top))
+    inside = "" if inside == "." else inside
+    gone = (
+        f"{label}: {escape_control(inside)} isn't among the files of {commit[:12]}; only what is committed can be "
+        "compared"
+    )
+    kind = _git_text(Path(top), gone, "cat-file", "-t", f"{commit}:{inside}").strip()
+    above, name = (inside, None) if kind == "tree" else os.path.split(inside)
+    title = f"{commit}-{hashlib.sha256(above.encode()).hexdigest()[:16]}"
+    archive = _run_git(Path(top), gone, "archive", "--format=tar", f"{commit}:{above}")
+    try:
+        copy = extract_bot(archive, title, folder)
+    except ArchiveError as problem:
+        raise BotError(f"{label}: {problem}.\nPut its files into a folder, and name that.") from None
+    return (copy if name is None else copy / name), commit
+
+
+def _git_text(where: Path, problem: str, *words: str) -> str:
+    return _run_git(where, problem, *words).decode(errors="surrogateescape")
+
+
+def _run_git(where: Path, problem: str, *words: str) -> bytes:
+    try:
+        done = subprocess.run(["git", "-C", str(where), *words], capture_output=True, check=False)
+    except FileNotFoundError:
+        raise BotError(f"{problem}: there is no git on this machine.\nInstall git, or name a folder.") from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise BotError(f"{problem}.\n{escape_control(lines[-1]) if lines else 'git says nothing more.'}")
+    return done.stdout

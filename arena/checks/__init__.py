@@ -17,7 +17,7 @@ from arena.checks.bot_check import (
     check_bot,
     smoke_test,
 )
+from arena.checks.check_threads import check_all, open_check_threads
 from arena.checks.diagnosis import DIAGNOSIS_RULES, Diagnosis, FaultContext, diagnose_fault
 from arena.checks.host import Finding, HostReport, Severity, check_host, check_languages, try_sandboxes
-from arena.checks.parallel import check_all, open_check_threads
 from arena.checks.scripted_table import Timeouts, request_kinds

@@ -27,7 +27,18 @@ from arena.coup import (
     to_json_value,
     view_from_seat,
 )
-from arena.referee import FAULTS, MatchSpec, SayError, hello, legal_moves, messages, read_say, wire
+from arena.referee import (
+    FAULTS,
+    LegalMoves,
+    MatchSpec,
+    SayError,
+    hello,
+    make_legal_moves,
+    messages,
+    move_payload,
+    read_say,
+    wire,
+)
 from protocol import encode
 
 _SIMULATIONS = 20  # with fewer, it takes more requests to cover all kinds
@@ -99,11 +110,9 @@ class ScriptedTable:
         """Play the next game, until `enough` requests, or until all `wanted` kinds have occurred."""
         _Game(self, wanted, override, enough).play()
 
-    def ask(
-        self, kind: str, requests: wire.PhaseRequests, view: View, feed: wire.LineCursor
-    ) -> tuple[legal_moves.LegalMoves, int]:
+    def ask(self, kind: str, requests: wire.PhaseRequests, view: View, feed: wire.LineCursor) -> tuple[LegalMoves, int]:
         """Send a request; return its legal moves and the index of the bot's choice."""
-        menu = legal_moves.make_legal_moves(list_legal_moves(view))
+        menu = make_legal_moves(list_legal_moves(view))
         self._number += 1
         timing = self.spec.settings.timing
         known, events = feed.known(view), feed.take(view.seat)
@@ -149,7 +158,7 @@ class ScriptedTable:
     def instead(self, move: Move, lives: int) -> None:
         """Send the error line which reports that another move replaces its own."""
         message = "the check plays another move in this one's place, as after a timeout"
-        self.talk.send(encode(_error_message(self._number, "timeout", message, legal_moves.move_payload(move), lives)))
+        self.talk.send(encode(_error_message(self._number, "timeout", message, move_payload(move), lives)))
 
 
 def _error_message(
@@ -181,12 +190,12 @@ class _Game:
         seed = table.spec.game_seed(0, self.number)
         table.talk.send(table.change(wire.encode_game_start(view_from_seat(state, seat), self.number, seed, handles)))
         while state.board.phase.asked:
-            state, events = apply_moves(state, self.answers(state), self.chance)
+            state, events = apply_moves(state, self.collect_answers(state), self.chance)
             self.feed.add((*table.said, *events))
             table.said = ()
         table.talk.send(table.change(wire.encode_game_over(self.number, state.board, self.feed.take(seat))))
 
-    def answers(self, state: State) -> list[MoveOrForfeit]:
+    def collect_answers(self, state: State) -> list[MoveOrForfeit]:
         """Return the answers of all seats that are asked in the current phase."""
         board = state.board
         mine = self.seat in board.phase.asked
@@ -194,12 +203,12 @@ class _Game:
         if mine:
             self.wanted -= {kind}
             self.enough -= 1
-        planned = self.next_planned(state)
+        planned = self.next_planned_answers(state)
         answers: list[MoveOrForfeit] = []
         for place, number in enumerate(board.phase.asked):
             if number == self.seat:
-                answers.append(self.own(state, kind, planned[place] if planned else None))
-            elif self.ending():
+                answers.append(self.ask_bot(state, kind, planned[place] if planned else None))
+            elif self.is_ending():
                 answers.append(FORFEIT)
             elif planned:
                 answers.append(planned[place])
@@ -207,10 +216,10 @@ class _Game:
                 answers.append(self.random.choice(list_legal_moves(view_from_seat(state, number))))
         return answers
 
-    def ending(self) -> bool:
+    def is_ending(self) -> bool:
         return self.enough <= 0 or (self.is_steered and not self.wanted)
 
-    def own(self, state: State, kind: str, planned: MoveOrForfeit | None) -> MoveOrForfeit:
+    def ask_bot(self, state: State, kind: str, planned: MoveOrForfeit | None) -> MoveOrForfeit:
         """Ask the bot; return its move, or the planned move if that is needed and may replace it."""
         requests = wire.PhaseRequests(state.board, self.number)
         view = view_from_seat(state, self.seat)
@@ -225,20 +234,20 @@ class _Game:
         self.plan = []
         return move
 
-    def next_planned(self, state: State) -> tuple[MoveOrForfeit, ...] | None:
+    def next_planned_answers(self, state: State) -> tuple[MoveOrForfeit, ...] | None:
         """Return the next answers on the way to a wanted kind of request; None without a way."""
-        if not self.wanted or self.ending():
+        if not self.wanted or self.is_ending():
             return None
         if not state.board.influence[self.seat]:  # it can't be asked any more
             self.wanted = frozenset()
             return None
         if not self.plan:
-            self.plan = self.way(state)
+            self.plan = self.find_way(state)
             if not self.plan:
                 self.wanted = frozenset()
         return self.plan.pop(0) if self.plan else None
 
-    def way(self, state: State) -> list[tuple[MoveOrForfeit, ...]]:
+    def find_way(self, state: State) -> list[tuple[MoveOrForfeit, ...]]:
         """Return the answers of each phase on the shortest random way to a wanted kind; [] if none was found."""
         best: list[tuple[MoveOrForfeit, ...]] = []
         least = _MAX_SIMULATED_PHASES

@@ -38,18 +38,16 @@ from arena.cli.run import (
     resume_run,
     seats_of,
 )
-from arena.compare import DECISION_THRESHOLD, NAMES, NEW, OLD, CompareConfig, Comparison, VersionArgument
+from arena.compare import NAMES, NEW, OLD, CompareConfig, Comparison, VersionArgument
 from arena.compare.html_report import comparison_page
 from arena.compare.report import (
     CompareReport,
     RefusedComparison,
+    describe_progress,
     format_gain,
-    format_interval,
     format_points,
     make_compare_report,
-    mixture_hint,
-    remarks,
-    verdict_text,
+    summarize_report,
 )
 from arena.referee import MatchSettings, Record
 from arena.run import Run, cache_folder, read_record_file, seed_key
@@ -244,32 +242,18 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int) -> None:
 
     if comparison.ended:
         return
-    line = _progress_line(comparison)
+    line = describe_progress(comparison)
     with show_progress(lambda: Text(line), lambda: line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
             blocks = comparison.evidence.blocks
             comparison.update()
             if comparison.evidence.blocks > blocks:
-                line = _progress_line(comparison)
+                line = describe_progress(comparison)
             redraw()
             if isinstance(event, JobFailed):
                 print_note(f"match {event.job.spec.match} failed: {event.reason}")
             if comparison.ended or (isinstance(event, JobFailed) and event.abandoned):
                 return  # blocks count in order, and one was abandoned
-
-
-def _progress_line(comparison: Comparison) -> str:
-    """Return the interim result in one line."""
-    evidence = comparison.evidence
-    if not evidence.blocks:
-        return "the first block is being played"
-    seen = evidence.summary()
-    return (
-        f"{format_count(evidence.blocks, 'block')}, {len(comparison.pairs)} pairs: NEW "
-        f"{format_points(seen.mean)} points ({format_interval(seen.low, seen.high)}); evidence for better "
-        f"{seen.better:.2g}, "
-        f"for not better {seen.not_better:.2g} ({DECISION_THRESHOLD:g} decide); {verdict_text(comparison)}"
-    )
 
 
 def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
@@ -294,22 +278,7 @@ def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json:
 
 def _report_parts(result: CompareReport, file: Path) -> "list[RenderableType]":
     """Return the printed parts of a result. file: its HTML page."""
-    parts: list[RenderableType] = [
-        result.verdict_text if result.verdict == "not known" else f"NEW is {result.verdict_text}"
-    ]
-    difference = result.difference
-    if result.pairs:
-        parts.append(
-            f"{format_count(result.pairs, 'pair')} in {format_count(result.blocks, 'block')}, "
-            f"{result.discordant_pairs} with another result: OLD won {result.old.win_rate:.1%}, NEW "
-            f"{result.new.win_rate:.1%}, {format_points(difference.value)} points "
-            f"({format_interval(difference.low, difference.high)}; each end holds with 95 %, however often one looks)"
-        )
-        parts.append(
-            f"evidence for better {result.better:.3g}, for not better by {100 * result.min_effect:.3g} "
-            f"{result.not_better:.3g}; {DECISION_THRESHOLD:g} decide; {mixture_hint(result)}"
-        )
-    parts += remarks(result)
+    parts: list[RenderableType] = [*summarize_report(result)]
     if result.divergences:
         rows = [
             [
@@ -319,7 +288,8 @@ def _report_parts(result: CompareReport, file: Path) -> "list[RenderableType]":
                 format_points(row.contribution),
                 format_gain(row),
                 str(row.pairs),
-                *map(_format_win_rate, (row.old_win_rate, row.new_win_rate)),
+                f"{row.old_win_rate:.0%}",
+                f"{row.new_win_rate:.0%}",
             ]
             for row in result.divergences[:_MAX_DIFFERENCE_ROWS]
         ]
@@ -334,7 +304,3 @@ def _report_parts(result: CompareReport, file: Path) -> "list[RenderableType]":
         parts.append("they never chose otherwise")
     parts += ["", f"page {file}; games: arena replay {shlex.quote(result.run)} --match M --game G, OLD's M is even"]
     return parts
-
-
-def _format_win_rate(share: float) -> str:
-    return f"{share:.0%}"

@@ -42,7 +42,7 @@ from arena.cli.console import (
 )
 from arena.cli.options import complete_name
 from arena.coup import Forfeit, State
-from arena.referee import FAULTS, GameRecord, Record, RecordError, legal_moves
+from arena.referee import FAULTS, GameRecord, Record, RecordError, move_payload
 from arena.replay import ReplayStep, list_steps, make_replay_object, replay_page
 from arena.review import DecisionPair, replay_decisions
 from arena.run import RecordFileError, read_logs, read_records
@@ -156,7 +156,7 @@ class GameNarrator:
             if given.fault is not None and self.seat in (None, given.seat):
                 words = f"{given.fault} ({FAULTS[given.fault].message})"
                 if not isinstance(given.move, Forfeit):  # the turn shows the forfeit
-                    words += f"; played instead: {describe_move(legal_moves.move_payload(given.move), self.names)}"
+                    words += f"; played instead: {describe_move(move_payload(given.move), self.names)}"
                 yield NarratedFault(given.seat, words)
 
     def _narrate_step(self, step: ReplayStep) -> list[tuple[str, str]]:

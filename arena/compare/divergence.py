@@ -17,7 +17,7 @@ from math import fsum, sqrt
 
 from arena.compare.comparison import NEW, OLD, GamePair, match_of
 from arena.coup import ActionMove, Block, BlockWindow, Board, ChallengeWindow, Claim, Forfeit, Losing, Proving, State
-from arena.referee import GameRecord, MatchHeader, Record, legal_moves
+from arena.referee import GameRecord, MatchHeader, Record, move_payload
 from arena.replay import ReplayStep, SeatAnswer, list_steps
 from ladder.rating import Estimate
 from protocol.event_text import describe_events, describe_move
@@ -205,9 +205,7 @@ def _describe_choice(board: Board, hand: Sequence[object], seat: int, answer: Se
     move = answer.move
     assert not isinstance(move, Forfeit)
     aimed = move.target if isinstance(move, ActionMove) else None
-    words = describe_move(
-        legal_moves.move_payload(move), [_describe_target(board, seat, other) for other in range(board.seats)]
-    )
+    words = describe_move(move_payload(move), [_describe_target(board, seat, other) for other in range(board.seats)])
     if isinstance(move, Block) and move.role not in hand:
         words += " (bluff)"
     if isinstance(move, ActionMove):

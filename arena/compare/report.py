@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from arena.bots import escape_control
 from arena.compare.comparison import NAMES, NEW, OLD, Comparison
-from arena.compare.divergence import Divergence, DivergenceExample, find_divergences
+from arena.compare.divergence import Divergence, find_divergences
 from arena.compare.evidence import DECISION_THRESHOLD
 from arena.referee import Record
 from ladder.rating import Estimate
@@ -149,7 +149,7 @@ def make_compare_report(
     return CompareReport(
         error=error,
         verdict="not known" if verdict is None else "better" if verdict else "worse" if seen.high < 0 else "not better",
-        verdict_text=verdict_text(comparison),
+        verdict_text=_verdict_text(comparison),
         old=sides[OLD],
         new=sides[NEW],
         opponents=[bot.name for bot in config.bots[2:]],
@@ -184,16 +184,51 @@ def make_compare_report(
     )
 
 
-def verdict_text(comparison: Comparison) -> str:
+def describe_progress(comparison: Comparison) -> str:
+    """Return the interim result in one line."""
+    evidence = comparison.evidence
+    if not evidence.blocks:
+        return "the first block is being played"
+    seen = evidence.summary()
+    return (
+        f"{_format_blocks(evidence.blocks)}, {len(comparison.pairs)} pairs: NEW {format_points(seen.mean)} points "
+        f"({format_interval(seen.low, seen.high)}); evidence for better {seen.better:.2g}, for not better "
+        f"{seen.not_better:.2g} ({DECISION_THRESHOLD:g} decide); {_verdict_text(comparison)}"
+    )
+
+
+def summarize_report(report: CompareReport) -> list[str]:
+    """Return the verdict, the result, the evidence and the remarks, a line each."""
+    lines = [report.verdict_text if report.verdict == "not known" else f"NEW is {report.verdict_text}"]
+    if report.pairs:
+        difference = report.difference
+        lines.append(
+            f"{report.pairs} pair{'s' * (report.pairs != 1)} in {_format_blocks(report.blocks)}, "
+            f"{report.discordant_pairs} with another result: OLD won {report.old.win_rate:.1%}, NEW "
+            f"{report.new.win_rate:.1%}, {format_points(difference.value)} points "
+            f"({format_interval(difference.low, difference.high)}; each end holds with 95 %, however often one looks)"
+        )
+        lines.append(
+            f"evidence for better {report.better:.3g}, for not better by {100 * report.min_effect:.3g} "
+            f"{report.not_better:.3g}; {DECISION_THRESHOLD:g} decide; {mixture_hint(report)}"
+        )
+    return [*lines, *remarks(report)]
+
+
+def _format_blocks(blocks: int) -> str:
+    return f"{blocks} block{'s' * (blocks != 1)}"
+
+
+def _verdict_text(comparison: Comparison) -> str:
     """Return the verdict with its interval as a short text, or how many more blocks are needed."""
     evidence = comparison.evidence
     seen, verdict = evidence.summary(), evidence.verdict
     points = f"{100 * comparison.config.min_effect:.3g}"
     if verdict:
-        return f"better by {format_range(seen.low, seen.high)} points"
+        return f"better by {_format_range(seen.low, seen.high)} points"
     if verdict is False:
         if seen.high < 0:
-            return f"worse by {format_range(-seen.high, -seen.low)} points"
+            return f"worse by {_format_range(-seen.high, -seen.low)} points"
         return f"not better by {points}: {format_interval(seen.low, seen.high)} points"
     if comparison.ended:
         return f"not known after {len(comparison.pairs)} pairs: {format_interval(seen.low, seen.high)} points"
@@ -201,10 +236,10 @@ def verdict_text(comparison: Comparison) -> str:
     if left is None:
         return "not known yet"
     left = min(left, comparison.blocks - evidence.blocks)
-    return f"not known yet: about {left} block{'s' * (left != 1)} more"
+    return f"not known yet: about {_format_blocks(left)} more"
 
 
-def format_range(low: float, high: float) -> str:
+def _format_range(low: float, high: float) -> str:
     """Return an interval above 0 in points: "3 to 9", or "0.4 to 6.1"."""
     digits = 0 if low >= 0.01 else 1
     return f"{100 * low:.{digits}f} to {100 * high:.{digits}f}"
@@ -283,12 +318,8 @@ def _divergence_group(group: Divergence) -> DivergenceGroup:
         new_win_rate=round(group.new_win_rate, 4),
         win_rate_gain=_round_estimate(*astuple(group.win_rate_gain)),
         contribution=_round(group.contribution),
-        examples=tuple(map(_divergence_position, group.examples)),
+        examples=tuple(map(DivergencePosition.model_validate, group.examples)),
     )
-
-
-def _divergence_position(example: DivergenceExample) -> DivergencePosition:
-    return DivergencePosition.model_validate(example)
 
 
 def _round(difference: float) -> float:

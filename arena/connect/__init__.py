@@ -4,5 +4,4 @@ The program is the user's own process, without a sandbox. Must not know click, a
 to the caller as texts.
 """
 
-from arena.connect.client import ConnectError, connect_program
-from arena.connect.match_reporter import MatchReporter
+from arena.connect.client import ConnectError, MatchReporter, connect_program

@@ -199,7 +199,7 @@ def apply_moves(state: State, answers: Sequence[MoveOrForfeit], chance: KeyedRng
     table = _MutableState(state, chance)
     if Forfeit in map(type, answers):
         leaving = tuple(seat for seat, a in zip(phase.asked, answers, strict=True) if isinstance(a, Forfeit))
-        after = table.forfeit(phase, leaving)
+        after = table.remove_seats(phase, leaving)
         if after is not None:
             return table.freeze(after)
         answers = [PASS if isinstance(a, Forfeit) else a for a in answers]
@@ -279,32 +279,34 @@ class _MutableState:
             raise IllegalMoveError(f"{answers} are no answers to {type(phase).__name__}")
         return play(self, phase, answers)
 
-    def challenge_window(self, phase: ChallengeWindow, answers: Sequence[Pass | Challenge]) -> Phase:
+    def close_challenge_window(self, phase: ChallengeWindow, answers: Sequence[Pass | Challenge]) -> Phase:
         pending, claim = phase.pending, phase.claim
         for seat, answer in zip(phase.asked, answers, strict=True):
             if isinstance(answer, Challenge):
                 self.events.append(_challenged(seat, claim.seat, claim.role, claim.denies))
-                return self.challenged(pending, claim, seat)
+                return self.answer_challenge(pending, claim, seat)
         # Unchallenged, a block stands and an action may be blocked.
-        return self.end(pending, ActionOutcome.BLOCKED) if claim.block else self.blocks(pending, NO_FAILED_CHALLENGE)
+        if claim.block:
+            return self.end_action(pending, ActionOutcome.BLOCKED)
+        return self.open_block_window(pending, NO_FAILED_CHALLENGE)
 
-    def block_window(self, phase: BlockWindow, answers: Sequence[Pass | Block]) -> Phase:
+    def close_block_window(self, phase: BlockWindow, answers: Sequence[Pass | Block]) -> Phase:
         pending = phase.pending
         for seat, answer in zip(phase.asked, answers, strict=True):
             if isinstance(answer, Block):
                 self.events.append(_blocked(seat, answer.role))
-                return self.challenges(pending, _claim(seat, answer.role, True))
+                return self.open_challenge_window(pending, _claim(seat, answer.role, True))
         return self.resolve(pending, NO_FAILED_CHALLENGE)
 
     def prove(self, phase: Proving, answer: Show | ShowHand | Decline) -> Phase:
         pending, claim, challenger = phase.pending, phase.claim, phase.challenger
         if isinstance(answer, Decline):
-            return self.unproven(pending, claim)
+            return self.fail_claim(pending, claim)
         if isinstance(answer, ShowHand) is not claim.denies:
             raise IllegalMoveError(f"{answer} proves no such claim")
-        return (self.hand_shown if claim.denies else self.shown)(pending, claim, challenger)
+        return (self.show_hand if claim.denies else self.show_card)(pending, claim, challenger)
 
-    def side(self, starter: int, allegiance: Allegiance) -> Phase:
+    def choose_side(self, starter: int, allegiance: Allegiance) -> Phase:
         self.sides = _alternating(allegiance, starter, len(self.hands))
         self.events.append(Sided(starter, self.sides))
         return Turn((starter,))
@@ -318,7 +320,7 @@ class _MutableState:
         self.discards = tuple(discards)
         return _opening(self.rules, self.actor, self.sides)
 
-    def act(self, move: ActionMove) -> Phase:
+    def declare_action(self, move: ActionMove) -> Phase:
         row = row_of(self.rules, move)
         self.events.append(_acted(self.actor, move.action, move.target, row.claim, row.denies))
         if row.cost:
@@ -326,15 +328,15 @@ class _MutableState:
             if row.effect is Effect.CONVERT:
                 self.reserve += row.cost  # rules.md#conversion
         if row.claim is not None:
-            return self.challenges(move, _claim(self.actor, row.claim, False, row.denies))
-        return self.blocks(move, NO_FAILED_CHALLENGE)
+            return self.open_challenge_window(move, _claim(self.actor, row.claim, False, row.denies))
+        return self.open_block_window(move, NO_FAILED_CHALLENGE)
 
-    def challenges(self, pending: ActionMove, claim: Claim) -> Phase:
+    def open_challenge_window(self, pending: ActionMove, claim: Claim) -> Phase:
         if claim.block and self.rules.block_challenged_by is BlockChallengers.ACTOR:
             return ChallengeWindow((self.actor,), pending, claim)
-        return ChallengeWindow(self.clockwise(claim.seat), pending, claim)
+        return ChallengeWindow(self.list_others(claim.seat), pending, claim)
 
-    def blocks(self, pending: ActionMove, past: FailedChallenge) -> Phase:
+    def open_block_window(self, pending: ActionMove, past: FailedChallenge) -> Phase:
         """Open the block window, or resolve an action that has none."""
         row = row_of(self.rules, pending)
         if row.blocked_by is Blockers.NOBODY:
@@ -345,7 +347,7 @@ class _MutableState:
         after = self.rules.block_after_failed_challenge
         if past.challenger is not None and after is BlockAfterChallenge.NEVER:
             return self.resolve(pending, past)
-        others = self.clockwise(self.actor)
+        others = self.list_others(self.actor)
         if target is None:
             asked = enemies(self.sides, self.actor, others) if self.sides else others
         elif row.blocked_by is Blockers.ANYONE:
@@ -357,20 +359,20 @@ class _MutableState:
             asked = tuple(seat for seat in asked if seat != past.challenger)
         return BlockWindow(asked, pending, past.challenger is not None) if asked else self.resolve(pending, past)
 
-    def challenged(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
+    def answer_challenge(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
         if self.rules.prove is Proof.CHOOSE:
             return Proving((claim.seat,), pending, claim, challenger)
         if (claim.role in self.hands[claim.seat]) is claim.denies:
-            return self.unproven(pending, claim)
-        return self.hand_shown(pending, claim, challenger) if claim.denies else self.shown(pending, claim, challenger)
+            return self.fail_claim(pending, claim)
+        return (self.show_hand if claim.denies else self.show_card)(pending, claim, challenger)
 
-    def shown(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
-        ending = len(self.living()) == 2 and len(self.hands[challenger]) == 1
+    def show_card(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
+        ending = len(self.list_living()) == 2 and len(self.hands[challenger]) == 1
         if self.rules.shown_card is ShownCard.MAY_KEEP and not ending:
             return DecidingKeepShown((claim.seat,), pending, claim, challenger)
-        return self.proven(pending, claim, challenger, replaced=True)
+        return self.fail_challenge(pending, claim, challenger, replaced=True)
 
-    def proven(self, pending: ActionMove, claim: Claim, challenger: int, replaced: bool) -> Phase:
+    def fail_challenge(self, pending: ActionMove, claim: Claim, challenger: int, replaced: bool) -> Phase:
         if replaced:
             # rules.md#shown-card; only then the challenger loses.
             hand = list(self.hands[claim.seat])
@@ -382,31 +384,31 @@ class _MutableState:
         else:
             self.events.append(Shown(claim.seat, claim.role, None, replaced=False))
         if claim.block:
-            return self.hit(challenger, pending, LossReason.CHALLENGE, ActionOutcome.BLOCKED)
-        return self.hit(
+            return self.take_influence(challenger, pending, LossReason.CHALLENGE, ActionOutcome.BLOCKED)
+        return self.take_influence(
             challenger, pending, LossReason.CHALLENGE, AfterLoss.BLOCK, FailedChallenge(challenger, replaced)
         )
 
-    def hand_shown(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
+    def show_hand(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
         """Show all cards and replace them in one shuffle (rules.md#embezzlement)."""
         shown = self.hands[claim.seat]
         self.reshuffle(shown)
         self.hands[claim.seat] = hand_of(self.deck.pop() for _ in shown)
         self.events.append(HandShown(claim.seat, shown, self.hands[claim.seat]))
-        return self.hit(
+        return self.take_influence(
             challenger, pending, LossReason.CHALLENGE, AfterLoss.BLOCK, FailedChallenge(challenger, replaced=True)
         )
 
-    def unproven(self, pending: ActionMove, claim: Claim) -> Phase:
+    def fail_claim(self, pending: ActionMove, claim: Claim) -> Phase:
         self.events.append(_unproven(claim.seat, claim.role, claim.denies))
         if claim.block:
-            return self.hit(claim.seat, pending, LossReason.CHALLENGE, AfterLoss.RESOLVE)
+            return self.take_influence(claim.seat, pending, LossReason.CHALLENGE, AfterLoss.RESOLVE)
         cost = row_of(self.rules, pending).cost
         if cost:
             self.pay(self.actor, cost, CoinReason.REFUND)  # rules.md#lost-challenge
-        return self.hit(claim.seat, pending, LossReason.CHALLENGE, ActionOutcome.FAILED)
+        return self.take_influence(claim.seat, pending, LossReason.CHALLENGE, ActionOutcome.FAILED)
 
-    def hit(
+    def take_influence(
         self,
         seat: int,
         pending: ActionMove,
@@ -438,26 +440,26 @@ class _MutableState:
             self.events.append(_exiled(seat))
             if self.rules.dead_target is DeadTarget.NOTHING:
                 self.return_coins(seat)
-            over = self.over()
+            over = self.find_end()
             if over:
                 if isinstance(then, ActionOutcome):
-                    self.resolved(pending, then)
+                    self.record_outcome(pending, then)
                 return over  # rules.md#end: the pending action has no effect
-        return self.then(pending, then, past)
+        return self.continue_after_loss(pending, then, past)
 
-    def then(self, pending: ActionMove, then: AfterLoss | ActionOutcome, past: FailedChallenge) -> Phase:
+    def continue_after_loss(self, pending: ActionMove, then: AfterLoss | ActionOutcome, past: FailedChallenge) -> Phase:
         if then is AfterLoss.BLOCK:
-            return self.blocks(pending, past)
+            return self.open_block_window(pending, past)
         if then is AfterLoss.RESOLVE:
             return self.resolve(pending, past)
-        return self.end(pending, then)
+        return self.end_action(pending, then)
 
     def resolve(self, pending: ActionMove, past: FailedChallenge) -> Phase:
         row = row_of(self.rules, pending)
         target = pending.target
         robbed = row.effect is Effect.STEAL and self.rules.dead_target is DeadTarget.COINS
         if target is not None and not self.hands[target] and not robbed:
-            return self.end(pending, ActionOutcome.TARGET_GONE)  # the cost stays spent
+            return self.end_action(pending, ActionOutcome.TARGET_GONE)  # the cost stays spent
         match row.effect:
             case Effect.GAIN:
                 self.pay(self.actor, row.gain, _REASONS[row.action])
@@ -468,7 +470,7 @@ class _MutableState:
                 self.pay(self.actor, taken, CoinReason.STEAL)
             case Effect.HIT:
                 assert target is not None
-                return self.hit(target, pending, LossReason(row.action.value), ActionOutcome.DONE)
+                return self.take_influence(target, pending, LossReason(row.action.value), ActionOutcome.DONE)
             case Effect.EXCHANGE:
                 self.drawn = hand_of(self.deck.pop() for _ in range(min(self.rules.draw, len(self.deck))))
                 return Exchanging((self.actor,), pending, past)
@@ -476,10 +478,12 @@ class _MutableState:
                 assert target is not None
                 hand = self.hands[target]
                 if len(hand) == 1:
-                    return self.look(pending, hand[0])
+                    return self.examine_card(pending, hand[0])
                 if self.rules.examine_pick is ExaminePick.TARGET:
                     return Revealing((target,), pending)
-                return self.look(pending, hand[self.chance.number("examine", self.n + len(self.events), len(hand))])
+                return self.examine_card(
+                    pending, hand[self.chance.number("examine", self.n + len(self.events), len(hand))]
+                )
             case Effect.CONVERT:
                 turned = self.actor if target is None else target
                 sides = list(self.sides)
@@ -489,13 +493,13 @@ class _MutableState:
             case Effect.EMBEZZLE:
                 taken, self.reserve = self.reserve, 0
                 self.pay(self.actor, taken, CoinReason.EMBEZZLE)
-        return self.end(pending, ActionOutcome.DONE)
+        return self.end_action(pending, ActionOutcome.DONE)
 
-    def look(self, pending: ActionMove, role: Role) -> Phase:
+    def examine_card(self, pending: ActionMove, role: Role) -> Phase:
         self.seen = role
         return Examining((self.actor,), pending)
 
-    def examined(self, pending: ActionMove, swap: bool) -> Phase:
+    def return_examined(self, pending: ActionMove, swap: bool) -> Phase:
         role, target = self.seen, pending.target
         assert role is not None
         assert target is not None
@@ -512,7 +516,7 @@ class _MutableState:
                 hand.append(self.deck.pop())
             self.hands[target] = cards = hand_of(hand)
         self.events.append(CardExamined(self.actor, target, swap, role, cards))
-        return self.end(pending, ActionOutcome.DONE)
+        return self.end_action(pending, ActionOutcome.DONE)
 
     def keep(self, pending: ActionMove, roles: tuple[Role, ...]) -> Phase:
         pool = [*self.hands[self.actor], *self.drawn]
@@ -525,28 +529,28 @@ class _MutableState:
         self.drawn = ()
         self.reshuffle(pool)  # always: else others learn that all own cards were kept (rules.md#exchange)
         self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
-        return self.end(pending, ActionOutcome.DONE)
+        return self.end_action(pending, ActionOutcome.DONE)
 
-    def resolved(self, pending: ActionMove, how: ActionOutcome) -> None:
+    def record_outcome(self, pending: ActionMove, how: ActionOutcome) -> None:
         self.events.append(_resolved(self.actor, pending.action, pending.target, how))
 
-    def end(self, pending: ActionMove, how: ActionOutcome) -> Phase:
+    def end_action(self, pending: ActionMove, how: ActionOutcome) -> Phase:
         """Record how the action ended, and give the turn to the next seat."""
-        self.resolved(pending, how)
+        self.record_outcome(pending, how)
         return self.end_turn()
 
     def end_turn(self) -> Phase:
         if self.turn >= self.rules.limit(len(self.hands)):
-            return Over((), GameEnding.TURN_LIMIT, None, self.living())
+            return Over((), GameEnding.TURN_LIMIT, None, self.list_living())
         self.turn += 1
-        self.actor = self.clockwise(self.actor)[0]
+        self.actor = self.list_others(self.actor)[0]
         return _turn(self.actor)
 
     # -- seats that leave
 
-    def forfeit(self, phase: Phase, seats: tuple[int, ...]) -> Phase | None:
+    def remove_seats(self, phase: Phase, seats: tuple[int, ...]) -> Phase | None:
         """Remove seats from the game. Return the next phase, None if the present one continues."""
-        before = phase.asked if isinstance(phase, Drafting) else self.living()
+        before = phase.asked if isinstance(phase, Drafting) else self.list_living()
         for seat in seats:
             roles = self.hands[seat]
             self.revealed[seat] = (*self.revealed[seat], *roles)
@@ -566,18 +570,18 @@ class _MutableState:
             case Turn():
                 return self.end_turn()
             case ChoosingSide(asked):
-                self.actor = self.clockwise(asked[0])[0]  # the next player starts instead, still in turn 1
+                self.actor = self.list_others(asked[0])[0]  # the next player starts instead, still in turn 1
                 return ChoosingSide((self.actor,))
             case Drafting() | Over():
                 raise IllegalMoveError(f"a seat can't leave the game in {type(phase).__name__}")
         if self.actor in seats or phase.pending.target in seats:
             self.seen = None  # actions by or against a seat that left are cancelled
-            return self.end(
+            return self.end_action(
                 phase.pending, ActionOutcome.ACTOR_GONE if self.actor in seats else ActionOutcome.TARGET_GONE
             )
         match phase:
             case Losing(_, pending, _, then, past):
-                return self.then(pending, then, past)
+                return self.continue_after_loss(pending, then, past)
             case Proving(_, pending) | DecidingKeepShown(_, pending):
                 return self.resolve(pending, NO_FAILED_CHALLENGE)  # the block of a seat that left is cancelled
         return None
@@ -597,15 +601,15 @@ class _MutableState:
         # Sorted first, so that the order depends only on the cards and the label.
         self.deck = self.chance.shuffled(sorted([*self.deck, *back]), "reshuffle", self.n + len(self.events))
 
-    def living(self) -> tuple[int, ...]:
+    def list_living(self) -> tuple[int, ...]:
         return tuple(seat for seat, hand in enumerate(self.hands) if hand)
 
-    def clockwise(self, seat: int) -> tuple[int, ...]:
+    def list_others(self, seat: int) -> tuple[int, ...]:
         """Return the other living seats, clockwise from `seat`."""
         return seats_clockwise(tuple(map(len, self.hands)), seat)
 
-    def over(self) -> Over | None:
-        living = self.living()
+    def find_end(self) -> Over | None:
+        living = self.list_living()
         if len(living) > 1:
             return None
         return Over((), GameEnding.LAST_STANDING, living[0], living)
@@ -614,9 +618,9 @@ class _MutableState:
 # Phase class -> (classes of its answers, function that applies them).
 _Step = tuple[frozenset[type], Callable[[_MutableState, Any, Sequence[Any]], Phase]]
 _STEPS: dict[type[Phase], _Step] = {
-    ChallengeWindow: (frozenset((Pass, Challenge)), _MutableState.challenge_window),
-    BlockWindow: (frozenset((Pass, Block)), _MutableState.block_window),
-    Turn: (frozenset((ActionMove,)), lambda table, _, answers: table.act(answers[0])),
+    ChallengeWindow: (frozenset((Pass, Challenge)), _MutableState.close_challenge_window),
+    BlockWindow: (frozenset((Pass, Block)), _MutableState.close_block_window),
+    Turn: (frozenset((ActionMove,)), lambda table, _, answers: table.declare_action(answers[0])),
     Proving: (frozenset((Show, ShowHand, Decline)), lambda table, phase, answers: table.prove(phase, answers[0])),
     Losing: (
         frozenset((Lose,)),
@@ -627,16 +631,19 @@ _STEPS: dict[type[Phase], _Step] = {
     Exchanging: (frozenset((Keep,)), lambda table, phase, answers: table.keep(phase.pending, answers[0].roles)),
     DecidingKeepShown: (
         frozenset((KeepShown,)),
-        lambda table, phase, answers: table.proven(
+        lambda table, phase, answers: table.fail_challenge(
             phase.pending, phase.claim, phase.challenger, replaced=not answers[0].shown
         ),
     ),
-    Revealing: (frozenset((Reveal,)), lambda table, phase, answers: table.look(phase.pending, answers[0].role)),
+    Revealing: (frozenset((Reveal,)), lambda table, phase, answers: table.examine_card(phase.pending, answers[0].role)),
     Examining: (
         frozenset((ExamineDecision,)),
-        lambda table, phase, answers: table.examined(phase.pending, answers[0].swap),
+        lambda table, phase, answers: table.return_examined(phase.pending, answers[0].swap),
     ),
-    ChoosingSide: (frozenset((Side,)), lambda table, phase, answers: table.side(phase.asked[0], answers[0].allegiance)),
+    ChoosingSide: (
+        frozenset((Side,)),
+        lambda table, phase, answers: table.choose_side(phase.asked[0], answers[0].allegiance),
+    ),
     Drafting: (frozenset((Pick,)), lambda table, _, answers: table.draft(answers)),
 }
 _NO_STEP: _Step = (frozenset(), lambda _, phase, __: phase)

@@ -48,7 +48,7 @@ from arena.coup import (
     view_from_seat,
 )
 from arena.local import BotArgument, LocalPlayer, name_bots
-from arena.referee import MatchSettings, MatchSpec, hello, legal_moves, messages
+from arena.referee import MatchSettings, MatchSpec, hello, make_legal_moves, messages
 from protocol.kits import coup_env
 
 WAIT = 0  # the action of a seat that isn't asked
@@ -362,11 +362,7 @@ class Opponent:
         menu, times = game.menu(seat), self._spec.timing(seat)
         player.number += 1
         view, number = view_from_seat(game.state, seat), game.course.number
-        legal, events, known = (
-            legal_moves.make_legal_moves(menu.moves),
-            self._new_events(game.course),
-            self._feed.known(view),
-        )
+        legal, events, known = (make_legal_moves(menu.moves), self._new_events(game.course), self._feed.known(view))
         message = messages.make_request(
             view, known, number, player.number, events, legal, times.limit_ms, times.bank_ms
         )

@@ -28,7 +28,18 @@ from arena.coup import (
     list_legal_moves,
     view_from_seat,
 )
-from arena.referee import GameRecord, GameRecorder, MatchSpec, Record, SayError, hello, legal_moves, messages, read_say
+from arena.referee import (
+    GameRecord,
+    GameRecorder,
+    LegalMoves,
+    MatchSpec,
+    Record,
+    SayError,
+    hello,
+    make_legal_moves,
+    messages,
+    read_say,
+)
 from protocol import Malformed, parse_hello, parse_reply
 from protocol.kits import coup_kit
 
@@ -170,7 +181,7 @@ class LocalPlayer:
                 f"bot {self.name!r} replied {answer!r} to {message['type']}, which asks for nothing: return None"
             )
 
-    def choice(self, message: Message, menu: legal_moves.LegalMoves, board: Board | None = None) -> int:
+    def choice(self, message: Message, menu: LegalMoves, board: Board | None = None) -> int:
         """Send a request; return the index of the chosen move. Raises WrongReplyError, or an exception of the bot.
 
         board: the current board if the rules allow table talk, else None: then statements are ignored.
@@ -257,13 +268,13 @@ class _Game:
             player.send(messages.make_game_start(view_from_seat(state, seat), notes.game, seed, self.handles))
         eliminated: list[tuple[int, int]] = []
         while state.board.phase.asked:
-            answers = self.answers(state)
+            answers = self.collect_answers(state)
             after, events = apply_moves(state, answers, chance)
             if self.talk:
                 events = (*sorted(self.said, key=lambda statement: statement.seat), *events)
             self.feed.add(events)
             if self.keep_moves:
-                notes.step(state, answers, after, events)
+                notes.add_step(state, answers, after, events)
             else:
                 eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
             state = after
@@ -272,7 +283,7 @@ class _Game:
         for seat, player in enumerate(self.players):
             player.send(messages.make_game_over(notes.game, state.board, self.feed.take(seat)))
         if self.keep_moves:
-            return notes.record(state)
+            return notes.make_record(state)
         return GameRecord(
             notes.game,
             notes.seating,
@@ -285,7 +296,7 @@ class _Game:
             events=self.feed.count,
         )
 
-    def answers(self, state: State) -> list[Move]:
+    def collect_answers(self, state: State) -> list[Move]:
         """Ask all seats of the current phase; return their moves in the phase's order."""
         answers = []
         self.said = []
@@ -295,7 +306,7 @@ class _Game:
             moves = list_legal_moves(view)
             player.number += 1
             known, events = self.feed.known(view), self.feed.take(seat)
-            menu = legal_moves.make_legal_moves(moves)
+            menu = make_legal_moves(moves)
             message = messages.make_request(
                 view, known, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
             )

@@ -3,7 +3,7 @@
 Imports the engine, the protocol and the interface of sandboxes. Must not know files, ladders or ratings.
 """
 
-from arena.referee import legal_moves, messages, wire
+from arena.referee import messages, wire
 from arena.referee.clock import Meter
 from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Facts, Fault, exit_fault
 from arena.referee.game_record import GameRecord, GameRecorder
@@ -20,6 +20,7 @@ from arena.referee.judge import (
 )
 from arena.referee.match import hello, play_match
 from arena.referee.match_spec import MatchObserver, MatchResult, MatchSpec
+from arena.referee.move_payloads import LegalMoves, make_legal_moves, move_payload
 from arena.referee.record import MatchHeader, Record, RecordError, read_record, replay_game, verify_record, write_record
 from arena.referee.seat import (
     BoundedLog,

@@ -159,11 +159,11 @@ class GameRecorder:
         self._draws: list[str] = []
         self._eliminated: list[tuple[int, int]] = []
 
-    def heard(self) -> list[StatementMade]:
+    def list_new_statements(self) -> list[StatementMade]:
         """Return the statements of the step that isn't recorded yet; they precede its other events."""
         return list_statements(self.statements, len(self._move_seats))
 
-    def step(self, before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]) -> None:
+    def add_step(self, before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]) -> None:
         """Record one step: arguments and results of `apply_moves`."""
         if not self._move_seats:
             self._start_payload = _start_payload(before)
@@ -174,7 +174,7 @@ class GameRecorder:
         self._draws += list_chance_outcomes(before, answers, after, events)
         self.feed.add(events)
 
-    def record(self, state: State) -> GameRecord:
+    def make_record(self, state: State) -> GameRecord:
         """Return the record of the game, which has ended in `state`."""
         over = state.board.phase
         assert isinstance(over, Over)

@@ -30,12 +30,13 @@ from arena.coup import (
     list_legal_moves,
     view_from_seat,
 )
-from arena.referee import legal_moves, messages, wire
+from arena.referee import messages, wire
 from arena.referee.clock import RunQueueClock
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, exit_fault
 from arena.referee.game_record import GameRecord, GameRecorder, default_move
 from arena.referee.judge import FaultVerdict, SubstitutedMove, judge_reply, make_request_budget, new_player_budget
 from arena.referee.match_spec import MatchObserver, MatchResult, MatchSpec
+from arena.referee.move_payloads import LegalMoves, make_legal_moves, move_payload
 from arena.referee.record import Record
 from arena.referee.seat import (
     FaultSample,
@@ -126,7 +127,7 @@ def error_line(number: int, code: str, detail: str | None, got: bytes | None, us
             "code": code,
             "message": f"{message}; {rule.help}",
             "got": None if got is None else escape_bytes(got, _ECHO_SHOWN),
-            "used": None if used is None else legal_moves.move_payload(used),
+            "used": None if used is None else move_payload(used),
             "lives": lives,
         }
     )
@@ -200,7 +201,7 @@ class _Match:
 
     def play(self) -> MatchResult:
         spec = self.spec
-        games = tuple(self.games())
+        games = tuple(self.play_games())
         self.table.finish(wire.MATCH_OVER)
         for player in self.players:
             self.end_process(player)
@@ -210,10 +211,10 @@ class _Match:
         logs, peaks = tuple(self.logs), tuple(self.peaks)
         return MatchResult(Record(header, games), logs, exchanges, times, peaks, self.requests, self.startup)
 
-    def games(self) -> Iterator[GameRecord]:
+    def play_games(self) -> Iterator[GameRecord]:
         """Play all games, or until the observer ends the match."""
         for number in range(len(self.spec.seatings)):
-            game = self.game(number)
+            game = self.play_game(number)
             yield game
             if not self.watch.game_over(game):
                 return
@@ -232,21 +233,21 @@ class _Match:
             return
         began = self.clock()
         self.table.freeze_idle()  # the running bots, since starting the others takes long
-        started = [(player, seat) for player in absent if (seat := self.start(player)) is not None]
+        started = [(player, seat) for player in absent if (seat := self.start_process(player)) is not None]
         for player, _ in started:
             player.sent = hello(self.spec, player.bot)
         self.watch.asked([player.bot for player, _ in started])
         asks = [(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in started]
         replies = self.table.exchange(asks)
         for (player, _), reply in zip(started, replies, strict=True):
-            why = self.no_hello(player, reply)
+            why = self.hello_problem(player, reply)
             if why is not None:
                 player.refused = reply.line if isinstance(reply, MalformedLine) else None
                 self.end_process(player)
                 player.absent = ProcessExited("start_failed", detail=why, hello=reply)
         self.startup += self.clock() - began
 
-    def start(self, player: _Player) -> Seat | None:
+    def start_process(self, player: _Player) -> Seat | None:
         """Start a bot's process and return its seat; None if the program can't be started."""
         player.processes += 1
         player.warned = 0
@@ -259,7 +260,7 @@ class _Match:
         self.table.add(seat, player.timing.own)
         return seat
 
-    def no_hello(self, player: _Player, reply: Reply) -> str | None:
+    def hello_problem(self, player: _Player, reply: Reply) -> str | None:
         """Return why a reply to the hello isn't valid, None if it is."""
         match reply:
             case ReplyReceived(message) if isinstance(message, Greeting):
@@ -273,7 +274,9 @@ class _Match:
                 return detail or FAULTS[code].message
         raise AssertionError(reply)  # only a greeting answers the hello
 
-    def keep(self, player: _Player, wrong: FaultVerdict, game: int | None = None, step: int | None = None) -> None:
+    def keep_sample(
+        self, player: _Player, wrong: FaultVerdict, game: int | None = None, step: int | None = None
+    ) -> None:
         """Keep a sample of a fault, if it is the first of its bot with this code."""
         code, _, got, facts = wrong
         if (player.bot, code) not in self.exchanges:
@@ -292,7 +295,7 @@ class _Match:
 
     # -- one game
 
-    def game(self, number: int) -> GameRecord:
+    def play_game(self, number: int) -> GameRecord:
         spec = self.spec
         seating = spec.seatings[number]
         chance = KeyedRng(spec.key, number)
@@ -319,20 +322,20 @@ class _Game:
     def play(self, state: State) -> GameRecord:
         """Play to the end of the game, and return its record."""
         watch, notes = self.match.watch, self.notes
-        self.open(state)
+        self.send_starts(state)
         watch.moved(notes.game, state, 0, ())
         while state.board.phase.asked:
-            answers = self.answers(state)
+            answers = self.collect_answers(state)
             after, events = apply_moves(state, answers, self.chance)
-            events = (*notes.heard(), *events) if self.talk else events
+            events = (*notes.list_new_statements(), *events) if self.talk else events
             first = notes.feed.count
-            notes.step(state, answers, after, events)
+            notes.add_step(state, answers, after, events)
             watch.moved(notes.game, after, first, events)
             state = after
-        self.close(state.board)
-        return self.notes.record(state)
+        self.send_results(state.board)
+        return self.notes.make_record(state)
 
-    def open(self, state: State) -> None:
+    def send_starts(self, state: State) -> None:
         """Give every bot a new budget, and send it the start of the game."""
         spec, number = self.match.spec, self.notes.game
         handles = [spec.handles[player.bot] for player in self.players]
@@ -346,7 +349,7 @@ class _Game:
                     )
                 )
 
-    def close(self, board: Board) -> None:
+    def send_results(self, board: Board) -> None:
         """Send every bot the result of the game."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
@@ -354,7 +357,7 @@ class _Game:
                 self.report_strays(player, player.seat)
         self.notes.faults += self.unsaid.values()
 
-    def answers(self, state: State) -> list[MoveOrForfeit]:
+    def collect_answers(self, state: State) -> list[MoveOrForfeit]:
         """Send requests to all seats of the present phase at once; return their moves in the phase's order."""
         board = state.board
         self.moment = state.events
@@ -365,27 +368,21 @@ class _Game:
         for number in board.phase.asked:
             player = self.players[number]
             sight = view_from_seat(state, number)
-            menu = legal_moves.make_legal_moves(list_legal_moves(sight))
+            menu = make_legal_moves(list_legal_moves(sight))
             asked.append((player, sight, menu))
             if player.seat is not None:
-                asks.append(self.request(player, player.seat, question, mark, sight, menu))
+                asks.append(self.make_request(player, player.seat, question, mark, sight, menu))
         self.match.watch.asked([player.bot for player, _, _ in asked])
         replies = iter(self.match.table.exchange(asks))
         self.match.watch.answered()
         self.match.requests += len(asks)
         return [
-            self.judge(self.absence(player) if player.seat is None else next(replies), player, sight, menu)
+            self.judge(self.make_absent_reply(player) if player.seat is None else next(replies), player, sight, menu)
             for player, sight, menu in asked
         ]
 
-    def request(
-        self,
-        player: _Player,
-        seat: Seat,
-        question: wire.PhaseRequests,
-        mark: str,
-        sight: View,
-        menu: legal_moves.LegalMoves,
+    def make_request(
+        self, player: _Player, seat: Seat, question: wire.PhaseRequests, mark: str, sight: View, menu: LegalMoves
     ) -> Ask:
         """Return the request to a bot, after warning it of unsolicited lines."""
         if seat.stray_count > player.warned and seat.gone is None:
@@ -398,11 +395,11 @@ class _Game:
         player.sent = line = question.line(sight, known, number, events, menu, limit_ms, bank_ms(bank_s))
         return (seat, number, line, player.allowed.free_s + bank_s)
 
-    def absence(self, player: _Player) -> ProcessExited:
+    def make_absent_reply(self, player: _Player) -> ProcessExited:
         """Return the reply of a bot that has no process."""
         return ProcessExited("retired") if player.forfeits >= self.match.settings.forfeits else player.absent
 
-    def judge(self, reply: Reply, player: _Player, sight: View, menu: legal_moves.LegalMoves) -> MoveOrForfeit:
+    def judge(self, reply: Reply, player: _Player, sight: View, menu: LegalMoves) -> MoveOrForfeit:
         """Return the move or forfeit of a seat, and record its time and its fault, if any."""
         notes = self.notes
         choice, wrong, player.account = judge_reply(reply, len(menu.moves), menu.find, player.account, player.allowed)
@@ -412,17 +409,17 @@ class _Game:
             assert type(choice) is int
             self.match.times[player.bot].append(own_us)
             if self.talk and isinstance(reply, ReplyReceived):
-                self.listen(reply, player, sight)
+                self.record_statements(reply, player, sight)
             notes.moves.append(menu.words[choice])
             return menu.moves[choice]
         if not isinstance(reply, ProcessExited):
             self.match.times[player.bot].append(own_us)
         player.drained = player.drained or wrong.code == "timeout"
         if choice is SubstitutedMove.DEFAULT:
-            return self.default(player, sight, wrong)
+            return self.play_default(player, sight, wrong)
         return self.forfeit(player, wrong)
 
-    def listen(self, reply: ReplyReceived, player: _Player, sight: View) -> None:
+    def record_statements(self, reply: ReplyReceived, player: _Player, sight: View) -> None:
         """Record the statements of a seat with a legal move. Invalid ones are dropped, without another penalty."""
         notes = self.notes
         assert not isinstance(reply.message, Greeting)
@@ -433,15 +430,15 @@ class _Game:
             fault = Fault(player.bot, wrong.code, got=escape_bytes(reply.line, _GOT_SHOWN), detail=wrong.detail)
             before = self.unsaid.get(player.bot)
             self.unsaid[player.bot] = fault if before is None else replace(before, count=before.count + 1)
-            self.match.keep(player, wrong, notes.game, len(notes.moves))
+            self.match.keep_sample(player, wrong, notes.game, len(notes.moves))
             self.send_fault(player, wrong, None)
         else:
             notes.statements += [(len(notes.moves), statement) for statement in said]
 
-    def default(self, player: _Player, sight: View, wrong: FaultVerdict) -> MoveOrForfeit:
+    def play_default(self, player: _Player, sight: View, wrong: FaultVerdict) -> MoveOrForfeit:
         """Return the default move for a bot, record the fault, and send it the error."""
         move = default_move(sight, self.moment, self.chance)
-        self.note(player, wrong, format_move(move))
+        self.record_fault(player, wrong, format_move(move))
         self.notes.moves.append(format_move(move))
         self.send_fault(player, wrong, move)
         return move
@@ -455,26 +452,26 @@ class _Game:
     def forfeit(self, player: _Player, wrong: FaultVerdict) -> MoveOrForfeit:
         """Record that a bot forfeits the game, and end its process; the next game starts a new one."""
         if FAULTS[wrong.code].consequence is not Consequence.FORFEIT:  # the fault that took the last life
-            self.note(player, wrong, None)
+            self.record_fault(player, wrong, None)
             wrong = FaultVerdict("out_of_lives", None, None)
         if player.seat is not None:
             self.match.table.freeze_idle()  # the others, since ending a process may take long
             self.report_strays(player, player.seat)
             self.match.end_process(player)
-        self.note(player, wrong, format_move(FORFEIT))
+        self.record_fault(player, wrong, format_move(FORFEIT))
         self.notes.moves.append(format_move(FORFEIT))
         player.forfeits += 1
         return FORFEIT
 
-    def note(self, player: _Player, wrong: FaultVerdict, used: str | None) -> None:
+    def record_fault(self, player: _Player, wrong: FaultVerdict, used: str | None) -> None:
         """Record a fault at the present decision; `used` is the move that was played instead."""
         got = None if wrong.line is None else escape_bytes(wrong.line, _GOT_SHOWN)
         step = len(self.notes.moves)
         self.notes.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
         if wrong.code == "start_failed":
-            self.match.keep(player, wrong._replace(line=player.refused))
+            self.match.keep_sample(player, wrong._replace(line=player.refused))
         else:
-            self.match.keep(player, wrong, self.notes.game, step)
+            self.match.keep_sample(player, wrong, self.notes.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
         """Warn a bot, at most once a request, that unsolicited lines were dropped."""
@@ -499,7 +496,7 @@ class _Game:
         count, example = seat.take_strays()
         player.warned = 0
         if count:
-            self.match.keep(player, FaultVerdict("stray_line", None, example), self.notes.game)
+            self.match.keep_sample(player, FaultVerdict("stray_line", None, example), self.notes.game)
             self.notes.faults.append(
                 Fault(player.bot, "stray_line", got=escape_bytes(example, _GOT_SHOWN), count=count)
             )

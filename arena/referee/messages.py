@@ -49,7 +49,7 @@ from arena.coup import (
     list_private_seats,
     to_json_value,
 )
-from arena.referee.legal_moves import LegalMoves
+from arena.referee.move_payloads import LegalMoves
 
 Form = TypeVar("Form")  # the serialized form: text for the wire, a dict for bots in this process
 

@@ -415,5 +415,5 @@ def _recompute_game(header: MatchHeader, game: GameRecord) -> GameRecord:
     """Return a new record of the game, recomputed by a replay of its moves. Raises RecordError."""
     notes = GameRecorder(game.game, game.seating, game.starter)
     for step in replay_game(header, game):
-        notes.step(step.before, step.answers, step.after, step.events)
-    return notes.record(step.after)
+        notes.add_step(step.before, step.answers, step.after, step.events)
+    return notes.make_record(step.after)

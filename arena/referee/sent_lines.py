@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from arena.coup import FORFEIT, Forfeit, Over, format_move, list_legal_moves, parse_move, view_from_seat
-from arena.referee import legal_moves, wire
+from arena.referee import wire
 from arena.referee.faults import FAULTS, Consequence, Fault
 from arena.referee.game_record import GameRecord
 from arena.referee.judge import PlayerBudget, new_player_budget
 from arena.referee.match import MatchSpec, bank_ms, error_line, hello
+from arena.referee.move_payloads import make_legal_moves
 from arena.referee.record import Record, replay_game
 
 
@@ -32,7 +33,7 @@ def sent_lines(record: Record, bot: int) -> Iterator[SentLine]:
     """Yield the lines that were sent to a bot, in order. Raises RecordError if the record can't be replayed."""
     reader = _Reader(record, bot)
     for game in record.games:
-        for line, choice in reader.game(game):
+        for line, choice in reader.read_game(game):
             yield SentLine(game.game, line, choice)
     if reader.alive:
         yield SentLine(record.games[-1].game, wire.MATCH_OVER)
@@ -50,7 +51,7 @@ class _Reader:
         self.alive = self.drained = False
         self.number = self.forfeits = 0
 
-    def game(self, game: GameRecord) -> Iterator[tuple[bytes, int | None]]:
+    def read_game(self, game: GameRecord) -> Iterator[tuple[bytes, int | None]]:
         """Yield (line to the bot, its choice if the line is a request) of a game."""
         faults = [fault for fault in game.faults if fault.bot == self.bot]
         by_step: dict[int, list[Fault]] = {}
@@ -77,7 +78,7 @@ class _Reader:
                     sight = view_from_seat(step.before, seat)
                     question, menu = (
                         wire.PhaseRequests(step.before.board, game.game),
-                        legal_moves.make_legal_moves(list_legal_moves(sight)),
+                        make_legal_moves(list_legal_moves(sight)),
                     )
                     bank = bank_ms(account.bank_s)
                     known, events, limit_ms = feed.known(sight), feed.take(seat), self.timing.limit_ms

@@ -12,8 +12,8 @@ from itertools import repeat
 
 from arena.coup import Allegiance, Board, CertainCards, Event, Phase, Role, View, event_for_seat
 from arena.referee import messages
-from arena.referee.legal_moves import LegalMoves
 from arena.referee.messages import SerializationCache
+from arena.referee.move_payloads import LegalMoves
 from protocol import encode
 
 MATCH_OVER = encode({"type": "match_over"})

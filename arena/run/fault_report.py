@@ -5,7 +5,17 @@ from dataclasses import dataclass
 
 from arena.checks import FaultContext, diagnose_fault
 from arena.coup import Forfeit, parse_move
-from arena.referee import FAULTS, Consequence, Facts, Fault, GameRecord, Record, legal_moves, read_record, split_by_game
+from arena.referee import (
+    FAULTS,
+    Consequence,
+    Facts,
+    Fault,
+    GameRecord,
+    Record,
+    move_payload,
+    read_record,
+    split_by_game,
+)
 from ladder.store import StoredFaultSample
 from protocol.event_text import describe_move
 
@@ -62,7 +72,7 @@ def make_fault_report(
 def _describe_default(used: str | None, names: Sequence[str]) -> str | None:
     """Describe the move played instead; None for a forfeit. `names`: the players' names by seat."""
     move = parse_move(used) if used else Forfeit()
-    return None if isinstance(move, Forfeit) else describe_move(legal_moves.move_payload(move), names)
+    return None if isinstance(move, Forfeit) else describe_move(move_payload(move), names)
 
 
 def _find_fault(found: Record, sample: StoredFaultSample) -> tuple[GameRecord, Fault]:

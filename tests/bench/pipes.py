@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.coup import list_legal_moves, view_from_seat
-from arena.referee import MatchResult, MatchSpec, Record, hello, legal_moves, replay_game, wire
+from arena.referee import MatchResult, MatchSpec, Record, hello, make_legal_moves, replay_game, wire
 from arena.sandbox import Program
 from tests.bench.figures import played, spec
 
@@ -97,13 +97,7 @@ def script(match: MatchSpec, record: Record) -> Iterator[tuple[list[tuple[int, s
                 sight = view_from_seat(state, seat)
                 known, events = feed.known(sight), feed.take(seat)
                 line = question.line(
-                    sight,
-                    known,
-                    numbers[bot],
-                    events,
-                    legal_moves.make_legal_moves(list_legal_moves(sight)),
-                    500,
-                    10_000,
+                    sight, known, numbers[bot], events, make_legal_moves(list_legal_moves(sight)), 500, 10_000
                 )
                 sends.append((bot, line.decode()))
             yield sends, [bot for bot, _ in sends]

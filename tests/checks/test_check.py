@@ -16,7 +16,7 @@ import pytest
 from arena.bots import load_bots
 from arena.checks import CheckSettings, CheckStep, Severity, Timeouts, check_all, check_bot, request_kinds, smoke_test
 from arena.coup import PRESETS, CertainCards, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
-from arena.referee import MatchSettings, Timing, legal_moves, wire
+from arena.referee import MatchSettings, Timing, make_legal_moves, wire
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer, make_reply_script
 
 Message = dict[str, Any]
@@ -105,7 +105,7 @@ def test_the_kinds_of_a_game_are_those_of_random_games(name: str) -> None:
         while asked := state.board.phase.asked:
             sight = view_from_seat(state, asked[0])
             line = wire.PhaseRequests(state.board, game).line(
-                sight, CertainCards(), 1, [], legal_moves.make_legal_moves(list_legal_moves(sight)), 1, 1
+                sight, CertainCards(), 1, [], make_legal_moves(list_legal_moves(sight)), 1, 1
             )
             found.add(json.loads(line)["kind"])
             state, _ = apply_moves(

@@ -21,7 +21,7 @@ from arena.coup import (
     list_legal_moves,
     view_from_seat,
 )
-from arena.referee import MatchSettings, MatchSpec, hello, legal_moves, wire
+from arena.referee import MatchSettings, MatchSpec, hello, make_legal_moves, wire
 
 Message = dict[str, Any]
 
@@ -66,7 +66,7 @@ def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[An
                 moves = list_legal_moves(view_from_seat(state, seat))
                 if seat == me:
                     asked += 1
-                    sight, menu = view_from_seat(state, me), legal_moves.make_legal_moves(moves)
+                    sight, menu = view_from_seat(state, me), make_legal_moves(moves)
                     known, events = feed.known(sight), feed.take(me)
                     lines.append(question.line(sight, known, asked, events, menu, 500, 10_000))
                     truth.append(_chances(sight, known))

@@ -44,7 +44,7 @@ from arena.referee import (
     MatchSettings,
     MatchSpec,
     Record,
-    legal_moves,
+    make_legal_moves,
     messages,
     play_match,
     read_record,
@@ -121,13 +121,11 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
             sight = view_from_seat(state, seat)
             moves = list_legal_moves(sight)
             message = messages.make_request(
-                sight, shown.known(sight), 3, 17, shown.take(seat), legal_moves.make_legal_moves(moves), 500, 8123
+                sight, shown.known(sight), 3, 17, shown.take(seat), make_legal_moves(moves), 500, 8123
             )
             yield (
                 message,
-                question.line(
-                    sight, written.known(sight), 17, written.take(seat), legal_moves.make_legal_moves(moves), 500, 8123
-                ),
+                question.line(sight, written.known(sight), 17, written.take(seat), make_legal_moves(moves), 500, 8123),
             )
             quiet = isinstance(state.board.phase, ChallengeWindow | BlockWindow) and rng.random() < 0.75
             proves = isinstance(state.board.phase, Proving) and rng.random() < 0.8

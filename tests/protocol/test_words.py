@@ -6,7 +6,7 @@ import re
 import pytest
 
 from arena.coup import PRESETS, GameEnding, list_legal_moves, view_from_seat
-from arena.referee import legal_moves
+from arena.referee import move_payload
 from arena.replay import list_steps, make_replay_object
 from protocol.event_text import EVENT_TEXTS, describe_end, describe_event, describe_events, describe_move
 from tests.replay.games import random_game
@@ -29,7 +29,7 @@ def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
         for moment in list_steps(record.header, record.games[0]):
             for seat in moment.before.board.phase.asked:
                 for move in list_legal_moves(view_from_seat(moment.before, seat)):
-                    assert describe_move(legal_moves.move_payload(move), NAMES)
+                    assert describe_move(move_payload(move), NAMES)
 
 
 def test_a_turn_reads_as_a_sentence() -> None:

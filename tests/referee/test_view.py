@@ -89,8 +89,9 @@ from arena.referee import (
     MatchSpec,
     Record,
     Timing,
-    legal_moves,
+    make_legal_moves,
     messages,
+    move_payload,
     play_match,
     wire,
 )
@@ -109,11 +110,11 @@ Line = Callable[[State, int, Any], bytes]
 def line(state: State, seat: int, feed: Any) -> bytes:
     """Build the request to a seat as the match does, and the move that an error line would name."""
     sight = view_from_seat(state, seat)
-    menu = legal_moves.make_legal_moves(list_legal_moves(sight))
+    menu = make_legal_moves(list_legal_moves(sight))
     request = wire.PhaseRequests(state.board, NUMBER).line(
         sight, feed.known(sight), 41, feed.take(seat), menu, 500, 8123
     )
-    used = [legal_moves.move_payload(pick_default_move(sight, lambda below, n=n: n % below)) for n in range(2)]
+    used = [move_payload(pick_default_move(sight, lambda below, n=n: n % below)) for n in range(2)]
     return request + json.dumps(used).encode()
 
 
@@ -184,9 +185,7 @@ def in_process(state: State, seat: int, feed: Any) -> object:
     """Build the request to a seat as a match in this process does."""
     sight = view_from_seat(state, seat)
     known, events = feed.known(sight), feed.take(seat)
-    return messages.make_request(
-        sight, known, NUMBER, 41, events, legal_moves.make_legal_moves(list_legal_moves(sight)), 500, 8123
-    )
+    return messages.make_request(sight, known, NUMBER, 41, events, make_legal_moves(list_legal_moves(sight)), 500, 8123)
 
 
 @each("game", SOME)
@@ -809,7 +808,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
                 bot = seating[seat]
                 number[bot] += 1
                 sight = view_from_seat(state, seat)
-                menu = legal_moves.make_legal_moves(list_legal_moves(sight))
+                menu = make_legal_moves(list_legal_moves(sight))
                 known, output = feed.known(sight), feed.take(seat)
                 lines[bot].append(question.line(sight, known, number[bot], output, menu, 500, 10_000))
             answers = [parse_move(word) for word in game.moves[place : place + len(asked)]]

@@ -57,7 +57,18 @@ from arena.coup import (
     to_json_value,
     view_from_seat,
 )
-from arena.referee import UNTIMED_MS, GameRecorder, MatchSettings, MatchSpec, Timing, hello, legal_moves, messages, wire
+from arena.referee import (
+    UNTIMED_MS,
+    GameRecorder,
+    MatchSettings,
+    MatchSpec,
+    Timing,
+    hello,
+    make_legal_moves,
+    messages,
+    move_payload,
+    wire,
+)
 from protocol.event_text import EVENT_TEXTS
 from protocol.messages import Hello, parse_to_bot, schema
 from protocol.payloads import RulesetPayload as WireRuleset
@@ -98,9 +109,7 @@ def lines(game: Game) -> list[Line]:
             number += 1
             sight = view_from_seat(step.before, seat)
             known, events = feed.known(sight), feed.take(seat)
-            line = question.line(
-                sight, known, number, events, legal_moves.make_legal_moves(list_legal_moves(sight)), 500, 8123
-            )
+            line = question.line(sight, known, number, events, make_legal_moves(list_legal_moves(sight)), 500, 8123)
             made.append((seat, line, step.before))
         feed.add(step.events)
     made += [(seat, wire.encode_game_over(NUMBER, last.board, feed.take(seat)), last) for seat in range(seats)]
@@ -170,8 +179,8 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> Non
             assert message["type"] == "request" or not known
         if "legal" in message:
             moves = list_legal_moves(view_from_seat(state, seat))
-            menu = legal_moves.make_legal_moves(moves)
-            assert message["legal"] == [legal_moves.move_payload(move) for move in moves]
+            menu = make_legal_moves(moves)
+            assert message["legal"] == [move_payload(move) for move in moves]
             assert [menu.find(payload) for payload in message["legal"]] == list(range(len(moves)))
             assert menu.words == tuple(format_move(move) for move in moves)
             assert len(set(menu.words)) == len(moves)
@@ -389,8 +398,8 @@ def test_a_games_digest_covers_the_private_parts() -> None:
             forged = [
                 replace(event, cards=hand) if hand and isinstance(event, Exchanged) else event for event in step.events
             ]
-            notes.step(step.before, step.answers, step.after, forged)
-        return notes.record(steps[-1].after).digest
+            notes.add_step(step.before, step.answers, step.after, forged)
+        return notes.make_record(steps[-1].after).digest
 
     hands = (None, (Role.CAPTAIN, Role.DUKE), (Role.DUKE, Role.DUKE))
     assert len({digest(hand) for hand in hands}) == 3
@@ -524,7 +533,7 @@ def test_a_replys_move_is_one_of_the_menu_or_none(
     moves: tuple[Move, ...], payload: dict[str, Any], index: int | None
 ) -> None:
     """SPEC.md, "Lines from the bot": an element of `legal`, types and all; lists are unordered."""
-    assert legal_moves.make_legal_moves(moves).find(payload) == index
+    assert make_legal_moves(moves).find(payload) == index
 
 
 def test_a_nested_move_is_refused_and_not_followed() -> None:
@@ -532,12 +541,12 @@ def test_a_nested_move_is_refused_and_not_followed() -> None:
     nested: Any = "duke"
     for _ in range(30):
         nested = [nested]
-    assert legal_moves.make_legal_moves(KEEPS).find({"keep": nested}) is None
+    assert make_legal_moves(KEEPS).find({"keep": nested}) is None
 
 
 def test_a_menu_is_made_once_for_the_same_list_and_never_taken_for_anothers() -> None:
     """menus.menu: by identity; the menu holds its list, so that no other list gets the same identity."""
-    assert legal_moves.make_legal_moves(STEAL) is legal_moves.make_legal_moves(STEAL)
+    assert make_legal_moves(STEAL) is make_legal_moves(STEAL)
     for number in range(1000):  # short-lived lists: the next one often stands where the last one stood
         moves: Sequence[Move] = tuple(ActionMove(Action.COUP, seat) for seat in range(number % 7 + 1))
-        assert legal_moves.make_legal_moves(tuple(moves)).moves == moves
+        assert make_legal_moves(tuple(moves)).moves == moves

@@ -45,12 +45,12 @@ def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequen
         notes.moves += map(format_move, answers)
         notes.times += [1] * len(answers)
         after, events = apply_moves(state, answers, chance)
-        notes.step(state, answers, after, (*notes.heard(), *events))
+        notes.add_step(state, answers, after, (*notes.list_new_statements(), *events))
         state = after
     names = tuple(f"bot{seat}" for seat in range(seats))
     return Record(
         MatchHeader(0, bytes([seed] * 32), names, tuple("ABCDEFGHIJ"[:seats]), MatchSettings(rules)),
-        (notes.record(state),),
+        (notes.make_record(state),),
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import arena.replay
 from arena.coup import FORFEIT, PRESETS, GameEnding, Ruleset, format_move, parse_move
-from arena.referee import Record, legal_moves, sent_lines, wire
+from arena.referee import Record, move_payload, sent_lines, wire
 from arena.replay import list_steps, make_replay_object, pack_matches
 from protocol.event_text import EVENT_TEXTS, describe_end, describe_event, describe_events, describe_move
 from protocol.kits.coup_kit import Bot
@@ -213,7 +213,7 @@ def test_both_read_the_same_moves(game: Game) -> None:
         for (_, word, _), move, text in zip(step["answers"], moves, told_, strict=True):
             answer = parse_move(word)
             assert answer != FORFEIT
-            payload = legal_moves.move_payload(answer)
+            payload = move_payload(answer)
             assert move == payload, format_move(answer)
             assert text == describe_move(payload, game.names)
 

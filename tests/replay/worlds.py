@@ -50,12 +50,12 @@ def other_world(record: Record, viewers: Collection[int], deals: int) -> Record 
         for moment, step in zip(story, played, strict=True):
             notes.moves += map(format_move, step[1])
             notes.times += [each.time_us + 5 * (each.seat not in viewers) for each in moment.answers]
-            notes.step(*step)
+            notes.add_step(*step)
         notes.faults = [fault for fault in game.faults if fault.bot in viewers]
         for bot in set(game.seating) - set(viewers):
             places = [place for place, seat in enumerate(game.move_seats) if seat == bot]
             notes.faults += [Fault(bot, "timeout", step=places[0]), Fault(bot, "stray_line", got="duke", count=7)]
-        other = notes.record(played[-1][2])
+        other = notes.make_record(played[-1][2])
         if (other.start, other.moves, other.draws) != (game.start, game.moves, game.draws):
             return Record(header, (other,))
     return None

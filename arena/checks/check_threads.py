@@ -44,7 +44,8 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
     Builds come first, one after another, in the caller's thread. Each step is yielded as soon as all earlier ones are.
     Raises SandboxError or OSError if this machine fails. Closing the iterator ends all processes.
     """
-    with open_check_threads(settings, max(1, min(len(arguments), _max_parallel_checks()))) as (threads, shared):
+    at_once = max(2, os.cpu_count() or 1)  # with more than one a core, response times would suffer
+    with open_check_threads(settings, max(1, min(len(arguments), at_once))) as (threads, shared):
         numbers = [count(1) for _ in arguments]
         checks = [
             BotCheck(replace(shared, scratch=settings.scratch / f"check-{place}")) for place in range(len(numbers))
@@ -69,11 +70,6 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
             while (item := queue.get()) is not None:
                 yield place, replace(item, number=next(numbers[place]))
             ended[place].result()
-
-
-def _max_parallel_checks() -> int:
-    """Return how many checks may run at a time: with more than one per core, response times would suffer."""
-    return max(2, os.cpu_count() or 1)
 
 
 def _run_check(check: BotCheck, queue: SimpleQueue[CheckStep | None]) -> None:

@@ -1,4 +1,4 @@
-"""List a seat's legal moves in the forms that messages, lines and records use."""
+"""Turn moves into the JSON of messages and lines, and find the legal move that a reply's JSON names."""
 
 import json
 from collections.abc import Callable
