@@ -1,4 +1,4 @@
-"""Provide a workspace for tests of the command: a folder with bots, a folder for temporary files, and processes."""
+"""A workspace for tests of the command: a folder with bots, a folder for temporary files, and processes."""
 
 import contextlib
 import json
@@ -22,9 +22,9 @@ from arena.coup import derive_key
 from tests.command import LIMIT_S, Command
 
 ROOT = Path(__file__).parents[1]
-SETTLE_S = 60  # for the kernel to end what it was told to end
+SETTLE_S = 60  # for the kernel to end killed processes
 
-# The bot_seed that tells a bot that it is looked at before the run. A bot that is to be faulty in the run itself waits.
+# The bot_seed of the preflight, by which a bot that is to be faulty only in the run itself recognizes it.
 LOOK_SEED = derive_key(CHECK_KEY, "bot|0").hex()[:32]
 
 # Its moves depend on its seed and on nothing else.
@@ -70,29 +70,26 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended."""
-
     code: int
     out: str
     err: str
 
     @property
     def json(self) -> dict[str, Any]:
-        """Return the one object on stdout."""
         found = json.loads(self.out)
         assert isinstance(found, dict)
         return found
 
     @property
     def messages(self) -> list[str]:
-        """Return the message of a refusal, line by line, without the notes before it."""
+        """Return the lines of an error message, without the notes before it."""
         lines = self.err.splitlines()
         start = max(number for number, line in enumerate(lines) if line.startswith(("arena: ", "Error: ")))
         return lines[start:]
 
 
 def in_process(arguments: Sequence[object]) -> list[str]:
-    """Return the command's words; a run has plain processes and one worker, the quickest, unless they say otherwise."""
+    """Return the command's words; a run has plain processes and one worker, the fastest, unless they name others."""
     words = [str(argument) for argument in arguments]
     if words[:1] not in (["run"], ["compare"]) or {"--help", "--json-schema"} & set(words):
         return words
@@ -103,14 +100,14 @@ def in_process(arguments: Sequence[object]) -> list[str]:
     return words
 
 
-# Ctrl-C may come while a file is being opened, which then nobody closes but the collector.
+# Ctrl-C may come while a file is being opened, which then only the collector closes.
 HALF_OPEN = re.compile(
     r"^Exception ignored in: <_io\..*\n(?:Traceback .*\n(?:  .*\n)+)?ResourceWarning: unclosed .*\n", re.M
 )
 
 
 class Place:
-    """A user's folder; `tmp` is where the command and the bots leave temporary files."""
+    """A user's folder; `tmp` is where the command and the bots put temporary files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "user"
@@ -120,7 +117,6 @@ class Place:
         self.started: list[subprocess.Popen[str]] = []
 
     def bot(self, name: str, text: str = QUICK_BOT) -> Path:
-        """Write a bot, and return its path."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -133,7 +129,7 @@ class Place:
     def start(self, *arguments: object, file_bytes: int | None = None, **environment: str) -> "subprocess.Popen[str]":
         """Start the command in the folder; no file may grow beyond `file_bytes`.
 
-        -P: as the installed command does, it searches no folder but its own.
+        -P: like the installed command, it imports from no folder but its own.
         """
         process = Command(
             in_process(arguments),
@@ -148,11 +144,10 @@ class Place:
         return process
 
     def run(self, *arguments: object, file_bytes: int | None = None, **environment: str) -> Ran:
-        """Run the command to its end. No way of using it shows a traceback."""
+        """Run the command to its end; it must not print a traceback."""
         return self.end(self.start(*arguments, file_bytes=file_bytes, **environment))
 
     def end(self, process: "subprocess.Popen[str]") -> Ran:
-        """Wait for the end of a command that was started."""
         out, err = process.communicate(timeout=LIMIT_S)
         if process.returncode == 130:
             err = HALF_OPEN.sub("", err)
@@ -161,7 +156,7 @@ class Place:
         return Ran(process.returncode, out, err)
 
     def call(self, *arguments: object) -> Ran:
-        """Run the command in this process, which is quicker; for uses that are refused before a bot is started."""
+        """Run the command in this process, which is faster; for uses that are refused before a bot is started."""
         before = signal.getsignal(signal.SIGTERM)
         try:
             with contextlib.chdir(self.folder):
@@ -172,13 +167,12 @@ class Place:
         return Ran(result.exit_code, result.stdout, result.stderr)
 
     def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
-        """Return what a program of the place has in its environment."""
         return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(self.tmp), "COLUMNS": "80", **(more or {})}
 
     def twin(self, run: str, name: str) -> None:
-        """Make the folder of a run that has the key of another and has played nothing: --resume plays the same games.
+        """Make the folder of a run with another's key and no matches: --resume plays the same games.
 
-        To stretch a --seed, which gives two runs one key, too, takes 1.4 s.
+        Stretching a --seed, which gives two runs one key, too, takes 1.4 s.
         """
         for folder in ("", "logs", "records"):
             (self.folder / name / folder).mkdir(mode=0o700)
@@ -187,7 +181,7 @@ class Place:
     def wait(
         self, what: Callable[[], Any], limit_s: float = LIMIT_S, process: "subprocess.Popen[str] | None" = None
     ) -> Any:
-        """Wait until something is true, and return it; in vain as soon as the process that is to bring it has ended."""
+        """Wait for a function to return a true value, and return it; fail as soon as the process in question ends."""
         deadline = time.monotonic() + limit_s
         began = time.monotonic()
         while not (found := what()):
@@ -197,12 +191,12 @@ class Place:
                 assert process is not None
                 raise AssertionError(f"the command has ended: {process.communicate(timeout=limit_s)}")
             assert time.monotonic() < deadline, "waited in vain"
-            time.sleep(max(0.002, 4 * took))  # who asks a database leaves the cores to those that are waited for
+            time.sleep(max(0.002, 4 * took))  # checks that query a database leave the cores to the awaited processes
             began = time.monotonic()
         return found
 
     def processes(self) -> list[str]:
-        """Return all that live and have this place's TMPDIR or HOME: commands, workers, bots and bots' children."""
+        """Return all that run with this place's TMPDIR or HOME: commands, workers, bots and bots' children."""
         found = []
         mark = str(self.tmp).encode()
         for path in Path("/proc").glob("[0-9]*"):
@@ -214,20 +208,19 @@ class Place:
         return found
 
     def close(self) -> None:
-        """Kill what still runs."""
         for process in self.started:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate(timeout=LIMIT_S)
 
     def require_nothing_left(self) -> None:
-        """Demand that no process and no temporary file is left, after a moment for the dead to go."""
+        """Check that no process and no temporary file is left, after a moment for the dead to be reaped."""
         if sys.platform == "linux":
             self.wait(lambda: not self.processes(), SETTLE_S)
-        left = [str(path) for path in self.tmp.rglob("*") if not _is_a_try(path)]
+        left = [str(path) for path in self.tmp.rglob("*") if not _is_write_test(path)]
         assert left == [], left  # this module is imported before pytest could show values
 
 
-def _is_a_try(path: Path) -> bool:
-    """Return whether Python's tempfile made it to try if it may write there; a kill can come before it is removed."""
+def _is_write_test(path: Path) -> bool:
+    """Return whether Python's tempfile made it to test a folder; a kill can leave it there."""
     return len(path.name) == 8 and path.is_file() and path.read_bytes() in (b"", b"blat")

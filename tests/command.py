@@ -1,12 +1,13 @@
-"""The command `arena`, forked from a process that has loaded its modules: to load them takes half the CPU of a run.
+"""The command `arena`, forked from a process that has loaded its modules: loading takes half the CPU of a run.
 
-`Command` is a Popen that lets a helper, one for each process of pytest, make its process. The helper is an interpreter
+`Command` is a Popen whose process is made by a helper, one for each process of pytest. The helper is an interpreter
 like that of a command, and loads what commands load. It forks twice, so that the command is an orphan and becomes a
 child of pytest. The command has a session, folder, environment, stdio and limit of its own, /proc shows its words and
 its environment, and it ends as an interpreter ends.
 
-What it can't have is anything else of pytest's process that has changed since the helper began (its capabilities, say),
-or variables that Python reads at its start. A test about those, or about the start itself, wants a `fresh` interpreter.
+It doesn't have any other state of pytest's process that has changed since the helper began (its capabilities, for
+example), or variables that Python reads at its start. A test about those, or about the start itself, needs a `fresh`
+interpreter.
 """
 
 import atexit
@@ -51,12 +52,12 @@ SET_CHILD_SUBREAPER, GET_CHILD_SUBREAPER = 36, 37  # linux/prctl.h
 
 
 def limit_files(most: int) -> None:
-    """Let this process and its children write no file beyond so many bytes."""
+    """Limit the size of files that this process and its children write, in bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 class Command(subprocess.Popen[Any]):
-    """A process of the command `arena`: `fresh` is a new interpreter, as elsewhere than on Linux all are."""
+    """A process of the command `arena`: `fresh` is a new interpreter, as always outside of Linux."""
 
     def __init__(
         self,
@@ -91,7 +92,6 @@ class Command(subprocess.Popen[Any]):
 
 
 def completed(words: Sequence[str], typed: str | None = None, **given: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
     ends = {"stdin": subprocess.DEVNULL if typed is None else subprocess.PIPE, "stdout": -1, "stderr": -1}
     with Command(words, **{**ends, **given}) as process:
         try:
@@ -103,7 +103,7 @@ def completed(words: Sequence[str], typed: str | None = None, **given: Any) -> s
 
 
 class Helper:
-    """The process that has loaded the modules, as pytest sees it. It ends with pytest."""
+    """The process that has loaded the modules, from pytest's side. It ends with pytest."""
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -111,33 +111,33 @@ class Helper:
             self._process = subprocess.Popen(
                 [*START, "tests.command", str(theirs.fileno()), " " * SHOWN_BYTES],
                 # OpenBLAS starts a thread for each core, and a process that has threads should not fork.
-                env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "ROOM": " " * SHOWN_BYTES},
+                env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "PADDING": " " * SHOWN_BYTES},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is for pytest
             )
         self._socket.settimeout(60)
-        self._process.returncode = 0  # nobody waits for it
+        self._process.returncode = 0  # no process waits for it
         for end in (self._socket, self._process.stdin, self._process.stdout):
             atexit.register(end.close)  # type: ignore[union-attr]
 
     def start(self, task: dict[str, Any], stdio: list[int]) -> int:
-        """Start a command, and return the process id of what is now a child of this process."""
-        with orphans_taken_in():
+        """Start a command, and return the process id of the new child of this process."""
+        with adopt_orphans():
             socket.send_fds(self._socket, [json.dumps(task).encode()], stdio)
-            # The command tells its own when it is prepared, the helper 0 when the parent of the command has ended.
+            # The command sends its own when it is prepared, the helper 0 when the parent of the command has ended.
             return max(int(self._socket.recv(100)) for _ in range(2))
 
 
 @cache
 def helper() -> Helper:
-    """Return this process' helper, started by the first command."""
+    """Return this process's helper, started by the first command."""
     return Helper()
 
 
 @contextmanager
-def orphans_taken_in() -> Iterator[None]:
+def adopt_orphans() -> Iterator[None]:
     """Be the parent of orphans meanwhile."""
     prctl, before = ctypes.CDLL(None).prctl, ctypes.c_int()
     prctl(GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
@@ -149,7 +149,7 @@ def orphans_taken_in() -> Iterator[None]:
 
 
 def serve(asked: socket.socket) -> None:
-    """Fork a command for each task, as long as pytest lives; return in the command alone, when all is prepared."""
+    """Fork a command for each task while pytest runs; return only in the prepared command."""
     while True:
         data, stdio, _, _ = socket.recv_fds(asked, 100 * SHOWN_BYTES, 3)
         if not data:
@@ -187,14 +187,14 @@ def serve(asked: socket.socket) -> None:
 
 
 def stretch_seed(words: Sequence[str]) -> None:
-    """Compute the key of a seed that a command names, which takes 0.7 s; commands that begin here know it then."""
+    """Compute the key of a command's seed, which takes 0.7 s; later commands inherit it."""
     for option, value in pairwise(words):
         if option == "--seed" and re.fullmatch(r"-?\d{1,9}", value):
             importlib.import_module("arena.run").seed_key(int(value))
 
 
 def show(*shown: list[str]) -> None:
-    """Write a process' words and environment to where the kernel has them from."""
+    """Write a process's words and environment to where the kernel reads them."""
     with open("/proc/self/stat") as file:
         places = file.read().rpartition(")")[2].split()[45:49]  # proc(5): 48 arg_start to 51 env_end
     for texts, start, end in zip(shown, places[::2], places[1::2], strict=True):

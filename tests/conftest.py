@@ -1,9 +1,9 @@
-"""What tests share: places, and `needs`.
+"""Shared fixtures: places, and `needs`.
 
-No test is skipped but by `needs`, as a fixture or as a marker. Three more markers say how a test is run. `clock` is
-given by hand to tests that fail on a busy machine: they run when nothing else does. `boxes` is given here to a test
-with a fixture or a parameter that is named after an isolating sandbox, and by hand to the others that need one; `needs`
-refuses to look for such a sandbox on behalf of a test without the marker. `long` is given here to what LONG names.
+Tests are skipped only by `needs`, as a fixture or as a marker. Three more markers select tests. `clock` is set by hand
+on tests that fail on a busy machine: they run alone. `boxes` is set here on tests with a fixture or a parameter that is
+named after an isolating sandbox, and by hand on others that need one; `needs` refuses to check for such a sandbox in a
+test without the marker. `long` is set here on the tests that match LONG.
 """
 
 import ctypes
@@ -35,7 +35,7 @@ NO_NODE = None if shutil.which("node") else "it isn't installed"
 
 # Tests that run in one process of pytest-xdist, in order, by what their ids match; the others run anywhere.
 TOGETHER = (
-    # Their tests share runs, which each process would play anew.
+    # Their tests share runs, which each process would play again.
     re.compile(r"(cli/test_run|cli/test_bad_input|cli/test_check|run/test_crashes)\.py::"),
     # A box and its probes are made once for each tier.
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
@@ -77,14 +77,14 @@ LONG = re.compile(
 LONG_ALONE = re.compile(
     r"ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
-    r"|bots/test_bots\.py::test_a_gigabyte|bots/test_intake\.py::test_what_(?:takes_more|holds_sixty_thousand)"
+    r"|bots/test_intake\.py::test_what_takes_more"
     r"|sandbox/test_spawning\.py::test_programs_start_beside|sandbox/test_contract\.py::test_many_boxes"
     r"|replay/test_as_object\.py::test_what_some_bots_are_told.*eyes[01]|checks/test_doctor\.py::test_a_hanging"
-    r"|checks/test_check\.py::test_the_time_in_which"
+    r"|checks/test_check\.py::test_waiting_for_a_core"
     r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_owners_who_favour"
     r"|oracle/test_side_by_side\.py::.*\[[0-3]\]|local/test_local\.py::test_a_sweep_pairs"
     r"|run/test_config\.py::test_a_guess_at_a_seed|coup/test_knowledge\.py::test_at_four"
-    r"|cli/test_run\.py::test_(?:names_with_markup|tables_are_data|a_stdout_that)"
+    r"|cli/test_run\.py::test_(?:names_with_markup|tables_are_data)"
 )
 # Fixtures and parameters by which a test starts a program that takes seconds to start.
 SERVED = {"browser", "postgres_server", "postgresql", "dask"}
@@ -106,10 +106,7 @@ RUNNING = pytest.StashKey[pytest.Item]()
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests with a fixture or a parameter that is named after an isolating sandbox or is a bot in JavaScript.
-
-    And those that are long.
-    """
+    """Mark long tests, those with a parameter for an isolating sandbox, and those of bots in JavaScript."""
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}
@@ -122,19 +119,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out a long file where -m, as the Makefile writes it, wants none of its tests: importing takes seconds."""
+    """Skip a long file where -m, as in the Makefile, selects none of its tests: importing takes seconds."""
     return True if "not long" in config.option.markexpr and LONG.search(str(collection_path)) else None
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage again, from now on in what tests leave."""
+    """Collect garbage again, from now on only that of tests."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each test to any process that is free, but what stands in TOGETHER to one.
+    """Run tests in any free process, but those of one pattern in TOGETHER in one.
 
     xdist_group, which is made for this, has no effect with pytest 9: xdist 3.8 changes ids that are no longer read.
     """
@@ -149,14 +146,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Remember the test for `needs`, and skip it if a marker says so."""
+    """Save the test for `needs`, and skip it if a marker says so."""
     item.config.stash[RUNNING] = item
     for marker in item.iter_markers("needs"):
         require(*marker.args)
 
 
 def require(what: str, problem: str | None) -> None:
-    """Skip the test that runs, or fail it if ARENA_REQUIRE lists what it needs; do nothing if `problem` is None."""
+    """Skip the running test, or fail it if ARENA_REQUIRE lists the requirement; do nothing if `problem` is None."""
     if problem is None:
         return
     if what in os.environ.get("ARENA_REQUIRE", "").split(","):
@@ -165,10 +162,10 @@ def require(what: str, problem: str | None) -> None:
 
 
 @pytest.fixture(autouse=True)
-def nobodys_reaper() -> Iterator[None]:
+def reset_subreaper() -> Iterator[None]:
     """Stop being a child subreaper after each test, which starting a box in this process makes of it.
 
-    Else it would take in, and never reap, the orphans of every arena that a later test kills. The children before a
+    Otherwise it would adopt, and never reap, the orphans of every arena that a later test kills. The children before a
     test are those that tests share (`tests.sandbox.talk`).
     """
     remember_children()
@@ -180,7 +177,7 @@ def nobodys_reaper() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Postgres]:
-    """Give a PostgreSQL server, or skip."""
+    """Yield a PostgreSQL server, or skip."""
     require("postgresql", postgres_problem())
     with postgres() as server:
         yield server
@@ -188,13 +185,13 @@ def postgres_server() -> Iterator[Postgres]:
 
 @pytest.fixture
 def postgres_url(postgres_server: Postgres) -> str:
-    """Give the URL of an empty database of its own."""
+    """Return the URL of an empty database."""
     return postgres_server.create(f"test{next(DATABASES)}")
 
 
 @pytest.fixture(scope="module")  # for longer it would keep its event loop from other tests
 def browser() -> Iterator[Reader]:
-    """Give a browser, or skip."""
+    """Yield a browser, or skip."""
     require("chromium", chromium_problem())
     with chromium() as reader:
         yield reader
@@ -202,7 +199,7 @@ def browser() -> Iterator[Reader]:
 
 @pytest.fixture(scope="module")
 def axe() -> Callable[..., list[str]]:
-    """Give a function that returns what axe-core finds in a page, by all its rules or by options of axe.run."""
+    """Return a function that lists axe-core's findings in a page, by all its rules or by options of axe.run."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe()
@@ -216,17 +213,17 @@ def axe() -> Callable[..., list[str]]:
 
 @pytest.fixture
 def reader(browser: Reader) -> Iterator[Reader]:
-    """Give what opens pages; at the end of the test, no page may have asked the network or complained."""
+    """Yield an opener of pages; at the end of the test, no page may have used the network or logged an error."""
     yield browser
     browser.check()
 
 
 @pytest.fixture(scope="session")
 def needs(pytestconfig: pytest.Config) -> Callable[[str, str | None], None]:
-    """Give `needs(what, problem)`: skip the test, with the reason shown, where the host lacks what it is about.
+    """Return `needs(what, problem)`: skip the test, with the reason shown, where the host lacks a requirement.
 
-    `problem` is None where the host has it. ARENA_REQUIRE lists, with commas, what must be there: .ci/run sets it to
-    all, and then what is missing is a failure.
+    `problem` is None where the host has it. ARENA_REQUIRE lists, with commas, the requirements without which a test
+    fails: .ci/run sets it to all of them.
     """
 
     def check(what: str, problem: str | None) -> None:
@@ -240,19 +237,17 @@ def needs(pytestconfig: pytest.Config) -> Callable[[str, str | None], None]:
 
 @pytest.fixture(scope="session")
 def bubblewrap(needs: Callable[[str, str | None], None]) -> None:
-    """Skip the test where bubblewrap doesn't work."""
     needs("bubblewrap", unavailable_reason("bubblewrap"))
 
 
 @pytest.fixture(scope="session")
 def docker(needs: Callable[[str, str | None], None]) -> None:
-    """Skip the test where Docker doesn't work."""
     needs("docker", unavailable_reason("docker"))
 
 
 @pytest.fixture
 def modes_count() -> Iterator[None]:
-    """Let the modes of files count for this process during the test, also if it is root's. Source: capabilities(7)."""
+    """Apply the modes of files to this process during the test, also if it is root's. Source: capabilities(7)."""
     if os.geteuid() != 0:
         yield
         return
@@ -270,14 +265,14 @@ def modes_count() -> Iterator[None]:
 
 @pytest.fixture(name="small_disk")
 def small_disk_in_the_place(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Iterator[Path]:
-    """Give a small file system, which `tests.disk.fill` fills."""
+    """Yield a small file system, which `tests.disk.fill` fills."""
     with small_disk(tmp_path / "small", needs) as folder:
         yield folder
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    """Give a user's folder, and kill afterwards what a failed test left running."""
+    """Yield a user's folder, and kill afterwards what a failed test left running."""
     place = Place(tmp_path)
     yield place
     place.close()
@@ -285,7 +280,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Place]]:
-    """Give a maker of users' folders that stay for all tests of a module."""
+    """Yield a maker of users' folders that stay for all tests of a module."""
     made: list[Place] = []
 
     def make() -> Place:

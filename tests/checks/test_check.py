@@ -407,8 +407,8 @@ def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_missing_bot_fails_the_first_step(tmp_path: Path) -> None:
-    exam = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
-    (step,) = check_bot(str(tmp_path / "none.py"), exam)
+    settings = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
+    (step,) = check_bot(str(tmp_path / "none.py"), settings)
     assert (step.check, step.severity) == ("file", Severity.FAIL)
     assert step.advice == "A bot is a file, or a folder with bot.toml."
 

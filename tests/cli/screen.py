@@ -1,4 +1,4 @@
-"""A command on a real pseudo-terminal, for tests that type and look."""
+"""A command on a real pseudo-terminal, for tests that type and read the screen."""
 
 import fcntl
 import os
@@ -14,15 +14,13 @@ from tests.command import Command
 
 
 class Screen:
-    """A command on a terminal of its own, and what it has drawn last."""
-
     def __init__(
         self, words: list[str], columns: int = 90, rows: int = 24, cwd: Path | None = None, **environment: str
     ) -> None:
         self.master, line = os.openpty()
         fcntl.ioctl(line, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(line)
-        # The size is the terminal's, whatever size the tests' own process was told.
+        # The size is the terminal's, not the one in the environment of the tests.
         outside = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         self.process = Command(
             words,
@@ -37,7 +35,7 @@ class Screen:
         self.text = ""
 
     def until(self, pattern: str) -> str:
-        """Read until what was drawn since the last call holds the pattern, and return that."""
+        """Read until the output since the last call contains the pattern, and return that output."""
         end = time.monotonic() + 60
         self.text = ""
         while not re.search(pattern, self.text):
@@ -55,7 +53,7 @@ class Screen:
         os.write(self.master, keys.encode())
 
     def hang_up(self) -> None:
-        """Close the terminal, and tell the process so, as a shell would."""
+        """Close the terminal, and send the process SIGHUP, as a shell would."""
         os.close(self.master)
         self.master = os.open(os.devnull, os.O_RDONLY)
         os.killpg(self.process.pid, signal.SIGHUP)

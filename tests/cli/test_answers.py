@@ -1,4 +1,4 @@
-"""`--json` and `--json-schema`: what is printed is what the schema says. For a ladder see tests/ladder/views."""
+"""`--json` and `--json-schema`: the output follows the schema. For a ladder see tests/ladder/views."""
 
 import json
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ def commands(command: click.Command, words: str = "") -> Iterator[tuple[str, cli
 
 COMMANDS = dict(commands(cli))
 SEEN_BY_ONE = ("--game", 1, "--seat", "one", "--from", 2)
-# What they kept, the other commands tell; feed writes the protocol's own lines.
+# The other commands report their results; feed writes the protocol's own lines.
 FOR_PEOPLE = {"play", "watch", "connect", "feed", "ladder serve", "ladder export-site", "ladder serve-tables"}
 
 
 @each("name", COMMANDS.keys() - FOR_PEOPLE)
-def test_every_command_answers_in_json_and_prints_the_schema_of_that(name: str) -> None:
-    """Without a ladder, and without the words that it needs otherwise."""
+def test_every_command_prints_the_schema_of_its_json(name: str) -> None:
+    """It needs no ladder, and none of the arguments that it requires otherwise."""
     assert "as_json" in {parameter.name for parameter in COMMANDS[name].params}
     ran = CliRunner().invoke(cli, [*name.split(), "--json-schema"], prog_name="arena")
     assert ran.exit_code == 0, ran.exception
@@ -41,8 +41,7 @@ def test_every_command_answers_in_json_and_prints_the_schema_of_that(name: str) 
     assert schema.get("properties") or schema["anyOf"]
 
 
-def test_a_run_told_and_verified_is_what_the_schemas_say(place: Place) -> None:
-    """Of the commands that read a run, a ruleset or nothing."""
+def test_reports_of_commands_without_a_ladder_follow_their_schemas(place: Place) -> None:
     bots = [place.bot(f"{name}.py").name for name in ("one", "two")]
     assert place.run("run", *bots, "--games", 2, "--match-games", 2, "--seed", 1, "--out", "out").code == 0
     answers: dict[tuple[object, ...], object] = {

@@ -1,6 +1,6 @@
-"""Wrong use and wrong files end in a message of one or two lines that says what to do, never in a traceback.
+"""Wrong use and wrong files cause a message of one or two lines with a fix, never a traceback.
 
-Exit code 2 where nothing was played yet, 1 while playing. `Place.run` and `Place.call` themselves refuse tracebacks.
+Exit code 2 before a game was played, 1 while playing. `Place.run` and `Place.call` themselves refuse tracebacks.
 Source: the README.
 """
 
@@ -34,7 +34,7 @@ TINY = ("--games", 4, "--match-games", 2)
 
 
 def refused(ran: Ran, *words: str) -> None:
-    """Demand exit code 2, nothing on stdout, and one or two lines with these words."""
+    """Check for exit code 2, nothing on stdout, and one or two lines with these words."""
     assert ran.code == 2, ran.err
     assert ran.out == ""
     assert len(ran.messages) <= 2, ran.err
@@ -45,8 +45,8 @@ def refused(ran: Ran, *words: str) -> None:
 # --- bots -------------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_built_for_a_run_that_cannot_be(place: Place) -> None:
-    """Numbers and the folder are looked at first: a build may take minutes."""
+def test_nothing_is_built_for_an_impossible_run(place: Place) -> None:
+    """Numbers and the folder are checked first: a build may take minutes."""
     place.bot("folder/bot.toml", 'run = "sh -c true"\nbuild = ["sh", "-c", "touch built"]\n')
     (place.folder / "out").mkdir()
     refused(place.call("run", *place.bots(1), "folder", "--seats", 5), "5 seats for 2 bots")
@@ -56,7 +56,6 @@ def test_nothing_is_built_for_a_run_that_cannot_be(place: Place) -> None:
 
 @pytest.mark.needs("ordinary user", "root may read everything" if os.geteuid() == 0 else None)
 def test_a_file_name_that_acts_on_a_terminal_is_escaped(place: Place) -> None:
-    """Wherever the message comes from."""
     place.bot("folder/bot.toml", 'run = "sh x"\n')
     place.bot("folder/\x1b[2J").chmod(0)
     ran = place.call("run", *place.bots(1), "folder")
@@ -78,10 +77,9 @@ USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("arguments", "words"), USES.values(), ids=USES.keys())
-def test_wrong_use_is_told_with_what_is_allowed(
+def test_wrong_use_is_refused_with_the_allowed_values(
     place: Place, arguments: tuple[object, ...], words: tuple[str, ...]
 ) -> None:
-    """The message has the option, what was given or what may be."""
     place.bots(2)
     refused(place.call("run", *arguments, "--out", "out"), *words)
     assert not (place.folder / "out").exists()
@@ -91,7 +89,7 @@ def test_wrong_use_is_told_with_what_is_allowed(
 
 
 def test_an_existing_folder_is_never_written_to(place: Place, played: Path) -> None:
-    """Neither an empty folder nor a file nor a dangling link; a run's own folder can be resumed, which is said."""
+    """The message for a run's own folder names --resume."""
     place.bots(2)
     (place.folder / "empty").mkdir()
     (place.folder / "link").symlink_to("nowhere")
@@ -108,12 +106,11 @@ def tree(folder: Path) -> dict[Path, bytes]:
 
 
 def test_a_folder_that_cannot_be_made_is_named(place: Place) -> None:
-    """A part of the path is a file, which is found when the bots have been looked at."""
     refused(place.run("run", *place.bots(2), *TINY, "--out", "a.py/deep/out"), "name another --out")
     place.require_nothing_left()
 
 
-def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> None:
+def test_a_full_disk_ends_the_run_and_keeps_complete_matches(place: Place) -> None:
     """A limit on the size of files stands for the full disk: the records stay below it, the list of results doesn't."""
     limit = 4096
     arguments = [*place.bots(2), "--games", "40", "--match-games", "2", "--out", "out"]
@@ -137,8 +134,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_complete(place: Place) -> No
 
 
 @pytest.mark.needs("/dev/full", None if Path("/dev/full").exists() else "the system has no such file")
-def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place) -> None:
-    """`arena run ... > file` on a full disk."""
+def test_a_full_stdout_is_reported_and_the_results_are_kept(place: Place) -> None:
     place.bots(2)
     with Path("/dev/full").open("w") as full:
         command = ["run", "a.py", "b.py", *map(str, TINY), "--out", "out", *PLAIN]
@@ -154,8 +150,8 @@ def test_a_full_stdout_is_told_and_the_results_are_kept(place: Place) -> None:
         assert (process.returncode, process.stderr) == (1, "arena: No space left on device\n")
 
 
-def test_a_reader_that_has_gone_ends_the_run_without_noise(place: Place) -> None:
-    """`arena run ... | head -0`: who read enough asked for no more, which is no failure."""
+def test_a_closed_stdout_ends_the_run_without_a_message(place: Place) -> None:
+    """`arena run ... | head -0` is no failure."""
     place.bots(2)
     reading, writing = os.pipe()
     os.close(reading)
@@ -172,7 +168,7 @@ def test_a_reader_that_has_gone_ends_the_run_without_noise(place: Place) -> None
 
 @pytest.fixture(scope="module")
 def template(places: Callable[[], Place]) -> Path:
-    """Give the folder of a run that is complete; it stays as it is."""
+    """Return the folder of a complete run; it stays unchanged."""
     place = places()
     assert place.run("run", *place.bots(2), *TINY, "--out", "out").code == 0
     return Path(place.folder) / "out"
@@ -180,19 +176,17 @@ def template(places: Callable[[], Place]) -> Path:
 
 @pytest.fixture
 def played(place: Place, template: Path) -> Path:
-    """Give the folder of a run that is complete, `out`."""
+    """Return the folder of a complete run, `out`."""
     return Path(shutil.copytree(template, place.folder / "out"))
 
 
 def test_resume_wants_the_folder_of_a_run(place: Place) -> None:
-    """A folder of something else, none at all, a file."""
     place.bots(1)
     for name in (".", "gone", "a.py"):
         refused(place.call("run", "--resume", name), f"{name} holds no run", "name the folder of a run")
 
 
-def test_resume_takes_nothing_that_would_change_the_run(place: Place, played: Path) -> None:
-    """Only --jobs, --json and --csv; the others are named."""
+def test_resume_refuses_options_that_would_change_the_run(place: Place, played: Path) -> None:
     for extra, named in (
         (("a.py",), "BOT"),
         (("--games", 600), "--games"),
@@ -203,8 +197,7 @@ def test_resume_takes_nothing_that_would_change_the_run(place: Place, played: Pa
         refused(place.call("run", "--resume", "out", *extra), f"it takes no {named} (only --jobs, --json and --csv)")
 
 
-def test_a_bot_that_changed_since_is_not_resumed_with(place: Place, template: Path, played: Path) -> None:
-    """A file that was edited; put back, the run goes on."""
+def test_a_run_with_a_changed_bot_is_not_resumed(place: Place, template: Path, played: Path) -> None:
     bot = template.with_name("b.py")
     text = bot.read_text()
     bot.write_text(text + "\n")
@@ -214,7 +207,7 @@ def test_a_bot_that_changed_since_is_not_resumed_with(place: Place, template: Pa
 
 
 def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
-    """Its results would be of two bots. Exit 1, with what is complete."""
+    """Its results would be of two bots."""
     one, two = place.bots(2)
     process = place.start("run", one, two, "--games", 10_000, "--match-games", 2, "--out", "out", "--jobs", 2)
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
@@ -241,14 +234,13 @@ CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
 def test_a_run_json_that_was_changed_is_refused(
     place: Place, played: Path, change: Callable[[dict[str, Any]], str], words: str
 ) -> None:
-    """It is the arena's own file, but a user can reach it."""
     config = played / "run.json"
     config.write_text(change(json.loads(config.read_text())))
     refused(place.call("run", "--resume", "out"), words)
 
 
 def test_a_run_that_others_could_have_changed_is_not_resumed(place: Place, played: Path) -> None:
-    """run.json says which programs are started as the user who resumes."""
+    """run.json names the programs that start as the user."""
     for changed in (played, played / "run.json"):
         mode = stat.S_IMODE(changed.stat().st_mode)
         for others in (0o020, 0o002):
@@ -266,7 +258,7 @@ def test_a_run_that_others_could_have_changed_is_not_resumed(place: Place, playe
 
 
 def test_a_command_that_is_not_the_bots_own_is_not_started(place: Place, played: Path) -> None:
-    """The digest covers the files, not the command. What is started is told, too."""
+    """The digest covers the files, not the command."""
     ran = place.run("run", "--resume", "out")
     assert ran.code == 0
     assert re.search(r"^a: .+/a\.py$", ran.err, re.MULTILINE)
@@ -277,8 +269,7 @@ def test_a_command_that_is_not_the_bots_own_is_not_started(place: Place, played:
     refused(place.call("run", "--resume", "out"), '"a" would be started by: /bin/sh -c', "Its files say: ")
 
 
-def test_a_record_that_was_damaged_is_named_and_can_be_played_again(place: Place, played: Path) -> None:
-    """The message says how: remove it, and the match is played again to the same result."""
+def test_a_damaged_record_is_named_and_its_match_can_be_played_again(place: Place, played: Path) -> None:
     before = (played / "results.jsonl").read_bytes()
     record = played / "records" / "000000.jsonl"
     record.write_bytes(record.read_bytes()[:-100])
@@ -291,7 +282,7 @@ def test_a_record_that_was_damaged_is_named_and_can_be_played_again(place: Place
 
 
 def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
-    """Two arenas in one folder would count matches twice and remove each other's files."""
+    """Two processes in one folder would count matches twice and remove each other's files."""
     process = place.start("run", *place.bots(2), "--games", 10_000, "--match-games", 2, "--out", "out")
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
     refused(place.call("run", "--resume", "out"), "out is being played by another arena", "wait for its end")
@@ -304,14 +295,12 @@ def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
 
 
 def test_a_record_that_cannot_be_read_is_refused(place: Place, played: Path) -> None:
-    """The message names the file, also where a whole run is verified. See tests/referee/test_record.py."""
     record = played / "records" / "000001.jsonl"
     record.write_text(record.read_text()[:-100])
     refused(place.call("verify", "out"), "out/records/000001.jsonl", "cut off")
 
 
 def test_verify_wants_a_run_or_a_record(place: Place, played: Path) -> None:
-    """A missing path, a folder without records, a file that isn't text, nothing at all."""
     (place.folder / "empty").mkdir()
     (place.folder / "binary").write_bytes(b"\xff\xfe\n")
     refused(place.call("verify", "gone"), "gone doesn't exist; name a run's folder or a record file")
@@ -323,7 +312,7 @@ def test_verify_wants_a_run_or_a_record(place: Place, played: Path) -> None:
 
 @each("command", [("run", *TINY), ("watch", "--sandbox", "process"), ("check", "--sandbox", "process")])
 def test_without_any_temporary_folder_a_command_is_refused_in_one_line(place: Place, command: tuple[str, ...]) -> None:
-    """Python takes a folder only if it can write a file there."""
+    """Python accepts only a folder in which it can write a file."""
     ran = place.run(*command, *place.bots(2), file_bytes=0)
     assert ran.code == (1 if command[0] == "check" else 2)
     (line,) = ran.messages
@@ -331,10 +320,10 @@ def test_without_any_temporary_folder_a_command_is_refused_in_one_line(place: Pl
 
 
 @each("command", [("replay",), ("stats",), ("verify",), ("watch", "--out"), ("play", "--out"), ("replay", "--html")])
-def test_a_path_that_the_system_refuses_is_told_in_one_line(
+def test_a_path_that_the_system_refuses_is_reported_in_one_line(
     place: Place, played: Path, command: tuple[str, ...]
 ) -> None:
-    """A name that is too long stands for another user's folder, which root may look into."""
+    """A name that is too long stands for another user's folder, which root may read."""
     ran = place.call(*command, "n" * 300, *(["out"] if "--html" in command else []))
     assert (ran.code, ran.out) == (1 if "--html" in command else 2, "")
     assert "nnn: File name too long" in ran.err
@@ -342,7 +331,7 @@ def test_a_path_that_the_system_refuses_is_told_in_one_line(
 
 
 def test_ctrl_c_while_modules_are_loaded_leaves_no_traceback(tmp_path: Path) -> None:
-    """The first module that the command loads presses it."""
+    """The first module that the command loads sends it."""
     (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     done = subprocess.run(
         [sys.executable, "-c", "import arena.cli"],
@@ -360,11 +349,8 @@ def test_ctrl_c_while_modules_are_loaded_leaves_no_traceback(tmp_path: Path) -> 
         (ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"), ""),
     ],
 )
-def test_what_nobody_foresaw_is_a_failure_and_no_wrong_use(problem: OSError, output: str) -> None:
-    """Exit code 2 keeps systemd from starting a ladder's runner again. What names no file keeps its traceback.
-
-    Source: docs/coup-ladder.service.
-    """
+def test_an_unexpected_error_does_not_exit_with_2(problem: OSError, output: str) -> None:
+    """Exit code 2 keeps systemd from restarting a ladder's runner (docs/coup-ladder.service)."""
 
     @click.command()
     def breaks() -> None:

@@ -1,6 +1,6 @@
-"""`arena run` in each sandbox, as its user meets it: the choice, the limits, the clocks, and resuming.
+"""`arena run` in each sandbox: its choice, limits, clocks, and resuming.
 
-What a sandbox blocks is tested in tests/sandbox and tests/red_team.
+tests/sandbox and tests/red_team test what a sandbox blocks.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.cli_workspace import LOOK_SEED, Place
 Needs = Callable[[str, str | None], None]
 
 TINY = ("--games", 4, "--match-games", 2, "--jobs", 1)
-NO_DOCKER = "tcp://127.0.0.1:9"  # nobody listens at "discard"
+NO_DOCKER = "tcp://127.0.0.1:9"  # no server listens at "discard"
 
 HUNGRY = f"""#!{sys.executable} -SI
 import json, sys
@@ -52,7 +52,6 @@ def config_of(place: Place, folder: str) -> dict[str, Any]:
 def test_the_same_seed_gives_the_same_results_in_every_sandbox(
     places: Callable[[], Place], needs: Needs, isolating: str
 ) -> None:
-    """A sandbox changes what a bot can reach, never what it plays; run.json says which one it was."""
     needs(isolating, unavailable_reason(isolating))
     found = {}
     for name in ("process", isolating):
@@ -73,7 +72,7 @@ def test_the_same_seed_gives_the_same_results_in_every_sandbox(
 def test_a_match_is_longer_by_default_where_a_start_costs_more(
     place: Place, needs: Needs, name: str, games: int
 ) -> None:
-    """A start costs as much as 12 games as a process, 17 in bubblewrap, 40 in Docker; auto goes by what it takes."""
+    """A start costs as much as 12 games as a process, 17 in bubblewrap, 40 in Docker."""
     needs(name, unavailable_reason(name))
     sandbox = "auto" if find_strongest()[0] == name else name
     flags = ("--games", 1, "--jobs", 1, "--sandbox", sandbox, "--out", "out")
@@ -83,8 +82,7 @@ def test_a_match_is_longer_by_default_where_a_start_costs_more(
 
 
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
-def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, name: str) -> None:
-    """Never just "crashed": the limit's own words, with the value, in the report."""
+def test_a_bot_over_its_memory_limit_is_reported_with_it(place: Place, needs: Needs, name: str) -> None:
     needs(name, unavailable_reason(name))
     flags = ("--sandbox", name, "--memory-mb", 64, "--out", "out")
     ran = place.run("run", place.bot("hungry.py", HUNGRY), *place.bots(1), *TINY, *flags)
@@ -96,8 +94,7 @@ def test_a_bot_that_eats_memory_is_told_its_limit(place: Place, needs: Needs, na
 
 
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
-def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: Place, needs: Needs, name: str) -> None:
-    """Ctrl-C during a match, then --resume, which takes the sandbox from run.json and says so."""
+def test_a_stopped_run_leaves_nothing_and_resumes_in_its_sandbox(place: Place, needs: Needs, name: str) -> None:
     needs(name, unavailable_reason(name))
     flags = ("--games", 20, "--match-games", 2, "--jobs", 1, "--sandbox", name, "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
@@ -113,7 +110,7 @@ def test_a_run_that_is_stopped_leaves_nothing_and_goes_on_in_its_sandbox(place: 
 
 
 def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, bubblewrap: None) -> None:
-    """kill -9 while it greets and while it plays: the next run of anything removes the folders."""
+    """The next run removes the folders of one that was killed while it greeted or played."""
     silent = place.bot("silent.py", "import sys\nsys.stdin.read()\n")
     flags = ("--start-ms", 600_000, "--sandbox", "bubblewrap", "--out", "greeting")
     process = place.start("run", silent, *place.bots(1), *flags)
@@ -137,8 +134,7 @@ def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, 
 # --- choice -----------------------------------------------------------------------------------------------------------
 
 
-def test_auto_takes_the_strongest_that_works_and_says_in_one_line_what_it_blocks(place: Place, tmp_path: Path) -> None:
-    """One line where one that isolates works; else why none does, a line each, and a warning."""
+def test_auto_chooses_the_strongest_sandbox_and_describes_it(place: Place, tmp_path: Path) -> None:
     name, reasons = find_strongest()
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "auto", "--out", "out")
     assert ran.code == 0, ran.err
@@ -153,11 +149,11 @@ def test_auto_takes_the_strongest_that_works_and_says_in_one_line_what_it_blocks
         sandbox.close()
         assert "WARNING" not in ran.err
     assert ran.err.count("  not ") == len(reasons)
-    assert config_of(place, "out")["sandbox"]["name"] == name, "never auto: --resume must not choose anew"
+    assert config_of(place, "out")["sandbox"]["name"] == name, "never auto: --resume must not choose again"
 
 
-def test_a_host_where_nothing_isolates_is_told_loudly(place: Place) -> None:
-    """Why the others don't work, one line each, and what the bots can do; the run goes on, as auto was asked for."""
+def test_a_host_without_isolation_gets_a_warning(place: Place) -> None:
+    """The run starts all the same, as the user asked for `auto`."""
     (place.folder / "bin").mkdir()  # a PATH without bwrap
     ran = place.run(
         "run", *place.bots(2), *TINY, "--sandbox", "auto", PATH=str(place.folder / "bin"), DOCKER_HOST=NO_DOCKER
@@ -172,15 +168,15 @@ def test_a_host_where_nothing_isolates_is_told_loudly(place: Place) -> None:
 
 
 def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> None:
-    """No limit is dropped silently. A plain process writes to everybody's /tmp."""
+    """A plain process, for example, writes to everybody's /tmp."""
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", "--tmp-mb", 1, "--out", "out")
     assert ran.code == 2
     assert ran.messages[-1].startswith("arena: --tmp-mb isn't enforced by the sandbox process here")
     assert not (place.folder / "out").exists()
 
 
-def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, bubblewrap: None) -> None:
-    """A file given alone is alone; as a plain process it still finds what lies beside it."""
+def test_an_import_of_a_file_outside_of_the_box_is_reported(place: Place, bubblewrap: None) -> None:
+    """A bot given as a single file has no other files in its box; a plain process finds its neighbours."""
     (place.folder / "brain.py").write_text("")
     honest = (Path(__file__).parents[1] / "plain" / "honest.py").read_text()
     bot = place.bot("thinking.py", honest.replace("import json", "import brain, json", 1))
@@ -194,7 +190,6 @@ def test_who_imports_a_file_that_is_not_in_its_box_is_told(place: Place, bubblew
 
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
 def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str) -> None:
-    """An error that says how to get it: exit 2, nothing is played, no folder is made."""
     (place.folder / "bin").mkdir()
     environment = {"PATH": str(place.folder / "bin"), "DOCKER_HOST": NO_DOCKER}
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", name, "--out", "out", **environment)
@@ -206,7 +201,6 @@ def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str)
 
 
 def test_a_run_is_not_resumed_in_another_sandbox(place: Place, docker: None) -> None:
-    """Results of one run are of one kind."""
     assert place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", "--out", "out").code == 0
     (place.folder / "out" / "records" / "000001.jsonl").unlink()
     ran = place.run("run", "--resume", "out", DOCKER_HOST=NO_DOCKER)
@@ -225,7 +219,6 @@ def test_a_run_is_not_resumed_in_another_sandbox(place: Place, docker: None) -> 
 def test_an_unknown_image_or_runtime_is_one_clear_message(
     place: Place, docker: None, flags: tuple[str, str], words: str
 ) -> None:
-    """Before anything is played, with its name."""
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", *flags, "--out", "out")
     assert ran.code == 2
     assert words in ran.messages[0]
@@ -238,7 +231,6 @@ def test_an_unknown_image_or_runtime_is_one_clear_message(
 
 
 def test_every_time_and_limit_has_a_flag_with_its_default_in_the_help(place: Place) -> None:
-    """One option for each row of the tables, made from it."""
     shown = " ".join(place.call("run", "--help").out.split())
     for field, row in SETTABLE_LIMITS.items():
         default = getattr(Timing() if field in TIME_LIMITS else Limits(), field)
@@ -247,7 +239,6 @@ def test_every_time_and_limit_has_a_flag_with_its_default_in_the_help(place: Pla
 
 
 def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> None:
-    """[limits] of the file, one field by flag, the rest by default; run.json has what counts."""
     limits = "memory_mb = 300\nprocesses = 50\ncores = 2\nbank_ms = 0\nstart_ms = 7000\n"
     place.bot("my.toml", f'base = "duel"\n\n[limits]\n{limits}')
     flags = ("--rules", "my.toml", "--memory-mb", 400, "--open-files", 99, "--start-ms", 8000, "--out", "out")
@@ -279,8 +270,7 @@ WRONG: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("line", "words"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_limits_of_a_ruleset_are_refused_with_what_is_allowed(tmp_path: Path, line: str, words: str) -> None:
-    """Two lines, the first with the file's name."""
+def test_wrong_limits_of_a_ruleset_are_refused_with_the_allowed_values(tmp_path: Path, line: str, words: str) -> None:
     file = tmp_path / "my.toml"
     file.write_text(f"[limits]\n{line}\n")
     for read in (load_ruleset, load_ruleset_limits):
@@ -292,8 +282,7 @@ def test_wrong_limits_of_a_ruleset_are_refused_with_what_is_allowed(tmp_path: Pa
 
 
 @pytest.mark.parametrize("field", SETTABLE_LIMITS)
-def test_the_bounds_of_a_limit_may_be_met_exactly(tmp_path: Path, field: str) -> None:
-    """The least and the most are allowed; the next below and above aren't."""
+def test_the_bounds_of_a_limit_are_inclusive(tmp_path: Path, field: str) -> None:
     row = SETTABLE_LIMITS[field]
     step = 0.01 if isinstance(row.default, float) else 1
     file = tmp_path / "my.toml"
@@ -307,7 +296,6 @@ def test_the_bounds_of_a_limit_may_be_met_exactly(tmp_path: Path, field: str) ->
 
 
 def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
-    """limits = 3 says how to write it."""
     file = tmp_path / "my.toml"
     file.write_text("limits = 3\n")
     with pytest.raises(RulesetError, match=r"limits is 3.\nWrite a table: \[limits\]"):
@@ -325,20 +313,17 @@ def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
         (("--clock", "own"), True, False, "clock: a bot's own time (the host's load isn't charged); "),
     ],
 )
-def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
+def test_the_clock_is_the_sandboxs_unless_another_is_requested(
     place: Place, tmp_path: Path, flags: tuple[str, ...], own: bool | None, ponder: bool, said: str
 ) -> None:
-    """auto: own time where the kernel tells it; run.json keeps what was found, so that --resume keeps it.
-
-    No clock is replaced by another silently.
-    """
+    """run.json stores the clock that `auto` found, so that --resume keeps it."""
     ran = place.run("run", *place.bots(2), "--games", 2, "--match-games", 2, *flags, "--out", "out")
     assert ran.code == 0, ran.err
     (output,) = [line for line in ran.err.splitlines() if line.startswith("clock: ")]
     assert output.startswith(said)
     timing = config_of(place, "out")["terms"]["timing"]
-    tells = make_sandbox(SandboxChoice("process"), tmp_path / "scratch").reports_wait_time
-    assert timing["own"] == (tells if own is None else own)
+    supported = make_sandbox(SandboxChoice("process"), tmp_path / "scratch").reports_wait_time
+    assert timing["own"] == (supported if own is None else own)
     assert timing["ponder"] == ponder
 
 
@@ -347,7 +332,7 @@ def test_the_clock_is_the_sandboxs_unless_another_is_asked_for(
 
 @pytest.fixture
 def tiny_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
-    """Give a file system of 512 KB, which only root can make."""
+    """Yield a file system of 512 KB, which only root can make."""
     needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
     folder = tmp_path / "tiny"
     folder.mkdir()
@@ -359,7 +344,7 @@ def tiny_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
 
 
 def fill(disk: Path, but: int = 8 << 10) -> None:
-    """Leave so many bytes: by default a file or two, without which Python takes another temporary folder."""
+    """Leave this many bytes free: by default a file or two, without which Python uses another temporary folder."""
     free = os.statvfs(disk)
     (disk / "filler").write_bytes(bytes(free.f_bavail * free.f_bsize - but))
 
@@ -368,7 +353,7 @@ def fill(disk: Path, but: int = 8 << 10) -> None:
 def test_a_sandbox_that_keeps_no_files_plays_on_a_full_disk(
     place: Place, needs: Needs, tiny_disk: Path, name: str
 ) -> None:
-    """Plain processes and bubblewrap make nothing but folders and links under the temporary folder."""
+    """Plain processes and bubblewrap make only folders and links below the temporary folder."""
     needs(name, unavailable_reason(name))
     fill(tiny_disk)
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", name, "--out", "out", TMPDIR=str(tiny_disk))
@@ -379,7 +364,7 @@ def test_a_sandbox_that_keeps_no_files_plays_on_a_full_disk(
 def test_a_full_disk_under_the_temporary_folder_is_one_clear_message(
     place: Place, docker: None, tiny_disk: Path
 ) -> None:
-    """The machine's failure, not the bots': Docker's boxes hand files to their containers."""
+    """It is the machine's failure, not the bots': Docker's boxes need files there."""
     fill(tiny_disk)
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", "--out", "out", TMPDIR=str(tiny_disk))
     assert ran.code == 1

@@ -1,4 +1,4 @@
-"""`arena check` as a bot's author meets it, with the mistakes that are made first. Source: the help of the command."""
+"""`arena check` with the most common mistakes. Source: the help of the command."""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def folder(place: Place, manifest: str | None) -> object:
 
 
 def answers(reply: str, flush: str = "print(reply, flush=True)", before: str = "") -> Callable[[Place], object]:
-    """Return what makes a bot that greets, and answers each request with a text in which ID is the request's id."""
+    """Return a writer of a bot that answers each request with a text in which ID is the request's id."""
     text = (
         f"import json, sys\n{before}\nfor line in sys.stdin:\n    message = json.loads(line)\n"
         "    if message['type'] == 'hello':\n        print('{\"type\":\"hello\"}', flush=True)\n"
@@ -48,7 +48,7 @@ def answers(reply: str, flush: str = "print(reply, flush=True)", before: str = "
 
 
 def files(**texts: str) -> Callable[[Place], object]:
-    """Return what makes a folder with a bot of these files; main is run."""
+    """Return a writer of a folder with a bot of these files; main is run."""
 
     def make(place: Place) -> object:
         folder(place, 'run = ["python3", "main.py"]\n' + texts.pop("manifest", ""))
@@ -60,7 +60,7 @@ def files(**texts: str) -> Callable[[Place], object]:
 
 
 def lone(text: str) -> Callable[[Place], object]:
-    """Return what makes a bot of one file."""
+    """Return a writer of a bot of one file."""
     return lambda place: place.bot("bot.py", text)
 
 
@@ -77,7 +77,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
     "missing module": (mistake("missing_module"), "hello", "numpie", "check how the name is spelt"),
     "relative data file": (mistake("data_file"), "hello", "data/weights.json", "bot's folder"),
-    "writes beside itself": (mistake("writes_beside"), "files", "games.log", "TMPDIR"),
+    "writes into its folder": (mistake("writes_files"), "files", "games.log", "TMPDIR"),
     "Python's repr": (mistake("python_repr"), "first game", "not quite JSON", "json.dumps"),
     "byte order mark": (mistake("byte_order_mark"), "hello", "byte order mark", "utf-8"),
     "wrong shebang": (lambda place: program(place, b"#!/usr/bin/pythn\n"), "file", "pythn", "#!"),
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
 
 
 def flat(text: str) -> str:
-    """Return the text without the folds of its lines."""
+    """Return the text without line breaks."""
     return " ".join(text.split())
 
 
@@ -181,7 +181,7 @@ BATCH = 8  # bots that are checked by one command; in its 60 s, on a busy machin
 
 @pytest.fixture(scope="module")
 def output(places: Callable[[], Place]) -> dict[str, list[str]]:
-    """Give what is said of each case, in lines; each bot lies in a folder of its own."""
+    """Return the printed lines of each case; each bot has a folder of its own."""
     homes = {name: places() for name in CASES}
     bots = {str(CASES[name][0](home)): name for name, home in homes.items()}
     found: dict[str, list[str]] = {}
@@ -201,8 +201,7 @@ def output(places: Callable[[], Place]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_mistake_is_named_with_its_remedy(output: dict[str, list[str]], name: str) -> None:
-    """In the step where it shows, which is the only one that failed."""
+def test_a_mistake_fails_one_step_with_its_fix(output: dict[str, list[str]], name: str) -> None:
     _, step, cause, remedy = CASES[name]
     out = "\n".join(output[name])
     failed = [number for number, line in enumerate(output[name]) if "  fail  " in line]
@@ -219,12 +218,12 @@ def test_a_mistake_is_named_with_its_remedy(output: dict[str, list[str]], name: 
             assert line.split()[1].startswith('{"kind":'), "but what was asked first, then what could be answered"
 
 
-LATER = ("fiftieth", "writes_beside")  # they show after the first requests
+LATER = ("fiftieth", "writes_files")  # they show after the first requests
 
 
 @pytest.mark.clock
 def test_a_run_names_all_these_mistakes_before_it_plays(place: Place) -> None:
-    """Side by side: four seconds for the hello, and as many for a request, which four of them let pass."""
+    """Bots are checked at once: four seconds for the hello, and as many for a request."""
     bad = [path for path in sorted(MISTAKES.glob("*.py")) if path.stem not in LATER]
     for path in bad:
         mistake(path.stem)(place)
@@ -250,8 +249,8 @@ FINE: dict[str, tuple[str, bytes, int]] = {
 
 
 @pytest.mark.parametrize(("name", "text", "mode"), FINE.values(), ids=FINE.keys())
-def test_what_is_no_mistake_passes(place: Place, name: str, text: bytes, mode: int) -> None:
-    """What a system's own start of programs may refuse, the arena starts."""
+def test_correct_bots_pass(place: Place, name: str, text: bytes, mode: int) -> None:
+    """The arena starts some programs that a system's own start refuses."""
     path = place.folder / name
     path.write_bytes(text)
     path.chmod(mode)
@@ -261,7 +260,6 @@ def test_what_is_no_mistake_passes(place: Place, name: str, text: bytes, mode: i
 
 
 def test_json_has_the_steps_of_all_bots(place: Place) -> None:
-    """One object; what a bot wrote is escaped in it."""
     loud = place.bot("loud.py", "print('\\x1b[2J', flush=True)\n")
     ran = checked(place, place.bot("good.py"), loud, "--rules", "coup", "--json")
     assert ran.code == 1
@@ -272,7 +270,7 @@ def test_json_has_the_steps_of_all_bots(place: Place) -> None:
 
 
 def test_gradescope_reads_each_step(place: Place) -> None:
-    """Source: gradescope-autograders.readthedocs.io, Output format. A bot that can play has the point."""
+    """Source: gradescope-autograders.readthedocs.io, Output format."""
     ran = checked(place, place.bot("good.py"), "--rules", "coup", "--gradescope", "results.json")
     output = json.loads((place.folder / "results.json").read_text())
     assert (ran.code, output["score"], output["output"]) == (0, 1.0, f"{place.folder / 'good.py'} can play")
@@ -284,8 +282,8 @@ def test_gradescope_reads_each_step(place: Place) -> None:
     )
 
 
-def test_gradescope_is_told_what_is_wrong_with_what_a_student_handed_in(place: Place) -> None:
-    """Also where it is no bot at all: that is the student's to mend."""
+def test_gradescope_gets_the_problem_of_a_submission(place: Place) -> None:
+    """A submission that isn't a bot is also the student's to fix."""
     (place.folder / "empty").mkdir()
     ran = checked(place, "empty", "--rules", "coup", "--gradescope", "results.json")
     output = json.loads((place.folder / "results.json").read_text())
@@ -295,7 +293,7 @@ def test_gradescope_is_told_what_is_wrong_with_what_a_student_handed_in(place: P
 
 
 def test_gradescope_gets_no_file_of_wrong_use(place: Place) -> None:
-    """Two bots, no such game, a folder that isn't there: exit code 2, and the student loses nothing."""
+    """Two bots, an unknown preset or a missing folder are no fault of the student."""
     bot = place.bot("bot.py").name
     for words in ((bot, bot), (bot, "--rules", "poker")):
         assert place.call("check", *words, "--sandbox", "process", "--gradescope", "results.json").code == 2
@@ -304,7 +302,6 @@ def test_gradescope_gets_no_file_of_wrong_use(place: Place) -> None:
 
 
 def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None:
-    """No line is longer than the terminal, and none is empty."""
     place.bot("bot.py", BOT)
     command = ["check", "bot.py", "--rules", "coup", "--sandbox", "process"]
     made = Screen(command, 30, 20, place.folder, **place.environment({"COLUMNS": "30"}))
@@ -318,7 +315,6 @@ def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None
 
 
 def test_a_plain_process_notes_the_packages_that_no_box_has(place: Place) -> None:
-    """The bot plays here by the interpreter's own; what isn't noted is the same everywhere."""
     bot = place.bot("bot.py", "import click\n" + BOT)
     ran = checked(place, bot, place.bot("plain.py", BOT), "--rules", "coup", "--json")
     step = next(step for step in ran.json["bots"][0]["steps"] if step["check"] == "imports")
@@ -329,13 +325,11 @@ def test_a_plain_process_notes_the_packages_that_no_box_has(place: Place) -> Non
 
 
 def test_wrong_input_is_refused(place: Place) -> None:
-    """Exit 2: no bot, no such game."""
     assert place.call("check").code == 2
     assert place.call("check", place.bot("bot.py", BOT), "--rules", "poker").code == 2
 
 
 def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
-    """What the build printed; a long log is kept whole, and what is shown of it has the first error."""
     place.bot("bot/bot.toml", 'run = "./bot"\nbuild = ["sh", "-c", "echo no compiler; exit 4"]\n')
     ran = checked(place, "bot")
     assert ran.code == 1

@@ -1,4 +1,4 @@
-"""`arena compare` as its user meets it. Source: docs/howto/bots/compare-versions.md."""
+"""`arena compare` as a user runs it. Source: docs/howto/bots/compare-versions.md."""
 
 import json
 import os
@@ -34,19 +34,17 @@ def with_bots(place: Place) -> Place:
 
 @pytest.fixture
 def bots(place: Place) -> Place:
-    """Give a place with two versions that differ, and an opponent."""
     return with_bots(place)
 
 
 @pytest.fixture(scope="module")
 def both(places: Callable[[], Place]) -> tuple[Place, Ran]:
-    """Give a comparison of two blocks, `out` of its place, which stays as it is."""
+    """Return a comparison of two blocks, `out` of its place, which stays unchanged."""
     place = with_bots(places())
     return place, compared(place, "--out", "out")
 
 
 def test_both_halves_have_the_same_deals_seats_opponents_and_handles(both: tuple[Place, Ran]) -> None:
-    """And the bots of both are given the same seeds, which are in the key."""
     place, ran = both
     assert ran.code == 0
     records = sorted((place.folder / "out" / "records").glob("*.jsonl"))
@@ -84,7 +82,7 @@ def test_the_answer_counts_pairs_and_says_where_they_differ(both: tuple[Place, R
 
 
 def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran]) -> None:
-    """So they are verified and replayed as any others; but `run` goes on with its own folders alone."""
+    """They are verified and replayed as any others; but `run` resumes only its own folders."""
     place, ran = both
     assert place.call("verify", "out").code == 0
     row = ran.json["divergences"][0]["examples"][0]
@@ -96,8 +94,7 @@ def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran])
     assert "resume it with arena compare --resume" in resumed.err
 
 
-def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) -> None:
-    """SIGKILL takes the command away in the middle; what it had kept is there, and the end is the same as without."""
+def test_a_killed_comparison_resumes_and_counts_nothing_twice(bots: Place) -> None:
     process = bots.start("compare", "old.py", "new.py", "--against", "c.py", "--max-pairs", 60, "--out", "out")
     records = bots.folder / "out" / "records"
     bots.wait(lambda: len(list(records.glob("*.jsonl"))) >= 2, process=process)
@@ -110,7 +107,7 @@ def test_it_goes_on_where_it_was_killed_and_counts_nothing_twice(bots: Place) ->
 
 
 def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
-    """Who takes the first legal move, an income, against an honest player; the cap is far."""
+    """A bot that always takes income plays an honest one; the cap is far away."""
     shown = bots.run("compare", "sample:honest", "new.py", "--against", "sample:counter", "--json").json
     assert shown["verdict"] == "worse"
     assert shown["verdict_text"].startswith("worse by ")
@@ -119,7 +116,6 @@ def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
 
 
 def test_the_same_contents_are_refused_at_once_whatever_they_are_called(bots: Place) -> None:
-    """Of a file, of its copy, of a folder."""
     bots.bot("copy.py")
     for name in ("one", "other"):
         bots.bot(f"{name}/bot.toml", 'run = ["python3", "bot.py"]\n')
@@ -135,7 +131,6 @@ def test_the_same_contents_are_refused_at_once_whatever_they_are_called(bots: Pl
 
 
 def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
-    """Of a folder below the repository's, and of a file that is gone since."""
     bots.bot("deep/mine/bot.toml", 'run = ["python3", "bot.py"]\n')
     bots.bot("deep/mine/bot.py", "# first\n" + FIRST)
     bots.bot("deep/gone.py", FIRST)
@@ -191,8 +186,8 @@ def test_a_revision_that_is_not_there_is_refused(bots: Place) -> None:
         assert said in ran.err
 
 
-def test_a_version_may_be_an_opponent_and_opponents_are_told_apart(bots: Place) -> None:
-    """Three opponents at three seats: each block meets two of them."""
+def test_a_version_may_be_an_opponent(bots: Place) -> None:
+    """There are three opponents at three seats: each block has two of them."""
     repository(bots.folder)
     bots.bot("d.py", "# d\n" + QUICK_BOT)
     ran = bots.run(
@@ -215,8 +210,7 @@ def test_a_version_may_be_an_opponent_and_opponents_are_told_apart(bots: Place) 
     assert [row["blocks"] for row in ran.json["by_opponent"]] == [2, 2, 2]
 
 
-def test_people_are_told_the_verdict_and_that_a_version_that_forfeits_is_to_be_mended_first(bots: Place) -> None:
-    """Whatever the numbers say."""
+def test_a_version_that_forfeits_must_be_fixed_before_its_verdict_counts(bots: Place) -> None:
     bots.bot(
         "new.py",
         QUICK_BOT.replace("    choice = ", "    if 'game\":1,' in line:\n        raise SystemExit(1)\n    choice = "),
@@ -231,14 +225,12 @@ def test_people_are_told_the_verdict_and_that_a_version_that_forfeits_is_to_be_m
 
 
 def repository(folder: Path) -> None:
-    """Make a repository of all files there."""
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "-c", "user.email=a@example.org", "-c", "user.name=a", "commit", "-qm", "first")
 
 
 def git(folder: Path, *words: str) -> str:
-    """Call git there, and return what it prints."""
     found = shutil.which("git")
     assert found is not None
     return subprocess.run([found, *words], cwd=folder, check=True, capture_output=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""What a shell completes, in a real bash and by click's protocol for others."""
+"""Shell completion, in a real bash and by click's protocol for others."""
 
 import contextlib
 import os
@@ -50,14 +50,14 @@ def completed(place: Place, *words: str) -> list[str]:
 
 
 def offered(place: Place, *words: str) -> list[str]:
-    """Return what is offered for a line by click, whatever the shell is; the last word is being typed."""
+    """Return click's completions of a line, whatever the shell is; the last word is being typed."""
     with contextlib.chdir(place.folder):
         return [item.value for item in ShellComplete(cli, {}, "arena", "").get_completions([*words[:-1]], words[-1])]
 
 
 @pytest.mark.needs("bash", None if shutil.which("bash") else "it isn't installed")
 def test_samples_complete_though_bash_cuts_their_names_at_the_colon(place: Place) -> None:
-    """bash has `sample:` already, and wants what comes behind. Files complete by the shell itself."""
+    """bash has `sample:` already, and expects the rest. Files complete by the shell itself."""
     place.bot("sand.py")
     assert completed(place, "run", "sa") == [*sample_names(), "sand.py"]
     names = [name.removeprefix("sample:") for name in sample_names()]
@@ -67,7 +67,6 @@ def test_samples_complete_though_bash_cuts_their_names_at_the_colon(place: Place
 
 
 def test_commands_and_options_complete(place: Place) -> None:
-    """Those of a command, too, that is imported to be asked."""
     assert offered(place, "re") == ["replay", "review"]
     assert offered(place, "ladder", "sta") == ["standings"]
     assert offered(place, "run", "--bank") == ["--bank-ms"]
@@ -75,7 +74,6 @@ def test_commands_and_options_complete(place: Place) -> None:
 
 
 def test_rules_complete_with_presets_and_rulesets(place: Place) -> None:
-    """And the sheet's name."""
     (place.folder / "coup-of-ours.toml").write_text("")
     (place.folder / "coup.txt").write_text("")
     wanted = [*(name for name in PRESETS if name.startswith("cou")), "coup-of-ours.toml"]
@@ -84,7 +82,6 @@ def test_rules_complete_with_presets_and_rulesets(place: Place) -> None:
 
 
 def test_the_bots_of_a_run_complete(place: Place) -> None:
-    """Those that its folder has; none, and no error, where it is no run's."""
     bots, _ = load_bots([f"{name}={place.bot('bot.py')}" for name in ("ann", "anton", "bob")])
     folder = RunFolder(place.folder / "out", record_results)
     folder.create(RunConfig(tuple(bots), seats=3, games=3, match_games=3, key=bytes(32)).to_json())
@@ -94,7 +91,6 @@ def test_the_bots_of_a_run_complete(place: Place) -> None:
 
 
 def test_zsh_and_fish_get_whole_words(place: Place) -> None:
-    """They don't cut at a colon. Source: click's protocol."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COMP_WORDS": "arena run sample:hon"}
     for shell, typed in (("zsh_complete", "2"), ("fish_complete", "sample:hon")):
         answer = subprocess.run(
@@ -106,7 +102,6 @@ def test_zsh_and_fish_get_whole_words(place: Place) -> None:
 
 
 def test_the_help_of_a_run_has_groups(place: Place) -> None:
-    """Each option stands once, and only --help in none of them."""
     text = place.call("run", "--help").out
     titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == ["Games:", "Sandbox:", "Limits:", "Clock:", "Output:", "Options:"]

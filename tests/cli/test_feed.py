@@ -22,7 +22,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def run(places: Callable[[], Place]) -> Path:
-    """Give a run in which one bot crashes at its ninth request of each process; it stays as it is."""
+    """Return a run in which one bot crashes at its ninth request of each process; it stays unchanged."""
     place = places()
     bots = [place.bot("crash.py", CRASHES), place.bot("good.py")]
     ran = place.run("run", *bots, "--games", 2, "--match-games", 2, "--sandbox", "process", "--out", "out")
@@ -30,8 +30,7 @@ def run(places: Callable[[], Place]) -> Path:
     return place.folder / "out"
 
 
-def test_a_crash_comes_again_outside_of_the_arena(place: Place, run: Path) -> None:
-    """With the lines up to the request at which it came, by the bot's name, its letter, or its seat."""
+def test_a_crash_is_reproduced_outside_of_the_arena(place: Place, run: Path) -> None:
     lines = place.call("feed", run, "--game", 0, "--seat", "crash").out.splitlines()
     types = [json.loads(line)["type"] for line in lines]
     assert (types[:2], types[-1]) == (["hello", "game_start"], "request")
@@ -44,7 +43,7 @@ def test_a_crash_comes_again_outside_of_the_arena(place: Place, run: Path) -> No
 
 def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Path) -> None:
     for words, output in (
-        (("--seat", "nobody"), "nobody: the bots are "),
+        (("--seat", "unknown"), "unknown: the bots are "),
         (("--seat", "crash", "--game", 9), "has the games 0 to 1"),
         (("--seat", "crash", "--match", 4), "choose one by --match"),
         (("--seat", 0), "a number is a seat in the game"),
@@ -56,7 +55,7 @@ def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Pa
 
 
 def test_the_record_of_a_named_match_is_read_alone(place: Place, run: Path) -> None:
-    """In a run of a term there are thousands; where the files have other names, all are looked through."""
+    """A run of a term has thousands; where the files have other names, all are read."""
     run = Path(shutil.copytree(run, place.folder / "out"))
     lines = place.call("feed", run, "--seat", "good").out
     (run / "records" / "000001.jsonl").write_text("no record")

@@ -1,4 +1,4 @@
-"""Tests of `arena sandbox image`: the images are built and listed; what goes wrong is one clear message.
+"""`arena sandbox image`: images are built and listed; each failure is one clear message.
 
 Each language has one Dockerfile in arena/sandbox/docker/images.
 """
@@ -25,7 +25,7 @@ def arena_sandbox(*arguments: str) -> Result:
 
 
 def test_every_language_has_a_dockerfile_that_fetches_only_what_its_base_lacks() -> None:
-    """Tests reach no registry, so a base that has everything must do without a network."""
+    """Tests reach no registry, so a complete base must need no network."""
     assert {path.name for path in image.FOLDER.iterdir()} == {f"{language}.Dockerfile" for language in LANGUAGES}
     for language in LANGUAGES:
         lines = (image.FOLDER / f"{language}.Dockerfile").read_text().splitlines()
@@ -36,8 +36,7 @@ def test_every_language_has_a_dockerfile_that_fetches_only_what_its_base_lacks()
 
 
 @pytest.mark.usefixtures("docker")
-def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
-    """One row each, in the order of LANGUAGES."""
+def test_list_shows_each_language_and_how_to_get_missing_ones() -> None:
     result = arena_sandbox("image", "list")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -51,8 +50,7 @@ def test_list_shows_each_language_and_says_how_to_get_what_is_missing() -> None:
 
 
 @pytest.mark.usefixtures("docker")
-def test_build_makes_an_image_from_a_base_that_is_here(needs: Callable[[str, str | None], None]) -> None:
-    """The base has Python, so nothing is fetched."""
+def test_build_makes_an_image_from_a_local_base(needs: Callable[[str, str | None], None]) -> None:
     here = get_engine().call(get_engine().api.images, "coup-arena/base")
     needs("docker", None if here else "no coup-arena/base to build on, as .ci/docker-engine makes it")
     result = arena_sandbox("image", "build", "python", "--base", "coup-arena/base")
@@ -63,8 +61,7 @@ def test_build_makes_an_image_from_a_base_that_is_here(needs: Callable[[str, str
 
 
 @pytest.mark.usefixtures("docker")
-def test_a_base_that_cant_be_fetched_is_one_message_with_the_way_out() -> None:
-    """Source: arena/sandbox/host_problems.py, OTHER_BASE."""
+def test_a_base_that_cannot_be_fetched_is_one_message_with_a_fix() -> None:
     result = arena_sandbox("image", "build", "java", "--base", "no-such-base-image:1")
     assert result.exit_code == 1
     problem = result.stderr.splitlines()[-1]
@@ -72,16 +69,14 @@ def test_a_base_that_cant_be_fetched_is_one_message_with_the_way_out() -> None:
     assert "--base IMAGE" in problem
 
 
-def test_an_unknown_language_is_refused_with_those_there_are() -> None:
-    """Source: wrong use exits with 2."""
+def test_an_unknown_language_is_refused_with_a_list() -> None:
     result = arena_sandbox("image", "build", "cobol")
     assert result.exit_code == 2
     assert ", ".join(f"'{language}'" for language in LANGUAGES) in result.stderr
 
 
 @pytest.mark.parametrize("command", ["build", "list"])
-def test_without_an_engine_a_command_says_how_to_get_one(command: str, tmp_path: Path) -> None:
-    """An error says how to get an engine; never a traceback."""
+def test_without_an_engine_a_command_prints_how_to_get_one(command: str, tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-P", "-W", "error", "-c", "from arena.cli import cli; cli()", "sandbox", "image", command],
         env={**os.environ, "PYTHONPATH": str(ROOT), "DOCKER_HOST": f"unix://{tmp_path}/nothing"},

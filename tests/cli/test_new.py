@@ -15,8 +15,8 @@ Needs = Callable[[str, str | None], None]
 
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
-def test_a_new_bot_passes_its_examination(place: Place, needs: Needs, language: str) -> None:
-    """As it is. Those in other languages are checked in tests/sample_bots/test_starters.py, where all are made."""
+def test_a_new_bot_passes_its_check(place: Place, needs: Needs, language: str) -> None:
+    """tests/sample_bots/test_starters.py checks those in other languages."""
     for program in LANGUAGES[language].programs:
         needs(program, None if shutil.which(program) else "it isn't installed")
     made = place.call("new", "mybot", "--lang", language)
@@ -27,8 +27,7 @@ def test_a_new_bot_passes_its_examination(place: Place, needs: Needs, language: 
     assert "mybot can play" in checked.out
 
 
-def test_three_commands_come_next_and_their_options_are(place: Place) -> None:
-    """They can be copied, whatever the folder is called."""
+def test_the_next_three_commands_are_printed_with_existing_options(place: Place) -> None:
     made = place.call("new", "my bots/the first")
     commands = re.findall(r"^  arena (\w+) (.*)$", made.out, re.MULTILINE)
     assert [words for words, _ in commands] == ["check", "run", "replay"]
@@ -53,8 +52,7 @@ def test_three_commands_come_next_and_their_options_are(place: Place) -> None:
         ("x" * 41, "longer than 40 characters"),
     ],
 )
-def test_a_name_that_is_not_possible_is_refused_with_the_reason(place: Place, name: str, why: str) -> None:
-    """Exit code 2, and nothing is made."""
+def test_an_invalid_name_is_refused_with_the_reason(place: Place, name: str, why: str) -> None:
     place.bot("taken/bot.py")
     place.bot("a.file")
     (place.folder / "empty").mkdir()
@@ -67,8 +65,8 @@ def test_a_name_that_is_not_possible_is_refused_with_the_reason(place: Place, na
     assert sorted(place.folder.rglob("*")) == before
 
 
-def test_an_empty_folder_is_taken_and_a_slash_at_the_end_is_no_name(place: Place) -> None:
-    """As the completion of a shell writes folders."""
+def test_an_empty_folder_and_a_slash_at_the_end_are_accepted(place: Place) -> None:
+    """Completion in a shell adds the slash."""
     (place.folder / "mine").mkdir()
     assert place.call("new", "mine/").code == 0
     names = {path.name for path in sample("python")} - {"__pycache__"}
@@ -76,8 +74,8 @@ def test_an_empty_folder_is_taken_and_a_slash_at_the_end_is_no_name(place: Place
     assert [path.name for path in place.folder.iterdir()] == ["mine"]
 
 
-def test_the_kits_types_lie_beside_it(place: Place) -> None:
-    """An editor finds them there."""
+def test_the_folder_has_the_kits_types(place: Place) -> None:
+    """Editors find them there."""
     assert place.call("new", "mine", "--lang", "javascript").code == 0
     names = {path.name for path in sample("javascript")} | {"coup_kit.js", "coup_kit.d.ts"}
     assert {path.name for path in (place.folder / "mine").iterdir()} == names
@@ -87,7 +85,7 @@ def sample(language: str) -> list[Path]:
     return list((Path(__file__).parents[2] / "sample_bots" / language).iterdir())
 
 
-def test_a_language_that_the_machine_lacks_is_made_all_the_same(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bot_in_a_language_that_the_machine_lacks_is_made(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The arena's own Python is found without PATH; a compiler isn't."""
     monkeypatch.setenv("PATH", "/nowhere")
     ran = place.call("new", "mybot", "--lang", "rust")
@@ -97,14 +95,13 @@ def test_a_language_that_the_machine_lacks_is_made_all_the_same(place: Place, mo
 
 
 def test_a_folder_that_cannot_be_made_is_a_failure_in_one_line(place: Place) -> None:
-    """Its parent is a file."""
     place.bot("file")
     ran = place.call("new", "file/mybot")
     assert (ran.code, len(ran.messages)) == (1, 1)
 
 
 def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:
-    """As its README says. What the arena writes there changes no bot; a folder of another name would."""
+    """Its README does so. The arena's own files there don't change the bot."""
     place.bot("mybot/bot.py")
     place.bot("mybot/bot.toml", 'run = "python3 bot.py"\n')
     other = place.bot("other.py")

@@ -15,10 +15,10 @@ SAY = "import sys; from arena.cli.console import print_note; print_note(sys.argv
 
 
 def on_terminal(text: str, columns: int, program: str = SAY) -> list[str]:
-    """Return the lines of a note on a terminal of that width, or what another program prints there."""
+    """Return the lines of a note, or of another program's output, on a terminal of that width."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, columns))
-    # The size is the terminal's, whatever size the tests' own process was told.
+    # The size is the terminal's, not the one in the environment of the tests.
     outside = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     environment = {**outside, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
     subprocess.run(
@@ -50,8 +50,8 @@ def plain(lines: list[str]) -> list[str]:
     return [re.sub("\x1b.*?m", "", line).rstrip() for line in lines]
 
 
-def test_a_table_that_a_very_narrow_terminal_cannot_hold_is_told_row_by_row() -> None:
-    """No cell is cut or left out, no line is longer than the terminal; an empty cell is no line."""
+def test_a_table_that_does_not_fit_is_printed_row_by_row() -> None:
+    """No cell is cut or left out, no line is longer than the terminal; empty cells have no line."""
     assert plain(on_terminal("", 24, TABLE)) == [
         "before",
         *("bot an honest one", "  win share: 12.5%", "  assassinate: 3", "  said: nothing"),
@@ -61,7 +61,6 @@ def test_a_table_that_a_very_narrow_terminal_cannot_hold_is_told_row_by_row() ->
 
 
 def test_a_table_that_fits_stays_one() -> None:
-    """As in a wide terminal."""
     lines = plain(on_terminal("", 59, TABLE))
     assert lines[0] == "before"
     assert lines[2].split() == ["bot", "share", "sinate", "said"]
@@ -82,12 +81,11 @@ def test_a_table_that_fits_stays_one() -> None:
     ],
 )
 def test_a_terminal_gets_notes_folded_at_blanks(text: str, lines: list[str]) -> None:
-    """No word is cut, and further lines stand further in."""
     assert on_terminal(text, 24) == lines
 
 
 def test_a_pipe_gets_notes_whole() -> None:
-    """Whoever greps them finds them."""
+    """Scripts can grep them."""
     ran = subprocess.run(
         [sys.executable, "-P", "-c", SAY, "a note " * 40 + "\x1b[2J"],
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "20"},

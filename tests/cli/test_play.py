@@ -31,7 +31,7 @@ PROMPT = r"\n\r?> $"
 
 
 def record(folder: Path) -> Record:
-    """Return what was kept, which must be whole."""
+    """Return the saved record, which must be complete."""
     found = read_record((folder / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
     verify_record(found)
     return found
@@ -42,7 +42,7 @@ def piped(folder: Path, typed: str, *more: str) -> subprocess.CompletedProcess[s
 
 
 def until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes = b"") -> bytes:
-    """Read on after what a command has said, until all of it holds the pattern, and return all of it."""
+    """Read more output of a command until all of it contains the pattern, and return all of it."""
     assert process.stdout is not None
     while not re.search(pattern, said, re.DOTALL):
         got = os.read(process.stdout.fileno(), 65536)
@@ -52,7 +52,7 @@ def until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes = b"")
 
 
 def left(folder: Path) -> list[str]:
-    """Return the processes that still work in or below a folder."""
+    """Return the processes that still run in or below a folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -85,13 +85,13 @@ def test_a_scripted_person_plays_a_whole_match(tmp_path: Path) -> None:
     assert re.search(r"opportunist won \d, honest won \d, bluffer won \d, Ann won \d", done.stdout)
 
 
-def test_to_change_ones_own_side_is_to_choose_yourself(tmp_path: Path) -> None:
+def test_changing_ones_own_side_is_choosing_oneself(tmp_path: Path) -> None:
     done = piped(tmp_path, "1\nv\n1\n\n" * 5, "--rules", "reformation", "--seats", "3", "--seed", "1")
     assert re.search(r"\n 1 +yourself\n 2 ", done.stdout)
     assert "nobody" not in done.stdout
 
 
-def test_the_end_of_input_leaves_and_what_was_played_is_kept(tmp_path: Path) -> None:
+def test_the_end_of_input_leaves_and_keeps_the_games(tmp_path: Path) -> None:
     done = piped(tmp_path, "1\n", str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py"))
     assert done.returncode == 0, done.stderr
     assert "You leave" in done.stdout
@@ -101,14 +101,14 @@ def test_the_end_of_input_leaves_and_what_was_played_is_kept(tmp_path: Path) -> 
 
 
 def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
-    """A pipe has no width, so the terminal's is tried below; here the characters are."""
+    """A pipe has no width, so a test below tries the terminal's; this one tries the characters."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     done = completed([*COMMAND, str(SAMPLES / "bluffer.py")], "1\n" * 40, cwd=tmp_path, env=environment)
     assert done.stdout.isascii()
     assert "\\x" not in done.stdout
 
 
-def test_rules_for_two_need_no_seats_said(tmp_path: Path) -> None:
+def test_rules_for_two_need_no_option_for_seats(tmp_path: Path) -> None:
     assert " of 2. " in piped(tmp_path, "1\n" * 40, "--rules", "duel").stdout
 
 
@@ -124,15 +124,15 @@ def test_rules_for_two_need_no_seats_said(tmp_path: Path) -> None:
         (["--out", "."], "exists; name another --out"),
     ],
 )
-def test_what_cannot_be_played_is_refused(place: Place, more: list[str], said: str) -> None:
+def test_impossible_options_are_refused(place: Place, more: list[str], said: str) -> None:
     ran = place.call(*COMMAND, *more)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
     assert not list(place.folder.iterdir())
 
 
-def test_a_bot_that_fails_is_told_of_after_the_game_by_what_the_fault_means(tmp_path: Path) -> None:
-    """It says why and what to do. While the game goes on nothing tells that a default wasn't chosen."""
+def test_a_fault_of_a_bot_is_explained_after_the_game(tmp_path: Path) -> None:
+    """During the game nothing shows that the bot's move was the default."""
     bad = tmp_path / "bad.py"
     bad.write_text(
         f"{SECOND}for line in sys.stdin:\n"
@@ -152,8 +152,8 @@ def test_a_bot_that_fails_is_told_of_after_the_game_by_what_the_fault_means(tmp_
     record(tmp_path)
 
 
-def test_a_polite_kill_leaves_no_process_no_build_and_a_whole_record(tmp_path: Path) -> None:
-    """Leaving a table is no failed build, so its log goes too."""
+def test_sigterm_leaves_no_process_no_build_and_a_complete_record(tmp_path: Path) -> None:
+    """The build didn't fail, so its log is removed too."""
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "bot.py").write_text((ROOT / "tests" / "plain" / "honest.py").read_text())
     (tmp_path / "good" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "echo hi"\n')
@@ -172,7 +172,7 @@ def test_a_polite_kill_leaves_no_process_no_build_and_a_whole_record(tmp_path: P
 
 
 def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
-    """The person has been asked whether the next game may begin; nothing of the command runs after that."""
+    """The command is killed while it asks whether the next game may begin."""
     command = [*COMMAND, "--seats", "2", "--games", "2"]
     with Command(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False) as process:
         assert process.stdin is not None
@@ -184,8 +184,8 @@ def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
     assert len(record(tmp_path).games) == 1
 
 
-def test_a_disk_that_takes_no_record_ends_no_match(tmp_path: Path, small_disk: Path) -> None:
-    """It is told after each game; at the end the record can be written again, and is whole."""
+def test_a_full_disk_does_not_end_the_match(tmp_path: Path, small_disk: Path) -> None:
+    """It is reported after each game; at the end the record can be written again, and is complete."""
     command = [*COMMAND[:-1], str(small_disk / "game"), "--seats", "2", "--games", "2"]
     with Command(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=False
@@ -209,8 +209,8 @@ def test_a_disk_that_takes_no_record_ends_no_match(tmp_path: Path, small_disk: P
     assert len(record(tmp_path).games) == 2
 
 
-def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_games_before(tmp_path: Path) -> None:
-    """At the third Ctrl-C; the second says whom it waits for. The bot's process doesn't outlive the command."""
+def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_path: Path) -> None:
+    """The second one prints which bot the command waits for. The bot's process ends with the command."""
     hangs = tmp_path / "hangs.py"
     hangs.write_text(
         "import sys, json, time\n"
@@ -245,7 +245,7 @@ def test_who_does_not_wait_for_a_bot_that_hangs_leaves_at_once_and_keeps_the_gam
 
 
 def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown(tmp_path: Path) -> None:
-    """The terminal is the person's; nobody else is left to be looked at before the match."""
+    """The terminal is the player's; the only bot gets no preflight."""
     done = piped(tmp_path, "q\ny\n", str(SAMPLES / "honest.py"), "--debug", "honest")
     assert "Traceback" not in done.stderr
     said = Path(done.stderr.partition("honest writes its standard error to ")[2].partition(";")[0])
@@ -255,8 +255,8 @@ def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown
     assert [timing.timed for timing in record(tmp_path).header.timings] == [False, False]
 
 
-def test_a_person_says_something_where_the_rules_have_talk(tmp_path: Path) -> None:
-    """On the line of the "/" or on the next one; an empty line takes it back. It is told with the move."""
+def test_a_player_makes_a_statement_where_the_rules_have_talk(tmp_path: Path) -> None:
+    """It is typed in the line of the "/" or in the next one; an empty line withdraws it."""
     typed = "/ nonsense\n/\n\n/\nPeace, friend?\n1\n/ hold duke\n1\n"
     done = piped(tmp_path, typed, str(SAMPLES / "honest.py"), "--rules", "open-table")
     assert "/ say something" in done.stdout
@@ -277,7 +277,7 @@ def screen(tmp_path: Path) -> Iterator[Screen]:
 
 
 def test_lines_are_typed_and_fit_a_narrow_terminal(screen: Screen, tmp_path: Path) -> None:
-    """No word is cut, and none that isn't understood makes a move of the rest of its line."""
+    """No word is cut, and an unknown word doesn't let the rest of its line be a move."""
     screen.until(PROMPT)
     for typed, said in (("h", "How likely"), ("l", ""), ("?", "no clock"), ("x 1", "x[?] Type 1 to")):
         screen.type(f"{typed}\n")
@@ -292,8 +292,8 @@ def test_lines_are_typed_and_fit_a_narrow_terminal(screen: Screen, tmp_path: Pat
     assert len(record(tmp_path).games) == 1
 
 
-def test_ctrl_c_where_it_is_asked_whom_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path) -> None:
-    """Other kinds of questions are in tests/play."""
+def test_ctrl_c_at_the_question_for_a_target_leaves_a_complete_record(screen: Screen, tmp_path: Path) -> None:
+    """tests/play has other kinds of questions."""
     asked = screen.until(PROMPT)
     while "Your turn" not in asked:
         screen.type("1\n")
@@ -307,7 +307,7 @@ def test_ctrl_c_where_it_is_asked_whom_leaves_no_process_and_a_whole_record(scre
     assert left(tmp_path) == []
 
 
-def test_a_terminal_that_is_closed_leaves_no_process_and_a_whole_record(screen: Screen, tmp_path: Path) -> None:
+def test_a_closed_terminal_leaves_no_process_and_a_complete_record(screen: Screen, tmp_path: Path) -> None:
     screen.until(PROMPT)
     screen.hang_up()
     screen.process.wait(60)

@@ -1,4 +1,4 @@
-"""Tests of arena replay: recorded games in words, and what can't be replayed."""
+"""`arena replay`: recorded games in words, and records that can't be replayed."""
 
 import json
 import random
@@ -39,8 +39,7 @@ def save(folder: Path, record: Record) -> Path:
     return folder
 
 
-def test_a_game_is_told_turn_by_turn_with_all_cards(kept: Path) -> None:
-    """A line a turn, the table below it, the ending last."""
+def test_a_game_is_printed_turn_by_turn_with_all_cards(kept: Path) -> None:
     done = replay(kept)
     lines = done.stdout.splitlines()
     assert (done.exit_code, done.stderr) == (0, "")
@@ -51,7 +50,7 @@ def test_a_game_is_told_turn_by_turn_with_all_cards(kept: Path) -> None:
 
 
 def test_a_pause_comes_after_each_turn(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `arena watch` prints games on a terminal; `arena replay` makes none."""
+    """`arena watch` prints games on a terminal with pauses; `arena replay` makes none."""
     pauses: list[float] = []
     monkeypatch.setattr("time.sleep", pauses.append)
     turns = sum(line.lstrip()[:1].isdigit() for line in replay(kept).stdout.splitlines())
@@ -64,7 +63,6 @@ def test_a_pause_comes_after_each_turn(kept: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:
-    """What a seat may not know isn't printed."""
     done = replay(kept, "--seat", "bot2")
     assert done.stdout.startswith("match 0, game 0: coup, 4 seats, as bot2 saw it\n")
     for line in done.stdout.splitlines()[1:-2]:
@@ -78,8 +76,7 @@ def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:
     assert replay(kept, "--seat", "2").stdout == done.stdout
 
 
-def test_what_nobody_challenges_or_blocks_is_told(kept: Path) -> None:
-    """As on the page: of every window in which nobody spoke, to every seat."""
+def test_silence_in_every_window_is_printed_to_every_seat(kept: Path) -> None:
     record = random_game(PRESETS["coup"], 4, seed=1)
     windows = [step for step in list_steps(record.header, record.games[0]) if step.kind in ("challenge", "block")]
     silent = [step.kind for step in windows if not any(isinstance(event, _SPOKEN) for event in step.events)]
@@ -89,10 +86,10 @@ def test_what_nobody_challenges_or_blocks_is_told(kept: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["coup", "inquisitor"])
-def test_hidden_cards_change_no_byte_that_a_seat_is_told(
+def test_hidden_cards_do_not_change_the_output_for_a_seat(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All cards that the seat can't see are dealt anew at each step, and in what others alone were told."""
+    """All cards that the seat can't see are dealt again at each step, and replaced in private events of others."""
     rng, rules = random.Random(1), PRESETS[name]
     folder = save(tmp_path, random_game(rules, 3, seed=2))
 
@@ -113,7 +110,6 @@ def test_hidden_cards_change_no_byte_that_a_seat_is_told(
 
 @pytest.mark.parametrize("command", [["replay"], ["review", "--bot", "bot0"]])
 def test_a_record_that_cannot_be_read_is_named_and_the_others_are_shown(kept: Path, command: list[str]) -> None:
-    """Where none can be read the first is."""
     whole = CliRunner().invoke(cli, [*command, str(kept)])
     (kept / "records" / "000009.jsonl").write_text("cut")
     some = CliRunner().invoke(cli, [*command, str(kept)])
@@ -129,8 +125,7 @@ def test_a_record_that_cannot_be_read_is_named_and_the_others_are_shown(kept: Pa
         assert "the record is cut off" in none.stderr
 
 
-def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
-    """Options that take nothing away are errors, in one line."""
+def test_games_are_chosen_by_loser_and_first_turn(kept: Path) -> None:
     winner = replay(kept).stdout.splitlines()[-2].split()[0]
     assert replay(kept, "--lost-by", winner).exit_code == 2
     loser = next(name for name in ("bot0", "bot1") if name != winner)
@@ -143,23 +138,21 @@ def test_games_are_chosen_by_who_lost_and_from_a_turn(kept: Path) -> None:
     [
         (["--game", "7"], "has no such game"),
         (["--match", "7"], "has no such game"),
-        (["--lost-by", "nobody"], "no bot of"),
+        (["--lost-by", "unknown"], "no bot of"),
         (["--seat", "9"], "the seats are 0 to 3"),
         (["--faults"], " is one that has a fault of a bot"),
         (["--faults", "--lost-by", "bot0"], " is one that bot0 lost and that has a fault of a bot"),
         (["--faults", "--game", "7"], "has no such game"),
     ],
 )
-def test_what_is_not_there_is_refused(kept: Path, arguments: list[str], said: str) -> None:
-    """Exit code 2, and one line that says what there is."""
+def test_an_unknown_game_or_bot_is_refused_with_a_list(kept: Path, arguments: list[str], said: str) -> None:
     done = replay(kept, *arguments)
     assert done.exit_code == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_record_that_is_none_is_refused(tmp_path: Path) -> None:
-    """Cut off, from another version, or none at all."""
+def test_a_wrong_record_is_refused(tmp_path: Path) -> None:
     whole = write_record(random_game(PRESETS["coup"], 2, seed=1))
     for name, text, said in [
         ("cut", whole[:-20], "cut off"),
@@ -180,8 +173,7 @@ def save_nothing(folder: Path) -> Path:
     return folder / "empty"
 
 
-def test_a_page_is_one_file_and_says_that_it_shows_all_cards(kept: Path, tmp_path: Path) -> None:
-    """The page itself is tested in tests/replay."""
+def test_a_page_is_one_file_with_a_note_that_it_shows_all_cards(kept: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = replay(kept, "--html", page)
     assert done.exit_code == 0
@@ -190,8 +182,8 @@ def test_a_page_is_one_file_and_says_that_it_shows_all_cards(kept: Path, tmp_pat
     assert replay(kept, "--html", tmp_path / "no" / "page.html").exit_code == 1
 
 
-def test_a_page_for_one_bot_holds_only_what_it_could_know(kept: Path, tmp_path: Path) -> None:
-    """What the page isn't given nobody finds in it. A seat has another bot in each game."""
+def test_a_page_for_one_bot_has_only_its_own_view(kept: Path, tmp_path: Path) -> None:
+    """A seat has another bot in each game."""
     page = tmp_path / "page.html"
     done = replay(kept, "--html", page, "--seat", "bot2")
     assert done.stderr.replace("\n", " ").endswith("It holds only what bot2 could know ")
@@ -205,8 +197,8 @@ def test_a_page_for_one_bot_holds_only_what_it_could_know(kept: Path, tmp_path: 
     assert "--from is for the terminal" in replay(kept, "--html", page, "--from", "2").stderr
 
 
-def test_the_page_of_lost_games_opens_with_what_the_bot_knew(kept: Path, tmp_path: Path) -> None:
-    """Who wonders why a bot lost wants its view first, and then all cards. With --seat there is nothing but that."""
+def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(kept: Path, tmp_path: Path) -> None:
+    """With --seat there is no other view."""
     winner = replay(kept).stdout.splitlines()[-2].split()[0]
     loser = next(name for name in ("bot0", "bot1") if name != winner)
     page = tmp_path / "lost.html"
@@ -222,7 +214,7 @@ def test_the_page_of_lost_games_opens_with_what_the_bot_knew(kept: Path, tmp_pat
 
 
 def test_a_seats_games_are_not_chosen_by_faults_that_only_another_knows(tmp_path: Path) -> None:
-    """Which games are there would tell of them."""
+    """The choice of games would reveal them."""
     record = random_game(PRESETS["coup"], 4, seed=1)
     kept = save(tmp_path, changed(record, games=(changed(record.games[0], faults=(Fault(1, "late_reply"),)),)))
     assert replay(kept, "--faults").exit_code == 0

@@ -1,4 +1,4 @@
-"""What stands below the standings, and where a cell stays empty. Source: the docstrings of arena/cli/run_report.py."""
+"""The texts below the standings, and empty cells. Source: the docstrings of arena/cli/run_report.py."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def game(match: int) -> GameResult:
 
 
 def played(bots: Sequence[str], matches: int) -> tuple[Run, RunStandings]:
-    """Return a run of which so many matches are played, of which each gave one game of a and b."""
+    """Return a run of this many matches, each with one game of a and b."""
     here = Path("/bots")
     entries = tuple(Bot(name, here / name, ("x",), here, None, "0" * 64) for name in bots)
     run = Run(RunConfig(entries, seats=2, games=2 * ENOUGH, match_games=2, key=bytes(32)), MemoryStore())
@@ -36,7 +36,7 @@ def played(bots: Sequence[str], matches: int) -> tuple[Run, RunStandings]:
 
 
 def printed(*parts: RenderableType, width: int = 120) -> list[str]:
-    """Return what a terminal of this width shows, in lines."""
+    """Return the lines that a terminal of this width shows."""
     out = StringIO()
     Console(file=out, width=width, color_system=None).print(*parts, sep="\n")
     return [line.rstrip() for line in out.getvalue().splitlines()]
@@ -50,7 +50,6 @@ def row(run: Run, found: RunStandings, bot: str) -> list[str]:
 
 
 def test_the_standings_fit_a_terminal_of_eighty_columns() -> None:
-    """With intervals, times and the sample bots' names."""
     names = ["bluffer", "challenger", "counter", "honest", "opportunist", "random_bot", "strategist", "turtle"]
     run, found = played(names, 0)
     games = [
@@ -64,8 +63,8 @@ def test_the_standings_fit_a_terminal_of_eighty_columns() -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_who_beats_whom_is_told_with_matches_and_up_to_twelve_bots() -> None:
-    """Of the games that either won, the share of the row's bot. More columns fit no terminal."""
+def test_head_to_head_is_printed_for_up_to_twelve_bots() -> None:
+    """More columns fit no terminal."""
     lines = printed(*run_report.head_to_head_tables(*played("ab", ENOUGH)))
     assert [line.split() for line in lines[1:4]] == [
         ["#", "wins", "against", "matches", "1", "2"],
@@ -81,16 +80,14 @@ def test_who_beats_whom_is_told_with_matches_and_up_to_twelve_bots() -> None:
     assert (text in run_report.standings_notes(*twelve), text in run_report.standings_notes(*thirteen)) == (False, True)
 
 
-def test_who_holds_a_run_up_is_said_while_it_goes_on() -> None:
-    """By its timeouts."""
+def test_the_bot_that_delays_a_run_is_named_meanwhile() -> None:
     progress = played("ab", 0)[0].progress
     assert "held up" not in run_report.progress_line(progress)
     progress.count(MatchOutput(PlayedMatch(0, "record", ()), 7, 0.5, (("a", 2, 3.0),)))
     assert run_report.progress_line(progress).endswith("; held up by a: 2 timeouts, 1.5 s each")
 
 
-def test_what_intervals_mean_is_said_only_where_there_are_some() -> None:
-    """And what is missing, only where there are none."""
+def test_intervals_are_explained_only_where_there_are_some() -> None:
     few, many = (run_report.standings_notes(*played("ab", matches)) for matches in (1, ENOUGH))
     assert HOLDS not in few
     assert few[0] == "fair win rate 50 %"
@@ -100,8 +97,8 @@ def test_what_intervals_mean_is_said_only_where_there_are_some() -> None:
     assert not any("too few" in line for line in many)
 
 
-def test_a_bot_without_a_game_takes_nothing_from_the_others() -> None:
-    """As in a run that was interrupted before the first match of that bot."""
+def test_a_bot_without_a_game_does_not_change_the_others() -> None:
+    """A run may be interrupted before the first match of a bot."""
     run, found = played("abc", ENOUGH)
     notes = run_report.standings_notes(run, found)
     assert HOLDS in notes
@@ -111,14 +108,14 @@ def test_a_bot_without_a_game_takes_nothing_from_the_others() -> None:
 
 
 def test_an_adjusted_win_rate_without_an_interval_is_not_shown() -> None:
-    """After one game of two bots it is the prior's pull: the win rate stands alone."""
+    """After one game of two bots it is only the prior."""
     run, found = played("ab", 1)
     assert row(run, found, "b")[2:] == [row(run, found, "b")[2], "-", "-", "100.0%", "1/1", "0"]
 
 
 @pytest.mark.parametrize("resumed", [False, True])
-def test_times_are_said_to_be_of_this_session_where_it_did_not_play_all(resumed: bool) -> None:
-    """Times aren't kept, so those of matches that were kept before aren't known."""
+def test_times_are_labelled_as_this_sessions_after_a_resume(resumed: bool) -> None:
+    """Times of earlier sessions aren't saved."""
     run, found = played("ab", 2)
     if resumed:
         run.store.keep(PlayedMatch(0, "record", (game(0),)))
@@ -128,7 +125,7 @@ def test_times_are_said_to_be_of_this_session_where_it_did_not_play_all(resumed:
     assert line == "wall ms: the median of a bot's wall time for a decision" + (" in this session" if resumed else "")
 
 
-def test_how_far_chance_moves_the_seats_is_said_from_thirty_games_on() -> None:
-    """With 2 games it would be ± 69.3 %, which says nothing."""
+def test_the_range_of_chance_is_printed_from_thirty_games_on() -> None:
+    """With 2 games it would be ± 69.3 %."""
     assert run_report.seats_line(played("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
     assert run_report.seats_line(played("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")

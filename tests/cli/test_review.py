@@ -13,7 +13,7 @@ from tests.cli_workspace import Place
 
 @pytest.fixture(scope="module")
 def run(places: Callable[[], Place]) -> Path:
-    """Give the folder of a run, which stays as it is."""
+    """Return the folder of a run, which stays unchanged."""
     place = places()
     bots = ["sample:turtle", "sample:honest"]
     ran = place.run("run", *bots, "--games", 12, "--seed", 2, "--sandbox", "process", "--out", "out")
@@ -21,9 +21,7 @@ def run(places: Callable[[], Place]) -> Path:
     return place.folder / "out"
 
 
-def test_the_dearest_decisions_are_told_and_the_first_is_shown_by_the_command_that_is_printed(
-    place: Place, run: Path
-) -> None:
+def test_the_most_costly_decisions_are_listed_with_a_command_that_shows_the_first(place: Place, run: Path) -> None:
     ran = place.run("review", run, "--bot", "turtle")
     assert ran.code == 0, ran.err
     assert ran.out.startswith("turtle lost ")
@@ -35,8 +33,7 @@ def test_the_dearest_decisions_are_told_and_the_first_is_shown_by_the_command_th
     assert f"--game {output['costly_decisions'][0]['game']} " in ran.out
 
 
-def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw_them(place: Place, run: Path) -> None:
-    """And with --json both: the page, and the answer."""
+def test_the_page_of_a_review_has_the_reviewed_games_in_the_bots_view(place: Place, run: Path) -> None:
     ran = place.run("review", run, "--bot", "turtle", "--max-games", 3, "--html", "lost.html", "--json")
     assert ran.code == 0, ran.err
     assert "3 games in lost.html: open it in a browser. It holds only what turtle could know" in ran.err
@@ -53,7 +50,7 @@ def test_the_page_of_a_review_holds_the_games_that_were_looked_at_as_the_bot_saw
 
 def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:
     for words, output in (
-        ((run, "--bot", "nobody"), "there are honest, turtle"),
+        ((run, "--bot", "unknown"), "there are honest, turtle"),
         ((place.folder / "nowhere", "--bot", "turtle"), "nowhere"),
     ):
         ran = place.call("review", *words)
@@ -61,7 +58,7 @@ def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:
         assert output in ran.err
 
 
-def test_an_edited_bot_is_asked_anew_and_where_it_chooses_otherwise_is_told(place: Place) -> None:
+def test_an_edited_bot_is_asked_again_and_its_other_choices_are_listed(place: Place) -> None:
     """The same bot chooses the same; one that takes the last move, otherwise; one that ends, not at all."""
     first = place.bot("mybot.py")
     ran = place.run("run", first, "sample:honest", "--games", 2, "--seed", 2, "--sandbox", "process", "--out", "out")

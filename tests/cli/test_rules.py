@@ -1,4 +1,4 @@
-"""The commands `arena rules` and `arena odds` as a user calls them. Source: their help."""
+"""The commands `arena rules` and `arena odds`. Source: their help."""
 
 import json
 import subprocess
@@ -35,7 +35,6 @@ def refusal(command: click.Command, *arguments: str) -> str:
 
 
 def test_rules_lists_the_presets() -> None:
-    """Without a name, `arena rules` lists the presets."""
     result = run(rules)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -45,7 +44,6 @@ def test_rules_lists_the_presets() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_rules_with_a_name_prints_the_sheet_of_that_game(name: str) -> None:
-    """`arena rules NAME` prints the rules of that game as a readable sheet."""
     result = run(rules, name)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{name}: ")
@@ -53,8 +51,7 @@ def test_rules_with_a_name_prints_the_sheet_of_that_game(name: str) -> None:
     assert all(len(line) <= 80 and line == line.rstrip() for line in result.stdout.splitlines())
 
 
-def test_rules_with_a_file_prints_the_sheet_of_a_game_of_ones_own(tmp_path: Path) -> None:
-    """An organiser sees what the file means; its name is no markup."""
+def test_rules_with_a_file_prints_the_sheet_of_a_custom_game(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text('base = "classroom"\nforced_coup = "off"\nname = "[red]monday :smile:"\n')
     result = run(rules, str(path))
@@ -63,14 +60,12 @@ def test_rules_with_a_file_prints_the_sheet_of_a_game_of_ones_own(tmp_path: Path
 
 
 def test_rules_fields_prints_the_fields() -> None:
-    """Every field with its default, allowed values and the document it comes from."""
     result = run(rules, "--fields")
     assert result.exit_code == 0
     assert 'first_player = "seat_0"\n' in result.stdout
 
 
-def test_rules_refuses_what_it_doesnt_know(tmp_path: Path) -> None:
-    """Exit code 2, and the message of arena/run/rules_file.py."""
+def test_rules_refuses_an_unknown_ruleset(tmp_path: Path) -> None:
     assert refusal(rules, "tresaon").startswith('arena: there is no ruleset "tresaon"; did you mean treason?\n')
     path = tmp_path / "my.toml"
     path.write_text("colour = 1\n")
@@ -82,7 +77,7 @@ def test_rules_refuses_what_it_doesnt_know(tmp_path: Path) -> None:
 
 
 def test_odds_prints_the_worked_example() -> None:
-    """rules.md#odds and the command's help: 15/26 = 57.7 % that an opponent has no duke, given that I have none."""
+    """15/26 = 57.7 % that an opponent has no duke, if I have none (rules.md#odds)."""
     result = run(odds, "--own", "captain,contessa", "--players", "2")
     assert result.exit_code == 0
     assert [line.split() for line in result.stdout.splitlines() if line.startswith(("role", "duke", "captain "))] == [
@@ -94,7 +89,6 @@ def test_odds_prints_the_worked_example() -> None:
 
 
 def test_odds_as_json() -> None:
-    """The numbers as a program reads them; opponents in the order in which they were given."""
     result = run(
         odds, "--own", "duke, captain", "--revealed", "contessa", "--players", "4", "--cards-left", "2, 2,1", "--json"
     )
@@ -109,8 +103,8 @@ def test_odds_as_json() -> None:
     assert found["not_held"]["duke"] == pytest.approx(252 / 792)
 
 
-def test_odds_without_influences_says_what_it_cant_tell() -> None:
-    """Nobody knows from one revealed card whose it was."""
+def test_odds_without_influences_omits_the_odds_of_each_player() -> None:
+    """One revealed card could be any player's."""
     plain = run(odds, "--own", "duke,captain", "--revealed", "contessa", "--players", "4")
     assert "nobody" not in plain.stdout
     assert "with 2 cards  with 1 card" in plain.stdout
@@ -120,7 +114,6 @@ def test_odds_without_influences_says_what_it_cant_tell() -> None:
 
 
 def test_odds_of_other_rules(tmp_path: Path) -> None:
-    """--rules takes a preset or a file, as in arena run."""
     assert "inquisitor" in run(odds, "--own", "duke,duke", "--players", "3", "--rules", "treason").stdout
     path = tmp_path / "my.toml"
     path.write_text("inquisitor = true\n")
@@ -137,7 +130,7 @@ BAD: dict[str, tuple[Sequence[str], str]] = {
         ["--own", "duke,duke", "--players", "3", "--cards-left", "two,2"],
         "arena: --cards-left 'two,2': write a number for each opponent with commas between them",
     ),
-    "a digit that is none": (
+    "a digit that isn't ASCII": (
         ["--own", "duke,duke", "--players", "3", "--cards-left", "²,2"],
         "write a number for each opponent",
     ),
@@ -152,8 +145,7 @@ BAD: dict[str, tuple[Sequence[str], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD.values(), ids=BAD)
-def test_odds_refuses_what_no_table_can_show(case: tuple[Sequence[str], str]) -> None:
-    """Exit code 2, one message, nothing on stdout."""
+def test_odds_refuses_impossible_cards(case: tuple[Sequence[str], str]) -> None:
     arguments, output = case
     assert output in refusal(odds, *arguments)
 
@@ -170,7 +162,7 @@ def process(code: str, stdout: int) -> "subprocess.CompletedProcess[str]":
 
 
 def test_importing_the_commands_imports_nothing_slow() -> None:
-    """`arena --help` answers at once: it imports this file, but not what the commands use."""
+    """`arena --help` imports this file, but not what the commands use."""
     code = "import sys, arena.cli; print(*(name for name in sys.modules if name.startswith(('rich', 'arena'))))"
     found = process(code, subprocess.PIPE).stdout.split()
     assert [name for name in found if name != "arena" and not name.startswith("arena.cli")] == []

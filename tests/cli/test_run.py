@@ -1,4 +1,4 @@
-"""`arena run` and `arena verify` as their user meets them. Source: the README, "Run"."""
+"""`arena run` and `arena verify`. Source: the README, "Run"."""
 
 import csv
 import fcntl
@@ -69,7 +69,7 @@ def results(folder: Path) -> list[dict[str, Any]]:
 
 
 def untimed_records(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return each record's lines without their times. (The last line's checksum leaves them out by itself.)"""
+    """Return each record's lines without their times, which the last line's checksum doesn't cover."""
     return {
         path.name: [
             {key: value for key, value in json.loads(line).items() if key not in {"times_us", "cpu_us"}}
@@ -84,7 +84,7 @@ Shared = tuple[Place, Ran]  # a run that stays as it is, in `out` of its place, 
 
 @pytest.fixture(scope="module")
 def duel(places: Callable[[], Place]) -> Shared:
-    """Give a run of two bots under a seed, with as many matches as intervals take, and --json."""
+    """Return a run of two bots under a seed, with enough matches for intervals, and --json."""
     place = places()
     arguments = ("--games", 64, "--match-games", 2, "--seed", 7, "--json", "--out", "out")
     return place, place.run("run", *place.bots(2), *arguments)
@@ -92,7 +92,7 @@ def duel(places: Callable[[], Place]) -> Shared:
 
 @pytest.fixture(scope="module")
 def three(places: Callable[[], Place]) -> Shared:
-    """Give a run of three bots by two workers; its folder lies in folders that it made."""
+    """Return a run of three bots by two workers, in a folder whose parents it made."""
     place = places()
     arguments = ("--games", 12, "--match-games", 3, "--jobs", 2, "--out", "deep/er/out")
     return place, place.run("run", *place.bots(3), *arguments)
@@ -103,14 +103,14 @@ ODD_NAMES = [f"[red]{'x' * 30}", "[bold]", ":dog: %s {0}", f"Zoë ± 中文{'y' 
 
 @pytest.fixture(scope="module")
 def odd(places: Callable[[], Place]) -> Shared:
-    """Give a run of bots with odd and long names, beside a narrow terminal; its pairs meet often enough for duels."""
+    """Return a run of bots with odd and long names, with its output on a narrow terminal."""
     place = places()
     bots = [f"{name}={place.bot('a.py')}" for name in ODD_NAMES]
     return place, place.run("run", *bots, "--games", 40, "--match-games", 4, "--out", "[bold]:cat:", COLUMNS="1")
 
 
 def copied(shared: Shared, place: Place) -> Path:
-    """Return a copy of the run of two bots, as `out` of another place; its bots stay where they are."""
+    """Return a copy of the run of two bots, as `out` of another place; its bots stay in theirs."""
     return Path(shutil.copytree(shared[0].folder / "out", place.folder / "out"))
 
 
@@ -118,7 +118,7 @@ def copied(shared: Shared, place: Place) -> Path:
 
 
 def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> None:
-    """Source: the command's promise to programs (--json); `abandoned` lists the matches that failed too often."""
+    """`abandoned` lists the matches that failed too often."""
     place, ran = duel
     assert ran.code == 0
     assert "seed 7: a bot that knows or guesses it can compute all cards" in ran.err
@@ -168,8 +168,7 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> 
     assert all(number > 0 for number in found["speed"].values())
 
 
-def test_json_is_printed_where_something_failed_too(place: Place) -> None:
-    """One object with the reason, which stderr has too: before a game, and where a failure stopped the run."""
+def test_json_is_printed_after_a_failure_too(place: Place) -> None:
     ran = place.call("run", "gone.py", "--json")
     assert ran.code == 2
     assert ran.json == {"version": 3, "error": "\n".join(ran.messages).removeprefix("arena: ")}
@@ -183,10 +182,6 @@ def test_json_is_printed_where_something_failed_too(place: Place) -> None:
 
 
 def test_json_follows_its_schema(place: Place, duel: Shared) -> None:
-    """Source: arena run --json-schema. The fields and their types, with and without intervals and faults.
-
-    Also of a run that didn't begin.
-    """
     schema = json.loads(place.call("run", "--json-schema").out)
     assert [part["$ref"].split("/")[-1] for part in schema["anyOf"]] == ["RunReport", "RefusedRun"]
     assert schema["$defs"]["RunReport"]["additionalProperties"] is False
@@ -197,7 +192,7 @@ def test_json_follows_its_schema(place: Place, duel: Shared) -> None:
 
 
 def test_tables_are_data_and_all_else_goes_to_stderr(three: Shared) -> None:
-    """So that `arena run ... > standings.txt` holds the standings alone."""
+    """`arena run ... > standings.txt` stores only the standings."""
     ran = three[1]
     assert ran.code == 0
     assert "12 games of coup: 4 rounds of 1 match, 3 games each, at 3 seats" in ran.err
@@ -216,16 +211,13 @@ def test_tables_are_data_and_all_else_goes_to_stderr(three: Shared) -> None:
 
 
 def test_names_with_markup_and_odd_characters_are_printed_as_they_are(odd: Shared) -> None:
-    """A bot's name is the author's: it must neither colour the table nor break it.
-
-    A pipe has no width to fit, whatever the terminal's is: names of 35 characters would not fit into a narrow one.
-    """
+    """A bot's name must neither colour the table nor break it."""
     place, ran = odd
     assert ran.code == 0
     assert "…" not in ran.out
     for name in ODD_NAMES:
         shown = [line for line in ran.out.splitlines() if re.sub(r"^\d+(-\d+)? +", "", line).startswith(f"{name} ")]
-        assert len(shown) == 3, f"{name}: standings, times and duels"
+        assert len(shown) == 3, f"{name}: standings, times and head-to-head results"
     assert "records [bold]:cat:/records/" in ran.out
     assert place.call("verify", "[bold]:cat:").code == 0
     logs = list((place.folder / "[bold]:cat:" / "logs").glob("000000-*"))
@@ -233,7 +225,6 @@ def test_names_with_markup_and_odd_characters_are_printed_as_they_are(odd: Share
 
 
 def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> None:
-    """The live table goes to stderr and is gone at the end; a narrow window shortens no number of the standings."""
     rows = (
         r"rank 1-2 *\r\n  bot: [ab] *\r\n  rating ± 95 %: \d+\.\d *\r\n  adjusted win rate: - *\r\n  95 %: - *\r\n"
         r"  win rate: \d+\.\d% *\r\n  games/matches: 8/4 *\r\n  faults: 0 *\r\n  \w+ ms: \d+\.\d *\r"
@@ -257,7 +248,7 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
 
 
 def read_terminal(descriptor: int) -> str:
-    """Read what a terminal shows until its programs have ended."""
+    """Read a terminal's output until its programs have ended."""
     shown = b""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -295,7 +286,6 @@ ANSWER = "print(json.dumps({'id': m['id'], 'choice': 0}), flush=True)"
 
 
 def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
-    """The request, what it answered, why that is wrong, its stderr: enough to mend it without opening a file."""
     loud = scripted(place, "loud.py", "print('thinking [red] \\x1b[2J', file=sys.stderr)", "print('income [bold]')")
     ran = place.run("run", *place.bots(1), loud, *SMALL, "--out", "out")
     assert ran.code == 0, "a bot's fault is no failure of the run"
@@ -314,7 +304,6 @@ def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
 
 
 def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Place) -> None:
-    """In the order in which they came, whichever is the worst."""
     answers = ["{'id': m['id'], 'choice': 0}", "{'id': m['id'], 'choice': 99}", "{'id': 'x', 'choice': 0}"]
     bad = scripted(place, "bad.py", f"print(json.dumps([{', '.join(answers)}][n % 3]), flush=True)")
     ran = place.run("run", *place.bots(1), bad, *SMALL, "--jobs", 2, "--out", "out")
@@ -328,7 +317,7 @@ def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Pl
 
 
 SLOW: dict[str, tuple[str, bool, str, str]] = {
-    # what it does at its third request, whether the kernel must tell it, words of the cause, words of the remedy
+    # its behaviour at its third request, whether the kernel must report it, words of the cause, words of the fix
     "counts from the request before": (
         "print(json.dumps({'id': m['id'] - (n > 2), 'choice': 0}), flush=True)",
         False,
@@ -347,7 +336,7 @@ def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
 ) -> None:
     """Source: arena/referee/judge.py, how_spent."""
     if output and not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
-        needs("cgroup", "CPU time isn't told here")
+        needs("cgroup", "CPU time isn't reported here")
     bad = scripted(place, "bad.py", does, *(() if "print" in does else (ANSWER,)))
     arguments = ("--limit-ms", 300, "--bank-ms", 0, "--strict", "--games", 2, "--match-games", 2)
     ran = place.run("run", *place.bots(1), bad, *arguments, "--out", "out")
@@ -356,8 +345,8 @@ def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
     assert remedy in example
 
 
-def test_faults_are_counted_apart_from_what_follows_from_them(place: Place) -> None:
-    """A match of 12 games: three are lost by three faults each, and the bot is out of the others."""
+def test_faults_are_counted_without_their_consequences(place: Place) -> None:
+    """In a match of 12 games three are lost by three faults each, and the bot is out of the others."""
     bad = scripted(place, "bad.py", "print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)")
     arguments = ("run", *place.bots(1), bad, "--games", 12, "--match-games", 12, "--out", "out", "--json")
     (row,) = [row for row in place.run(*arguments).json["standings"] if row["bot"] == "bad"]
@@ -368,8 +357,8 @@ def test_faults_are_counted_apart_from_what_follows_from_them(place: Place) -> N
     assert re.search(r"^1-2   bad .* 12/1 +9$", ran.out, re.MULTILINE)
 
 
-def test_the_exchange_in_the_file_that_the_report_names_is_what_crossed_the_pipe(place: Place) -> None:
-    """Byte for byte what the bot read; --resume finds the same, without a game."""
+def test_the_reported_file_has_the_exact_lines_of_the_pipe(place: Place) -> None:
+    """--resume prints the same, without a game."""
     ran = place.run("run", *place.bots(1), listener(place, "bad.py"), *SMALL, "--out", "out")
     named = re.search(r"^  whole: (\S+) \(3 kept of (\d+)\)$", ran.out, re.MULTILINE)
     assert named is not None
@@ -387,22 +376,20 @@ def test_the_exchange_in_the_file_that_the_report_names_is_what_crossed_the_pipe
     assert again.out[again.out.index("bad: ") :] == ran.out[ran.out.index("bad: ") :]
 
 
-def test_csv_has_the_standings_and_who_beats_whom(three: Shared) -> None:
-    """One table, for spreadsheets. Its numbers are those of --json; of a run that is complete nothing is played."""
+def test_csv_has_the_standings_and_head_to_head(three: Shared) -> None:
     place = three[0]
     rows = list(csv.DictReader(io.StringIO(place.run("run", "--resume", "deep/er/out", "--csv").out)))
     same = place.run("run", "--resume", "deep/er/out", "--json").json
     assert [row["bot"] for row in rows] == [row["bot"] for row in same["standings"]]
     for row in rows:
-        duels = same["head_to_head"][row["bot"]]
-        assert len(duels) == 2
-        for other, duel in duels.items():
+        opponents = same["head_to_head"][row["bot"]]
+        assert len(opponents) == 2
+        for other, duel in opponents.items():
             assert (row[f"win_rate against {other}"], row[f"matches against {other}"]) == ("", str(duel["matches"]))
         assert row[f"matches against {row['bot']}"] == ""
 
 
-def test_a_bots_peak_of_memory_is_told(place: Place, needs: Callable[[str, str | None], None]) -> None:
-    """One that takes more has more."""
+def test_a_bots_peak_memory_is_reported(place: Place, needs: Callable[[str, str | None], None]) -> None:
     needs("cgroup", cgroup.cgroup_problem())
     large = scripted(place, "large.py", "keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)
     peaks = place.run("run", *place.bots(1), large, "--games", 1, "--json").json["peak_memory_bytes"]
@@ -412,8 +399,8 @@ def test_a_bots_peak_of_memory_is_told(place: Place, needs: Callable[[str, str |
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
-def test_the_folder_holds_what_is_promised_for_its_owner_alone(three: Shared) -> None:
-    """Records tell hidden cards, so nobody else may read them: mode 0700."""
+def test_the_folder_has_the_promised_files_for_its_owner_alone(three: Shared) -> None:
+    """Records contain hidden cards."""
     place, _ = three
     out = place.folder / "deep/er/out"
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
@@ -426,7 +413,6 @@ def test_the_folder_holds_what_is_promised_for_its_owner_alone(three: Shared) ->
 
 
 def test_results_have_one_line_a_game_in_match_order(three: Shared) -> None:
-    """Source: the command's promise to programs (results.jsonl)."""
     lines = results(three[0].folder / "deep/er/out")
     assert [(line["match"], line["game"]) for line in lines] == [(m, g) for m in range(4) for g in range(3)]
     for line in lines:
@@ -442,7 +428,7 @@ def test_results_have_one_line_a_game_in_match_order(three: Shared) -> None:
 
 
 def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
-    """Two that begin in one second must not stop each other. Without --seed each has a random key, in run.json."""
+    """Two runs may begin in one second."""
     place.bots(2)
     names, keys = set(), set()
     for _ in range(2):
@@ -459,7 +445,6 @@ def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
 
 
 def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) -> None:
-    """Times stand in a field of their own, which comparison ignores."""
     bots = place.bots(5)
     arguments = ("--seats", 3, "--match-games", 3, "--games", 15, "--seed", -5)
     for jobs in (1, 2):
@@ -471,7 +456,6 @@ def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) 
 
 
 def test_a_complete_run_resumes_to_the_same_standings_without_a_game(duel: Shared) -> None:
-    """--resume only reads where nothing is left to play."""
     place, first = duel
     before = (place.folder / "out" / "results.jsonl").read_bytes()
     again = place.run("run", "--resume", "out", "--json")
@@ -482,7 +466,7 @@ def test_a_complete_run_resumes_to_the_same_standings_without_a_game(duel: Share
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "threads are counted on Linux alone")
 def test_a_run_is_rated_in_one_thread(duel: Shared) -> None:
-    """Those of numpy's library, one a core, cost more than all else of a small run's end."""
+    """numpy's threads, one per core, cost more than the rest of a small run's end."""
     program = (
         "import atexit, os, sys\n"
         "atexit.register(lambda: print(*sorted({'numpy'} & set(sys.modules)), len(os.listdir('/proc/self/task'))))\n"
@@ -506,7 +490,7 @@ def test_a_run_is_rated_in_one_thread(duel: Shared) -> None:
 
 
 def listener(place: Place, name: str) -> str:
-    """Write a bot that copies what it is told to stderr and makes illegal moves in the run."""
+    """Write a bot that copies its input to stderr and makes illegal moves in the run."""
     return str(
         place.bot(
             name,
@@ -521,7 +505,7 @@ def listener(place: Place, name: str) -> str:
 
 
 def heard(place: Place, folder: str, bot: str) -> list[dict[str, Any]]:
-    """Return what a listener heard in the first match."""
+    """Return the input of a listener in the first match."""
     text = (place.folder / folder / "logs" / f"000000-{bot}-1.txt").read_text()
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
@@ -540,7 +524,6 @@ CLOCKS = ("--limit-ms", 321, "--bank-ms", 0, "--start-ms", 4321)
 def test_options_reach_the_bots(
     place: Place, flags: tuple[object, ...], lives: int, handles: list[str], clocks: tuple[int, int, int]
 ) -> None:
-    """--strict: the first fault forfeits. --show-names: names instead of letters; nothing else tells them."""
     bots = (listener(place, "bad.py"), place.bot("good.py"))
     ran = place.run("run", *bots, "--games", 2, "--match-games", 2, *flags, "--json", "--out", "out")
     row = next(row for row in ran.json["standings"] if row["bot"] == "bad")
@@ -559,7 +542,7 @@ def test_options_reach_the_bots(
 
 
 def test_a_folder_with_a_manifest_is_built_and_played(place: Place) -> None:
-    """Source: the README, "Run"; the working folder is the bot's, HOME and TMPDIR are its own."""
+    """The working folder is the bot's, HOME and TMPDIR are its own."""
     where = place.folder / "built"
     manifest = 'name = "my bot"\nbuild = ["sh", "-c", "cp source.txt bot.py"]\nrun = ["PYTHON", "bot.py"]\n'
     place.bot("built/bot.toml", manifest.replace("PYTHON", sys.executable))
@@ -577,7 +560,7 @@ def test_a_folder_with_a_manifest_is_built_and_played(place: Place) -> None:
 
 
 def test_bots_that_are_named_like_modules_do_not_disturb_the_arena(place: Place) -> None:
-    """A user keeps random.py and queue.py in the folder where arena is run."""
+    """Users have random.py and queue.py in their folder."""
     for name in ("random.py", "queue.py", "json.py", "socket.py"):
         place.bot(name)
     ran = place.run("run", "random.py", "queue.py", *SMALL, "--json")
@@ -589,7 +572,6 @@ def test_bots_that_are_named_like_modules_do_not_disturb_the_arena(place: Place)
 
 
 def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
-    """Every move legal, every event and result the same: one line and exit 0."""
     place, _ = duel
     whole = place.call("verify", "out")
     assert (whole.code, whole.err) == (0, "")
@@ -599,8 +581,8 @@ def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
     assert alone[1:] == ["there is no run.json or final.json, so the plan of the matches can't be checked"]
 
 
-def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
-    """A fault that never happened may stand in a record: a replay plays what was played instead."""
+def test_verify_notes_that_it_does_not_check_faults(place: Place) -> None:
+    """A replay plays the recorded moves, so it can't find a false fault."""
     one, two = place.bots(2)
     right = f'message["id"] % 5 or seed == "{LOOK_SEED}"'  # each has more than five requests in two games
     place.bot(two, BOT.replace('"choice": choice', f'"choice": choice if {right} else 999'))
@@ -610,8 +592,8 @@ def test_verify_says_that_faults_are_beyond_it(place: Place) -> None:
     assert re.search(r"\nthat a bot was at fault, no replay can show: \d+ faults in them\n$", ran.out)
 
 
-def test_verify_tells_results_that_are_not_what_the_records_say(place: Place, duel: Shared) -> None:
-    """Exit 1, and the way to write them again, which --resume then does."""
+def test_verify_reports_results_that_differ_from_the_records(place: Place, duel: Shared) -> None:
+    """Its message is the command that writes them again."""
     listed = copied(duel, place) / "results.jsonl"
     text = listed.read_text()
     listed.write_text(text.replace('"turns":', '"turns":1', 1))
@@ -625,8 +607,7 @@ def test_verify_tells_results_that_are_not_what_the_records_say(place: Place, du
     assert place.call("verify", "out").code == 0
 
 
-def test_an_interruption_that_nothing_awaits_is_told_by_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
-    """README: 130 interrupted; wherever it comes."""
+def test_any_interruption_exits_with_130(capsys: pytest.CaptureFixture[str]) -> None:
     group = type(cli)("arena")
 
     @group.command()

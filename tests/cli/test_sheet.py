@@ -32,7 +32,7 @@ def shown(what: RenderableType, width: int = 80) -> list[str]:
 
 
 def flat(what: RenderableType) -> str:
-    """Return the words in one line, for sentences that were folded."""
+    """Return the text in one line, for sentences that were folded."""
     return " ".join(" ".join(shown(what)).split())
 
 
@@ -61,7 +61,7 @@ ALL = [*PRESETS.values(), MIXED]
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_a_sheet_fits_and_no_word_is_cut(rules: Ruleset, width: int) -> None:
-    """80 columns, and readable in 60: ASCII, no line too long, every word of the wide sheet whole in the narrow one."""
+    """Widths are 80 and 60 columns; the narrow sheet has every word of the wide one."""
     for what in (sheet.rules_sheet(rules), sheet.presets_text(), sheet.fields_table()):
         lines = shown(what, width)
         assert all(len(line) <= width and line.isascii() for line in lines)
@@ -69,7 +69,6 @@ def test_a_sheet_fits_and_no_word_is_cut(rules: Ruleset, width: int) -> None:
 
 
 def test_the_sheet_of_the_base_game() -> None:
-    """rules.md#actions: action, effect, cost, claim, and who may block with what."""
     assert [*rows(COUP).values()] == [
         ["income", "take 1 coin", "-", "-", "-"],
         ["foreign_aid", "take 2 coins", "-", "-", "anyone as duke"],
@@ -129,14 +128,12 @@ VARIANTS: dict[str, tuple[Ruleset, tuple[str, str], list[str]]] = {
 
 @pytest.mark.parametrize("case", VARIANTS.values(), ids=VARIANTS)
 def test_the_sheet_of_a_variant_has_its_rows(case: tuple[Ruleset, tuple[str, str], list[str]]) -> None:
-    """The documents, as the comments say."""
     rules, row, cells = case
     assert rows(rules)[row][1:] == cells
 
 
 @pytest.mark.parametrize("rules", PRESETS.values(), ids=PRESETS)
 def test_the_sheet_has_exactly_the_actions_that_the_engine_has(rules: Ruleset) -> None:
-    """The sheet is made from the same table that the engine reads."""
     assert [*rows(rules)] == [(row.action.value, str(row.cost or "-")) for row in rules.actions]
     output = flat(sheet.rules_sheet(rules))
     assert f"Roles: {', '.join(rules.roles)}." in output
@@ -159,14 +156,12 @@ DECKS: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("name", DECKS)
 def test_the_deck_by_players(name: str) -> None:
-    """rules.md#deck, #draft: players, cards, copies of each role, court deck after the deal, and the limit."""
     lines = shown(sheet.rules_sheet(PRESETS[name]))
     assert [" ".join(line.split()) for line in section(lines, "Set-up")[1:]] == DECKS[name]
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
-def test_what_differs_is_found_by_comparing_with_the_base_game(rules: Ruleset) -> None:
-    """What differs from the base game; each with its value, its source and the base game's value."""
+def test_differences_from_the_base_game_are_listed(rules: Ruleset) -> None:
     output = section(shown(sheet.rules_sheet(rules), 200), "What differs from the base game")
     expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
     assert [rule.name for rule in changed_fields(rules)] == expected
@@ -193,15 +188,13 @@ VARIED: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("name", VARIED)
-def test_a_variant_of_a_preset_says_what_differs_from_it(name: str) -> None:
-    """Else a reader compares two sheets; the fields' sources."""
+def test_a_variant_of_a_preset_lists_its_differences(name: str) -> None:
     kin = name.replace("-site", "") if "-site" in name else name.partition("-")[0]
     assert section(shown(sheet.rules_sheet(PRESETS[name]), 200), f"What differs from {kin}") == VARIED[name]
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("treason")])
-def test_a_sheet_of_treason_lists_what_differs_from_its_program(name: str) -> None:
-    """The fields in which the page and the program differ, and what no field can settle: first the one window."""
+def test_a_sheet_of_treason_lists_differences_from_its_program(name: str) -> None:
     output = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What differs from treason's program")
     fields = [line.split(" = ")[0] for line in output if " = " in line]
     page = ["- two_player_starter_coins", "- block_after_failed_challenge", "- dead_target"]
@@ -247,13 +240,12 @@ OWN = [
 
 @pytest.fixture(scope="module")
 def own() -> dict[str, str]:
-    """Give the words of the sheet of each game of OWN."""
+    """Return the words of the sheet of each game of OWN."""
     return {rules.name: flat(sheet.rules_sheet(rules)) for rules in OWN}
 
 
 @pytest.mark.parametrize("text", HOLDS)
-def test_a_sentence_stands_in_the_sheets_of_the_games_where_it_holds(own: dict[str, str], text: str) -> None:
-    """Each in one game at least, and not in all."""
+def test_a_sentence_is_in_the_sheets_of_the_games_where_it_is_true(own: dict[str, str], text: str) -> None:
     expected = [rules.name for rules in OWN if HOLDS[text](rules)]
     assert [name for name, words in own.items() if text in words] == expected
     assert 0 < len(expected) < len(OWN)
@@ -286,8 +278,8 @@ ALWAYS = [
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
-def test_every_sheet_says_what_one_must_know_in_every_game(rules: Ruleset) -> None:
-    """As above; and in the Reformation what becomes of an embezzler with a duke, rules.md#embezzlement."""
+def test_every_sheet_has_the_sentences_of_every_game(rules: Ruleset) -> None:
+    """The Reformation adds the challenge of an embezzler with a duke, rules.md#embezzlement."""
     output = flat(sheet.rules_sheet(rules))
     duke = r"who does have a duke [a-z ]+: it loses an influence of its choice, and the coins stay in the reserve\."
     assert [text for text in ALWAYS if text not in output] == []
@@ -308,8 +300,7 @@ OTHERWISE["andy-as-written"] = OTHERWISE["andy"]
 
 
 @each("name", PRESETS)
-def test_a_sheet_lists_what_its_document_says_otherwise(name: str) -> None:
-    """The five documents, line by line; also for who starts, where a document has a rule of its own."""
+def test_a_sheet_lists_the_rules_of_its_document_that_differ(name: str) -> None:
     output = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What the document says otherwise, or leaves open")
     assert len(output) == len(OTHERWISE[name])
     assert all(words in line for words, line in zip(OTHERWISE[name], output, strict=True))
@@ -319,8 +310,7 @@ def test_a_sheet_lists_what_its_document_says_otherwise(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_sheet_says_which_document_a_preset_follows_and_cites_sections(name: str) -> None:
-    """rules.md#documents. Each sentence has its section, also what differs from another game."""
+def test_a_sheet_names_its_document_and_cites_sections(name: str) -> None:
     lines = flat(sheet.rules_sheet(PRESETS[name]))
     house = name.partition("-")[0] in ("blog", "classroom", "andy", "treason")
     site = "-site" in name
@@ -331,7 +321,6 @@ def test_a_sheet_says_which_document_a_preset_follows_and_cites_sections(name: s
 
 
 def test_the_fields_are_printed_with_default_values_and_section() -> None:
-    """Every field with its default, allowed values and the section that explains it."""
     output = flat(sheet.fields_table())
     for rule in FIELDS:
         assert f"{rule.name} = " in output

@@ -1,4 +1,4 @@
-"""The command `arena stats` as a user calls it. Source: its help."""
+"""The command `arena stats`. Source: its help."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from tests.replay.games import random_game
 
 @pytest.fixture
 def kept(place: Place) -> Place:
-    """A place with a run's records, of four random bots."""
+    """Return a place with a run's records, of four random bots."""
     folder = place.folder / "new" / "records"
     folder.mkdir(parents=True)
     for match in range(4):
@@ -24,8 +24,7 @@ def kept(place: Place) -> Place:
     return place
 
 
-def test_all_bots_stand_in_tables_of_80_columns(kept: Place) -> None:
-    """In short; a terminal folds nothing."""
+def test_all_bots_are_in_tables_of_80_columns(kept: Place) -> None:
     ran = kept.call("stats", "new")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("4 games of coup at 4 seats; ")
@@ -33,8 +32,7 @@ def test_all_bots_stand_in_tables_of_80_columns(kept: Place) -> None:
     assert sum(line.startswith("bot2 ") for line in ran.out.splitlines()) == 5
 
 
-def test_one_bot_is_told_in_full(kept: Place) -> None:
-    """Every section of its profile, with what its rates are of."""
+def test_one_bot_has_all_sections(kept: Place) -> None:
     ran = kept.call("stats", "new", "--bot", "bot1")
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -47,7 +45,6 @@ PAIR = ("--bot", "bot1", "--with", "bot2")
 
 
 def test_two_bots_are_compared(kept: Place) -> None:
-    """What differs clearly has a mark."""
     ran = kept.call("stats", "new", *PAIR)
     assert ran.code == 0
     assert "\nbot1, before: bot2: " in ran.out
@@ -55,8 +52,8 @@ def test_two_bots_are_compared(kept: Place) -> None:
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
-def test_one_match_has_no_interval_and_no_star_and_says_why(kept: Place) -> None:
-    """Cases of one match are alike: they can't tell how matches vary. More of them can."""
+def test_one_match_has_no_interval_and_no_star(kept: Place) -> None:
+    """Cases of one match are alike; a note explains that intervals need several."""
     one, why = "new/records/000000.jsonl", "no interval: all cases are of one match"
     for more in ([], ["--bot", "bot1"], PAIR):
         ran = kept.call("stats", one, *more)
@@ -65,8 +62,7 @@ def test_one_match_has_no_interval_and_no_star_and_says_why(kept: Place) -> None
     assert kept.call("stats", one, "--json").json["bots"][0]["win_rate"]["all"]["low"] is None
 
 
-def test_json_is_what_its_schema_says(kept: Place) -> None:
-    """One object; all its fields, and no others."""
+def test_json_follows_its_schema(kept: Place) -> None:
     schema = kept.call("stats", "--json-schema").json
     found = kept.call("stats", "new", *PAIR, "--json").json
     assert found["version"] == schema["properties"]["version"]["const"] == 2
@@ -79,7 +75,6 @@ def test_json_is_what_its_schema_says(kept: Place) -> None:
 
 
 def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
-    """The same numbers as --json."""
     rows = list(csv.DictReader(io.StringIO(kept.call("stats", "new", "--csv").out)))
     found = kept.call("stats", "new", "--json").json
     bots = {bot["bot"]: bot for bot in found["bots"]}
@@ -102,13 +97,12 @@ def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
         (["half.jsonl"], "half.jsonl: the record is cut off"),
         (["future.jsonl"], "future.jsonl: the record has version 99"),
         (["half.jsonl", "future.jsonl"], "and 1 file more"),
-        (["new", "--bot", "nobody"], "there are bot"),
+        (["new", "--bot", "unknown"], "there are bot"),
         (["new", "--with", "bot1"], "add --bot"),
         (["new", "--json", "--csv"], "give one of them"),
     ],
 )
-def test_what_cannot_be_is_refused(kept: Place, arguments: list[str], words: str) -> None:
-    """Exit code 2, nothing on stdout, and what to name instead."""
+def test_wrong_options_are_refused_with_the_allowed_ones(kept: Place, arguments: list[str], words: str) -> None:
     broken(kept.folder)
     ran = kept.call("stats", *arguments)
     assert (ran.code, ran.out) == (2, "")
@@ -129,7 +123,6 @@ def called(record: Record, *bots: str) -> Record:
 
 
 def test_a_record_that_cannot_be_read_is_named_and_the_others_count(kept: Place) -> None:
-    """Exit code 1, as where a run gave a match up; --json lists it."""
     (kept.folder / "new" / "records" / "000001.jsonl").write_text("cut")
     ran = kept.call("stats", "new", "--json")
     assert ran.code == 1
@@ -139,7 +132,7 @@ def test_a_record_that_cannot_be_read_is_named_and_the_others_count(kept: Place)
 
 
 def test_a_name_is_shown_as_text(kept: Place) -> None:
-    """A bot's name may hold what acts on a terminal, or what a spreadsheet takes for a formula."""
+    """A bot's name may contain control sequences, or a spreadsheet's formula."""
     file = kept.folder / "one.jsonl"
     file.write_text(write_record(called(random_game(COUP, 2, 3), "=\x1b[31m", "b")))
     ran = kept.call("stats", "one.jsonl")
@@ -150,7 +143,6 @@ def test_a_name_is_shown_as_text(kept: Place) -> None:
 
 
 def test_a_page_is_written_and_one_that_cannot_be_is_a_failure(kept: Place) -> None:
-    """Nothing is printed beside it."""
     ran = kept.call("stats", "new", *PAIR, "--html", "bot1.html")
     assert (ran.code, ran.out) == (0, "")
     assert "open it in a browser" in ran.err

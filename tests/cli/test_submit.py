@@ -1,4 +1,4 @@
-"""`arena submit`: a bot is sent to a server that really serves, and its check is printed."""
+"""`arena submit`: it sends a bot to a real server and prints the bot's check."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 
 @pytest.fixture(scope="module")
 def server(places: Callable[[], Place]) -> Iterator[tuple[Place, LadderServer]]:
-    """Give a place with a token of ada's, and its ladder, which is served for all tests."""
+    """Return a place with a token of ada's, and its ladder, which is served for all tests."""
     place = places()
     folder = ladder_in(place)
     freeze(folder)
@@ -31,7 +31,6 @@ def server(places: Callable[[], Place]) -> Iterator[tuple[Place, LadderServer]]:
 
 
 def token(place: Place, folder: Path, scope: str = "submit") -> Path:
-    """Write a token of ada's where it is looked for."""
     file = place.folder / "token"
     with closing(open_ladder(folder)) as ladder:
         file.write_text(issue_secret(ladder, "ada", "token", "staff", scope).secret + "\n")
@@ -39,8 +38,8 @@ def token(place: Place, folder: Path, scope: str = "submit") -> Path:
     return file
 
 
-def test_each_step_is_told_before_the_check_has_ended(server: tuple[Place, LadderServer]) -> None:
-    """In the terminal, and on the bot's page: to its owner and to staff, and to nobody else."""
+def test_each_step_is_shown_before_the_check_has_ended(server: tuple[Place, LadderServer]) -> None:
+    """It is in the terminal, and on the bot's page for its owner and staff alone."""
     place, web = server
     slow = Waiting(place)
     ada, bob, staff = (web.session(login) for login in ("ada", "bob", "staff"))
@@ -103,8 +102,7 @@ def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderSer
     assert ran.out.splitlines()[-1].endswith("failed")
 
 
-def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
-    """Also where nothing is checked: --no-wait, and Ctrl-C leave the submission in."""
+def test_errors_have_one_or_two_lines(place: Place) -> None:
     folder = ladder_in(place)
     bot, large = place.bot("x.py"), place.folder / "large.bin"
     large.write_bytes(bytes(17 << 20))
@@ -142,7 +140,7 @@ def test_what_is_wrong_is_said_in_a_line_or_two(place: Place) -> None:
 
 @contextmanager
 def answering(status: int, body: bytes, **headers: str) -> Iterator[str]:
-    """Give the address of what is no ladder's server, or of one that fails."""
+    """Return the address of a server that isn't a ladder's, or of one that fails."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

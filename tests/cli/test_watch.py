@@ -25,7 +25,6 @@ def piped(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
-    """The same as arena replay tells of the record that is kept."""
     done = piped(tmp_path, *BOTS, "--games", "2")
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith("kept in game; again: arena replay game\n"), "no word of logs: no bot was at fault"
@@ -58,13 +57,13 @@ def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
     assert "bad forfeits" in done.stdout
     assert done.stderr.endswith("again: arena replay game; what bots wrote to standard error: game/logs/\n")
     assert (tmp_path / "game" / "logs").is_dir()
-    assert not any(line.endswith("#") or "forfeit" in line for line in output), "the turn tells who forfeits"
+    assert not any(line.endswith("#") or "forfeit" in line for line in output), "the line of a turn shows no forfeit"
 
 
 @pytest.mark.needs("x86_64", None if os.uname().machine == "x86_64" else "the call's number is that machine's")
 @pytest.mark.parametrize("thread", [0, -1], ids=["its first thread", "another thread"])
-def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place, thread: int) -> None:
-    """Whichever of its threads the kernel gives the signal to. A bot that doesn't say hello holds it up."""
+def test_a_closed_terminal_ends_watch_and_leaves_nothing(place: Place, thread: int) -> None:
+    """Any of its threads may get the signal. A bot that doesn't say hello delays it."""
     sign = place.folder / "started"
     silent = place.bot("silent.py", f"import sys\nopen({str(sign)!r}, 'w').close()\nsys.stdin.read()\n")
     process = place.start(*COMMAND[:3], silent, place.bot("other.py"), "--start-ms", 600_000)
@@ -79,8 +78,8 @@ def test_a_terminal_that_is_closed_ends_it_and_leaves_nothing(place: Place, thre
     ("more", "said"),
     [
         (["--seat", "4"], "--seat 4: the seats are 0 to 3, or a bot's name"),
-        (["sample:nobody", "sample:honest"], "is no sample bot"),
-        (["--debug", "nobody"], "--debug nobody: the bots at the table are "),
+        (["sample:unknown", "sample:honest"], "is no sample bot"),
+        (["--debug", "unknown"], "--debug unknown: the bots at the table are "),
         (["--debug", "honest", "--sandbox", "docker"], "leave out --sandbox docker"),
     ],
 )
@@ -91,8 +90,7 @@ def test_what_cannot_be_watched_is_refused(place: Place, more: list[str], said: 
     assert not (place.folder / "game").exists()
 
 
-def test_nothing_is_played_that_cannot_be_kept(place: Place) -> None:
-    """The folder of the record is made first. Source: arena play does so."""
+def test_nothing_is_played_without_a_folder_for_the_record(place: Place) -> None:
     ran = place.call("watch", "--sandbox", "process", "sample:turtle", "sample:honest", "--out", "/proc/none/game")
     assert (ran.code, ran.out) == (2, "")
     assert ran.messages[-1].startswith("arena: /proc/none/game can't be made: No such file")
@@ -113,8 +111,8 @@ for line in sys.stdin:
 """
 
 
-def test_a_bot_under_a_debugger_has_no_clock_and_tells_its_process_in_a_file(tmp_path: Path) -> None:
-    """The others have theirs. Where there is no terminal its standard error goes to a file."""
+def test_a_bot_under_a_debugger_has_no_clock_and_writes_its_process_id_to_a_file(tmp_path: Path) -> None:
+    """Without a terminal its standard error goes to a file."""
     bot = tmp_path / "slow.py"
     bot.write_text(SLOW.replace("HERE", "print('at', os.getpid(), file=sys.stderr)"))
     done = piped(tmp_path, str(bot), BOTS[0], "--debug", "slow", "--limit-ms", "50", "--bank-ms", "0", "--cpu-s", "1")
@@ -131,7 +129,7 @@ def test_a_bot_under_a_debugger_has_no_clock_and_tells_its_process_in_a_file(tmp
 
 
 def test_pdb_has_the_terminal_while_the_match_waits(tmp_path: Path) -> None:
-    """By the line that use-bots-in-python.md gives; the bot isn't looked at before, where it would stop, too."""
+    """A preflight would stop in the debugger, too."""
     line = 'import pdb, sys; pdb.Pdb(stdin=open("/dev/stderr"), stdout=sys.stderr).set_trace()'
     assert line in (SAMPLES.parent / "docs/howto/bots/debug-a-decision.md").read_text(encoding="utf-8")
     bot = tmp_path / "slow.py"

@@ -1,4 +1,4 @@
-"""Where two versions differ first: one position, two choices, and what they add to the difference."""
+"""The first difference of two versions: one position, two choices, and their part of the result."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ class Bold(Honest):  # type: ignore[misc,valid-type]
 
 
 class Grudge(Honest):  # type: ignore[misc,valid-type]
-    """It challenges everything once it has lost a game: an opponent that remembers the games before."""
+    """It challenges everything after it has lost a game: an opponent that remembers earlier games."""
 
     lost = False
 
@@ -55,7 +55,7 @@ def half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot], ..
 def played(
     new: type[Bot], field: tuple[type[Bot], ...], rules: str = "coup"
 ) -> tuple[list[GamePair], Callable[[int], Record]]:
-    """Play honest against a new version in pairs; return the pairs, and what gives their records."""
+    """Play honest against a new version in pairs; return the pairs, and a function that returns their records."""
     records = [half(block, number, (Honest, new)[number], field, rules) for block in range(BLOCKS) for number in (0, 1)]
     worth = [
         [game.worth(game.seats.index(record.header.bots[0])) for game in game_results(record)] for record in records
@@ -84,7 +84,7 @@ def test_the_points_of_all_rows_add_up_to_the_difference(bold: tuple[list[GamePa
 
 
 def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[GamePair], Divergences]) -> None:
-    """NEW differs by a tax that it can't prove or wouldn't take, and by nothing else."""
+    """NEW differs by a tax that it can't prove or wouldn't choose, and by nothing else."""
     _, found = bold
     assert found.groups
     assert {row.request for row in found.groups} == {"its turn"}
@@ -111,8 +111,7 @@ def test_the_same_bot_never_differs() -> None:
     assert (found.groups, found.identical_pairs, found.diverged_by_opponent) == ((), len(pairs), ())
 
 
-def test_an_opponent_that_remembers_other_games_is_told_apart() -> None:
-    """Its first difference is counted by itself, not as a choice of OLD and NEW."""
+def test_differences_of_an_opponent_are_counted_separately() -> None:
     pairs, record_of = played(Bold, (Grudge, Grudge, Grudge))
     found = find_divergences(pairs, record_of)
     assert {name for name, _ in found.diverged_by_opponent} <= {"bot 1", "bot 2", "bot 3"}
@@ -131,14 +130,12 @@ class Echo(Honest):  # type: ignore[misc,valid-type]
 
 
 class Doubter(Honest):  # type: ignore[misc,valid-type]
-    """Honest, but it challenges everything."""
-
     def challenge(self, game: Game) -> Answer:
         return game.find("challenge")
 
 
 def test_a_choice_that_changes_nothing_at_the_table_is_no_difference() -> None:
-    """The first challenger clockwise counts: one behind it is neither told nor heard."""
+    """The first challenger clockwise counts; another challenge is never shown."""
     pairs, record_of = played(Echo, (Doubter, Doubter, Doubter))
     differs = any(
         record_of(2 * pair.block).games[pair.game].moves != record_of(2 * pair.block + 1).games[pair.game].moves
@@ -150,8 +147,7 @@ def test_a_choice_that_changes_nothing_at_the_table_is_no_difference() -> None:
     assert (found.groups, found.diverged_by_opponent) == ((), ())
 
 
-def test_an_example_tells_the_whole_turn_of_either(bold: tuple[list[GamePair], Divergences]) -> None:
-    """From what its actor did to what came of it, with the players' names."""
+def test_an_example_has_the_whole_turn_of_both(bold: tuple[list[GamePair], Divergences]) -> None:
     _, found = bold
     for row in found.groups:
         for example in row.examples:
@@ -169,8 +165,8 @@ class Talker(Bold):
         return super().turn(game)
 
 
-def test_what_is_said_is_no_difference_by_itself(bold: tuple[list[GamePair], Divergences]) -> None:
-    """Nobody at this table listens: NEW differs where it did without a word."""
+def test_a_statement_alone_is_no_difference(bold: tuple[list[GamePair], Divergences]) -> None:
+    """No bot at this table listens."""
     pairs, record_of = played(Talker, tuple(sample(f"sample:{name}") for name in FIELD), "open-table")
     assert any(game.statements for game in record_of(1).games)
     assert pairs == bold[0]

@@ -1,4 +1,4 @@
-"""The evidence of blocks: it rarely errs however often one looks, and it isn't slow. Source: Ville's inequality."""
+"""The evidence of blocks: it rarely errs at any number of tests, and it isn't slow. Source: Ville's inequality."""
 
 import random
 import statistics
@@ -18,7 +18,7 @@ Blocks = Callable[[random.Random], Iterator[float]]
 
 
 def pairs(difference: float, discordant: float, between: float = 0.0) -> Blocks:
-    """Give blocks of pairs of which so many are discordant; `between`: the standard deviation between tables."""
+    """Yield blocks of pairs with this rate of discordant ones; `between`: the standard deviation between tables."""
 
     def blocks(dice: random.Random) -> Iterator[float]:
         while True:
@@ -32,7 +32,7 @@ def pairs(difference: float, discordant: float, between: float = 0.0) -> Blocks:
 
 @cache
 def ends(blocks: Blocks) -> list[tuple[bool | None, int]]:
-    """Return how TRIES comparisons end, which look after every block: the verdict and the pairs."""
+    """Return how TRIES comparisons end, which test after every block: the verdict and the pairs."""
     found = []
     for number in range(TRIES):
         source = blocks(random.Random(number))
@@ -48,8 +48,7 @@ def ends(blocks: Blocks) -> list[tuple[bool | None, int]]:
     [pairs(0.0, 0.2), pairs(0.0, 0.2, 0.1), pairs(0.0, 0.4, 0.22), pairs(0.0, 0.05)],
     ids=["20 % discordant", "tables differ", "tables differ much", "hardly discordant"],
 )
-def test_what_is_no_better_is_called_better_at_most_once_in_20(blocks: Blocks) -> None:
-    """With a look after every block."""
+def test_an_equal_version_is_called_better_at_most_once_in_20(blocks: Blocks) -> None:
     assert sum(verdict is True for verdict, _ in ends(blocks)) <= MAX_WRONG
 
 
@@ -59,7 +58,7 @@ def test_what_is_better_by_the_points_is_called_not_better_at_most_once_in_20(bl
 
 
 def test_five_points_are_found_in_450_pairs_and_missed_once_in_ten() -> None:
-    """At 20 % discordant pairs, up to the cap of 1,500."""
+    """20 % of pairs are discordant, and the cap is 1,500."""
     found = ends(pairs(0.05, 0.2))
     took = [count if verdict else 10**6 for verdict, count in found]
     assert statistics.median(took) <= 450
@@ -67,7 +66,7 @@ def test_five_points_are_found_in_450_pairs_and_missed_once_in_ten() -> None:
 
 
 def test_real_blocks_with_labels_flipped_are_rarely_called_better() -> None:
-    """A flip of each block is what chance does where nothing differs, however odd the blocks are."""
+    """Flipping each block is what chance does where the versions are equal."""
     kept = [0.0, 0.0, 0.5, -1 / 12, 1.0, 0.25, 0.0, 1 / 12, 0.75, -0.5]
 
     def flipped(dice: random.Random) -> Iterator[float]:
@@ -77,8 +76,8 @@ def test_real_blocks_with_labels_flipped_are_rarely_called_better() -> None:
     assert sum(verdict is True for verdict, _ in ends(flipped)) <= MAX_WRONG
 
 
-def test_the_interval_says_what_the_evidence_says() -> None:
-    """Its low end is above 0 just where the evidence for better decides, its high end below the points."""
+def test_the_interval_agrees_with_the_evidence() -> None:
+    """Its low end is above 0 exactly when the evidence decides for better, its high end below the points."""
     for seed, difference in ((1, 0.08), (2, 0.0), (3, -0.1)):
         source = pairs(difference, 0.25)(random.Random(seed))
         evidence = Evidence(POINTS, PAIRS)

@@ -22,7 +22,7 @@ NASTY = "<img src=x onerror=window.hit=1>"
 
 
 def answer() -> CompareReport:
-    """Return an answer with all that a page can show."""
+    """Return a report with all that a page can show."""
     position = DivergencePosition(
         match=4,
         new_match=5,
@@ -80,7 +80,7 @@ def answer() -> CompareReport:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
-def test_the_page_is_read_by_all_and_runs_nothing_of_a_strangers(
+def test_the_page_is_accessible_and_runs_no_untrusted_script(
     reader: Reader, axe: Callable[[Any], list[str]], tmp_path: Path, scheme: str, width: int
 ) -> None:
     file = tmp_path / "compare.html"

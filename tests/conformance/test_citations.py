@@ -1,4 +1,4 @@
-"""What is cited of the rules is a section of docs/reference/rules.md, and the sheets hold every field."""
+"""Citations of the rules are sections of docs/reference/rules.md, and the sheets have every field."""
 
 import re
 from pathlib import Path
@@ -15,13 +15,12 @@ HEADINGS = [heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.
 
 
 def texts() -> dict[str, str]:
-    """Return what may cite a rule, by its path."""
+    """Return the files that may cite a rule, by path."""
     paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in TEXTS]
     return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in (*paths, *ROOT.glob("*.md"))}
 
 
-def test_every_section_of_the_rules_that_is_cited_exists() -> None:
-    """As in rules.md#steal, #inquisitor: in comments and messages, by fields, sentences and scenarios."""
+def test_every_cited_section_of_the_rules_exists() -> None:
     cited = {
         (path, section)
         for path, text in texts().items()
@@ -37,12 +36,10 @@ def test_every_section_of_the_rules_that_is_cited_exists() -> None:
 
 
 def test_a_section_is_named_once() -> None:
-    """Else a citation would be of either."""
     assert len(HEADINGS) == len(set(HEADINGS))
 
 
 def test_the_page_names_every_preset_and_explains_every_field_in_its_section() -> None:
-    """CONTRIBUTING.md: a preset has a row there, and what a field means stands in the section that it cites."""
     parts = dict(zip(HEADINGS, re.split(r"^#+ .+$", PAGE, flags=re.MULTILINE)[1:], strict=True))
     assert {name for name in PRESETS if f"`{name}`" not in parts["presets"]} == set()
     assert [field.name for field in FIELDS if not re.search(rf"`{field.name}\b", parts[field.section])] == ["name"]
@@ -51,7 +48,7 @@ def test_the_page_names_every_preset_and_explains_every_field_in_its_section() -
 # ---------------------------------------------------------------- what the sheets hold
 
 
-def test_every_field_stands_in_the_sheet_once() -> None:
+def test_every_field_is_in_the_sheet_once() -> None:
     """The table of actions, the table of the deck and the title show the others."""
     shown = {"name", "min_seats", "max_seats", "turn_limit", "exchange_draw"}
     placed = [row for _, rows in SECTIONS for row in rows if isinstance(row, str)]
@@ -60,6 +57,5 @@ def test_every_field_stands_in_the_sheet_once() -> None:
 
 
 def test_every_sentence_has_a_name_of_its_own() -> None:
-    """The scenarios cite them by name."""
     names = [row.name for _, rows in SECTIONS for row in rows if isinstance(row, RuleTemplate)]
     assert len(names) == len(set(names))

@@ -1,6 +1,6 @@
-"""Every rule of the documents as a scene in plain data: what was dealt, what was answered, what must come of it.
+"""Every rule of the documents as a scene in plain data: the deal, the answers, the expected result.
 
-The scenes are the TOML files in scenarios/, written from the documents and not from what the engine does; README.md
+The scenes are the TOML files in scenarios/, written from the documents and not from the engine's behaviour; README.md
 there explains the fields. Each cites the sections of docs/reference/rules.md that it tests.
 """
 
@@ -114,7 +114,7 @@ def cards(text: str) -> tuple[Role, ...]:
 
 
 def state_of(rules: Ruleset, given: Scenario) -> State:
-    """Build the state at the start of a turn. See scenarios/README.md for the fields and what they are by default."""
+    """Build the state at the start of a turn. See scenarios/README.md for the fields and their defaults."""
     hands = tuple(tuple(sorted(cards(hand))) for hand in given["hands"])
     seats = len(hands)
     left = Counter(rules.roles * rules.copies(seats))
@@ -130,7 +130,7 @@ def state_of(rules: Ruleset, given: Scenario) -> State:
     else:
         top = cards(given.get("top", ""))
         left.subtract(top)
-        assert min(left.values()) >= 0, f"the deck hasn't got so many: {left}"
+        assert min(left.values()) >= 0, f"the deck has fewer cards: {left}"
         deck = (*sorted(left.elements()), *reversed(top))
     actor = given.get("actor", 0)
     choosing = given.get("phase") == "allegiance"
@@ -183,8 +183,6 @@ def matches(hand: tuple[Role, ...], pattern: str) -> bool:
 
 
 class Played:
-    """A scenario after its moves."""
-
     def __init__(self, state: State, chance: KeyedRng, words: list[str]) -> None:
         self.first = self.state = state
         self.events: list[Event] = []
@@ -252,7 +250,7 @@ def check(scenario: Scenario, played: Played) -> None:
 
 
 def conserve(played: Played) -> None:
-    """Demand what holds in every game: no card appears or vanishes, and each coin that moves is told."""
+    """Check invariants of every game: no card appears or vanishes, and an event reports each coin that moves."""
     before, after = played.first, played.state
     if isinstance(before.board.phase, Drafting) and after.discards:
         assert everywhere(after) == Counter(before.board.rules.roles * before.board.rules.copies(2))
@@ -267,8 +265,7 @@ def conserve(played: Played) -> None:
 
 
 @each("scenario", SCENARIOS.values(), ids=SCENARIOS)
-def test_what_is_played_by_the_documents_comes_out_as_they_say(scenario: Scenario) -> None:
-    """The scenario's `cites`."""
+def test_each_scenario_ends_as_its_document_says(scenario: Scenario) -> None:
     given, then = scenario["given"], scenario["then"]
     if "refused" in then:
         problem = rules_of(scenario).problem(given["seats"])
@@ -303,15 +300,15 @@ def test_the_scenarios_are_many_and_each_has_its_own_name() -> None:
 
 
 @each("scenario", SCENARIOS.values(), ids=SCENARIOS)
-def test_a_scenario_has_only_known_fields_and_expects_something(scenario: Scenario) -> None:
-    """A misspelt expectation would pass unseen."""
+def test_a_scenario_has_only_known_fields_and_an_expectation(scenario: Scenario) -> None:
+    """A misspelt expectation would always pass."""
     assert scenario.keys() <= TOP, scenario.keys() - TOP
     assert scenario["given"].keys() <= GIVEN, scenario["given"].keys() - GIVEN
     assert scenario["then"].keys() <= THEN, scenario["then"].keys() - THEN
     assert scenario["then"]
     assert scenario["cites"]
     output = "events" in scenario or "some_events" in scenario["then"]
-    assert output or not scenario.get("moves"), "the events of a played scenario are told in full"
+    assert output or not scenario.get("moves"), "a played scenario lists all its events"
 
 
 def used(name: str) -> set[object]:
@@ -320,7 +317,6 @@ def used(name: str) -> set[object]:
 
 @pytest.mark.parametrize("name", [rule.name for rule in FIELDS])
 def test_every_value_of_every_field_of_a_ruleset_has_a_scenario(name: str) -> None:
-    """The fields of a ruleset; of a number, its default and another."""
     values = used(name)
     if FIELD_BY_NAME[name].span or not FIELD_BY_NAME[name].options:
         assert getattr(Ruleset(), name) in values
@@ -329,17 +325,15 @@ def test_every_value_of_every_field_of_a_ruleset_has_a_scenario(name: str) -> No
 
 
 def test_every_field_is_in_the_table_of_fields() -> None:
-    """Otherwise the test before this one would overlook it."""
+    """The test before this one would overlook other fields."""
     assert set(FIELD_BY_NAME) == {field.name for field in fields(Ruleset) if field.init}
 
 
 def test_every_preset_has_a_scenario() -> None:
-    """Each document is a preset."""
     assert {scenario["rules"] for scenario in SCENARIOS.values()} == set(PRESETS)
 
 
 def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None:
-    """rules.md#actions, and those of variants; the events, and why coins move and influence is lost."""
     moves, kinds, output, reasons = set(), set(), set(), set()
     for scenario in SCENARIOS.values():
         if "refused" in scenario["then"]:
@@ -356,7 +350,7 @@ def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None
 
 
 def test_every_section_that_a_sheet_cites_has_a_scenario() -> None:
-    """The fields and sentences that are played; the sections `presets` and `documents` have none."""
+    """`presets` and `documents` only describe the others."""
     played = {field.section for field in FIELDS}
     played |= {output.section for rules in PRESETS.values() for _, rows in rules_sections(rules) for output in rows}
     cited = {section for scenario in SCENARIOS.values() for section in scenario["cites"]}
