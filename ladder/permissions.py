@@ -252,9 +252,8 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
     "GradesPage": {_ANYBODY: "grades deadlines finals published releases"},
     "Grade": {
-        _OWNER: "user version submitted_at late_hours points win_rate_adjusted win_rate_adjusted_low"
-        " win_rate_adjusted_high games baselines reason points_before_penalty late_penalty late_days_spent deadline_at"
-        " extended_until"
+        _OWNER: "user version submitted_at late_hours points win_rate_adjusted games baselines reason"
+        " points_before_penalty late_penalty late_days_spent deadline_at extended_until"
     },
     "GradeChange": {_OWNER: "user before after reasons"},
     "GradeChanges": {_ANYBODY: "before after reasons items"},

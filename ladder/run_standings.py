@@ -52,9 +52,9 @@ class HeadToHead:
 
 @dataclass(frozen=True, slots=True)
 class RunStandings:
-    """The standings, best first. `head_to_head[a][b]`: results of a against b. `seats`: the wins of each seat."""
+    """The standings. `rows`: best first. `head_to_head[a][b]`: results of a against b. `seats`: wins of each seat."""
 
-    standings: tuple[RunStanding, ...]
+    rows: tuple[RunStanding, ...]
     head_to_head: Mapping[str, Mapping[str, HeadToHead]]
     seats: tuple[float, ...]
     games: int
@@ -118,13 +118,13 @@ class StandingsCounter:
         ]
         return sorted(rows, key=lambda row: (-row[2], row[0]))
 
-    def board(self) -> RunStandings:
+    def standings(self) -> RunStandings:
         """Return the standings of all added matches, in descending order of rating, then by name."""
         bots = self._bots
         strengths = fit_rows(self._rows, WIN_PARTS, len(bots))
         order = sorted(range(len(bots)), key=lambda bot: (-strengths[bot].rating.value, bots[bot]))
         return RunStandings(
-            standings=tuple(self._standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
+            rows=tuple(self._standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
             head_to_head={bot: self._opponents(number) for number, bot in enumerate(bots)},
             seats=tuple(wins / WIN_PARTS for wins in self._seats),
             games=self._played,
@@ -165,4 +165,4 @@ def compute_run_standings(bots: Sequence[str], results: Iterable[GameResult]) ->
     counter = StandingsCounter(bots)
     for games in matches.values():
         counter.add(list(games.values()))
-    return counter.board()
+    return counter.standings()

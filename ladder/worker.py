@@ -294,19 +294,19 @@ class _VersionCheck:
             return CheckStep("qualifying match", Severity.OK, f"{text}, without a fault")
         lost = sum(any(FAULTS[fault.code].consequence is Consequence.FORFEIT for fault in of) for of in faults.values())
         first = next(fault for of in faults.values() for fault in of)
-        exchange = next((each for each in played.exchanges if (each.bot, each.code) == (names[0], first.code)), None)
+        sample = next((each for each in played.fault_samples if (each.bot, each.code) == (names[0], first.code)), None)
         stderr = _last_lines(self.quoted(data) for bot, _, data in played.logs if bot == names[0])
         help = diagnose_fault(
             FaultContext(
                 first.code,
                 first.detail,
-                b"" if exchange is None else exchange.sent,
-                None if exchange is None else exchange.got,
+                b"" if sample is None else sample.sent,
+                None if sample is None else sample.got,
                 b"\n".join(stderr),
                 self.job.choice.name,
                 checked.argv,
                 checked.path.is_file(),
-                Facts() if exchange is None else Facts(**dict(exchange.facts)),
+                Facts() if sample is None else Facts(**dict(sample.facts)),
             )
         )
         count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].is_consequence)
@@ -316,8 +316,8 @@ class _VersionCheck:
             Severity.FAIL if lost else Severity.NOTE,
             f"{what}; {help.message}",
             advice=help.advice,
-            sent=None if exchange is None else exchange.sent,
-            received=None if exchange is None else exchange.got,
+            sent=None if sample is None else sample.sent,
+            received=None if sample is None else sample.got,
             stderr=stderr,
         )
 

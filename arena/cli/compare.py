@@ -262,8 +262,8 @@ def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json:
     def record_of(match: int) -> Record:
         return read_record_file(folder.record(match))
 
-    board = this.progress.board()
-    result = make_compare_report(comparison, board, str(folder.path), record_of, problem)
+    standings = this.progress.standings()
+    result = make_compare_report(comparison, standings, str(folder.path), record_of, problem)
     file = folder.path / _PAGE_FILE
     try:
         file.write_text(comparison_page(result), encoding="utf-8")
@@ -272,7 +272,7 @@ def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json:
     if as_json:
         print_json(result, folder.path)
         return
-    faults = (part for text in run_report.fault_parts(this, folder, board) for part in ("", text))
+    faults = (part for text in run_report.fault_parts(this, folder, standings) for part in ("", text))
     print_parts(*_report_parts(result, file), *faults, kept=folder.path)
 
 

@@ -297,7 +297,7 @@ def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, An
     finally:  # also where the end wasn't waited for
         if sitting.games:
             with _writing():
-                folder.keep(sitting.record, sitting.logs)
+                folder.save(sitting.record, sitting.logs)
         folder.discard()
         if not screen.closed:
             host.print_summary(table.folder)
@@ -327,7 +327,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         try:
             if not folders:
                 folders.append(RecordFolder(table.folder))
-            folders[0].keep(record, logs)
+            folders[0].save(record, logs)
         except OSError as problem:
             print_note(f"the record can't be written: {os_error_reason(problem)}")
         records[record.header.match] = record

@@ -502,16 +502,16 @@ def _play_with_progress(this: Run, jobs: int) -> None:
 
 def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
     """Print the results of a run as tables, JSON or CSV."""
-    board = this.progress.board()
+    standings = this.progress.standings()
     if as_json or as_csv:
         from arena.run.report import make_run_report, run_report_to_csv  # slow: pydantic
 
-        result = make_run_report(this, folder, board, problem)
+        result = make_run_report(this, folder, standings, problem)
         if as_json:
             print_json(result, folder.path)
         else:
             print_text(run_report_to_csv(result), folder.path)
     else:
-        print_parts(*run_report.report_parts(this, folder, board), kept=folder.path)
+        print_parts(*run_report.report_parts(this, folder, standings), kept=folder.path)
     for name, reason in this.config.skipped:
         print_note(f"skipped: {name}: {reason}")

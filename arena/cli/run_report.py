@@ -88,43 +88,43 @@ def _duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def report_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[RenderableType]:
+def report_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterator[RenderableType]:
     """Yield the parts of a run's report, from the headline to the hint on its files."""
-    yield headline(run, board)
-    if board.games:
+    yield headline(run, standings)
+    if standings.games:
         yield ""
-        yield standings_table(run, board)
-        yield from (Text(line, style="dim") for line in standings_notes(run, board))
-        yield from decision_time_tables(run.progress, board)
-        if len(board.standings) <= _MAX_MATRIX_BOTS:
-            yield from head_to_head_tables(run, board)
-    for text in fault_parts(run, folder, board):
+        yield standings_table(run, standings)
+        yield from (Text(line, style="dim") for line in standings_notes(run, standings))
+        yield from decision_time_tables(run.progress, standings)
+        if len(standings.rows) <= _MAX_MATRIX_BOTS:
+            yield from head_to_head_tables(run, standings)
+    for text in fault_parts(run, folder, standings):
         yield ""
         yield text
     yield ""
     yield Text(files_hint(folder), no_wrap=True, overflow="ignore")
 
 
-def headline(run: Run, board: RunStandings) -> str:
+def headline(run: Run, standings: RunStandings) -> str:
     """Return the headline of a report: the games that were played, and their speed."""
     config, progress = run.config, run.progress
-    drawn = f", {board.draws} drawn" if board.draws else ""
-    matches = format_count(board.matches, "match", "es")
-    games = format_count(board.games, "game")
+    drawn = f", {standings.draws} drawn" if standings.draws else ""
+    matches = format_count(standings.matches, "match", "es")
+    games = format_count(standings.games, "game")
     text = f"{games} of {config.settings.rules.name} at {config.seats} seats in {matches}{drawn}"
     if progress.seconds > 0 and progress.fresh_games:
         text += f"; {progress.fresh_games / progress.seconds:.0f} games/s"
     return text
 
 
-def standings_table(run: Run, board: RunStandings) -> Table:
+def standings_table(run: Run, standings: RunStandings) -> Table:
     """Return the standings as a table."""
     times = run.progress.times
     names = ["rank", "bot", "rating\n± 95 %", "adjusted\nwin rate", "95 %", "win\nrate", "games/\nmatches", "faults"]
-    if timed := _has_decision_times(run, board):
+    if timed := _has_decision_times(run, standings):
         names.append(f"{_clock(run)}\nms")
     rows: list[list[str | Text]] = []
-    for row in board.standings:
+    for row in standings.rows:
         faults = row.faults
         rows.append(
             [
@@ -148,9 +148,9 @@ def standings_table(run: Run, board: RunStandings) -> Table:
     return _number_table(names, 1, rows)
 
 
-def _has_decision_times(run: Run, board: RunStandings) -> bool:
+def _has_decision_times(run: Run, standings: RunStandings) -> bool:
     """Return whether this session has measured decision times."""
-    return any(run.progress.times[row.bot].quantile_ms(0.5) is not None for row in board.standings)
+    return any(run.progress.times[row.bot].quantile_ms(0.5) is not None for row in standings.rows)
 
 
 def _clock(run: Run) -> str:
@@ -166,40 +166,40 @@ def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | 
     return make_table(columns, rows)
 
 
-def standings_notes(run: Run, board: RunStandings) -> list[str]:
+def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     """Return notes that explain the standings."""
-    known = any(row.rating.low is not None for row in board.standings)  # a bot without a game never has one
+    known = any(row.rating.low is not None for row in standings.rows)  # a bot without a game never has one
     fair = f"fair win rate {100 / run.config.seats:.3g} %"
     lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if known else fair]
     if known:
         lines.append("rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more")
     lines.append("rating: TrueSkill, from all games at once; a match counts as one observation")
-    if _has_decision_times(run, board):
+    if _has_decision_times(run, standings):
         session = " in this session" if run.progress.resumed else ""
         lines.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")
-    lines.append(seats_line(board))
+    lines.append(seats_line(standings))
     if not known:
-        games = min_matches_for_intervals(len(board.standings), run.config.seats) * run.config.match_games
+        games = min_matches_for_intervals(len(standings.rows), run.config.seats) * run.config.match_games
         lines.append(f"too few matches for the adjusted win rate and intervals; it takes about --games {games}")
-    if len(board.standings) > _MAX_MATRIX_BOTS:
+    if len(standings.rows) > _MAX_MATRIX_BOTS:
         lines.append("head-to-head: --csv or --json with --resume")
     return lines
 
 
-def seats_line(board: RunStandings) -> str:
+def seats_line(standings: RunStandings) -> str:
     """Return each seat's win rate in one line, from _CHANCE_GAMES games on with the margin due to chance."""
-    shares = [wins / board.games for wins in board.seats]
+    shares = [wins / standings.games for wins in standings.seats]
     line = f"seats, first to last: {', '.join(f'{share:.1%}' for share in shares)} of games won"
-    if board.games < _CHANCE_GAMES:
+    if standings.games < _CHANCE_GAMES:
         return line
-    chance = 1.96 * math.sqrt((1 - 1 / len(shares)) / len(shares) / board.games)
+    chance = 1.96 * math.sqrt((1 - 1 / len(shares)) / len(shares) / standings.games)
     return f"{line}; chance: ± {chance:.1%}"
 
 
-def decision_time_tables(progress: Progress, board: RunStandings) -> Iterator[RenderableType]:
+def decision_time_tables(progress: Progress, standings: RunStandings) -> Iterator[RenderableType]:
     """Yield the table of the slowest decisions, if this session has measured them, and of known memory use."""
     rows = []
-    for row in board.standings:
+    for row in standings.rows:
         most = progress.times[row.bot].quantile_ms(0.99)
         if most is not None:
             peak = progress.peaks.get(row.bot)
@@ -212,29 +212,29 @@ def decision_time_tables(progress: Progress, board: RunStandings) -> Iterator[Re
         )
 
 
-def head_to_head_tables(run: Run, board: RunStandings) -> Iterator[RenderableType]:
+def head_to_head_tables(run: Run, standings: RunStandings) -> Iterator[RenderableType]:
     """Yield tables of head-to-head results: the row's bot's share of the games that either won, and the matches."""
     rows = []
-    for row in board.standings:
-        met = [board.head_to_head[row.bot].get(other.bot) for other in board.standings]
+    for row in standings.rows:
+        met = [standings.head_to_head[row.bot].get(other.bot) for other in standings.rows]
         shares = [duel.win_rate if duel else None for duel in met]
         matches = [duel.matches for duel in met if duel and duel.win_rate is not None]
         cells = ["-" if share is None else f"{share:.0%}" for share in shares]
         rows.append([str(row.position), row.bot, format_range(matches), *cells])
     yield ""
     if all(row[2] == "-" for row in rows):
-        pairs = math.comb(len(board.standings), 2) / math.comb(run.config.seats, 2)
+        pairs = math.comb(len(standings.rows), 2) / math.comb(run.config.seats, 2)
         games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: pairs don't meet quite alike
         yield Text(f"head-to-head: no pair has met in {MIN_MATCHES} matches; it takes about --games {games}", "dim")
         return
-    yield _number_table(["#", "wins against", "matches", *(str(row.position) for row in board.standings)], 1, rows)
+    yield _number_table(["#", "wins against", "matches", *(str(row.position) for row in standings.rows)], 1, rows)
     yield Text(f"of the games that either of the two won; - below {MIN_MATCHES} matches of the pair", "dim")
 
 
-def fault_parts(run: Run, folder: RunFolder, board: RunStandings) -> Iterator[RenderableType]:
+def fault_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterator[RenderableType]:
     """Yield each faulty bot's faults with an example of each kind, then the abandoned matches with their reasons."""
     bots = {bot.name: bot for bot in run.config.bots}
-    for row in board.standings:
+    for row in standings.rows:
         if row.faults_by_code:
             yield Group(*_faults(folder, row, bots[row.bot], run.config.sandbox.name))
     for attempt in run.progress.abandoned:
@@ -250,16 +250,16 @@ def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iter
         text += f", {format_count(row.forfeits, 'game')} forfeited" + (f" ({counts(followed)})" if followed else "")
     yield Text(text)
     try:
-        exchanges = folder.exchanges(row.bot)
-        seen = {exchange: _load_fault_report(folder, exchange, bot, sandbox) for exchange in exchanges}
+        fault_samples = folder.fault_samples(row.bot)
+        seen = {sample: _load_fault_report(folder, sample, bot, sandbox) for sample in fault_samples}
     except (FolderError, OSError, ValueError) as problem:
         yield Text(f"  {escape_control(str(problem))}")
         return
-    for exchange in first_examples(exchanges):
-        yield from example_lines(seen[exchange])
-    if exchanges:
-        file = folder.exchanges_file(row.bot)
-        yield Text(f"  whole: {file} ({len(exchanges)} kept of {row.faults})", no_wrap=True, overflow="ignore")
+    for sample in first_examples(fault_samples):
+        yield from example_lines(seen[sample])
+    if fault_samples:
+        file = folder.fault_sample_file(row.bot)
+        yield Text(f"  whole: {file} ({len(fault_samples)} kept of {row.faults})", no_wrap=True, overflow="ignore")
 
 
 def counts(faults: Mapping[str, int]) -> str:
@@ -267,20 +267,20 @@ def counts(faults: Mapping[str, int]) -> str:
     return ", ".join(f"{code} {count}" for code, count in faults.items())
 
 
-def first_examples(exchanges: Sequence[StoredFaultSample]) -> list[StoredFaultSample]:
+def first_examples(fault_samples: Sequence[StoredFaultSample]) -> list[StoredFaultSample]:
     """Return the first fault sample of each kind, in order of time."""
-    first = {exchange.code: exchange for exchange in reversed(exchanges)}
+    first = {sample.code: sample for sample in reversed(fault_samples)}
     return sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0))
 
 
-def _load_fault_report(folder: RunFolder, exchange: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:
+def _load_fault_report(folder: RunFolder, sample: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:
     """Return the report of a stored fault sample. Raises FolderError if the record doesn't contain it."""
-    record = folder.read(exchange.match)
-    logs = [(str(path), path.read_bytes()) for path in folder.log_files(exchange.match, exchange.bot)]
+    record = folder.read(sample.match)
+    logs = [(str(path), path.read_bytes()) for path in folder.log_files(sample.match, sample.bot)]
     try:
-        return make_fault_report(exchange, record, logs, sandbox, bot.argv, bot.path.is_file())
+        return make_fault_report(sample, record, logs, sandbox, bot.argv, bot.path.is_file())
     except ValueError as problem:
-        file = folder.exchanges_file(exchange.bot)
+        file = folder.fault_sample_file(sample.bot)
         raise FolderError(f"{file} was changed: {problem}; remove it, and resume") from None
 
 

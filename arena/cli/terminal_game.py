@@ -131,10 +131,10 @@ class InteractiveGame:
     `problem`: the failure of this machine that ended the match, None without one.
     """
 
-    def __init__(self, screen: GameTerminal, sitting: InteractiveMatch, kept: RecordFolder) -> None:
+    def __init__(self, screen: GameTerminal, sitting: InteractiveMatch, folder: RecordFolder) -> None:
         self._screen = screen
         self._sitting = sitting
-        self._kept = kept
+        self._folder = folder
         self._sight: PlayerView = PlayerView()
         self._handles = sitting.spec.handles
         self._left = False
@@ -214,7 +214,7 @@ class InteractiveGame:
     def _store_record(self) -> None:
         """Store the games so far. After an error the next game's end, or the match's, tries again."""
         try:
-            self._kept.keep(self._sitting.record)
+            self._folder.save(self._sitting.record)
         except OSError as problem:
             print_note(f"the record can't be written now: {os_error_reason(problem)}")
 

@@ -82,7 +82,7 @@ def _play(table: TableSetup, given: dict[str, Any]) -> Record:
         print_note(f"playing {format_count(len(spec.seatings), 'game')} of {spec.settings.rules.name}")
         try:
             result = play_match(spec, table.start)
-            folder.keep(result.record, result.logs)
+            folder.save(result.record, result.logs)
         finally:
             folder.discard()
     except ArenaError as problem:

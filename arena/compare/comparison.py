@@ -119,7 +119,7 @@ class Comparison:
 
     def update(self) -> None:
         """Count the completed blocks up to the first incomplete one or the verdict."""
-        matches = set(self._store.kept())
+        matches = set(self._store.list_matches())
         while not self.ended:
             halves = [match_of(self._next, half) for half in (OLD, NEW)]
             if not matches.issuperset(halves):

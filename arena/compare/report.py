@@ -137,7 +137,7 @@ class RefusedComparison(_Part):
 
 
 def make_compare_report(
-    comparison: Comparison, board: RunStandings, run: str, record_of: Callable[[int], Record], error: str | None
+    comparison: Comparison, standings: RunStandings, run: str, record_of: Callable[[int], Record], error: str | None
 ) -> CompareReport:
     """Return the report. record_of: returns a match's record. error: why the comparison stopped early, or None."""
     config, evidence, pairs = comparison.config, comparison.evidence, comparison.pairs
@@ -145,7 +145,7 @@ def make_compare_report(
     differing = find_divergences(pairs, record_of)
     step = -(-evidence.blocks // _MAX_INTERIM_RESULTS) or 1
     shown = [*range(step, evidence.blocks, step), evidence.blocks] if evidence.blocks else []
-    sides = [_compared_side(comparison, board, side) for side in (OLD, NEW)]
+    sides = [_compared_side(comparison, standings, side) for side in (OLD, NEW)]
     return CompareReport(
         error=error,
         verdict="not known" if verdict is None else "better" if verdict else "worse" if seen.high < 0 else "not better",
@@ -295,10 +295,10 @@ def _opponent_difference(bot: str, gains: list[float]) -> OpponentDifference:
     return OpponentDifference(bot=bot, blocks=len(gains), difference=_round_estimate(mean, low, high))
 
 
-def _compared_side(comparison: Comparison, board: RunStandings, side: int) -> ComparedSide:
+def _compared_side(comparison: Comparison, standings: RunStandings, side: int) -> ComparedSide:
     version = comparison.config.versions[side]
     worth = [pair.new if side == NEW else pair.old for pair in comparison.pairs]
-    row = next((row for row in board.standings if row.bot == NAMES[side]), None)
+    row = next((row for row in standings.rows if row.bot == NAMES[side]), None)
     return ComparedSide(
         argument=version.argument,
         resolved=version.resolved,

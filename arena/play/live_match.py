@@ -407,7 +407,7 @@ class RecordFolder:
         folder.mkdir(mode=0o700)
         self.folder = folder
 
-    def keep(self, record: Record, logs: Sequence[tuple[int, int, bytes]] = ()) -> Path:
+    def save(self, record: Record, logs: Sequence[tuple[int, int, bytes]] = ()) -> Path:
         """Write the record, and logs as (bot, process, bytes); return the record's file. Raises OSError.
 
         An earlier version of the record is replaced atomically.

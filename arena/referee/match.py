@@ -192,7 +192,7 @@ class _Match:
         own = any(player.timing.own for player in self.players)
         self.table = SeatPoller(clock, own, settings.timing.ponder, settings.limits.cores, waited_ns or self.waits)
         self.logs: list[tuple[int, int, bytes]] = []
-        self.exchanges: dict[tuple[int, str], FaultSample] = {}
+        self.fault_samples: dict[tuple[int, str], FaultSample] = {}
         self.times: list[list[int]] = [[] for _ in spec.bots]
         self.peaks: list[int | None] = [None] * spec.seats
         self.last_winner: int | None = None  # a bot; None at first and after a draw
@@ -206,10 +206,10 @@ class _Match:
         for player in self.players:
             self.end_process(player)
         header = spec.header
-        exchanges = tuple(self.exchanges.values())
+        fault_samples = tuple(self.fault_samples.values())
         times = tuple(map(tuple, self.times))
         logs, peaks = tuple(self.logs), tuple(self.peaks)
-        return MatchResult(Record(header, games), logs, exchanges, times, peaks, self.requests, self.startup)
+        return MatchResult(Record(header, games), logs, fault_samples, times, peaks, self.requests, self.startup)
 
     def play_games(self) -> Iterator[GameRecord]:
         """Play all games, or until the observer ends the match."""
@@ -279,9 +279,9 @@ class _Match:
     ) -> None:
         """Keep a sample of a fault, if it is the first of its bot with this code."""
         code, _, got, facts = wrong
-        if (player.bot, code) not in self.exchanges:
+        if (player.bot, code) not in self.fault_samples:
             sent = player.sent.removesuffix(b"\n")
-            self.exchanges[player.bot, code] = FaultSample(player.bot, code, game, step, sent, got, facts)
+            self.fault_samples[player.bot, code] = FaultSample(player.bot, code, game, step, sent, got, facts)
 
     def end_process(self, player: _Player) -> None:
         seat = player.seat

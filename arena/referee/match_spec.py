@@ -68,7 +68,7 @@ class MatchResult:
 
     record: Record
     logs: tuple[tuple[int, int, bytes], ...]
-    exchanges: tuple[FaultSample, ...]
+    fault_samples: tuple[FaultSample, ...]
     times: tuple[tuple[int, ...], ...]
     peaks: tuple[int | None, ...]
     requests: int

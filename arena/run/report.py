@@ -111,7 +111,7 @@ class RefusedRun(_Part):
     error: str
 
 
-def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str | None) -> RunReport:
+def make_run_report(run: Run, folder: RunFolder, standings: RunStandings, error: str | None) -> RunReport:
     """Return the report of a run. error: why it stopped before its end, None if it didn't."""
     config, progress = run.config, run.progress
     seconds = progress.seconds
@@ -122,18 +122,18 @@ def make_run_report(run: Run, folder: RunFolder, board: RunStandings, error: str
         rules=config.settings.rules.name,
         seed=config.seed,
         seats=config.seats,
-        games=board.games,
-        matches=board.matches,
-        draws=board.draws,
+        games=standings.games,
+        matches=standings.matches,
+        draws=standings.draws,
         failed_attempts=progress.failed_attempts,
         abandoned=[attempt.match for attempt in progress.abandoned],
         skipped=[SkippedBot(bot=name, reason=reason) for name, reason in config.skipped],
         fair_win_rate=round(1 / config.seats, 4),
-        standings=[_report_row(row) for row in board.standings],
-        win_rate_by_seat=[round(wins / board.games, 4) for wins in board.seats],
+        standings=[_report_row(row) for row in standings.rows],
+        win_rate_by_seat=[round(wins / standings.games, 4) for wins in standings.seats],
         head_to_head={
             bot: {other: _head_to_head_row(duel) for other, duel in row.items()}
-            for bot, row in board.head_to_head.items()
+            for bot, row in standings.head_to_head.items()
         },
         speed=Speed(
             games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,

@@ -43,7 +43,7 @@ from ladder.pool import (
     LocalExecutor,
     RetryingJobs,
     WorkerExecutor,
-    WorkerMessage,
+    WorkerMessages,
     drive_jobs,
 )
 from ladder.run_standings import RunStandings, StandingsCounter
@@ -62,7 +62,7 @@ class Progress:
 
     def __init__(self, plan: MatchPlan, bots: Sequence[str], store: Store, clock: Callable[[], float]) -> None:
         self.plan = plan
-        self.resumed = len(store.kept())
+        self.resumed = len(store.list_matches())
         self.requests = 0
         self.startup_s = 0.0
         self.times = {bot: LatencyHistogram() for bot in bots}
@@ -80,17 +80,17 @@ class Progress:
     @property
     def done(self) -> int:
         """Return the number of matches in the store."""
-        return len(self._store.kept())
+        return len(self._store.list_matches())
 
     @property
     def failed_attempts(self) -> int:
         """Return the number of failed attempts at matches."""
-        return len(self._store.voids())
+        return len(self._store.list_failed_attempts())
 
     @property
     def abandoned(self) -> list[FailedMatch]:
         """Return the last failed attempt of each match that was abandoned."""
-        return [attempt for attempt in self._store.voids() if attempt.is_last]
+        return [attempt for attempt in self._store.list_failed_attempts() if attempt.is_last]
 
     @property
     def fresh_games(self) -> int:
@@ -127,17 +127,17 @@ class Progress:
         self._ended = self._clock()
 
     def win_rates(self) -> list[tuple[str, int, float]]:
-        """Return (bot, games, win rate) of every bot, best first; cheaper than `board`."""
+        """Return (bot, games, win rate) of every bot, best first; cheaper than `standings`."""
         return self._standings.win_rates()
 
-    def board(self) -> RunStandings:
+    def standings(self) -> RunStandings:
         """Return the standings of all matches in the store."""
         self._count_new_matches()
-        return self._standings.board()
+        return self._standings.standings()
 
     def _count_new_matches(self) -> None:
         """Count the newly stored matches; count all of them again if Ctrl-C interrupted the counting of one."""
-        kept = self._store.kept()
+        kept = self._store.list_matches()
         if self._counting != self._counted:
             self._standings, self._counting, self._counted = StandingsCounter(self._bots), 0, 0
         while self._counted < len(kept):
@@ -150,7 +150,7 @@ PAUSES_S = (2.0, 10.0)  # after a match's first and second failed attempt: a Doc
 MAX_ABANDONED = 3  # in a row, with no match played between them: then the machine is at fault, and the run stops
 _CHECK_S = 1.0  # how often the bots' files are compared with their digests while games are played
 
-PoolEvent = JobCompleted[Job, MatchOutput] | JobFailed[Job] | WorkerMessage[Job] | Idle
+PoolEvent = JobCompleted[Job, MatchOutput] | JobFailed[Job] | WorkerMessages[Job] | Idle
 
 
 class HostError(Exception):
@@ -241,7 +241,7 @@ class Run:
         config = self.config
         bots = [make_portable(bot, programs_of(config.sandbox.name)) for bot in config.bots]
         tables = self.progress.plan.tables
-        todo = set(self.store.todo(table.match for table in tables))
+        todo = set(self.store.list_missing(table.match for table in tables))
         for table in tables:
             if table.match in todo:
                 spec = config.spec(table.match, table.bots)
@@ -251,11 +251,11 @@ class Run:
         """Store the result of an event; return how many matches in a row are abandoned."""
         match event:
             case JobCompleted(_, played):
-                self.store.keep(played.match)
+                self.store.save(played.match)
                 self.progress.count(played)
                 return 0
             case JobFailed(job, problem, abandoned):
-                self.store.void(FailedMatch(job.spec.match, str(problem), abandoned))
+                self.store.add_failed_attempt(FailedMatch(job.spec.match, str(problem), abandoned))
                 return abandoned_in_row + abandoned
         return abandoned_in_row
 

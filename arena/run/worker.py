@@ -143,7 +143,7 @@ def _play_match(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOut
 
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
-    exchanges = tuple(
+    fault_samples = tuple(
         StoredFaultSample(
             match=job.spec.match,
             bot=job.spec.bots[each.bot],
@@ -154,10 +154,10 @@ def _play_match(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOut
             got=each.got,
             facts=each.facts.known(),
         )
-        for each in ended.exchanges
+        for each in ended.fault_samples
         if not FAULTS[each.code].is_consequence
     )
-    match = PlayedMatch(job.spec.match, write_record(ended.record), game_results(ended.record), logs, exchanges)
+    match = PlayedMatch(job.spec.match, write_record(ended.record), game_results(ended.record), logs, fault_samples)
     times = tuple(zip(job.spec.bots, ended.times, strict=True))
     peaks = tuple((bot, peak) for bot, peak in zip(job.spec.bots, ended.peaks, strict=True) if peak is not None)
     return MatchOutput(match, ended.requests, ended.startup_s, _timeout_waits(ended.record), times, peaks)

@@ -10,7 +10,7 @@ from ladder.pool.drive import (
     JobCompleted,
     JobFailed,
     RetryingJobs,
-    WorkerMessage,
+    WorkerMessages,
     drive_jobs,
 )
 from ladder.pool.executors import (

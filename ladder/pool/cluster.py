@@ -178,7 +178,7 @@ class DaskExecutor(WorkerExecutor):
         with self._lock:
             sender = next((future for future, sent in self._running.items() if sent.key == key), None)
         if isinstance(sender, WorkerCall):
-            sender.hear(pickle.loads(data))
+            sender.add_message(pickle.loads(data))
 
     def _cancel(self, future: Future[Any]) -> None:
         sent = self._forget(future)
@@ -312,8 +312,8 @@ def _run_call(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any,
     try:
         call = _local_executor().submit(fn, *args, **kwargs)
         while not wait_for([call], timeout=_MESSAGE_POLL_S).done:
-            for word in call.words() if isinstance(call, WorkerCall) else ():
-                worker.log_event(topic, (key, pickle.dumps(word)))
+            for message in call.take_messages() if isinstance(call, WorkerCall) else ():
+                worker.log_event(topic, (key, pickle.dumps(message)))
         return pickle.dumps((True, call.result()))
     except Exception as problem:
         if isinstance(problem, WorkerRejectedError):

@@ -44,11 +44,11 @@ class JobFailed(Generic[Job]):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerMessage(Generic[Job]):
+class WorkerMessages(Generic[Job]):
     """The new messages of a running job, in order."""
 
     job: Job
-    words: tuple[object, ...]
+    messages: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def drive_jobs(
     width: Callable[[], int],
     voids: tuple[type[Exception], ...],
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[JobCompleted[Job, Result] | JobFailed[Job] | WorkerMessage[Job] | Idle]:
+) -> Iterator[JobCompleted[Job, Result] | JobFailed[Job] | WorkerMessages[Job] | Idle]:
     """Run all jobs of a source, at most `width()` at a time, and yield events in order of time.
 
     Messages of a job are yielded only while it runs: the last ones before its end may be missing. `voids` are the
@@ -157,8 +157,8 @@ def drive_jobs(
             sleep(_POLL_S)
         done, playing = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
         for future in playing:
-            if isinstance(future, WorkerCall) and (words := future.words()):
-                yield WorkerMessage(running[future], tuple(words))
+            if isinstance(future, WorkerCall) and (messages := future.take_messages()):
+                yield WorkerMessages(running[future], tuple(messages))
         if not done:
             fill()
             yield Idle()

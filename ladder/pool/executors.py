@@ -61,11 +61,11 @@ class WorkerCall(Future[T]):
         super().__init__()
         self._messages: queue.SimpleQueue[object] = queue.SimpleQueue()
 
-    def hear(self, word: object) -> None:
+    def add_message(self, message: object) -> None:
         """Add a message of the call."""
-        self._messages.put(word)
+        self._messages.put(message)
 
-    def words(self) -> list[object]:
+    def take_messages(self) -> list[object]:
         """Return the call's messages since the last call of this method."""
         return [self._messages.get() for _ in range(self._messages.qsize())]
 
@@ -181,7 +181,7 @@ class LocalExecutor(WorkerExecutor):
                 if process is None or pipe is None or process.poll() is not None:
                     process, pipe = self._start_process(number, process, pipe)
                     self._initialize(pipe)
-                succeeded, value = _run_in_worker(pipe, words, future.hear)
+                succeeded, value = _run_in_worker(pipe, words, future.add_message)
             except Exception as problem:  # the pipe can't be used again: it may contain the rest of this call's result
                 if process is not None and not isinstance(problem, EOFError | OSError):
                     process.terminate()  # it may still run the call
@@ -260,25 +260,26 @@ class LocalExecutor(WorkerExecutor):
 
 
 def _run_in_worker(
-    pipe: Connection, call: bytes, hear: Callable[[object], object] = lambda word: None
+    pipe: Connection, call: bytes, on_message: Callable[[object], object] = lambda message: None
 ) -> tuple[bool, Any]:
-    """Run a pickled call in a worker; return (True, the result) or (False, the exception). `hear` gets its messages.
+    """Run a pickled call in a worker; return (True, the result) or (False, the exception).
 
-    If this function raises, the connection to the worker can't be used again.
+    `on_message` is called with each message of the call. If this function raises, the connection to the worker can't
+    be used again.
     """
     pipe.send_bytes(call)
     while True:
         succeeded, value = pickle.loads(pipe.recv_bytes())
         if succeeded is not None:
             return succeeded, value
-        hear(value)
+        on_message(value)
 
 
-def report_progress(word: object) -> None:
+def report_progress(message: object) -> None:
     """Send a picklable message to this worker's owner before the call returns; without an owner it is dropped."""
     if _owner is not None:
         with contextlib.suppress(OSError):  # the owner is dead, and the kernel will end this process
-            _owner.send_bytes(pickle.dumps((None, word)))
+            _owner.send_bytes(pickle.dumps((None, message)))
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from sqlalchemy import Connection
 
 from arena.bots import escape_control, escape_csv_cell
 from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.rating import Estimate
 from ladder.service.evaluation import (
     DeadlineLookup,
     Evaluation,
@@ -274,7 +275,7 @@ def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingIn
     rows = tuple(
         max(
             (_make_grade(line, each, versions[each.version], basis, measured, others) for each in line.candidates),
-            key=lambda grade: (grade.points, grade.win_rate_adjusted or 0.0),
+            key=lambda grade: (grade.points, grade.win_rate_adjusted.value if grade.win_rate_adjusted else 0.0),
             default=_make_empty_grade(line, basis),
         )
         for line in basis.people
@@ -295,9 +296,6 @@ def _make_grade(
 ) -> Grade:
     marks = tuple(evaluate_baseline(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
     row = measured.row(version.id)
-    adjusted = None if row is None else row.win_rate_adjusted
-    share = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
-    value, low, high = (None if end is None else round(end, 8) for end in share)  # later digits depend on the processor
     before = sum(each.points for each in marks)
     percent = min(basis.max_penalty_percent, basis.penalty_percent_per_day * (candidate.days - candidate.spent))
     penalty = round(before * percent / 100, 4)
@@ -307,9 +305,7 @@ def _make_grade(
         submitted_at=version.received_at,
         late_hours=candidate.late_hours,
         points=before - penalty,
-        win_rate_adjusted=value,
-        win_rate_adjusted_low=low,
-        win_rate_adjusted_high=high,
+        win_rate_adjusted=None if row is None else _round_estimate(row.win_rate_adjusted),
         games=0 if row is None else row.games,
         baselines=marks,
         reason="; ".join(map(_describe_baseline_result, marks)),
@@ -321,6 +317,14 @@ def _make_grade(
     )
     words = [grade.reason, *_describe_lateness(grade, candidate, line, basis), line.extended]
     return replace(grade, reason="; ".join(filter(None, words)))
+
+
+def _round_estimate(estimate: Estimate | None) -> Estimate | None:
+    """Return an estimate without the digits that depend on the processor."""
+    if estimate is None:
+        return None
+    low, high = (None if end is None else round(end, 8) for end in (estimate.low, estimate.high))
+    return Estimate(round(estimate.value, 8), low, high)
 
 
 def _describe_lateness(
@@ -358,7 +362,7 @@ def _make_empty_grade(line: UserGradingInputs, basis: GradingInputs) -> Grade:
     """Return the grade of a user without a version that counts, with the reason."""
     marks = tuple(failed_baseline_result(each, "no version") for each in basis.baselines)
     reason = "; ".join(filter(None, (line.nothing, line.extended)))
-    grade = Grade(line.user, None, None, None, 0.0, None, None, None, 0, marks, reason)
+    grade = Grade(line.user, None, None, None, 0.0, None, 0, marks, reason)
     return replace(grade, deadline_at=line.deadline_at, extended_until=line.extended_until)
 
 
@@ -389,8 +393,9 @@ def _plain_rows(grades: Grades) -> Iterable[list[Cell]]:
         owner = grade.user
         row: list[Cell] = [owner.login, owner.name, owner.email, owner.student_id, owner.section, owner.pseudonym]
         row += [grade.points, grades.max_points, grade.late_hours, grade.version, _format_utc(grade.submitted_at)]
-        rates = (grade.win_rate_adjusted, grade.win_rate_adjusted_low, grade.win_rate_adjusted_high)
-        row += [grade.games, *(None if rate is None else 100 * rate for rate in rates)]
+        rate = grade.win_rate_adjusted
+        rates = (None, None, None) if rate is None else (rate.value, rate.low, rate.high)
+        row += [grade.games, *(None if end is None else 100 * end for end in rates)]
         for mark in grade.baselines:
             row += ["yes" if mark.passed else "no", mark.points, mark.threshold, mark.value, mark.low, mark.high]
         yield [*row, grade.reason]

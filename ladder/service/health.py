@@ -339,7 +339,7 @@ class RunnerMetrics:
         silent = Gauge("coup_runner_silent_seconds", "Seconds since the last event of this runner.", registry=registry)
         silent.set_function(lambda: time.monotonic() - self._last)
 
-    def hear(self, event: RunnerUpdate) -> None:
+    def count(self, event: RunnerUpdate) -> None:
         """Count an event."""
         self._last = time.monotonic()
         match event:

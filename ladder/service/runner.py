@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from arena.bots import escape_control
 from arena.checks import CheckStep, Severity
 from arena.run import MatchOutput
-from ladder.pool import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessage, drive_jobs
+from ladder.pool import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
 from ladder.service.ladder import Ladder
 from ladder.service.maintenance import prune_expired
 from ladder.service.settings import LadderError
@@ -149,19 +149,19 @@ class LadderRunner:
 
     def _note(
         self,
-        event: "JobCompleted[Task, MatchOutput | VersionCheckResult] | JobFailed[Task] | WorkerMessage[Task] | Idle",
+        event: "JobCompleted[Task, MatchOutput | VersionCheckResult] | JobFailed[Task] | WorkerMessages[Task] | Idle",
     ) -> Iterator[RunnerUpdate]:
         match event:
             case JobCompleted(task, MatchOutput() as played):
-                yield from self._keep(played)
-                self.queue.kept(task)
+                yield from self._save(played)
+                self.queue.mark_saved(task)
             case JobCompleted(task, VersionCheckResult() as checked):
                 yield from self._checked(task.id, checked)
-                self.queue.kept(task)
+                self.queue.mark_saved(task)
             case JobFailed():
                 yield from self.queue.news()
-            case WorkerMessage(task, words):
-                self._note_steps(task.id, [word for word in words if isinstance(word, CheckStep)])
+            case WorkerMessages(task, messages):
+                self._note_steps(task.id, [step for step in messages if isinstance(step, CheckStep)])
             case Idle():
                 yield event
 
@@ -175,7 +175,7 @@ class LadderRunner:
 
     # --- matches
 
-    def _keep(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
+    def _save(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
         match = _with_costs(played)
         now = self.ladder.clock()
         streak = self.ladder.last_settings.auto_disable.after_matches

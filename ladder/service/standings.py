@@ -231,8 +231,8 @@ class RebuiltStandings:
 def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     """Compute the standings from all results, store them, and compare them with the previously stored ones."""
     with ladder.database.read() as connection:
-        board = find_latest_snapshot(connection)
-    before = None if board is None else Standings.from_json(board)
+        snapshot = find_latest_snapshot(connection)
+    before = None if snapshot is None else Standings.from_json(snapshot)
     updater = StandingsUpdater(ladder)
     updater.update()
     assert updater.table is not None, "update makes it"

@@ -340,10 +340,10 @@ class TaskSource:
         return self._rounds.idle_reason()
 
     def completed(self, task: Task) -> None:
-        """Note that a task has ended. This runner keeps the lease until `kept` is called."""
+        """Note that a task has ended. This runner holds the lease until `mark_saved` is called."""
         self._unsaved = task
 
-    def kept(self, task: Task) -> None:
+    def mark_saved(self, task: Task) -> None:
         """Forget a task, after its result was stored in the database."""
         self._empty = False  # the result may enable new tasks
         self._doing.pop(task, None)

@@ -65,18 +65,18 @@ class StoredFaultSample:
             fields["facts"] = tuple(fields.get("facts", {}).items())
             return cls(**fields, sent=_bytes(sent), got=None if got is None else _bytes(got))
         except (AttributeError, KeyError, TypeError, RecursionError) as problem:
-            raise ValueError(f"no exchange: {problem!r}") from None
+            raise ValueError(f"no fault sample: {problem!r}") from None
 
 
-def select_samples(exchanges: Iterable[StoredFaultSample]) -> tuple[StoredFaultSample, ...]:
+def select_samples(fault_samples: Iterable[StoredFaultSample]) -> tuple[StoredFaultSample, ...]:
     """Return the samples to store, in match order: for each bot and kind of fault, the first MAX_SAMPLES_PER_FAULT.
 
     The order in which matches were played doesn't matter. Samples of one match stay in the given order.
     """
     kept: dict[tuple[str, str], list[StoredFaultSample]] = defaultdict(list)
-    for exchange in sorted(exchanges, key=lambda each: each.match):
-        kept[exchange.bot, exchange.code].append(exchange)
-    few = [exchange for each in kept.values() for exchange in each[:MAX_SAMPLES_PER_FAULT]]
+    for sample in sorted(fault_samples, key=lambda each: each.match):
+        kept[sample.bot, sample.code].append(sample)
+    few = [sample for each in kept.values() for sample in each[:MAX_SAMPLES_PER_FAULT]]
     return tuple(sorted(few, key=lambda each: each.match))
 
 
@@ -103,7 +103,7 @@ class PlayedMatch:
     """A completed match.
 
     record: the text from which the match can be replayed. results: one for each game, in order of play. logs: (bot,
-    process number, standard error) of each process. exchanges: the first fault sample of each bot and kind.
+    process number, standard error) of each process. fault_samples: the first one of each bot and kind.
     spent, styles: (bot, its usage) and (bot, its play style as JSON), if known.
     """
 
@@ -111,7 +111,7 @@ class PlayedMatch:
     record: str
     results: tuple[GameResult, ...]
     logs: tuple[tuple[str, int, bytes], ...] = ()
-    exchanges: tuple[StoredFaultSample, ...] = ()
+    fault_samples: tuple[StoredFaultSample, ...] = ()
     spent: tuple[tuple[str, SlotUsage], ...] = ()
     styles: tuple[tuple[str, str], ...] = ()
 
@@ -128,25 +128,25 @@ class FailedMatch:
 class Store(Protocol):
     """A store of the matches of one run."""
 
-    def todo(self, matches: Iterable[int]) -> list[int]:
+    def list_missing(self, matches: Iterable[int]) -> list[int]:
         """Return the given matches that aren't stored, in the same order, including ones with failed attempts."""
 
-    def keep(self, played: PlayedMatch) -> None:
+    def save(self, played: PlayedMatch) -> None:
         """Store a match atomically, unless it is already stored. Raises OSError if writing fails."""
 
-    def void(self, void: FailedMatch) -> None:
+    def add_failed_attempt(self, void: FailedMatch) -> None:
         """Note a failed attempt."""
 
-    def kept(self) -> Sequence[int]:
+    def list_matches(self) -> Sequence[int]:
         """Return the stored matches, in order of storing; earlier sessions come first."""
 
     def results(self, match: int) -> tuple[GameResult, ...]:
         """Return the results of a stored match. Raises KeyError for any other."""
 
-    def exchanges(self, bot: str) -> Sequence[StoredFaultSample]:
+    def fault_samples(self, bot: str) -> Sequence[StoredFaultSample]:
         """Return a bot's first fault samples of each kind in all stored matches."""
 
-    def voids(self) -> Sequence[FailedMatch]:
+    def list_failed_attempts(self) -> Sequence[FailedMatch]:
         """Return failed attempts in order; an implementation may return only those of this session."""
 
     def finish(self) -> None:
@@ -380,11 +380,11 @@ class RunFolder:
         self._read_new_records()
         self._write_result_lines()
 
-    def todo(self, matches: Iterable[int]) -> list[int]:
+    def list_missing(self, matches: Iterable[int]) -> list[int]:
         """Return the given matches that aren't stored, in the same order."""
         return [match for match in matches if match not in self._kept]
 
-    def keep(self, played: PlayedMatch) -> None:
+    def save(self, played: PlayedMatch) -> None:
         """Store a match, unless it is already stored. Raises OSError, without storing the match, if writing fails."""
         if self.record(played.match).exists():
             self._read_new_records()
@@ -397,11 +397,11 @@ class RunFolder:
             self._unread_results[played.match] = played.results
         self._write_result_lines()
 
-    def void(self, void: FailedMatch) -> None:
+    def add_failed_attempt(self, void: FailedMatch) -> None:
         """Note a failed attempt, in memory only."""
         self._voids.append(void)
 
-    def kept(self) -> tuple[int, ...]:
+    def list_matches(self) -> tuple[int, ...]:
         """Return the stored matches, in order of storing; earlier sessions come first."""
         return tuple(self._kept)
 
@@ -414,11 +414,11 @@ class RunFolder:
             return self._read_results(match)
         return pickle.loads(results) if isinstance(results, bytes) else results
 
-    def exchanges(self, bot: str) -> tuple[StoredFaultSample, ...]:
+    def fault_samples(self, bot: str) -> tuple[StoredFaultSample, ...]:
         """Return a bot's first fault samples of each kind in stored matches. Raises FolderError for an invalid file."""
-        return tuple(exchange for exchange in self._read_samples(bot) if exchange.match in self._kept)
+        return tuple(sample for sample in self._read_samples(bot) if sample.match in self._kept)
 
-    def voids(self) -> tuple[FailedMatch, ...]:
+    def list_failed_attempts(self) -> tuple[FailedMatch, ...]:
         """Return the failed attempts of this session, in order."""
         return tuple(self._voids)
 
@@ -439,14 +439,14 @@ class RunFolder:
         """Return the files of a bot's standard error in a match, one for each process, in order."""
         return self._logs.files(match, bot)
 
-    def exchanges_file(self, bot: str) -> Path:
+    def fault_sample_file(self, bot: str) -> Path:
         """Return the path of a bot's fault samples; the file exists if it has any."""
         return self.path / "faults" / f"{escape_file_name(bot)}.jsonl"
 
     def _read_samples(self, bot: str) -> tuple[StoredFaultSample, ...]:
         """Return the samples in a bot's file, including those of matches that aren't stored."""
         if bot not in self._samples:
-            file = self.exchanges_file(bot)
+            file = self.fault_sample_file(bot)
             try:
                 lines = file.read_text(encoding="utf-8").splitlines()
                 self._samples[bot] = tuple(map(StoredFaultSample.from_line, lines))
@@ -460,13 +460,13 @@ class RunFolder:
         """Update the fault samples of the match's bots."""
         for bot in sorted({bot for result in played.results for bot in result.seats}):
             before = self._read_samples(bot)
-            others = [exchange for exchange in before if exchange.match != played.match]
-            new = [exchange for exchange in played.exchanges if exchange.bot == bot]
+            others = [sample for sample in before if sample.match != played.match]
+            new = [sample for sample in played.fault_samples if sample.bot == bot]
             after = select_samples([*others, *new])
             if after != before:
-                file = self.exchanges_file(bot)
+                file = self.fault_sample_file(bot)
                 file.parent.mkdir(exist_ok=True)
-                replace_file(file, "".join(exchange.to_line() for exchange in after))
+                replace_file(file, "".join(sample.to_line() for sample in after))
                 self._samples[bot] = after
 
     def _read_new_records(self) -> None:

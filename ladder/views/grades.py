@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from ladder.rating import Estimate
 from ladder.standings import Standings
 from ladder.store.database import ENDED, PLAYED, Final, all_finals, get_version_by_id, list_final_matches
 from ladder.views.context import ViewContext, paginate
@@ -48,9 +49,7 @@ class Grade:
     submitted_at: float | None
     late_hours: float | None
     points: float
-    win_rate_adjusted: float | None
-    win_rate_adjusted_low: float | None
-    win_rate_adjusted_high: float | None
+    win_rate_adjusted: Estimate | None
     games: int
     baselines: tuple[BaselineResult, ...]
     reason: str

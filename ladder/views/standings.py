@@ -60,13 +60,13 @@ def view_standings(context: ViewContext, sort: str = "rank", day: str | None = N
     connection = context.connection
     text = find_latest_snapshot(connection)
     if day is not None:
-        board = find_snapshot(connection, day)
-        text = None if board is None else board[1]
+        snapshot = find_snapshot(connection, day)
+        text = None if snapshot is None else snapshot[1]
     if text is None:
         return Standings((), 1 / context.seats, 0, 0, context.now, isolated=context.isolated, revision=context.revision)
     table = Standings.from_json(text)
-    if day is not None and board is not None:
-        table = replace(table, items=tuple(map(_make_row, rating_points_of_day(connection, board[0]))))
+    if day is not None and snapshot is not None:
+        table = replace(table, items=tuple(map(_make_row, rating_points_of_day(connection, snapshot[0]))))
     moved = compute_trends(connection, table.win_rates, context.now if day is None else table.created_at)
     return standings_for_reader(context, table, sort, moved)
 

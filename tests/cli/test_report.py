@@ -118,7 +118,7 @@ def test_times_are_labelled_as_this_sessions_after_a_resume(resumed: bool) -> No
     """Times of earlier sessions aren't saved."""
     run, found = played("ab", 2)
     if resumed:
-        run.store.keep(PlayedMatch(0, "record", (game(0),)))
+        run.store.save(PlayedMatch(0, "record", (game(0),)))
         run = Run(run.config, run.store)
     run.progress.times["a"].add([1000])
     (line,) = [line for line in run_report.standings_notes(run, found) if line.startswith("wall ms: ")]

@@ -29,7 +29,7 @@ def boarded(bots: str, *results: GameResult) -> RunStandings:
 
 
 def rows(found: RunStandings) -> dict[str, RunStanding]:
-    return {row.bot: row for row in found.standings}
+    return {row.bot: row for row in found.rows}
 
 
 def mu(row: RunStanding) -> float:
@@ -38,7 +38,7 @@ def mu(row: RunStanding) -> float:
 
 def test_the_winner_takes_all() -> None:
     found = boarded("abc", result(0, 0, "abc", [1]))
-    counts = {row.bot: (row.wins, row.win_rate, row.games, row.matches) for row in found.standings}
+    counts = {row.bot: (row.wins, row.win_rate, row.games, row.matches) for row in found.rows}
     assert counts == {"a": (0, 0, 1, 1), "b": (1, 1, 1, 1), "c": (0, 0, 1, 1)}
     assert (found.games, found.matches, found.draws) == (1, 1, 0)
 
@@ -63,8 +63,8 @@ def test_a_game_that_all_forfeit_at_once_is_a_draw_without_winners() -> None:
     """It has no survivors; it counts as a game, and win rates stay numbers."""
     found = boarded("ab", result(0, 0, "ab", []))
     assert found.draws == 1
-    assert [row.wins for row in found.standings] == [0, 0]
-    assert mu(found.standings[0]) == pytest.approx(mu(found.standings[1]))
+    assert [row.wins for row in found.rows] == [0, 0]
+    assert mu(found.rows[0]) == pytest.approx(mu(found.rows[1]))
 
 
 def test_a_game_is_counted_once() -> None:
@@ -94,9 +94,9 @@ def test_standings_are_in_order_of_rating() -> None:
     """Bots without a game are included, with a newcomer's rating and no certain rank."""
     lines = [result(match, 0, "abc", [1 if match % 3 else 2]) for match in range(9)]
     found = boarded("abcd", *lines)
-    assert [row.position for row in found.standings] == [1, 2, 3, 4]
-    assert list(map(mu, found.standings)) == sorted(map(mu, found.standings), reverse=True)
-    assert found.standings[0].bot == "b"
+    assert [row.position for row in found.rows] == [1, 2, 3, 4]
+    assert list(map(mu, found.rows)) == sorted(map(mu, found.rows), reverse=True)
+    assert found.rows[0].bot == "b"
     newcomer = rows(found)["d"]
     assert newcomer.games == newcomer.matches == newcomer.wins == 0
     assert newcomer.rank_range == (1, 4)
@@ -105,7 +105,7 @@ def test_standings_are_in_order_of_rating() -> None:
 
 def test_bots_of_equal_rating_are_ordered_by_name() -> None:
     """Equal runs thus print equal standings."""
-    assert [row.bot for row in boarded("cab").standings] == ["a", "b", "c"]
+    assert [row.bot for row in boarded("cab").rows] == ["a", "b", "c"]
 
 
 def test_head_to_head_counts_the_games_at_a_common_table() -> None:

@@ -375,7 +375,7 @@ def test_a_bot_that_fails_is_told_of_when_the_game_is_over_and_not_before() -> N
 
 def test_what_is_kept_is_a_record_that_can_be_read_and_only_by_its_owner(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1), games=2)
-    file = RecordFolder(tmp_path / "deep" / "folder").keep(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
+    file = RecordFolder(tmp_path / "deep" / "folder").save(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
     again = read_record(file.read_text(encoding="utf-8"))
     assert again == found.record
     verify_record(again)
@@ -393,7 +393,7 @@ def test_what_another_kept_is_not_written_over(tmp_path: Path) -> None:
 def test_a_folder_in_which_nothing_was_kept_is_removed(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1))
     empty, full = RecordFolder(tmp_path / "empty"), RecordFolder(tmp_path / "full")
-    file = full.keep(found.record)
+    file = full.save(found.record)
     for each in (empty, full):
         each.discard()
     assert not (tmp_path / "empty").exists()

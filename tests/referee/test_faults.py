@@ -787,7 +787,7 @@ def test_the_first_faulty_exchange_of_each_kind_is_kept_as_it_crossed_the_pipe()
 
     played = play(bot(answer, seen), bot(first), lives=9)
     requests = {request["id"]: line for line in seen if (request := json.loads(line))["type"] == "request"}
-    kept = {exchange.code: exchange for exchange in played.result.exchanges}
+    kept = {exchange.code: exchange for exchange in played.result.fault_samples}
     assert list(kept) == ["bad_json", "bad_reply"]
     assert (kept["bad_json"].sent + b"\n", kept["bad_json"].got) == (requests[2], b"one")
     assert (kept["bad_reply"].sent + b"\n", kept["bad_reply"].got) == (requests[3], lines[3])
@@ -806,6 +806,6 @@ def test_a_hello_that_failed_is_kept_with_the_line_that_asked_for_it() -> None:
         peer.wait()
 
     played = play(script, bot(first))
-    first_kept = played.result.exchanges[0]
+    first_kept = played.result.fault_samples[0]
     assert (first_kept.code, first_kept.game, first_kept.step) == ("start_failed", None, None)
     assert (first_kept.sent + b"\n", first_kept.got) == (seen[0], GARBAGE.strip())

@@ -50,13 +50,13 @@ def test_a_match_whose_counting_was_cut_off_anywhere_is_counted_once() -> None:
     line = 1
     while True:
         store = MemoryStore()
-        store.keep(played(0))
+        store.save(played(0))
         progress = Progress(plan_matches(3, 2, 30, 2, keyed_shuffle(bytes(32), "test")), BOTS, store, lambda: 0.0)
-        store.keep(played(1))
-        store.keep(played(2))
-        cut = interrupted_at_line(line, progress.board)
+        store.save(played(1))
+        store.save(played(2))
+        cut = interrupted_at_line(line, progress.standings)
         games = [game for match in range(3) for game in store.results(match)]
-        assert progress.board() == compute_run_standings(BOTS, games), f"cut at line {line}"
+        assert progress.standings() == compute_run_standings(BOTS, games), f"cut at line {line}"
         if not cut:
             assert line > 60
             break

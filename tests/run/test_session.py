@@ -72,11 +72,11 @@ def test_what_is_played_is_kept_and_counted(config: RunConfig) -> None:
     assert run.progress.plan.matches == MATCHES
     play(run, fails(), width=3)
     progress = run.progress
-    assert sorted(store.kept()) == list(range(MATCHES))
+    assert sorted(store.list_matches()) == list(range(MATCHES))
     assert (progress.done, progress.resumed, progress.failed_attempts, progress.abandoned) == (MATCHES, 0, 0, [])
     assert (progress.requests, progress.startup_s, progress.fresh_games) == (7 * MATCHES, 0.5 * MATCHES, 2 * MATCHES)
-    board = progress.board()
-    assert (board.matches, board.games) == (MATCHES, 2 * MATCHES)
+    standings = progress.standings()
+    assert (standings.matches, standings.games) == (MATCHES, 2 * MATCHES)
     assert {bot: games for bot, games, _ in progress.win_rates()} == {"a": 2 * MATCHES, "b": 2 * MATCHES}
     assert store.finished == 1
 
@@ -93,7 +93,7 @@ def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp
     store.create(config.to_json())
     run = Run(config, store)
     play(run, fails(), width=3)
-    assert run.progress.board().games == 2 * MATCHES
+    assert run.progress.standings().games == 2 * MATCHES
     assert held() == before
     assert len(list(store.records.iterdir())) == MATCHES
 
@@ -120,11 +120,11 @@ def test_progress_is_true_at_every_event(config: RunConfig) -> None:
     store = MemoryStore()
     run = Run(config, store)
     for _ in run.play_with(fails(2), 2, pauses_s=()):
-        done = len(store.kept())
+        done = len(store.list_matches())
         assert run.progress.done == done
         assert sum(games for _, games, _ in run.progress.win_rates()) == 2 * 2 * done
-        assert run.progress.board().matches == done
-        assert run.progress.failed_attempts == len(store.voids())
+        assert run.progress.standings().matches == done
+        assert run.progress.failed_attempts == len(store.list_failed_attempts())
 
 
 def test_matches_that_are_given_up_are_listed_with_their_reason(config: RunConfig) -> None:
@@ -144,7 +144,7 @@ def test_three_matches_given_up_in_a_row_stop_the_run(config: RunConfig) -> None
     with pytest.raises(HostError, match="3 matches in a row failed too often: no memory"):
         play(run, fails(4, 5, 6))
     assert [void.match for void in run.progress.abandoned] == [4, 5, 6]
-    assert sorted(store.kept()) == [0, 1, 2, 3]
+    assert sorted(store.list_matches()) == [0, 1, 2, 3]
     assert store.finished == 1
 
 
@@ -196,7 +196,7 @@ def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second
     clock.now = 1.5
     with pytest.raises(BotError, match='"b" has changed'):
         next(events)
-    assert len(store.kept()) == 2
+    assert len(store.list_matches()) == 2
 
 
 def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunConfig, clock: Clock) -> None:
@@ -208,7 +208,7 @@ def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunCo
     config.bots[0].path.write_text("another bot")
     with pytest.raises(BotError, match='"a" has changed'):
         next(events)
-    assert len(store.kept()) == MATCHES
+    assert len(store.list_matches()) == MATCHES
 
 
 # --- workers of this machine ------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_local_workers_play_the_bots_from_where_they_stand(config: RunConfig, tm
         for _ in Run(small, store).play_with(workers, 2, pauses_s=()):
             pass
         assert len(workers.pids) == 2
-    assert sorted(store.kept()) == [0, 1]
+    assert sorted(store.list_matches()) == [0, 1]
     assert workers.pids == ()
     assert [result.seats for result in store.results(0)] in ([("a", "b"), ("b", "a")], [("b", "a"), ("a", "b")])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]

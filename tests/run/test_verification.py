@@ -60,7 +60,7 @@ def played(config: RunConfig, folder: Path, matches: int | None = None) -> Path:
             lambda _: sandbox.start(Program(("it",), Path()), Limits()),
             lambda clock=clock: next(clock) / 1e6,  # type: ignore[misc]
         ).record
-        store.keep(PlayedMatch(table.match, write_record(record), game_results(record)))
+        store.save(PlayedMatch(table.match, write_record(record), game_results(record)))
     store.finish()
     if matches is None:
         store.end()

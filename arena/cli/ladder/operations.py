@@ -291,7 +291,7 @@ def _run_to_end(
 
     with show_progress(live, line, say=log.info, say_s=STATUS_S) as redraw, closing(service.events()) as events:
         for event in events:
-            metrics.hear(event)
+            metrics.count(event)
             if asked() and not said:
                 said = True
                 log.info("stopping after what is being played; once more stops at once")

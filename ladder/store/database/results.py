@@ -89,7 +89,7 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     ]
     if rows:
         connection.execute(insert(logs), rows)
-    _save_fault_samples(connection, played.exchanges, version)
+    _save_fault_samples(connection, played.fault_samples, version)
     last = last_end_number(connection)
     connection.execute(
         update(matches)
@@ -158,16 +158,16 @@ def _save_fault_samples(connection: Connection, new: Sequence[StoredFaultSample]
     Matches may end in any order: a sample of a later match that is now too many is removed.
     """
     counts: Counter[tuple[int, str]] = Counter()
-    for number, exchange in enumerate(new):
-        key = (version[exchange.bot], exchange.code)
+    for number, sample in enumerate(new):
+        key = (version[sample.bot], sample.code)
         same_kind = and_(fault_samples.c.version == key[0], fault_samples.c.code == key[1])
-        earlier = select(fault_samples.c.match).where(same_kind, fault_samples.c.match < exchange.match)
+        earlier = select(fault_samples.c.match).where(same_kind, fault_samples.c.match < sample.match)
         before = len(connection.execute(earlier).all())
         if before + counts[key] < MAX_SAMPLES_PER_FAULT:
             counts[key] += 1
             connection.execute(
                 insert(fault_samples).values(
-                    match=exchange.match, sample=number, version=key[0], code=key[1], data=exchange.to_line()
+                    match=sample.match, sample=number, version=key[0], code=key[1], data=sample.to_line()
                 )
             )
             stored = (

@@ -180,14 +180,14 @@ def test_progress_of_a_call_arrives_before_its_end_and_again_when_it_reruns(clus
             assert isinstance(call, WorkerCall)
             assert isinstance(silent, WorkerCall)
             heard: list[object] = []
-            until(lambda call=call, heard=heard: heard.extend(call.words()) or len(heard) == 2)
+            until(lambda call=call, heard=heard: heard.extend(call.take_messages()) or len(heard) == 2)
             victim.kill()
             until(lambda: executor.width() == 0)
             cluster.start_worker()
-            until(lambda call=call, heard=heard: heard.extend(call.words()) or len(heard) == 4)
+            until(lambda call=call, heard=heard: heard.extend(call.take_messages()) or len(heard) == 4)
             assert heard == [("step", 1), b"2"] * 2
             gate.touch()
-            assert (outcome(call), outcome(silent), silent.words()) == (None, 2, [])
+            assert (outcome(call), outcome(silent), silent.take_messages()) == (None, 2, [])
             if turn == 0:
                 cluster.kill_scheduler()
                 until(executor.last_error)

@@ -23,7 +23,7 @@ from ladder.pool import (
     RetryingJobs,
     WorkerCall,
     WorkerDiedError,
-    WorkerMessage,
+    WorkerMessages,
     assign_cores,
     drive_jobs,
     report_progress,
@@ -91,11 +91,11 @@ def test_progress_of_a_call_arrives_before_its_end(workers: LocalExecutor, tmp_p
     assert isinstance(first, WorkerCall)
     assert isinstance(second, WorkerCall)
     heard: list[object] = []
-    until(lambda: heard.extend(first.words()) or len(heard) == 3)
+    until(lambda: heard.extend(first.take_messages()) or len(heard) == 3)
     assert heard == ["one", 2, None]
     gate.touch()
-    assert (outcome(first), outcome(second), second.words()) == (None, None, ["two", 2, None])
-    assert first.words() == []
+    assert (outcome(first), outcome(second), second.take_messages()) == (None, None, ["two", 2, None])
+    assert first.take_messages() == []
 
 
 def test_what_is_said_by_no_worker_is_heard_by_nobody() -> None:
@@ -105,14 +105,14 @@ def test_what_is_said_by_no_worker_is_heard_by_nobody() -> None:
 def test_a_runner_yields_what_its_jobs_say_while_they_last(workers: LocalExecutor, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     events = drive_jobs(RetryingJobs([speaking(gate, "half", "more")]), exec, workers, lambda: 1, ())
-    words: list[object] = []
+    messages: list[object] = []
     for event in events:
-        if isinstance(event, WorkerMessage):
-            words += event.words
+        if isinstance(event, WorkerMessages):
+            messages += event.messages
             assert event.job == speaking(gate, "half", "more")
-        if len(words) == 2:
+        if len(messages) == 2:
             gate.touch()
-    assert words == ["half", "more"]
+    assert messages == ["half", "more"]
 
 
 def test_an_exception_reaches_the_caller_and_its_worker_survives(workers: LocalExecutor) -> None:

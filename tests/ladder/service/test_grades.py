@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from ladder.rating import Estimate
 from ladder.results import GameResult
 from ladder.service import (
     GRADEBOOK_FORMATS,
@@ -297,7 +298,7 @@ def made(**about: object) -> Grades:
     owner = person(*ada, canvas_id="1041", moodle_id="Participant 512")
     values = {
         "user": owner, "version": "a@1", "submitted_at": 0.0, "late_hours": 1.26, "points": 62.5,
-        "win_rate_adjusted": 0.5, "win_rate_adjusted_low": 0.4, "win_rate_adjusted_high": 0.6, "games": 240,
+        "win_rate_adjusted": Estimate(0.5, 0.4, 0.6), "games": 240,
         "baselines": (), "reason": "beats one: passed",
     }  # fmt: skip
     return Grades("Coup", "now", 100.0, (), (Grade(**{**values, **about}),), (), isolated=True)

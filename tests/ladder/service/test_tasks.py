@@ -74,7 +74,7 @@ def test_a_capacity_of_one_alternates_between_checks_and_matches(ladder: Ladder)
         assert task is not None
         kinds += "e" if task.is_check else "m"
         queue.completed(task)
-        queue.kept(task)
+        queue.mark_saved(task)
     assert kinds == "emem"
 
 

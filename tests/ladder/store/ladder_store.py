@@ -28,7 +28,7 @@ class LadderStore:
         self._database = database
         self._clock = clock
 
-    def todo(self, asked: Iterable[int]) -> list[int]:
+    def list_missing(self, asked: Iterable[int]) -> list[int]:
         """Return the given matches that haven't ended, in the same order."""
         wanted = list(asked)
         with self._database.read() as connection:
@@ -36,17 +36,17 @@ class LadderStore:
             open_ones = set(connection.scalars(query))
         return [match for match in wanted if match in open_ones]
 
-    def keep(self, played: PlayedMatch) -> None:
+    def save(self, played: PlayedMatch) -> None:
         """Store a match, once, completely or not at all."""
         self._database.write(lambda connection: save_match(connection, played, self._clock()))
 
-    def void(self, void: FailedMatch) -> None:
+    def add_failed_attempt(self, void: FailedMatch) -> None:
         """Note that an attempt at a match was void. The queue counts attempts, so this does nothing."""
         values = {"match": void.match, "runner": "", "reason": void.reason, "is_last": void.is_last}
         new = insert(failed_attempts).values(**values, failed_at=self._clock())
         self._database.write(lambda connection: connection.execute(new))
 
-    def kept(self) -> list[int]:
+    def list_matches(self) -> list[int]:
         """Return the matches that were played, in the order in which they ended."""
         with self._database.read() as connection:
             return list(
@@ -60,12 +60,12 @@ class LadderStore:
         with self._database.read() as connection:
             return match_results(connection, match)
 
-    def exchanges(self, bot: str) -> list[StoredFaultSample]:
-        """Return the first faulty exchanges of each kind of a version, by its version ref."""
+    def fault_samples(self, bot: str) -> list[StoredFaultSample]:
+        """Return the first fault samples of each kind of a version, by its version ref."""
         with self._database.read() as connection:
             return list_fault_samples(connection, version_ids_by_ref(connection, [bot])[bot])
 
-    def voids(self) -> list[FailedMatch]:
+    def list_failed_attempts(self) -> list[FailedMatch]:
         """Return the void attempts of all times."""
         query = select(failed_attempts.c.match, failed_attempts.c.reason, failed_attempts.c.is_last).order_by(
             failed_attempts.c.id

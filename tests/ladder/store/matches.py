@@ -19,13 +19,13 @@ def match_of(
     number: int,
     mark: str = "xy",
     logs: tuple[tuple[str, int, bytes], ...] = (),
-    exchanges: tuple[StoredFaultSample, ...] = (),
+    fault_samples: tuple[StoredFaultSample, ...] = (),
 ) -> PlayedMatch:
     """Return a match whose record has that mark."""
     record = f"{number} {mark}\n"
-    return PlayedMatch(number, record, results_of(record), logs, exchanges)
+    return PlayedMatch(number, record, results_of(record), logs, fault_samples)
 
 
-def exchange_of(match: int, code: str = "bad_json", got: bytes | None = b"oops", bot: str = "a@1") -> StoredFaultSample:
-    """Return a faulty exchange of the match's first game."""
+def sample_of(match: int, code: str = "bad_json", got: bytes | None = b"oops", bot: str = "a@1") -> StoredFaultSample:
+    """Return a fault sample of the match's first game."""
     return StoredFaultSample(match, bot, code, 0, 3, b'{"type":"request"}', got)

@@ -14,26 +14,26 @@ class MemoryStore:
         self.finished = 0
         self._voids: list[FailedMatch] = []
 
-    def todo(self, matches: Iterable[int]) -> list[int]:
+    def list_missing(self, matches: Iterable[int]) -> list[int]:
         return [match for match in matches if match not in self.matches]
 
-    def keep(self, played: PlayedMatch) -> None:
+    def save(self, played: PlayedMatch) -> None:
         self.matches.setdefault(played.match, played)
 
-    def void(self, void: FailedMatch) -> None:
+    def add_failed_attempt(self, void: FailedMatch) -> None:
         self._voids.append(void)
 
-    def kept(self) -> tuple[int, ...]:
+    def list_matches(self) -> tuple[int, ...]:
         return tuple(self.matches)
 
     def results(self, match: int) -> tuple[GameResult, ...]:
         return self.matches[match].results
 
-    def exchanges(self, bot: str) -> tuple[StoredFaultSample, ...]:
-        found = [exchange for played in self.matches.values() for exchange in played.exchanges]
-        return select_samples(exchange for exchange in found if exchange.bot == bot)
+    def fault_samples(self, bot: str) -> tuple[StoredFaultSample, ...]:
+        found = [sample for played in self.matches.values() for sample in played.fault_samples]
+        return select_samples(sample for sample in found if sample.bot == bot)
 
-    def voids(self) -> tuple[FailedMatch, ...]:
+    def list_failed_attempts(self) -> tuple[FailedMatch, ...]:
         return tuple(self._voids)
 
     def finish(self) -> None:

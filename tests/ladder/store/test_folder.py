@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ladder.store import FailedMatch, FolderError, RunFolder, new_run_folder_name
-from tests.ladder.store.matches import exchange_of, match_of, results_of
+from tests.ladder.store.matches import match_of, results_of, sample_of
 
 
 def fresh(path: Path) -> RunFolder:
@@ -40,7 +40,7 @@ def test_a_folder_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     assert folder.config() == {"run": 1}
-    assert loaded(folder).kept() == ()
+    assert loaded(folder).list_matches() == ()
 
 
 def test_a_folder_is_made_once(tmp_path: Path) -> None:
@@ -60,12 +60,12 @@ def test_a_folder_is_made_once(tmp_path: Path) -> None:
 def test_results_are_in_match_order_whichever_match_ends_first(tmp_path: Path, order: tuple[int, ...]) -> None:
     folder = fresh(tmp_path)
     for count, match in enumerate(order, start=1):
-        folder.keep(match_of(match, "xy" if match % 2 else "z"))
+        folder.save(match_of(match, "xy" if match % 2 else "z"))
         have = set(order[:count])
         prefix = next(number for number in range(5) if number not in have)
         assert sorted({number for number, _ in listed(folder)}) == list(range(prefix))
     assert listed(folder) == [(0, "z"), (1, "x"), (1, "y"), (2, "z"), (3, "x"), (3, "y")]
-    assert loaded(folder).kept() == (0, 1, 2, 3)
+    assert loaded(folder).list_matches() == (0, 1, 2, 3)
 
 
 @pytest.mark.parametrize("kept", [(), (0,), (1,), (0, 2), (1, 3), (0, 1, 2, 3)], ids=str)
@@ -73,29 +73,29 @@ def test_a_later_session_continues_in_match_order(tmp_path: Path, kept: tuple[in
     """A killed run may leave gaps: results.jsonl then ends at the first one, and grows as they are filled."""
     folder = fresh(tmp_path)
     for match in reversed(kept):
-        folder.keep(match_of(match))
+        folder.save(match_of(match))
     later = loaded(folder)
-    assert later.kept() == kept, "in match order"
+    assert later.list_matches() == kept, "in match order"
     for match in (3, 2, 1, 0):
         if match not in kept:
-            later.keep(match_of(match))
+            later.save(match_of(match))
         numbers = [number for number, _ in listed(later)]
         assert numbers == sorted(numbers)
         assert len(numbers) == len(set(numbers)) * 2, "no match twice"
     later.finish()
-    assert sorted(later.kept()) == [0, 1, 2, 3]
+    assert sorted(later.list_matches()) == [0, 1, 2, 3]
     assert listed(later) == [(match, letter) for match in range(4) for letter in "xy"]
 
 
 def test_a_match_is_kept_once(tmp_path: Path) -> None:
     """The first record counts, also one of another session that this one hasn't read."""
     folder = fresh(tmp_path)
-    folder.keep(match_of(0, "ab"))
+    folder.save(match_of(0, "ab"))
     for match, mark in ((2, "ef"), (2, "gh"), (1, "ij")):
-        folder.keep(match_of(match, mark))
+        folder.save(match_of(match, mark))
     assert [letter for _, letter in listed(folder)] == list("abijef")
     other = again(folder)
-    other.keep(match_of(1, "kl"))
+    other.save(match_of(1, "kl"))
     assert folder.read(1) == "1 ij\n"
     assert [result.reason for result in other.results(1)] == ["i", "j"]
 
@@ -103,27 +103,27 @@ def test_a_match_is_kept_once(tmp_path: Path) -> None:
 def test_a_record_written_during_an_interrupt_is_counted_at_the_end(tmp_path: Path) -> None:
     """Ctrl-C may come after a record is written and before it is noted."""
     folder = fresh(tmp_path)
-    folder.keep(match_of(0))
-    again(folder).keep(match_of(1))
-    assert folder.kept() == (0,)
+    folder.save(match_of(0))
+    again(folder).save(match_of(1))
+    assert folder.list_matches() == (0,)
     folder.finish()
-    assert folder.kept() == (0, 1)
+    assert folder.list_matches() == (0, 1)
     assert listed(folder) == [(0, "x"), (0, "y"), (1, "x"), (1, "y")]
 
 
 def test_void_matches_are_forgotten_with_their_session(tmp_path: Path) -> None:
     """A later session plays them again, perhaps after the machine was repaired."""
     folder = fresh(tmp_path)
-    folder.void(FailedMatch(0, "no memory", True))
+    folder.add_failed_attempt(FailedMatch(0, "no memory", True))
     folder.finish()
-    assert loaded(folder).voids() == ()
+    assert loaded(folder).list_failed_attempts() == ()
     assert sorted(path.name for path in folder.path.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
 
 
 def test_an_abandoned_match_leaves_a_gap_at_the_end(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     for match in (0, 2, 3):
-        folder.keep(match_of(match, "x"))
+        folder.save(match_of(match, "x"))
     assert listed(folder) == [(0, "x")]
     folder.finish()
     assert listed(folder) == [(0, "x"), (2, "x"), (3, "x")]
@@ -132,7 +132,7 @@ def test_an_abandoned_match_leaves_a_gap_at_the_end(tmp_path: Path) -> None:
 def test_half_written_files_are_no_records(tmp_path: Path) -> None:
     """A kill during a write leaves a .tmp file, which is ignored and removed when the run continues."""
     folder = fresh(tmp_path)
-    folder.keep(match_of(0))
+    folder.save(match_of(0))
     (folder.records / "000001.jsonl.tmp").write_text("1 x")
     (folder.path / "faults").mkdir(exist_ok=True)
     (folder.path / "faults" / "a.jsonl.tmp").write_text("{")
@@ -140,7 +140,7 @@ def test_half_written_files_are_no_records(tmp_path: Path) -> None:
     (folder.records / "7.jsonl").write_text("7 x")
     (folder.path / "results.jsonl").write_text('{"match":0,"ga')
     later = loaded(folder)
-    assert later.kept() == (0,)
+    assert later.list_matches() == (0,)
     assert not list(later.path.rglob("*.tmp"))
     assert listed(later) == [(0, "x"), (0, "y")]
     assert (folder.records / "notes.jsonl").read_text() == "mine"
@@ -149,7 +149,7 @@ def test_half_written_files_are_no_records(tmp_path: Path) -> None:
 def test_an_incomplete_record_is_named(tmp_path: Path) -> None:
     """The message says to remove it, and then the match is played again."""
     folder = fresh(tmp_path)
-    folder.keep(match_of(0))
+    folder.save(match_of(0))
     folder.record(0).write_text("0 broken")
     with pytest.raises(FolderError, match=r"000000\.jsonl: the record is cut off; remove it, and --resume plays"):
         again(folder).load()
@@ -161,7 +161,7 @@ def test_an_incomplete_record_is_named(tmp_path: Path) -> None:
 def test_a_record_under_another_matchs_number_is_named(tmp_path: Path) -> None:
     """A copy would count its games twice."""
     folder = fresh(tmp_path)
-    folder.keep(match_of(0))
+    folder.save(match_of(0))
     folder.record(1).write_bytes(folder.record(0).read_bytes())
     with pytest.raises(FolderError, match="it is the record of match 0"):
         loaded(folder)
@@ -187,12 +187,12 @@ def test_a_match_is_missing_after_a_failed_write(tmp_path: Path) -> None:
     blocked = folder.records / "000000.jsonl.tmp"
     blocked.mkdir()
     with pytest.raises(OSError, match="000000"):
-        folder.keep(match_of(0))
-    assert folder.kept() == ()
-    assert folder.todo([0]) == [0]
+        folder.save(match_of(0))
+    assert folder.list_matches() == ()
+    assert folder.list_missing([0]) == [0]
     assert not (folder.path / "results.jsonl").exists()
     blocked.rmdir()
-    folder.keep(match_of(0))
+    folder.save(match_of(0))
     assert listed(folder) == [(0, "x"), (0, "y")]
 
 
@@ -201,7 +201,7 @@ def test_standard_error_has_one_file_for_each_process(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     bots = ["honest", "honest-2", "my bot", "my_bot", "Zoë", "[x]*", "..", "😀" * 40]
     logs = tuple((bot, number, f"{bot} {number}".encode()) for bot in bots for number in (1, 2, 10))
-    folder.keep(match_of(5, logs=logs))
+    folder.save(match_of(5, logs=logs))
     assert len(list(folder.logs.iterdir())) == len(logs)
     for bot in bots:
         assert [path.read_text() for path in folder.log_files(5, bot)] == [f"{bot} {n}" for n in (1, 2, 10)]
@@ -212,38 +212,38 @@ def test_standard_error_has_one_file_for_each_process(tmp_path: Path) -> None:
 def test_fault_samples_survive_a_session_and_are_safe_to_print(tmp_path: Path) -> None:
     """Each bot with faults has a file, for its owner to read."""
     folder = fresh(tmp_path)
-    folder.keep(match_of(1))
+    folder.save(match_of(1))
     assert not (folder.path / "faults").exists()
-    folder.keep(match_of(0, exchanges=(exchange_of(0, got=b"\x1b[2J"),)))
-    assert list(loaded(folder).exchanges("a@1")) == [exchange_of(0, got=b"\x1b[2J")]
+    folder.save(match_of(0, fault_samples=(sample_of(0, got=b"\x1b[2J"),)))
+    assert list(loaded(folder).fault_samples("a@1")) == [sample_of(0, got=b"\x1b[2J")]
     assert [path.name for path in (folder.path / "faults").iterdir()] == ["a%000401.jsonl"]
-    assert folder.exchanges_file("a@1").read_text().rstrip("\n").isprintable()
+    assert folder.fault_sample_file("a@1").read_text().rstrip("\n").isprintable()
 
 
 def test_fault_samples_of_a_match_without_a_record_are_replaced(tmp_path: Path) -> None:
     """The process died between writing the samples and the record."""
     folder = fresh(tmp_path)
     for match in (0, 1, 2):
-        folder.keep(match_of(match, exchanges=(exchange_of(match),)))
+        folder.save(match_of(match, fault_samples=(sample_of(match),)))
     folder.record(1).unlink()
     later = loaded(folder)
-    assert list(later.exchanges("a@1")) == [exchange_of(0), exchange_of(2)]
-    later.keep(match_of(1, exchanges=(exchange_of(1, got=b"again"),)))
-    assert list(later.exchanges("a@1")) == [exchange_of(0), exchange_of(1, got=b"again"), exchange_of(2)]
+    assert list(later.fault_samples("a@1")) == [sample_of(0), sample_of(2)]
+    later.save(match_of(1, fault_samples=(sample_of(1, got=b"again"),)))
+    assert list(later.fault_samples("a@1")) == [sample_of(0), sample_of(1, got=b"again"), sample_of(2)]
     folder.record(1).unlink()
     later = loaded(folder)
-    later.keep(match_of(1))
-    assert list(later.exchanges("a@1")) == [exchange_of(0), exchange_of(2)]
-    assert folder.exchanges_file("a@1").read_text().count("\n") == 2
+    later.save(match_of(1))
+    assert list(later.fault_samples("a@1")) == [sample_of(0), sample_of(2)]
+    assert folder.fault_sample_file("a@1").read_text().count("\n") == 2
 
 
 @pytest.mark.parametrize("text", ["{", "7", "{}", '{"match":0}', "\xff"])
 def test_a_changed_file_of_fault_samples_is_named(tmp_path: Path, text: str) -> None:
     folder = fresh(tmp_path)
-    folder.keep(match_of(0, exchanges=(exchange_of(0),)))
-    folder.exchanges_file("a@1").write_bytes(text.encode("latin-1"))
+    folder.save(match_of(0, fault_samples=(sample_of(0),)))
+    folder.fault_sample_file("a@1").write_bytes(text.encode("latin-1"))
     with pytest.raises(FolderError, match=r"faults/a%000401\.jsonl was changed: .*; remove it, and resume"):
-        loaded(folder).exchanges("a@1")
+        loaded(folder).fault_samples("a@1")
 
 
 def test_only_one_session_plays_in_a_folder(tmp_path: Path) -> None:
@@ -282,10 +282,10 @@ def test_an_unreadable_config_is_reported(tmp_path: Path, text: str | None, word
 def test_an_incomplete_last_line_of_results_is_removed(tmp_path: Path) -> None:
     """results.jsonl is derived, so foreign lines are not followed by others."""
     folder = fresh(tmp_path)
-    folder.keep(match_of(0, "x"))
+    folder.save(match_of(0, "x"))
     with (folder.path / "results.jsonl").open("a") as out:
         out.write('{"match":1,"ga')
-    folder.keep(match_of(1, "y"))
+    folder.save(match_of(1, "y"))
     assert listed(folder) == [(0, "x"), (1, "y")]
 
 
@@ -293,7 +293,7 @@ def test_results_of_earlier_sessions_are_packed_until_needed(tmp_path: Path) -> 
     """As objects they were most of the memory of a continued long run."""
     folder, games, matches = fresh(tmp_path), "abcdefghijkl", 40
     for match in range(matches):
-        folder.keep(match_of(match, games))
+        folder.save(match_of(match, games))
     later = again(folder)
     tracemalloc.start()
     try:
@@ -302,7 +302,7 @@ def test_results_of_earlier_sessions_are_packed_until_needed(tmp_path: Path) -> 
     finally:
         tracemalloc.stop()
     assert held / (matches * len(games)) < 100
-    assert [later.results(match) for match in later.kept()] == [
+    assert [later.results(match) for match in later.list_matches()] == [
         match_of(each, games).results for each in range(matches)
     ]
 
