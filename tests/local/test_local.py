@@ -1,4 +1,4 @@
-"""Bots in process: the same messages, cards and results as over pipes, and every mistake raises where it was made.
+"""Tests of bots in process: messages, cards and results as over pipes, and an exception for every mistake.
 
 Source: docs/howto/bots/use-bots-in-python.md, and protocol/SPEC.md for the messages.
 """
@@ -72,7 +72,7 @@ GAMES: list[Game] = [
 
 
 class Dice:
-    """A bot that plays a legal move at random, and keeps all that it is told. It challenges and blocks seldom."""
+    """A bot that plays a legal move at random, and keeps all messages. It seldom challenges and blocks."""
 
     def __init__(self, seed: int = 0) -> None:
         self.pick = random.Random(seed)
@@ -143,7 +143,7 @@ def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, byt
 
 @each("game", GAMES)
 def test_a_message_in_process_is_the_line_of_the_wire(game: Game) -> None:
-    """Every field, in its place, and of the type that JSON gives."""
+    """It has every field, in the same order, with the types that JSON gives."""
     name, seats, seed = game
     for message, line in pairs(rules_of(name, seats), seats, seed):
         assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
@@ -151,7 +151,7 @@ def test_a_message_in_process_is_the_line_of_the_wire(game: Game) -> None:
 
 
 def plain(value: object) -> bool:
-    """Return whether a value has the types of JSON alone: a word of an enumeration would print as something else."""
+    """Return whether a value has only types of JSON: a member of an enumeration would print differently."""
     if type(value) is dict:
         return all(type(key) is str and plain(item) for key, item in value.items())
     if type(value) is list:
@@ -160,7 +160,7 @@ def plain(value: object) -> bool:
 
 
 def test_the_games_above_have_every_kind_of_request_and_event() -> None:
-    """So that the test of the messages means something."""
+    """Otherwise the test of the messages would prove little."""
     kinds, events = set(), set()
     for name, seats, seed in GAMES:
         for message, _ in pairs(rules_of(name, seats), seats, seed):
@@ -179,8 +179,8 @@ def lists_and_dicts(value: object) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("name", [name for name, rules in PRESETS.items() if rules.problem(4) is None] + ["duel"])
-def test_what_a_bot_does_to_its_messages_changes_nothing(name: str) -> None:
-    """No two messages share a list or a dict, whoever gets them, whenever."""
+def test_changes_of_a_message_by_a_bot_have_no_effect(name: str) -> None:
+    """No two messages share a list or a dict."""
     for seed in range(3):
         kept = [message for message, _ in pairs(rules_of(name, 4), 2 if name == "duel" else 4, 10 + 2 * seed)]
         parts = [part for message in kept for part in lists_and_dicts(message)]
@@ -191,7 +191,7 @@ def test_what_a_bot_does_to_its_messages_changes_nothing(name: str) -> None:
 
 
 def over_pipes(peer: ScriptPeer) -> None:
-    """Be the same bot behind pipes."""
+    """Run the same bot behind pipes."""
     bot = Dice()
     for line in peer.lines():
         reply = bot.reply(json.loads(line))
@@ -209,7 +209,7 @@ def spec(rules: Ruleset, seats: int, games: int) -> MatchSpec:
     ("name", "seats"), [*(("coup", 4), ("treason", 3), ("duel", 2), ("reformation-inquisitor", 5)), ("open-table", 3)]
 )
 def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> None:
-    """The same key and bots: the same greetings, ids, games and events; only times differ."""
+    """The same key and bots give the same greetings, IDs, games and events; only times differ."""
     match = spec(PRESETS[name], seats, 3)
     script: Script = over_pipes
     sandbox = InProcessSandbox({"bot": script})
@@ -224,8 +224,8 @@ def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> No
     assert texts[0] == texts[1]
 
 
-def test_a_bot_is_told_of_the_match_and_of_each_game() -> None:
-    """SPEC.md: hello, then for each game its start, requests and end, then match_over; ids count up."""
+def test_a_bot_gets_the_messages_of_the_match_and_of_each_game() -> None:
+    """SPEC.md: hello, then for each game its start, requests and end, then match_over; IDs increase."""
     bots = [Dice(1), Dice(2)]
     play(bots, games=2, match_games=2, seed=1)
     kinds = [message["type"] for message in bots[0].messages]
@@ -244,14 +244,14 @@ def test_a_bot_is_told_of_the_match_and_of_each_game() -> None:
 
 
 def test_the_same_seed_plays_the_same_games() -> None:
-    """And another seed others."""
+    """Another seed plays others."""
     first, again, other = (play([Dice, Dice, Dice], games=24, seed=seed).games for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
 def test_every_bot_sits_in_every_seat_equally_often() -> None:
-    """As in a match over pipes; more bots than seats are dealt to tables as in a run."""
+    """It is so over pipes; more bots than seats are assigned to tables as in a run."""
     for bots, seats in ((4, 4), (5, 2)):
         results = play([Dice] * bots, games=20, seats=seats, match_games=2 * seats, seed=3)
         counts = {share.games for bot in results.bots for share in results.by_seat(bot)}
@@ -259,8 +259,7 @@ def test_every_bot_sits_in_every_seat_equally_often() -> None:
         assert sum(share.games for bot in results.bots for share in results.by_seat(bot)) == seats * len(results.games)
 
 
-def test_shares_count_wins_and_parts_of_draws() -> None:
-    """All shares together are one game each; after one turn nobody is out."""
+def test_win_rates_count_wins_and_parts_of_draws() -> None:
     results = play([Dice] * 3, games=12, rules=replace_fields(COUP, {"turn_limit": 1}), seed=1)
     assert {game.reason for game in results.games} == {"turn_limit"}
     assert [share.wins for share in results.win_rates.values()] == [pytest.approx(4.0)] * 3
@@ -273,7 +272,7 @@ def test_shares_count_wins_and_parts_of_draws() -> None:
         )
 
 
-def test_the_interval_of_a_share_is_wilsons() -> None:
+def test_the_interval_of_a_win_rate_is_wilsons() -> None:
     """Wilson 1927; 30 of 100 is a textbook's example: .2189 to .3958."""
     low, high = local.WinRate(30, 100).interval
     assert (round(low, 4), round(high, 4)) == (0.2189, 0.3958)
@@ -282,7 +281,7 @@ def test_the_interval_of_a_share_is_wilsons() -> None:
 
 
 def test_bots_have_the_names_of_their_classes_or_those_given() -> None:
-    """Names are printed so that nothing in them reaches the terminal."""
+    """Names are printed without control characters."""
     assert play([Dice, Dice, Dice(3)], games=1, seed=1).bots == ("Dice", "Dice-2", "Dice-3")
     results = play({"new\x1b[2J": Dice, "old": Dice}, games=2, seed=1)
     assert results.bots == ("new\x1b[2J", "old")
@@ -291,7 +290,7 @@ def test_bots_have_the_names_of_their_classes_or_those_given() -> None:
 
 
 def test_a_class_plays_one_match_and_an_object_plays_all() -> None:
-    """A class is to a match what a program is to its process."""
+    """A class corresponds to a program that is started for each match."""
     made = []
 
     def make() -> Dice:
@@ -306,7 +305,7 @@ def test_a_class_plays_one_match_and_an_object_plays_all() -> None:
 
 
 def test_records_are_those_of_a_run(tmp_path: Path) -> None:
-    """`arena verify` and `arena replay` read them; without being asked for, none is kept."""
+    """`arena verify` and `arena replay` read them; by default none is kept."""
     results = play([Dice] * 3, games=24, rules="treason", seed=1, records=True)
     files = results.save(tmp_path / "kept")
     assert [file.name for file in files] == ["000000.jsonl", "000001.jsonl"]
@@ -321,7 +320,7 @@ def test_records_are_those_of_a_run(tmp_path: Path) -> None:
 
 
 class Wrong(Dice):
-    """A bot that replies something else at its third request; None stands for a crash."""
+    """A bot with a wrong reply to its third request; None stands for a crash."""
 
     wrong: Callable[[Message], object] | None = None
 
@@ -344,8 +343,8 @@ MISTAKES: dict[str, tuple[Callable[[Message], object], str]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_wrong_reply_raises_and_says_whose_and_where(mistake: str) -> None:
-    """Where a process would lose a life, one who tunes wants to know."""
+def test_a_wrong_reply_raises_with_the_bot_and_the_place(mistake: str) -> None:
+    """A process would lose a life, but an author who tunes a bot wants to know."""
     reply, why = MISTAKES[mistake]
 
     class Mistaken(Wrong):
@@ -357,8 +356,8 @@ def test_a_wrong_reply_raises_and_says_whose_and_where(mistake: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hello", "game_start", "game_over", "match_over"])
-def test_what_is_wrong_between_requests_raises_too(kind: str) -> None:
-    """A hello wants a hello; all else but a request wants nothing."""
+def test_a_wrong_reply_to_another_message_raises(kind: str) -> None:
+    """A hello needs a hello; all messages but requests need no reply."""
 
     class Talks(Dice):
         def reply(self, message: Message) -> Message | None:
@@ -384,16 +383,13 @@ REFUSED: dict[str, tuple[Callable[[], Results], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_played_is_refused(what: str) -> None:
-    """Before the first game, in words."""
+def test_an_impossible_match_is_refused(what: str) -> None:
     call, error, words = REFUSED[what]
     with pytest.raises(error, match=words):
         call()
 
 
-def test_a_made_bot_must_reply() -> None:
-    """A class without the method is found when it is to play."""
-
+def test_a_bot_without_the_method_is_refused() -> None:
     def none() -> Iterable[int]:
         return []
 
@@ -407,7 +403,7 @@ DOCUMENT = document("docs/howto/bots/use-bots-in-python.md") + document("docs/ho
 
 
 def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/howto/bots/use-bots-in-python.md, in a few games."""
+    """docs/howto/bots/use-bots-in-python.md, with few games."""
     example, swept, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(example.replace("games=400", "games=24"), names)
@@ -418,7 +414,7 @@ def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -
     assert [row["doubt"] for row in names["rows"]] == [0, 0.1, 0.3, 0.6]
 
 
-def test_a_bot_of_the_kit_says_where_it_failed_or_if_careful_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bot_of_the_kit_raises_or_if_careful_continues(capsys: pytest.CaptureFixture[str]) -> None:
     """The kit: `careful`."""
 
     class Fails(Bot):
@@ -433,8 +429,8 @@ def test_a_bot_of_the_kit_says_where_it_failed_or_if_careful_goes_on(capsys: pyt
     assert "a slip" in capsys.readouterr().err
 
 
-def test_sample_bots_play_by_name_beside_bots_of_ones_own() -> None:
-    """As programs they choose the same: tests/sample_bots. Those that can't play here are refused by name."""
+def test_sample_bots_play_by_name_against_other_bots() -> None:
+    """tests/sample_bots tests that they choose the same as programs. Those that can't play here are refused by name."""
     named = ["sample:honest", "sample:turtle", "sample:honest.py", "sample:python"]
     results = play(named, games=10, seed=1)
     assert sorted(results.win_rates) == ["Honest", "Honest-2", "MyBot", "Turtle"]
@@ -445,8 +441,8 @@ def test_sample_bots_play_by_name_beside_bots_of_ones_own() -> None:
         play(["sample:honset", "sample:honest"], games=2)
 
 
-def test_the_arenas_kit_is_no_ones_own(tmp_path: Path) -> None:
-    """A program's `import coup_kit` means what it meant before, whether a sample was named before it or not."""
+def test_the_arenas_kit_does_not_replace_the_programs_own(tmp_path: Path) -> None:
+    """A program's `import coup_kit` has the same effect before and after a sample was named."""
     (tmp_path / "coup_kit.py").write_text("MINE = True\n")
     script = "from arena.local import sample; sample('sample:turtle'); import coup_kit; assert coup_kit.MINE"
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"}
@@ -468,7 +464,7 @@ class Fails(Dice):
 
 
 class TwoArgumentsError(Exception):
-    """What pickle takes in and can't give back."""
+    """An exception that can be pickled but not unpickled."""
 
     def __init__(self, one: int, two: int) -> None:
         super().__init__(f"{one} and {two}")
@@ -476,7 +472,7 @@ class TwoArgumentsError(Exception):
 
 def test_jobs_change_no_result() -> None:
     class Local(Dice):
-        """A bot that no import finds, as one of a notebook."""
+        """A bot that can't be imported, like one of a notebook."""
 
     def games(jobs: int) -> Results:
         bots: dict[str, BotArgument] = {"local": Local, "made": lambda: Dice(1), "honest": "sample:honest"}
@@ -527,8 +523,8 @@ def test_a_process_that_a_bot_ends_is_told() -> None:
         play([Ends, Dice], games=48, jobs=2)
 
 
-def test_a_process_that_has_played_all_ends_by_itself(tmp_path: Path) -> None:
-    """A thread of a bot that still writes is waited for."""
+def test_a_finished_process_waits_for_the_threads_of_its_bots(tmp_path: Path) -> None:
+    """A bot's thread may still write."""
 
     class Writes(Dice):
         def reply(self, message: Message) -> Message | None:
@@ -541,7 +537,7 @@ def test_a_process_that_has_played_all_ends_by_itself(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_leaves_no_process() -> None:
-    """As in a notebook: the signal comes to this process alone, while a bot never returns."""
+    """In a notebook the signal is sent to this process only, while a bot never returns."""
     program = """
 import multiprocessing, os, signal, threading, time
 from arena.local import play
@@ -564,7 +560,7 @@ except KeyboardInterrupt:
 
 
 def test_a_killed_parent_leaves_no_process() -> None:
-    """As when a notebook's kernel is restarted."""
+    """This happens when a notebook's kernel is restarted."""
     program = """
 import os, time
 from arena.local import play
@@ -603,7 +599,7 @@ def test_an_object_plays_in_one_process_and_in_no_sweep() -> None:
 
 def test_a_sweep_pairs_its_rows() -> None:
     class Lazy(Bot):
-        """Takes tax only where `busy`: a parameter without effect but by name is `label`."""
+        """Plays tax only where `busy`: a parameter whose only effect is the name is `label`."""
 
         def __init__(self, busy: bool, label: str) -> None:
             super().__init__()

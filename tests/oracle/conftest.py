@@ -1,4 +1,4 @@
-"""Gives the second implementation to the tests: this folder is no package, so they can't import their neighbour."""
+"""Fixture of the second implementation: this folder is no package, so tests can't import it."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def oracle() -> Any:
-    """Give the class `Oracle` of the file beside this one."""
+    """Give the class `Oracle` of oracle.py in this folder."""
     spec = spec_from_file_location("oracle", Path(__file__).with_name("oracle.py"))
     assert spec is not None
     assert spec.loader is not None

@@ -1,8 +1,8 @@
-"""A second implementation of the rules, written from the documents alone: small, slow, and blind to the engine.
+"""A second implementation of the rules, written from the documents alone: small, slow, and independent of the engine.
 
-It imports nothing of ours, so that a mistake in the engine can't be repeated here. A game is a generator that yields
-its questions, a list of legal words for each asked seat, and is sent the answers; so the code below reads like the
-rulebook. Citations are sections of docs/reference/rules.md; "decided" marks what no rule document says.
+It imports no module of the arena, so that a mistake in the engine can't be repeated here. A game is a generator that
+yields its questions, a list of legal moves for each asked seat, and is sent the answers; so the code below reads like
+the rulebook. Citations are sections of docs/reference/rules.md; "decided" marks what no rule document states.
 """
 
 from collections.abc import Generator, Iterable
@@ -21,11 +21,11 @@ COUP_COST, ASSASSINATION_COST = 7, 3  # rules.md#coup, #assassinate
 
 
 class TurnOver(Exception):  # noqa: N818  no error, but the shortest way out of a turn
-    """Nothing of this turn happens any more: who has left is the actor, or else the target."""
+    """The rest of this turn is cancelled: the actor has left, or the target."""
 
 
 class GameOver(Exception):  # noqa: N818  likewise
-    """One player is left, or nobody plays on."""
+    """One player is left, or no player remains in the game."""
 
 
 class Oracle:
@@ -106,7 +106,7 @@ class Oracle:
         return [sorted(hand) for hand in self.cards]
 
     def sees(self, seat: int) -> dict[str, Any]:
-        """Return what is shown to this seat alone, besides the events."""
+        """Return what is shown only to this seat, in addition to the events."""
         mine = seat == self.actor and seat in self.question
         return {
             "cards": sorted(self.cards[seat]),
@@ -175,7 +175,7 @@ class Oracle:
         self._tell_how()
 
     def _tell_how(self) -> None:
-        """Protocol: an action's last event says how it ended."""
+        """SPEC: an action's last event has its outcome."""
         self._tell("resolved", seat=self.actor, action=self.action, target=self.target, how=self.how)
 
     def _action(self, action: str) -> Asking:
@@ -500,7 +500,7 @@ class Oracle:
         self._tell("coins", seat=seat, delta=delta, reason=reason)
 
     def _tell(self, name: str, **fields: Any) -> None:
-        """Note an event; fields that are None don't stand in it."""
+        """Record an event, without fields that are None."""
         event = {"n": self.count, "event": name, **fields}
         self.messages.append({key: value for key, value in event.items() if value is not None})
         self.count += 1

@@ -1,7 +1,7 @@
-"""Random games under random rules, played by the engine and by the oracle side by side: they must agree in every step.
+"""Tests that the engine and the oracle agree in every step of random games under random rules.
 
-`ARENA_SOAK` is the number of games (default 1,000). A failure names the rules, the seats, the seed and all words so
-far; `pytest -k 'agree and [3]'` repeats the run it was found in.
+`ARENA_SOAK` is the number of games (default 1,000). A failure prints the rules, the seats, the seed and all moves so
+far; `pytest -k 'agree and [3]'` repeats the run in which it was found.
 """
 
 import json
@@ -66,10 +66,10 @@ def some_rules(rng: random.Random) -> tuple[Ruleset, int]:
 
 
 class Mover:
-    """Chooses words at random, in ways that differ from game to game.
+    """Chooses moves at random, in ways that differ from game to game.
 
-    In some games all words are alike, in others mostly the quiet one is chosen in windows, so that games get long and
-    deep; in a few mostly the quiet one everywhere, so that some reach the turn limit that no ruleset sets.
+    In some games all moves are equally likely, in others mostly the quiet one is chosen in windows, so that games get
+    long and deep; in a few mostly the quiet one everywhere, so that some reach the turn limit that no ruleset sets.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -113,7 +113,7 @@ def public(state: State) -> dict[str, Any]:
 
 
 def private(state: State, seat: int) -> dict[str, Any]:
-    """Return what a seat sees alone, as the oracle writes it."""
+    """Return what only this seat sees, as the oracle writes it."""
     sight = view_from_seat(state, seat)
     return {
         "cards": list(sight.cards),
@@ -168,7 +168,7 @@ def play(oracle: Any, seed: int) -> int:
 
 
 def test_the_random_rules_take_every_value_of_every_field_and_seat_every_number() -> None:
-    """Else agreement would say less than it seems to."""
+    """Otherwise agreement would prove less than it seems to."""
     rng = random.Random(0)
     drawn = [some_rules(rng) for _ in range(2_000)]
     for name, values in VALUES.items():
@@ -180,6 +180,6 @@ def test_the_random_rules_take_every_value_of_every_field_and_seat_every_number(
 
 @pytest.mark.parametrize("run", range(RUNS))
 def test_the_engine_and_the_oracle_agree_in_every_step_of_random_games(oracle: Any, run: int) -> None:
-    """The oracle was written from the documents, by someone who had not read the engine."""
+    """The oracle was written from the documents, by an author who had not read the engine."""
     for game in range(run, GAMES, RUNS):
         play(oracle, game)

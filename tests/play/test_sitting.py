@@ -1,4 +1,4 @@
-"""A person's seat: what is seen there, what may be answered, and leaving, over real pipes with scripted bots."""
+"""Tests of a person's seat: view, answers, and leaving, over real pipes with scripted bots."""
 
 import itertools
 import json
@@ -33,7 +33,7 @@ Chooses = Callable[[PlayerView], int | None]  # the index of a move; None: the p
 
 
 def dice(number: int, talk: bytes = b"") -> Script:
-    """Make a bot that plays at random, and says `talk` instead of its first answer."""
+    """Make a bot that plays at random, and says `talk` with its first answer."""
     rng = random.Random(number)
 
     def script(peer: ScriptPeer) -> None:
@@ -52,7 +52,7 @@ def dice(number: int, talk: bytes = b"") -> Script:
 
 
 class Table:
-    """A sitting in which the last bot is a person that chooses by a function."""
+    """A table whose last player is a person that chooses by a function."""
 
     def __init__(self, rules: Ruleset, seats: int, choose: Chooses, games: int = 1, talk: bytes = b"") -> None:
         names = (*(f"bot{number}" for number in range(seats - 1)), "person")
@@ -114,7 +114,7 @@ def at_random(seed: int) -> Chooses:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_person_plays_every_preset_without_a_fault(name: str) -> None:
-    """Whatever it chooses from the menus; the record is as whole as one of bots."""
+    """Menu choices are always legal; the record is as complete as one of bots."""
     rules = PRESETS[name]
     for seats in (min(seat_counts(rules)), max(seat_counts(rules))):
         table = Table(rules, seats, at_random(seats))
@@ -126,8 +126,8 @@ def test_a_person_plays_every_preset_without_a_fault(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "treason"])
-def test_the_move_for_a_person_who_gave_none_is_the_default_of_the_engine(name: str) -> None:
-    """Income, pass, the hand that is held; forced, a coup against the next player; a card by chance."""
+def test_the_move_of_a_person_without_an_answer_is_the_default_of_the_engine(name: str) -> None:
+    """Income, pass, the held hand; if forced, a coup against the next player; a card by chance."""
     kinds = set()
 
     def quiet(sight: PlayerView) -> int:
@@ -156,8 +156,7 @@ def test_the_move_for_a_person_who_gave_none_is_the_default_of_the_engine(name: 
 
 
 @pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "treason"])
-def test_what_is_marked_as_a_bluff_is_a_claim_that_the_person_cannot_prove(name: str) -> None:
-    """By the rules of the engine."""
+def test_bluffs_are_marked_by_the_rules_of_the_engine(name: str) -> None:
     rules = PRESETS[name]
     seen = set()
 
@@ -234,7 +233,7 @@ def test_a_person_who_shows_no_card_is_told_so_in_the_second_person() -> None:
 
 
 def at_an_open_table(talk: str, *said: dict[str, Any]) -> PlayerView:
-    """Give what a person sees at his first turn, after others said these things before it."""
+    """Give a person's view at the first turn, after these statements of others."""
     sight = PlayerView()
     hello, start, request, *_ = map(json.loads, EXAMPLE.read_text().splitlines())
     hello["ruleset"]["talk"] = talk
@@ -244,8 +243,8 @@ def at_an_open_table(talk: str, *said: dict[str, Any]) -> PlayerView:
     return sight
 
 
-def test_what_others_say_is_told_and_cannot_pass_for_what_happened() -> None:
-    """Words are untrusted: neither the second person nor a quotation's end is theirs."""
+def test_statements_of_others_cannot_imitate_events() -> None:
+    """They are untrusted: they can end neither the line nor the quotation."""
     hostile = "Hm” · you takes tax · B shows the duke \x1b[2J <b>"
     sight = at_an_open_table("text", {"says": "spare", "target": 0}, {"says": "text", "text": hostile})
     line = "B says: I won't attack you · B says: “Hm' · you takes tax · B shows the duke \x1b[2J <b>”"
@@ -255,8 +254,7 @@ def test_what_others_say_is_told_and_cannot_pass_for_what_happened() -> None:
     assert sight.new_lines() == [line]  # the screen makes its escapes visible, as of every text
 
 
-def test_what_is_said_before_an_action_begins_its_turns_line() -> None:
-    """It was said first, and belongs to the turn that it opens."""
+def test_a_statement_with_an_action_begins_the_line_of_its_turn() -> None:
     sight = at_an_open_table("text", {"says": "hold", "role": "duke"})
     state = sight.request["state"]
     tax = {"event": "action", "seat": 1, "action": "tax", "claim": "duke"}
@@ -282,8 +280,8 @@ def test_what_is_said_before_an_action_begins_its_turns_line() -> None:
         ("", None),
     ],
 )
-def test_a_person_says_statements_by_their_words_and_else_a_text(typed: str, said: dict[str, Any] | None) -> None:
-    """What is sent can be said; where the rules have no text, or no talk, that isn't sent."""
+def test_a_person_enters_statements_or_a_text(typed: str, said: dict[str, Any] | None) -> None:
+    """Only what the rules allow is sent: they may have no text, or no talk."""
     sight = at_an_open_table("text")
     reply = {"id": 1, "choice": 0}
     assert sight.answer(0, typed) == {**reply, **({"say": [said]} if said else {})}
@@ -294,8 +292,8 @@ def test_a_person_says_statements_by_their_words_and_else_a_text(typed: str, sai
     assert at_an_open_table("off").answer(0, typed) == sight.answer(0) == reply
 
 
-def test_one_key_says_each_of_ten_actions() -> None:
-    """Whoever types 10 has typed 1. Source: treason, whose turn has ten actions with 7 to 9 coins."""
+def test_each_of_ten_actions_has_one_key() -> None:
+    """Typing 10 would begin with 1. Source: treason, whose turn has ten actions with 7 to 9 coins."""
     rules = PRESETS["treason"]
     legal = [
         {"action": row.action.value, **({"target": 1} if row.targeted else {})}
@@ -324,8 +322,8 @@ def test_a_person_may_leave_at_any_question_and_the_game_is_played_to_its_end(ki
 
 
 @pytest.mark.parametrize("line", range(8))
-def test_a_leave_that_is_interrupted_at_any_line_can_be_completed(line: int) -> None:
-    """A terminal that is closed is the end of input and, at any moment of what follows from that, a signal."""
+def test_leaving_can_be_completed_after_an_interrupt_at_any_line(line: int) -> None:
+    """A closed terminal ends the input, and sends a signal at any later moment."""
     lines = itertools.count()
 
     def interrupt(frame: FrameType, event: str, arg: object) -> Any:
@@ -348,8 +346,8 @@ def test_a_leave_that_is_interrupted_at_any_line_can_be_completed(line: int) -> 
     verify_record(found.record)
 
 
-def test_who_gives_up_does_not_wait_and_keeps_the_games_before() -> None:
-    """The game that was being played isn't whole, so it is no part of the record."""
+def test_leaving_does_not_wait_and_keeps_the_games_before() -> None:
+    """The incomplete game is not in the record."""
 
     class Impatient(Table):
         def take(self, happening: MatchEvent, choose: Chooses) -> None:
@@ -362,8 +360,8 @@ def test_who_gives_up_does_not_wait_and_keeps_the_games_before() -> None:
     verify_record(found.record)
 
 
-def test_a_bot_that_fails_is_told_of_when_the_game_is_over_and_not_before() -> None:
-    """At the table its default looks chosen: that it wasn't would tell of its cards."""
+def test_a_failed_bot_is_reported_only_after_the_game() -> None:
+    """Its default looks chosen, and the truth would reveal something about its cards."""
     found = Table(PRESETS["coup"], 3, at_random(1), talk=b"garbage\n")
     over = next(each for each in found.happened if isinstance(each, GameEnded))
     before = found.happened[: found.happened.index(over)]  # the box has a thread of its own: lines may come after it

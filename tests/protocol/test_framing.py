@@ -1,4 +1,4 @@
-"""Bytes to lines to replies: every way a bot's line can be wrong is a value with the fault's name."""
+"""Tests from bytes to lines to replies: every malformed line is a value with the fault's name."""
 
 import json
 from typing import Any
@@ -42,8 +42,7 @@ def test_lines_are_the_same_however_the_stream_is_cut(chunks: list[bytes], size:
 @pytest.mark.parametrize(
     "other", [b"\r", b"\x0b", b"\x0c", b"\x85", b"\x1c", "\u2028".encode(), "\u2029".encode(), b"\0"]
 )
-def test_nothing_but_a_newline_ends_a_line(other: bytes) -> None:
-    """SPEC, Lines."""
+def test_only_a_newline_ends_a_line(other: bytes) -> None:
     buffer = LineBuffer()
     assert buffer.feed(b"a" + other + b"b") == []
     assert buffer.feed(b"\n") == [b"a" + other + b"b"]
@@ -108,13 +107,12 @@ BAD = [
 
 @pytest.mark.parametrize(("line", "value"), GOOD)
 def test_a_good_line_is_decoded(line: bytes, value: dict[str, Any]) -> None:
-    """SPEC, Lines: what is allowed, up to each limit."""
     assert decode(line) == value
 
 
 @pytest.mark.parametrize(("code", "line"), BAD)
 def test_a_bad_line_is_a_named_fault(code: str, line: bytes) -> None:
-    """SPEC, Faults; the message never repeats the line, which may be anything."""
+    """SPEC, Faults; the message never contains the line, which may be anything."""
     problem = decode(line)
     assert isinstance(problem, Malformed)
     assert problem.code == code
@@ -132,8 +130,8 @@ def test_a_bad_line_is_a_named_fault(code: str, line: bytes) -> None:
         (b"{} {}", "one object"),
     ],
 )
-def test_common_mistakes_are_told_by_name(line: bytes, hint: str) -> None:
-    """A bot's author reads the message, often without knowing the encoding's name."""
+def test_common_mistakes_are_named(line: bytes, hint: str) -> None:
+    """Authors often don't know the encoding's name."""
     problem = decode(line)
     assert isinstance(problem, Malformed)
     assert hint in problem.message
@@ -153,7 +151,6 @@ objects = st.dictionaries(st.sampled_from(["id", "move", "choice", "type"]) | st
 
 @given(objects)
 def test_decoding_an_encoded_object_gives_it_back(value: dict[str, Any]) -> None:
-    """Encode then decode is the identity."""
     line = encode(value)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
@@ -185,8 +182,8 @@ def _repeats(value: Any) -> bool:
 
 
 @given(pair_lists)
-def test_a_repeated_key_is_found_at_every_depth_and_nowhere_else(pairs: list[tuple[str, Any]]) -> None:
-    """The count of colons is only a short cut: it may never change the verdict."""
+def test_a_repeated_key_is_found_exactly_at_every_depth(pairs: list[tuple[str, Any]]) -> None:
+    """The count of colons is only a shortcut: it must never change the verdict."""
     found = decode(_text_of(pairs).encode())
     if _repeats(pairs):
         assert isinstance(found, Malformed)
@@ -223,7 +220,7 @@ def test_no_line_raises(line: bytes) -> None:
     ],
 )
 def test_a_good_reply_is_read(message: dict[str, Any], answer: ParsedReply) -> None:
-    """SPEC, Lines from the bot. Whether the move is legal is somebody else's question."""
+    """Whether the move is legal is checked elsewhere."""
     assert parse_reply(message) == answer
 
 
@@ -262,8 +259,8 @@ REPLIES = [
 
 
 @pytest.mark.parametrize("line", REPLIES)
-def test_a_usual_reply_is_known_to_its_own_request_alone(line: bytes) -> None:
-    """As json.dumps and the kits write it."""
+def test_the_fast_path_accepts_usual_replies_to_the_open_request_only(line: bytes) -> None:
+    """Usual is how json.dumps and the kits write it."""
     assert usual_reply(line, 41) == general(line, 41)
     assert usual_reply(line, 41) is not None
     assert [usual_reply(line, number) for number in (0, 4, 1, 40, 42, 410, 141)] == [None] * 7
@@ -274,7 +271,7 @@ def test_a_usual_reply_is_known_to_its_own_request_alone(line: bytes) -> None:
 
 
 def general(line: bytes, number: int) -> ParsedReply | None:
-    """Return the answer to a request that a line is when each of its bytes is looked at, with the id 0."""
+    """Return the answer of a line to a request with the ID 0, by the general parser."""
     message = decode(line)
     if isinstance(message, Malformed):
         return None
@@ -283,15 +280,15 @@ def general(line: bytes, number: int) -> ParsedReply | None:
 
 
 def holds(line: bytes) -> None:
-    """Demand that the usual way takes no reply that the general one would judge otherwise."""
+    """Assert that the fast path accepts no reply that the general parser judges otherwise."""
     for number in (41, 4, 0):
         usual = usual_reply(line, number)
         assert usual is None or repr(usual) == repr(general(line, number))  # true is 1 to ==
 
 
 @pytest.mark.parametrize("line", REPLIES)
-def test_no_byte_of_a_usual_reply_can_be_changed_so_that_the_two_ways_differ(line: bytes) -> None:
-    """Every byte left out, doubled, changed, and every place with one more."""
+def test_the_fast_path_and_the_parser_agree_on_mutated_replies(line: bytes) -> None:
+    """Every byte is removed, doubled and changed, and a byte is inserted at every place."""
     for at in range(len(line) + 1):
         holds(line[:at] + line[at + 1 :])
         for other in b'{}[]":,041-.eE \\\0\xff\tu':
@@ -309,7 +306,6 @@ def test_no_byte_of_a_usual_reply_can_be_changed_so_that_the_two_ways_differ(lin
     ],
 )
 def test_a_good_hello_is_read(message: dict[str, Any], greeting: Greeting) -> None:
-    """SPEC, Lines from the bot."""
     assert parse_hello(message) == greeting
 
 
@@ -325,7 +321,6 @@ def test_a_good_hello_is_read(message: dict[str, Any], greeting: Greeting) -> No
     ],
 )
 def test_a_bad_hello_is_a_bad_hello(message: dict[str, Any]) -> None:
-    """SPEC, Lines from the bot."""
     problem = parse_hello(message)
     assert isinstance(problem, Malformed)
     assert problem.code == "bad_hello"
@@ -340,7 +335,7 @@ def test_a_line_to_a_bot_is_compact_ascii() -> None:
 
 
 def test_we_never_send_nan() -> None:
-    """JSON has none; a float from the arena that isn't finite is the arena's bug."""
+    """JSON has no NaN; a float from the arena that isn't finite is a bug."""
     with pytest.raises(ValueError, match="JSON compliant"):
         encode({"x": float("nan")})
 
@@ -363,18 +358,16 @@ def test_we_never_send_nan() -> None:
     ],
 )
 def test_bytes_of_a_bot_are_shown_safely(data: bytes, limit: int, text: str) -> None:
-    """Nothing a bot prints may steer a terminal or a page."""
+    """A bot's output must not control a terminal or a page."""
     assert escape_bytes(data, limit) == text
 
 
 @given(st.binary(), st.integers(0, 30))
-def test_whatever_is_shown_is_printable_and_short(data: bytes, limit: int) -> None:
-    """As above, for all bytes."""
+def test_shown_bytes_are_printable_and_short(data: bytes, limit: int) -> None:
     text = escape_bytes(data, limit)
     assert text.isprintable()
     assert len(text.split("… (")[0]) <= limit or "…".encode() in data
 
 
 def test_the_limits_are_those_of_the_specification() -> None:
-    """SPEC, Lines and Lines from the bot."""
     assert (framing.LINE_LIMIT, DEPTH_LIMIT, INT_DIGITS, NAME_LIMIT) == (65_536, 32, 20, 64)

@@ -1,4 +1,4 @@
-"""The models are the wire: strict about what the referee sends, lenient about what bots send."""
+"""Tests of the wire's models: strict for lines of the referee, lenient for lines of bots."""
 
 import json
 from typing import Any, get_args
@@ -269,8 +269,7 @@ def test_a_line_survives_the_models_unchanged(line: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
-def test_what_was_parsed_is_a_value(line: dict[str, Any]) -> None:
-    """Nobody changes it for others."""
+def test_parsed_messages_are_immutable(line: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         parse_to_bot(encode(line)).type = line["type"]
 
@@ -290,7 +289,6 @@ def _at(line: Any, path: tuple[Any, ...]) -> Any:
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
 def test_every_object_of_a_line_refuses_an_unknown_field(line: dict[str, Any]) -> None:
-    """What the referee sends is strict."""
     for path in _places(line):
         changed = json.loads(json.dumps(line))
         _at(changed, path)["slot"] = 1
@@ -299,7 +297,7 @@ def test_every_object_of_a_line_refuses_an_unknown_field(line: dict[str, Any]) -
 
 
 def _may_be_absent(line: Any, path: tuple[Any, ...], key: str) -> bool:
-    """Return whether a line without this field is another good line: a private part, or what only a variant has."""
+    """Return whether a line without this field is also valid: a private part, or a field of variants."""
     part = _at(line, path)
     if "n" in part:
         return (
@@ -328,7 +326,7 @@ FREE_FLAGS = {
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
 def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None:
-    """Nothing missing, nothing coerced, no null where it means nothing."""
+    """No field may be missing, coerced, or null without a meaning."""
     for path in _places(line):
         for key, value in _at(line, path).items():
             if path[-1:] == ("deck",):
@@ -385,7 +383,7 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
         {"n": -1, "event": "exiled", "seat": 0},
     ],
 )
-def test_an_event_that_tells_too_much_or_too_little_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_event_with_too_many_or_too_few_fields_is_refused(wrong: dict[str, Any]) -> None:
     """SPEC, Events and What you can and can't learn."""
     with pytest.raises(ValidationError):
         parse_to_bot(encode({**GAME_OVER, "events": [wrong]}))
@@ -394,8 +392,7 @@ def test_an_event_that_tells_too_much_or_too_little_is_refused(wrong: dict[str, 
 @pytest.mark.parametrize(
     "known", [{}, {"players": []}, {"deck": []}, {"players": [{"seat": 1}]}, {"players": [{"seat": 1, "has": []}]}]
 )
-def test_where_nothing_is_certain_nothing_is_said(known: dict[str, Any]) -> None:
-    """SPEC, What is certain: empty parts are left out."""
+def test_empty_parts_of_what_is_certain_are_omitted(known: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         parse_to_bot(encode({**REQUEST, "kind": "turn", **KINDS["turn"], "you": {**REQUEST["you"], "known": known}}))
 
@@ -409,7 +406,7 @@ def test_where_nothing_is_certain_nothing_is_said(known: dict[str, Any]) -> None
     ],
 )
 def test_a_state_whose_sides_are_incomplete_is_refused(players: list[dict[str, Any]]) -> None:
-    """SPEC, Reformation: the sides are settled for all at once."""
+    """SPEC, Reformation: all players choose their sides at once."""
     seats = [{**seat, **side} for seat, side in zip(STATE["players"], players, strict=True)]
     line = {**REQUEST, "kind": "turn", **KINDS["turn"], "state": {**STATE, "reserve": 0, "players": seats}}
     with pytest.raises(ValidationError):
@@ -427,19 +424,16 @@ def test_a_state_whose_sides_are_incomplete_is_refused(players: list[dict[str, A
     ],
 )
 def test_a_ruleset_with_a_value_that_no_variant_has_is_refused(field: str, value: object) -> None:
-    """SPEC, hello: the values of each field of ruleset."""
     with pytest.raises(ValidationError):
         parse_to_bot(encode({**HELLO, "ruleset": {**HELLO["ruleset"], field: value}}))
 
 
 def test_a_ruleset_without_a_forced_coup_has_a_zero() -> None:
-    """SPEC, hello: 0 is off."""
     parse_to_bot(encode({**HELLO, "ruleset": {**HELLO["ruleset"], "forced_coup": 0}}))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_request_takes_only_moves_of_its_own_kind(kind: str) -> None:
-    """SPEC, Requests: the table of kinds."""
     for other, own in KINDS.items():
         moves = [move for move in own["legal"] if move not in KINDS[kind]["legal"]]
         if {kind, other} == {"challenge", "block"} or other == kind:
@@ -452,12 +446,11 @@ def test_a_request_takes_only_moves_of_its_own_kind(kind: str) -> None:
 
 
 def test_every_malformed_code_of_a_reply_is_a_fault() -> None:
-    """A bad hello is the fault start_failed; all other codes stand in the fault table by their own name."""
+    """A bad hello is the fault start_failed; all other codes are in the fault table by their own name."""
     assert set(get_args(MalformedCode)) - set(get_args(FaultCode)) == {"bad_hello"}
 
 
-def test_every_event_of_the_models_is_tried_here() -> None:
-    """So that a new event can't be forgotten."""
+def test_every_event_of_the_models_is_tested_here() -> None:
     schema = TO_BOT.json_schema()["$defs"]
     names = {part["properties"]["event"]["const"] for part in schema.values() if "event" in part.get("properties", {})}
     assert names == {event["event"] for event in EVENTS}
@@ -501,7 +494,7 @@ def _accepts(model: type[Reply] | type[BotHello], message: dict[str, Any]) -> di
 @example({"id": True, "choice": 0})
 @example({"id": 1, "choice": 1.0})
 def test_the_fast_reader_agrees_with_the_model_about_replies(message: dict[str, Any]) -> None:
-    """The referee reads replies by hand; the model is what the specification and the schema say."""
+    """The referee parses replies without the models; the specification and the schema are made from them."""
     fast = parse_reply(message)
     slow = _accepts(Reply, message)
     if isinstance(fast, Malformed):
@@ -515,7 +508,6 @@ def test_the_fast_reader_agrees_with_the_model_about_replies(message: dict[str, 
 @example({"type": "hello", "name": None})
 @example({"type": "hello", "name": "x" * 64, "version": ""})
 def test_the_fast_reader_agrees_with_the_model_about_hellos(message: dict[str, Any]) -> None:
-    """As for replies."""
     fast = parse_hello(message)
     slow = _accepts(BotHello, message)
     if isinstance(fast, Malformed):

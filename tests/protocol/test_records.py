@@ -1,4 +1,4 @@
-"""The schema of records, against records of every game. Source: docs/reference/records.md."""
+"""Tests of the schema of records against records of every game. Source: docs/reference/records.md."""
 
 import json
 import os
@@ -25,8 +25,7 @@ TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6
 
 
 @pytest.mark.parametrize(("name", "seats"), TABLES)
-def test_every_line_of_a_record_is_as_the_schema_says(name: str, seats: int) -> None:
-    """Nothing is missing, nothing more is there."""
+def test_every_line_of_a_record_matches_the_schema(name: str, seats: int) -> None:
     for seed in range(2):
         record = random_game(PRESETS[name], seats, seed)
         game = replace(record.games[0], faults=(Fault(0, "timeout", step=0, used="income", count=2),))
@@ -36,7 +35,7 @@ def test_every_line_of_a_record_is_as_the_schema_says(name: str, seats: int) -> 
 
 
 def test_a_header_may_have_times_of_each_bot() -> None:
-    """As where a person plays."""
+    """A match with a person has them."""
     record = random_game(PRESETS["coup"], 2, 1)
     timings = (Timing(), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
     text = write_record(replace(record, header=replace(record.header, timings=timings)))
@@ -45,16 +44,16 @@ def test_a_header_may_have_times_of_each_bot() -> None:
     assert read_record(text).header.timings == timings
 
 
-def test_a_line_that_lacks_a_field_or_has_a_word_that_is_no_move_is_none() -> None:
-    """So the test above could fail."""
+def test_a_line_with_a_missing_field_or_an_unknown_move_is_invalid() -> None:
+    """This proves that the test above can fail."""
     line = json.loads(write_record(random_game(PRESETS["coup"], 2, 1)).splitlines()[1])
     for wrong in ({**line, "moves": "incomes"}, {**line, "more": 1}, {key: line[key] for key in line if key != "by"}):
         with pytest.raises(ValidationError):
             LINE.validate_json(json.dumps(wrong))
 
 
-def test_the_schema_file_is_what_the_models_say() -> None:
-    """To repair: python -m protocol.records > docs/reference/records.schema.json"""
+def test_the_schema_file_matches_the_models() -> None:
+    """To update it: python -m protocol.records > docs/reference/records.schema.json"""
     assert (ROOT / "docs/reference/records.schema.json").read_text(encoding="utf-8") == schema_text()
 
 
@@ -71,7 +70,7 @@ def block(language: str) -> str:
 
 
 def test_the_explained_game_is_that_of_the_example_record() -> None:
-    """And the engine plays it so, word by word as the table says."""
+    """The engine plays it as the table describes."""
     record = read_record(EXAMPLE.read_text(encoding="utf-8"))
     verify_record(record)
     line = json.loads(EXAMPLE.read_text(encoding="utf-8").splitlines()[1])
@@ -83,7 +82,6 @@ def test_the_explained_game_is_that_of_the_example_record() -> None:
 
 
 def test_every_field_and_every_word_is_explained() -> None:
-    """Fields as the models have them; words as games of all presets have them."""
     explained = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| `.*$", TEXT, re.MULTILINE))))
     lines = [json.loads(line) for line in EXAMPLE.read_text(encoding="utf-8").splitlines()]
     assert {field for line in lines for field in line} - explained == set()
@@ -99,8 +97,8 @@ def test_every_field_and_every_word_is_explained() -> None:
     assert words - said == set()
 
 
-def test_the_reader_prints_what_the_document_says() -> None:
-    """In a process that knows nothing of the arena."""
+def test_the_reader_prints_the_output_in_the_document() -> None:
+    """It runs in a process without the arena."""
     ran = subprocess.run(
         [sys.executable, "-I", "-c", block("python"), EXAMPLE], capture_output=True, text=True, timeout=60, check=True
     )
@@ -109,7 +107,7 @@ def test_the_reader_prints_what_the_document_says() -> None:
 
 @pytest.mark.parametrize("seats", [2, 4, 6])
 def test_the_reader_knows_cards_and_bluffs_as_the_engine_does(seats: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the start, the moves and the draws alone."""
+    """It needs only the start, the moves and the draws."""
     made: dict[str, Any] = {}
     exec(block("python").split("\n\nwith open")[0], made)
     for seed in range(5):
@@ -134,8 +132,8 @@ def claimed(word: str) -> str | None:
     return what if verb == "block" else actions.get(verb)
 
 
-def test_the_folder_of_a_run_is_its_owners_alone(tmp_path: Path) -> None:
-    """As the document says; whatever the mask is."""
+def test_the_folder_of_a_run_is_private(tmp_path: Path) -> None:
+    """The document says so, for any umask."""
     before = os.umask(0)
     try:
         RunFolder(tmp_path / "run", record_results).create({})

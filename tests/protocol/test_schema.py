@@ -1,4 +1,4 @@
-"""schema.json is what the models say."""
+"""Tests that schema.json agrees with the models."""
 
 import json
 import subprocess
@@ -13,12 +13,11 @@ FILE = Path(protocol.__file__).parent / "schema.json"
 
 
 def test_the_file_equals_the_models() -> None:
-    """To repair: python -m protocol.messages > protocol/schema.json"""
+    """To update it: python -m protocol.messages > protocol/schema.json"""
     assert FILE.read_text(encoding="utf-8") == schema_text()
 
 
 def test_the_module_prints_the_schema() -> None:
-    """The command that the test above names works."""
     run = subprocess.run([sys.executable, "-m", "protocol.messages"], capture_output=True, timeout=60, check=True)
     assert run.stdout.decode() == schema_text()
     assert run.stderr == b""
@@ -30,8 +29,8 @@ def _walk(part: Any) -> list[dict[str, Any]]:
     return here + [found for value in inner for found in _walk(value)]
 
 
-def test_every_reference_leads_somewhere() -> None:
-    """The two directions are put together by hand."""
+def test_every_reference_can_be_resolved() -> None:
+    """The two directions are joined by hand."""
     whole = schema()
     for part in _walk(whole):
         if isinstance(part.get("$ref"), str):

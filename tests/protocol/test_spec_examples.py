@@ -1,4 +1,4 @@
-"""SPEC.md can be believed: its examples parse, its tables are complete."""
+"""Tests of SPEC.md: its examples parse, and its tables are complete."""
 
 import json
 import re
@@ -46,8 +46,8 @@ def _constants(field: str) -> set[str]:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_an_example_line_is_what_the_models_say(line: str) -> None:
-    """The referee's lines parse strictly, a bot's lines also by the referee's own reader."""
+def test_an_example_line_matches_the_models(line: str) -> None:
+    """The referee's lines parse strictly, a bot's lines also by the referee's own parser."""
     message = decode(line.encode())
     assert isinstance(message, dict), message
     if "type" not in message:
@@ -60,8 +60,7 @@ def test_an_example_line_is_what_the_models_say(line: str) -> None:
         parse_to_bot(line)
 
 
-def test_a_request_and_the_reply_below_it_belong_together() -> None:
-    """Each reply of the examples chooses something legal from the request before it."""
+def test_the_reply_below_a_request_is_legal() -> None:
     messages = [decode(line.encode()) for line in LINES]
     checked = 0
     for request, reply in pairwise(messages):
@@ -79,7 +78,7 @@ def _ordered(move: dict[str, object]) -> dict[str, object]:
     return {key: sorted(value) if isinstance(value, list) else value for key, value in move.items()}
 
 
-def test_the_bot_that_reads_what_is_certain_challenges_the_lie_of_its_example_and_no_other() -> None:
+def test_the_example_bot_challenges_exactly_the_certain_lie() -> None:
     """SPEC, What is certain: 15 lines of plain JSON."""
     (bot,) = re.findall(r"^```python\n(.*?)^```", SPEC, re.MULTILINE | re.DOTALL)
     messages = [json.loads(line) for line in LINES]
@@ -95,14 +94,12 @@ def test_the_bot_that_reads_what_is_certain_challenges_the_lie_of_its_example_an
 
 
 def test_every_message_type_and_request_kind_has_an_example() -> None:
-    """A reader looks for the example first."""
     messages = [message for line in LINES if isinstance(message := decode(line.encode()), dict)]
     assert {message["type"] for message in messages if "type" in message} == _constants("type")
     assert {message["kind"] for message in messages if "kind" in message} == _constants("kind")
 
 
 def test_every_event_row_has_a_good_example() -> None:
-    """The table of events: one example each, of that event."""
     rows = re.findall(r"^\| `(\w+)` \| .* \| `(\{\"n\":.*\})` \|$", SPEC, re.MULTILINE)
     assert {name for name, _ in rows} == _constants("event")
     for name, text in rows:
@@ -111,7 +108,7 @@ def test_every_event_row_has_a_good_example() -> None:
 
 
 def test_every_move_in_the_text_is_a_move() -> None:
-    """Moves stand in the tables as code."""
+    """Tables show moves as code."""
     keys = r'\{"(?:action|pass|challenge|block|show|decline|lose|keep|keep_shown|pick|side|reveal|examined)":.*\}'
     moves = [code for code in CODE if re.fullmatch(keys, code)]
     assert {next(iter(json.loads(move))) for move in moves} == set(re.findall(r"[a-z_]+", keys))
@@ -135,12 +132,11 @@ def test_every_move_in_the_text_is_a_move() -> None:
     ids=["faults", "roles", "sides", "actions", "coins", "losses", "endings", "types", "kinds", "events"],
 )
 def test_every_word_of_the_wire_is_in_the_specification(words: tuple[str, ...]) -> None:
-    """Every fault and message type is in the docs."""
     assert [word for word in words if word not in CODE] == []
 
 
 def test_every_field_of_the_wire_is_in_the_specification() -> None:
-    """Fields stand in the tables as code, nested ones with dots."""
+    """Tables show fields as code, nested ones with dots."""
     documented = {word for code in CODE for word in re.findall(r"\w+", code)}
     parts = schema()["$defs"].values()
     assert {field for part in parts for field in part.get("properties", {})} - documented == set()
@@ -149,8 +145,7 @@ def test_every_field_of_the_wire_is_in_the_specification() -> None:
 RULESET_ROWS = dict(re.findall(r"^\| `ruleset\.(\w+)` \| [^|]* \|(.*)\|$", SPEC, re.MULTILINE))
 
 
-def test_every_field_of_a_ruleset_has_its_row_and_every_word_of_it_is_there() -> None:
-    """SPEC, hello: an author looks up what a value means."""
+def test_every_field_and_value_of_a_ruleset_is_in_its_table() -> None:
     assert list(RULESET_ROWS) == list(RulesetPayload.model_fields)
     for name, field in RulesetPayload.model_fields.items():
         for word in get_args(field.annotation) if name not in {"deck"} else ():
@@ -174,8 +169,8 @@ def test_the_presets_are_those_of_the_engine() -> None:
     assert output == made
 
 
-def test_no_line_of_the_basic_game_has_what_only_variants_have() -> None:
-    """SPEC, What later versions may change: promised. Held against the examples before the section of variants."""
+def test_examples_of_the_basic_game_have_no_fields_of_variants() -> None:
+    """SPEC, What later versions may change: promised. It applies to the examples before the section of variants."""
     basic = SPEC[: SPEC.index("\n## Rule variants")] + SPEC[SPEC.index("\n## The clock") :]
     lines = re.findall(r"^\{.*\}$", basic, re.MULTILINE)
     new = {"reserve", "allegiance", "discards", "seen", "replaced", "keep_shown", "pick", "side", "reveal", "examined"}
@@ -213,13 +208,12 @@ def test_the_first_legal_move_of_every_example_is_the_quiet_one() -> None:
 
 
 def test_every_fault_has_its_row() -> None:
-    """SPEC, Faults: code, what it is, example, consequence."""
     assert list(FAULT_ROWS) == list(get_args(FaultCode))
 
 
 @pytest.mark.parametrize("code", sorted(set(get_args(MalformedCode)) - {"bad_hello", "bad_utf8"}))
 def test_the_example_of_a_malformed_line_is_that_fault(code: str) -> None:
-    """An example that isn't what it says is worse than none. (bad_utf8 can't be written in a text.)"""
+    """bad_utf8 is not tested, since it can't be written in a text."""
     message = decode(FAULT_ROWS[code].split("`")[1].encode())
     found = message if isinstance(message, Malformed) else parse_reply(message)
     assert isinstance(found, Malformed)

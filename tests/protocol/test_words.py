@@ -1,4 +1,4 @@
-"""Tests of the words for events and moves: everything that the wire can say has words."""
+"""Tests of the texts for events and moves: everything that the wire can express has a text."""
 
 import json
 import re
@@ -33,7 +33,6 @@ def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
 
 
 def test_a_turn_reads_as_a_sentence() -> None:
-    """The example of the words' table."""
     events = [
         {"event": "action", "seat": 1, "action": "steal", "target": 2, "claim": "captain"},
         {"event": "block", "seat": 2, "role": "captain"},
@@ -47,8 +46,8 @@ def test_a_turn_reads_as_a_sentence() -> None:
     assert describe_events(events, NAMES, coins=True) == f"{said} · Ann -3"
 
 
-def test_a_decline_is_told_as_what_it_was_only_where_all_cards_are_known() -> None:
-    """Whoever declines may hold the card: at the table nobody learns which."""
+def test_a_decline_is_described_exactly_only_where_all_cards_are_known() -> None:
+    """The player may hold the card: at the table no opponent learns it."""
     for role, held, lacking, at_the_table in (
         (
             "captain",
@@ -67,8 +66,8 @@ def test_a_decline_is_told_as_what_it_was_only_where_all_cards_are_known() -> No
         assert said == (held, lacking, at_the_table)
 
 
-def test_what_is_said_is_told_as_said_and_cannot_pass_for_an_event() -> None:
-    """Words are untrusted: a text that closes its own quotation would read as what happened."""
+def test_a_statement_cannot_imitate_an_event() -> None:
+    """Statements are untrusted: one that closes its own quotation would read like an event."""
     said = {"event": "say", "seat": 0}
     for statement, words in (
         ({"says": "hold", "role": "duke"}, "Ann says: I hold the duke"),
@@ -85,8 +84,8 @@ def test_what_is_said_is_told_as_said_and_cannot_pass_for_an_event() -> None:
         assert describe_event({**said, **statement}, NAMES) == words
 
 
-def test_that_an_action_came_to_nothing_is_told() -> None:
-    """Why is told before: somebody is out, or has forfeited. What was blocked or not proven says so itself."""
+def test_an_action_without_effect_is_described() -> None:
+    """The reason precedes it: a player is out, or has forfeited. Blocks and failed proofs have their own events."""
     events = [
         {"event": "action", "seat": 1, "action": "steal", "target": 2, "claim": "captain"},
         {"event": "exiled", "seat": 2},
@@ -104,13 +103,12 @@ def test_that_an_action_came_to_nothing_is_told() -> None:
 
 
 def test_every_end_of_a_game_has_words() -> None:
-    """Source: the engine's ends, and SPEC's `reason`."""
     assert list(EVENT_TEXTS["endings"]) == [ending.value for ending in GameEnding]
     assert describe_end("turn_limit") == "the turn limit"
 
 
-def test_what_the_table_does_not_know_is_not_told() -> None:
-    """Later versions of the protocol may add events and moves. Why a game ended is told as it came."""
+def test_unknown_events_and_moves_have_no_text() -> None:
+    """Later versions of the protocol may add some. The reason for a game's end is copied."""
     assert describe_end("earthquake") == "earthquake"
     assert describe_event({"event": "earthquake", "seat": 0}, NAMES) == ""
     assert describe_move({"dance": True}, NAMES) == ""
@@ -118,7 +116,7 @@ def test_what_the_table_does_not_know_is_not_told() -> None:
 
 
 def test_every_text_has_only_fields_that_its_event_or_move_may_have() -> None:
-    """A misspelt field would be told as None."""
+    """A misspelt field would become None."""
     fields = {"seat", "target", "claimant", "role", "roles", "cards", "count", "delta", "action", "sides", "allegiance"}
     fields |= {"block", "show", "lose", "keep", "pick", "side", "reveal", "text"}
     assert set(re.findall(r"{(\w+)}", json.dumps(EVENT_TEXTS))) <= fields

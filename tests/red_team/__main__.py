@@ -1,7 +1,7 @@
-"""`make attack`: attack the sandboxes of this host, and print as a table what came of each attack.
+"""`make attack`: attack the sandboxes of this host, and print a table of the results.
 
-`python -m tests.red_team --box bubblewrap` attacks one of them; `--json` prints one JSON list. Exit code 0 if all is
-as expected, 1 if an attack succeeded that shouldn't, 130 if it was interrupted.
+`python -m tests.red_team --box bubblewrap` attacks one of them; `--json` prints one JSON list. The exit code is 0 if
+all results are as expected, 1 if an attack succeeded unexpectedly, 130 if it was interrupted.
 """
 
 import argparse
@@ -20,15 +20,15 @@ from tests.red_team import TIERS, Result, attack, expected_results, failures, ta
 
 
 class Interruption:
-    """A handler of signals: the first lets the attack that is on come to its end, the next raises KeyboardInterrupt.
+    """A signal handler: the first signal lets the current attack finish, the next raises KeyboardInterrupt.
 
-    A box that is being started when an exception comes from nowhere would be lost and live on.
+    A box that is being started at an unexpected exception would be lost and live on.
     """
 
     came = False
 
     def __call__(self, *_: object) -> None:
-        """Handle one."""
+        """-"""
         if self.came:
             raise KeyboardInterrupt
         self.came = True
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def collect(names: Sequence[str], found: list[Result]) -> None:
-    """Attack these boxes, append each result as soon as it is there, and say it.
+    """Attack these boxes; append and print each result at once.
 
     Raises KeyboardInterrupt between two attacks if a signal came.
     """

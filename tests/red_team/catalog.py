@@ -121,7 +121,7 @@ def _by(*tests: str) -> CoveredBy:
     return CoveredBy(tests)
 
 
-_BAD_BOTS = "tests/referee/test_bad_bots.py::test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers"
+_BAD_BOTS = "tests/referee/test_bad_bots.py::test_a_bad_bot_is_charged_and_its_opponent_is_unharmed"
 _BAD_LINES = "tests/protocol/test_framing.py::test_a_bad_line_is_a_named_fault"
 _BAD_REPLIES = "tests/protocol/test_framing.py::test_a_bad_reply_is_a_bad_reply"
 _NO_UPLOAD = NotTestable("nothing is uploaded: it concerns a web server that accepts archives")
@@ -195,7 +195,7 @@ _ROWS = (
         ),
     ),
     _row(28, "storm of writes to the disk", Probes("storage", FILES, works=("28.write-to-a-disk",))),
-    _row(29, "slow first move of an honest bot", _by("tests/referee/test_clock.py::test_a_late_hello_is_none")),
+    _row(29, "slow first move of an honest bot", _by("tests/referee/test_clock.py::test_a_late_hello_fails_the_start")),
     _row(
         30,
         "talks by load, cache and timing",
@@ -372,9 +372,7 @@ _ROWS = (
     _row(75, "huge integers", _by(_BAD_BOTS, _BAD_LINES)),
     _row(76, "infinity and NaN", _by(_BAD_BOTS, _BAD_LINES)),
     _row(
-        77,
-        "repeated keys",
-        _by("tests/protocol/test_framing.py::test_a_repeated_key_is_found_at_every_depth_and_nowhere_else"),
+        77, "repeated keys", _by("tests/protocol/test_framing.py::test_a_repeated_key_is_found_exactly_at_every_depth")
     ),
     _row(78, "invalid UTF-8 and half characters", _by(_BAD_BOTS, _BAD_LINES)),
     _row(79, "other encodings and byte order marks", _by(_BAD_BOTS, _BAD_LINES)),
@@ -383,9 +381,7 @@ _ROWS = (
         "NUL and control characters",
         _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_bytes_of_a_bot_are_shown_safely"),
     ),
-    _row(
-        81, "other line ends", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_nothing_but_a_newline_ends_a_line")
-    ),
+    _row(81, "other line ends", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_only_a_newline_ends_a_line")),
     _row(82, "bools, floats and strings for integers", _by(_BAD_BOTS, _BAD_REPLIES)),
     _row(
         83,
@@ -395,19 +391,15 @@ _ROWS = (
     _row(
         84,
         "answers before it is asked",
-        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_what_is_said_when_nothing_is_asked_is_stray_whatever_it_is"),
+        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_every_line_without_an_open_request_is_stray"),
     ),
     _row(
         85,
         "stale and others' ids",
-        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_stray_lines_are_dropped_and_told_once_a_request"),
+        _by(_BAD_BOTS, "tests/referee/test_faults.py::test_stray_lines_are_dropped_and_reported_once_a_request"),
     ),
-    _row(
-        86, "illegal moves", _by(_BAD_BOTS, "tests/referee/test_wire.py::test_a_replys_move_is_one_of_the_menu_or_none")
-    ),
-    _row(
-        87, "prints debug text", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_common_mistakes_are_told_by_name")
-    ),
+    _row(86, "illegal moves", _by(_BAD_BOTS, "tests/referee/test_wire.py::test_a_replys_move_is_a_legal_one_or_none")),
+    _row(87, "prints debug text", _by(_BAD_BOTS, "tests/protocol/test_framing.py::test_common_mistakes_are_named")),
     _row(
         88,
         "never flushes",
@@ -421,7 +413,7 @@ _ROWS = (
         "terminal escapes in names and text",
         _by(
             "tests/bots/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused",
-            "tests/protocol/test_framing.py::test_whatever_is_shown_is_printable_and_short",
+            "tests/protocol/test_framing.py::test_shown_bytes_are_printable_and_short",
         ),
     ),
     _row(
@@ -433,20 +425,20 @@ _ROWS = (
         91,
         "learns from error texts and timing",
         _by(
-            "tests/referee/test_view.py::test_an_error_line_holds_nothing_but_the_offenders_own",
-            "tests/referee/test_view.py::test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block",
+            "tests/referee/test_view.py::test_an_error_line_has_only_the_offenders_own_data",
+            "tests/referee/test_view.py::test_lines_hide_whether_a_later_seat_wanted_to_challenge_or_block",
         ),
     ),
     _row(
         92,
         "says that it won",
-        _by("tests/referee/test_faults.py::test_stray_lines_are_dropped_and_told_once_a_request"),
+        _by("tests/referee/test_faults.py::test_stray_lines_are_dropped_and_reported_once_a_request"),
     ),
     _row(93, "half a line, then exit", Match("half_line", ("exited",)), _by(_BAD_BOTS)),
     _row(
         94,
         "thinks about the timing of requests",
-        _by("tests/referee/test_view.py::test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden"),
+        _by("tests/referee/test_view.py::test_requests_and_events_are_independent_of_hidden_cards"),
     ),
     # --- submission
     _row(95, "paths that leave the archive", _NO_UPLOAD),
@@ -473,7 +465,7 @@ _ROWS = (
         "leaks over many matches",
         _by(
             "tests/sandbox/test_contract.py::test_many_boxes_leave_nothing",
-            "tests/referee/test_leaks.py::test_processes_leave_neither_themselves_nor_descriptors_nor_folders",
+            "tests/referee/test_leaks.py::test_processes_leave_no_processes_descriptors_or_folders",
         ),
     ),
     _row(

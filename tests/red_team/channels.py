@@ -1,8 +1,8 @@
-"""Whether two colluding bots can tell each other something, from box to box, by a channel that a box closes.
+"""Whether two colluding bots can communicate from box to box, by a channel that a box closes.
 
-Two boxes of a tier run attacks/channel.py at the same time. For each bit of a random message the sender is told to set
-the bit and the receiver to read a number. Four simple readers turn the numbers into bits (above or below the median;
-the same for differences; and both the other way round), and the best reader counts.
+Two boxes of a tier run attacks/channel.py at the same time. For each bit of a random message the sender is asked to
+set the bit and the receiver to read a number. Four simple readers turn the numbers into bits (above or below the
+median; the same for differences; and both the other way round), and the best reader counts.
 
 "Carries nothing" proves little where plain processes carry nothing either: `sure` and `on_ci` say where they must.
 
@@ -79,7 +79,7 @@ CHANNELS: dict[str, Known] = {
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What came of a channel. `refused` is the errno that refused a side, "" if none did."""
+    """The result for a channel. `refused` is the errno that refused a side, "" if none did."""
 
     channel: str
     tier: str
@@ -89,7 +89,7 @@ class Tried:
 
     @property
     def tolerated(self) -> str:
-        """Why the channel may carry here, "" if not."""
+        """The reason for which the channel may carry here, "" if it may not."""
         return CHANNELS[self.channel].as_user if self.tier == "bubblewrap" and os.getuid() != 0 else ""
 
     def problem(self, tier: str, on_ci: bool = False) -> str | None:
@@ -128,7 +128,7 @@ def try_channels(stage: Stage, names: Sequence[str] = tuple(CHANNELS)) -> Genera
 
 
 def _carries(sender: Talk, receiver: Talk, patient: bool) -> tuple[bool, float, str]:
-    """Send a message, and a longer one in doubt; return whether it came, share of errors, errno of a refusal."""
+    """Send a message, and a longer one in doubt; return whether it arrived, share of errors, errno of a refusal."""
     errors = 0.5
     for bits, enough in ((BITS, SURE), (MORE_BITS, UNCLEAR)):
         message = [0, 1] * (bits // 2)

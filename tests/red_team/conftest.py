@@ -1,4 +1,4 @@
-"""What the tests of the red team share: each tier's stage, its probes and its channels, made once a module."""
+"""Fixtures of the red team's tests: each tier's stage, probes and channels, made once for each module."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ def stage_of(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator
 
 @pytest.fixture(scope="session")
 def on_ci() -> bool:
-    """Whether this is the kind of machine on which .ci/run demands everything: then more controls must work."""
+    """Whether this is the kind of machine on which .ci/run requires everything: then more controls must work."""
     return bool(os.environ.get("ARENA_REQUIRE")) and os.getuid() == 0
 
 

@@ -191,7 +191,7 @@ def _summary(attempts: dict[str, str]) -> str:
 
 
 def not_run(kind: Match, stage: Stage) -> str | None:
-    """Return why a hostile bot isn't run in this tier, or None."""
+    """Return the reason not to run a hostile bot in this tier, or None."""
     if kind.bounded and stage.tier == "process" and not bounded():
         return "no control group would hold it"
     if kind.another_user and not stage.other_user:

@@ -1,6 +1,6 @@
-"""Every attack of the list in every tier of this host. Source: tests/red_team/catalog.py.
+"""Tests that run every attack of the list in every tier of this host. Source: tests/red_team/catalog.py.
 
-The probes of a tier run in one box, the bots in a match each; ids are "ROW-TIER-PROGRAM".
+The probes of a tier run in one box, the bots in a match each; IDs are "ROW-TIER-PROGRAM".
 """
 
 import json
@@ -61,7 +61,7 @@ def cases(*kinds: type) -> list[object]:
 
 @pytest.fixture(scope="module")
 def outcomes_of(stage_of: StageOf) -> Callable[[str], dict[str, str]]:
-    """Give `outcomes_of(tier)`: what all checks said in one box of the tier."""
+    """Give `outcomes_of(tier)`: the outcomes of all checks in one box of the tier."""
     known: dict[str, dict[str, str]] = {}
 
     def get(tier: str) -> dict[str, str]:
@@ -75,7 +75,7 @@ def outcomes_of(stage_of: StageOf) -> Callable[[str], dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def warm(stage_of: StageOf) -> Callable[[str], Stage]:
-    """Give `warm(tier)`: a stage in which an honest match was played, so that what is made once is there."""
+    """Give `warm(tier)`: a stage after an honest match, so that resources made once exist."""
     done: set[str] = set()
 
     def get(tier: str) -> Stage:
@@ -90,7 +90,7 @@ def warm(stage_of: StageOf) -> Callable[[str], Stage]:
 
 
 @pytest.mark.parametrize(("tier", "row", "kind"), cases(Probes))
-def test_what_is_tried_in_a_box_fails_and_where_nothing_isolates_it_works(
+def test_a_probe_fails_in_a_box_and_works_without_isolation(
     outcomes_of: Callable[[str], dict[str, str]], on_ci: bool, tier: str, row: Row, kind: Probes
 ) -> None:
     """Source: the row; the process tier is the control."""
@@ -99,10 +99,10 @@ def test_what_is_tried_in_a_box_fails_and_where_nothing_isolates_it_works(
 
 
 @pytest.mark.parametrize(("tier", "row", "kind"), cases(Match))
-def test_a_hostile_bot_is_charged_and_nobody_else_suffers(
+def test_a_hostile_bot_is_charged_and_its_opponent_is_unharmed(
     warm: Callable[[str], Stage], needs: Needs, tier: str, row: Row, kind: Match
 ) -> None:
-    """Source: the row. Nothing is left: no process, group, mount, descriptor, container, folder."""
+    """No process, group, mount, descriptor, container or folder is left."""
     stage = warm(tier)
     why = not_run(kind, stage)
     needs("cgroup" if kind.bounded else "root", why)
@@ -112,7 +112,6 @@ def test_a_hostile_bot_is_charged_and_nobody_else_suffers(
 
 @pytest.mark.parametrize(("tier", "row", "kind"), cases(Together))
 def test_a_scene_of_several_boxes(warm: Callable[[str], Stage], tier: str, row: Row, kind: Together) -> None:
-    """Source: the row."""
     result = suite.scene(row, kind, warm(tier))
     assert result.ok, result
 
@@ -123,7 +122,6 @@ def test_a_scene_of_several_boxes(warm: Callable[[str], Stage], tier: str, row: 
 @pytest.mark.needs("root", None if os.getuid() == 0 else "an ordinary user has no privileges to refuse")
 @pytest.mark.parametrize("program", ["probes.py", "bot.py", "persist.py", "channel.py"])
 def test_a_program_refuses_to_attack_as_root(program: str) -> None:
-    """A probe refuses to start with CAP_SYS_ADMIN."""
     done = subprocess.run(
         [PYTHON, str(ATTACKS / program), "isolation", "token"],
         input=b"{}\n",
@@ -148,7 +146,7 @@ def test_a_program_refuses_root_without_capabilities_too() -> None:
 
 @pytest.mark.needs("root", None if os.getuid() == 0 else "an ordinary user has no privileges to refuse")
 def test_a_box_whose_programs_have_privileges_is_a_failure_and_no_attack(stage_of: StageOf, scratch: Path) -> None:
-    """The control without its control: as root's plain process the probes refuse, and that is told."""
+    """As root's plain process the probes refuse to run, and that is reported."""
     with Stage("process", scratch) as stage:
         stage.prefix = ()
         with pytest.raises(SandboxError, match="refused"):
@@ -156,7 +154,7 @@ def test_a_box_whose_programs_have_privileges_is_a_failure_and_no_attack(stage_o
 
 
 def test_an_inherited_descriptor_is_found(stage_of: StageOf) -> None:
-    """The check of row 49 can fail: here is a descriptor too many."""
+    """This proves that the check of row 49 can fail."""
     stage = stage_of("process")
     reading, writing = os.pipe()
     try:
@@ -176,7 +174,7 @@ def test_an_inherited_descriptor_is_found(stage_of: StageOf) -> None:
 
 
 def test_a_survivor_is_found(stage_of: StageOf) -> None:
-    """CLEAN can fail: a process that lives is seen by its token."""
+    """This proves that CLEAN can fail: a living process is found by its token."""
     stage = stage_of("process")
     with Talk(stage.start("persist.py", "a-token-of-this-test")) as talk:
         talk.send("find")
@@ -203,15 +201,14 @@ ROW_46 = ROWS[46]
     ],
 )
 def test_an_outcome_that_is_not_expected_is_a_failure(tier: str, outcomes: dict[str, str], ok: bool) -> None:
-    """The judge can say no."""
     (kind,) = ROW_46.kinds
     assert isinstance(kind, Probes)
     assert judge_probes(ROW_46, kind, tier, outcomes).ok is ok
 
 
 @pytest.mark.parametrize("number", [57, 58, 61])
-def test_a_control_that_works_nowhere_is_a_failure_where_ci_demands_it(number: int) -> None:
-    """On other hosts what they forbid to all may be blocked in the process tier too."""
+def test_a_control_that_works_nowhere_is_a_failure_where_ci_requires_it(number: int) -> None:
+    """Other hosts may block it in the process tier too."""
     (kind,) = ROWS[number].kinds
     assert isinstance(kind, Probes)
     names = {57: ["57.io-uring"], 58: ["58.unshare-user", "58.unshare-net"], 61: ["61.i386", "61.x32"]}[number]
@@ -222,8 +219,8 @@ def test_a_control_that_works_nowhere_is_a_failure_where_ci_demands_it(number: i
     assert (works.ok, works.works) == (True, (names[0],))
 
 
-def test_what_was_blocked_without_a_control_says_so() -> None:
-    """A program that works nowhere on this host shows nothing by being blocked in a box."""
+def test_a_block_without_a_control_is_marked() -> None:
+    """A program that works nowhere on this host proves nothing by being blocked in a box."""
     (kind,) = ROWS[61].kinds
     assert isinstance(kind, Probes)
     blocked = {"61.i386": "SIGSYS", "61.x32": "ENOSYS"}
@@ -236,8 +233,8 @@ def test_what_was_blocked_without_a_control_says_so() -> None:
     assert "61.x32" in table([some])
 
 
-def test_the_table_marks_what_is_not_expected_and_counts_it() -> None:
-    """`make attack` prints it and takes its exit status from it."""
+def test_the_table_marks_and_counts_unexpected_results() -> None:
+    """`make attack` prints it and derives its exit code from it."""
     good = Result(46, "reads the referee", "docker", "blocked", "blocked: ENOENT", True)
     bad = Result(46, "reads the referee", "bubblewrap", "blocked", "OPEN", False, "46.victim-mem: OPEN")
     text = table([good, bad])
@@ -249,7 +246,7 @@ def test_the_table_marks_what_is_not_expected_and_counts_it() -> None:
 
 @pytest.mark.needs("root", None if os.getuid() == 0 else "it makes a folder for another user")
 def test_a_folder_of_another_user_or_a_link_is_never_removed(tmp_path: Path) -> None:
-    """/var/tmp is everybody's: names that begin like ours may be theirs."""
+    """/var/tmp is shared: similar names may belong to other users."""
     link = stage.PUBLIC / f"{stage.REACHABLE}link-of-{os.getpid()}"
     theirs = stage.PUBLIC / f"{stage.REACHABLE}theirs-of-{os.getpid()}"
     kept = tmp_path / "kept"
@@ -267,8 +264,8 @@ def test_a_folder_of_another_user_or_a_link_is_never_removed(tmp_path: Path) -> 
         theirs.rmdir()
 
 
-def test_an_interrupted_attack_tells_what_it_saw_and_leaves_nothing(tmp_path: Path, needs: Needs) -> None:
-    """`make attack` and Ctrl-C: it ends after the attack that is on, with exit code 130."""
+def test_an_interrupted_attack_prints_its_results_and_leaves_nothing(tmp_path: Path, needs: Needs) -> None:
+    """`make attack` and Ctrl-C: it ends after the current attack, with exit code 130."""
     needs("process", stage.missing("process"))
     with subprocess.Popen(
         [sys.executable, "-m", "tests.red_team", "--box", "process", "--json"],
@@ -294,7 +291,6 @@ def test_an_interrupted_attack_tells_what_it_saw_and_leaves_nothing(tmp_path: Pa
 
 
 def test_attack_yields_a_result_for_each_program_of_the_chosen_rows(stage_of: StageOf, scratch: Path) -> None:
-    """The whole way, as the command takes it."""
     stage_of("process")
     results = list(suite.attack(["process"], scratch, rows=[7, 46]))
     assert [result.row for result in results] == [0, 46, 7]  # probes share a box, which comes first

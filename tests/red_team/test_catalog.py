@@ -1,4 +1,4 @@
-"""The catalog is whole: each row has a program, a test or a reason."""
+"""Tests that the catalog is complete: each row has a program, a test or a reason."""
 
 import ast
 import re
@@ -31,8 +31,7 @@ def source(name: str) -> str:
     return (ATTACKS / name).read_text(encoding="utf-8")
 
 
-def test_every_row_of_the_attack_list_is_there_once() -> None:
-    """Numbered from 1, without a gap."""
+def test_rows_are_numbered_without_a_gap() -> None:
     numbers = list(range(1, len(ROWS) + 1))
     assert list(ROWS) == numbers
     assert [row.number for row in ROWS.values()] == numbers
@@ -40,7 +39,7 @@ def test_every_row_of_the_attack_list_is_there_once() -> None:
 
 
 def test_security_md_counts_the_rows_as_they_are() -> None:
-    """How many attacks have a program that `make attack` runs, a test, or neither."""
+    """It has the numbers of attacks with a program that `make attack` runs, with a test, and with neither."""
     kinds = [row.kinds for row in ROWS.values()]
     programs = sum(any(isinstance(kind, Probes | Match | Together | Channel) for kind in each) for each in kinds)
     tested = sum(all(isinstance(kind, CoveredBy) for kind in each) for each in kinds)
@@ -53,22 +52,20 @@ def test_security_md_counts_the_rows_as_they_are() -> None:
     assert f"{neither} have neither" in output
 
 
-def test_a_row_that_is_left_out_says_why() -> None:
-    """Each row has a program, or is marked with the reason."""
+def test_a_row_without_a_program_has_a_reason() -> None:
     reasons = [kind.reason for row in ROWS.values() for kind in row.kinds if isinstance(kind, NotTestable)]
     assert [reason for reason in reasons if len(reason) < 30 or "PENDING" in reason] == []
 
 
 @pytest.mark.parametrize("test", TESTED)
 def test_a_test_that_a_row_names_exists(test: str) -> None:
-    """A row that other tests cover names them; a test that is renamed takes its row along."""
+    """A row covered by other tests names them, so a renamed test changes its row."""
     path, name = test.split("::")
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_every_program_that_a_row_names_exists() -> None:
-    """Hostile bots by their function, checks by their number, scenes and channels by their name."""
     bots = {node.name for node in ast.parse(source("bot.py")).body if isinstance(node, ast.FunctionDef)} | {
         "exit_at_once"
     }
@@ -86,7 +83,7 @@ def test_every_program_that_a_row_names_exists() -> None:
 
 
 def test_every_hostile_bot_and_every_check_belongs_to_a_row() -> None:
-    """A program that no row names is never run."""
+    """A program without a row is never run."""
     named = {kind.attack for row in ROWS.values() for kind in row.kinds if isinstance(kind, Match)}
     attacks = set(re.findall(r'^def (\w+)\(\) -> None:\n    """Rows? ', source("bot.py"), re.MULTILINE))
     assert attacks <= named
@@ -100,14 +97,14 @@ def numbers(text: str) -> list[str]:
 
 
 def test_every_channel_belongs_to_a_row_and_has_a_program() -> None:
-    """Else it would never be tried."""
+    """Otherwise it would never be tried."""
     named = {name for row in ROWS.values() for kind in row.kinds if isinstance(kind, Channel) for name in kind.names}
     programs = set(re.findall(r'^        "([a-z-]+)": ', source("channel.py"), re.MULTILINE))
     assert named == set(CHANNELS) == programs
 
 
 def test_a_set_of_checks_can_fail_somewhere() -> None:
-    """A check that succeeds nowhere proves nothing: it works where nothing isolates, or its row says why not."""
+    """A check that succeeds nowhere proves nothing, so it works without isolation, or its row has a reason."""
     for row in ROWS.values():
         for kind in row.kinds:
             if isinstance(kind, Probes):
@@ -116,7 +113,6 @@ def test_a_set_of_checks_can_fail_somewhere() -> None:
 
 
 def test_what_is_tolerated_names_a_tier_and_a_reason() -> None:
-    """Nothing is open by mistake."""
     for row in ROWS.values():
         for kind in row.kinds:
             if isinstance(kind, Probes):
@@ -127,7 +123,7 @@ def test_what_is_tolerated_names_a_tier_and_a_reason() -> None:
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.py")), ids=lambda path: path.stem)
 def test_an_attack_needs_the_standard_library_alone(path: Path) -> None:
-    """A box shows a bot no package of ours; only files beside it. Python 3.9 must be able to read it."""
+    """A box contains no packages of the arena, and may have Python 3.9."""
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
     beside = {other.stem for other in ATTACKS.glob("*.py")}
     for node in ast.walk(tree):
@@ -139,7 +135,7 @@ def test_an_attack_needs_the_standard_library_alone(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.py")), ids=lambda path: path.stem)
 def test_a_program_that_attacks_refuses_privileges_first(path: Path) -> None:
-    """The suite must itself fail closed."""
+    """The suite itself must fail closed."""
     text = path.read_text(encoding="utf-8")
     if "def main()" in text and path.stem != "player":
         body = text.split("def main()")[1]

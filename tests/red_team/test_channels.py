@@ -1,4 +1,4 @@
-"""Two colluding bots find no channel that a box is said to close. Row 55."""
+"""Tests that colluding bots find no channel that a box is documented to close. Row 55."""
 
 import random
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def tried_in(stage_of: StageOf) -> Callable[[str], dict[str, Tried]]:
 def test_a_channel_is_closed(
     tried_in: Callable[[str], dict[str, Tried]], stage_of: StageOf, on_ci: bool, channel: str, tier: str
 ) -> None:
-    """Where nothing isolates it carries, which shows that the programs can talk, unless the host is too noisy."""
+    """Without isolation it carries, which proves that the programs can communicate, unless the host is too noisy."""
     found = tried_in(tier)[channel]
     for _ in range(NOISY if tier == "process" else 0):
         if found.problem(tier, on_ci) is None:
@@ -42,7 +42,7 @@ def test_a_channel_is_closed(
 
 
 def test_a_message_is_read_whichever_way_the_number_moves() -> None:
-    """Levels, differences, and both the other way round."""
+    """Readers use levels, differences, and both inverted."""
     message = [0, 1, 1, 0, 1, 0, 0, 1] * 8
     assert share_of_errors(message, [float(bit) for bit in message]) == 0.0
     assert share_of_errors(message, [5.0 - bit for bit in message]) == 0.0
@@ -53,8 +53,8 @@ def test_a_message_is_read_whichever_way_the_number_moves() -> None:
     assert share_of_errors(message, sums) == 0.0
 
 
-def test_chance_is_not_taken_for_a_message() -> None:
-    """Of 2,000 random messages and random numbers none is taken for 64 bits that carry."""
+def test_chance_is_not_mistaken_for_a_message() -> None:
+    """Of 2,000 random messages and random numbers none is mistaken for 64 transmitted bits."""
     rng = random.Random(5)
     for _ in range(2000):
         message = [0, 1] * 32
@@ -77,12 +77,12 @@ def test_chance_is_not_taken_for_a_message() -> None:
 def test_a_channel_that_carries_or_a_control_that_does_not_is_a_failure(
     tier: str, channel: str, carries: bool, wrong: bool
 ) -> None:
-    """The judge can say no."""
+    """This proves that the judge can fail."""
     assert (Tried(channel, tier, carries, 0.0 if carries else 0.5).problem(tier) is not None) is wrong
 
 
-def test_a_channel_without_a_control_says_so() -> None:
-    """The table's cell: "none" alone would say more than was shown."""
+def test_a_channel_without_a_control_is_marked() -> None:
+    """ "none" alone in the table's cell would claim more than was shown."""
     closed = Tried("uptime", "docker", False, 0.5)
     assert judge_channel(ROWS[30], "docker", closed).seen == "no control (none)"
     assert judge_channel(ROWS[30], "docker", closed, {"uptime"}).seen == "none"

@@ -1,7 +1,7 @@
-"""Every program of tests/bad_bots in a real match: what it is charged with, and that nobody else suffers.
+"""Tests of every program in tests/bad_bots in a real match: its faults, and that its opponent is unharmed.
 
-Each plays two games against an honest sample bot as a plain process; those whose fault a box has a part in play in
-every box: the contract of the boxes. What is wrong with a line alone is tested in tests/protocol/test_framing.py.
+Each plays two games against an honest sample bot as a plain process; programs whose fault depends on a box play in
+every box. tests/protocol/test_framing.py tests single malformed lines.
 Sources: the programs' own docstrings; protocol/SPEC.md, "Faults".
 """
 
@@ -48,9 +48,9 @@ SHORT_START = Timing(start_ms=300)  # for the one that never greets
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a program is charged with. `codes`: the faults of both games; `perhaps`: those that luck may add.
+    """The faults of a program. `codes`: those of both games; `perhaps`: those that chance may add.
 
-    `preset`: what is played.
+    `preset`: the rules.
     """
 
     codes: frozenset[str]
@@ -139,7 +139,7 @@ def programs() -> set[str]:
 
 
 def test_every_bad_bot_is_in_the_table() -> None:
-    """A bot that nothing starts tests nothing."""
+    """A bot that is never started tests nothing."""
     assert programs() == set(CASES)
 
 
@@ -159,7 +159,7 @@ def left(scratch: Path) -> Left:
 
 
 def children_of_this_process() -> set[str]:
-    """Return the ids of all children, running or dead; another test may have left some. None are seen but on Linux."""
+    """Return the process IDs of all children, running or dead, including those of other tests; empty outside Linux."""
     return {pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
 
 
@@ -183,9 +183,9 @@ def until(done: Callable[[], bool]) -> None:
 def sandbox_of(
     tmp_path_factory: pytest.TempPathFactory, needs: Callable[[str, str | None], None]
 ) -> Iterator[Callable[[str], tuple[Sandbox, Path]]]:
-    """Give `sandbox_of(name)`: a sandbox that has opened what it keeps open, and its scratch folder.
+    """Give `sandbox_of(name)`: an open sandbox, and its scratch folder.
 
-    At its end, nothing may be left.
+    Asserts at its end that nothing is left.
     """
     made: dict[str, tuple[Sandbox, Path]] = {}
 
@@ -208,10 +208,10 @@ def sandbox_of(
 
 
 @pytest.mark.parametrize(("kind", "name"), PLAYED)
-def test_a_bad_bot_is_charged_with_its_own_faults_and_nobody_suffers(
+def test_a_bad_bot_is_charged_and_its_opponent_is_unharmed(
     kind: str, name: str, sandbox_of: Callable[[str], tuple[Sandbox, Path]]
 ) -> None:
-    """Source: its docstring. The match completes in bounded time, the opponent plays on, and nothing is left behind."""
+    """Source: its docstring. The match ends in bounded time, the opponent plays on, and nothing is left."""
     sandbox, scratch = sandbox_of(kind)
     expected = CASES[name]
     bad = BAD_BOTS / f"{name}.py"

@@ -1,4 +1,4 @@
-"""Tests of the capture: both ends of a stream are kept, the middle is counted, memory is bounded."""
+"""Tests of captured standard error: both ends are kept, the middle is counted, memory is bounded."""
 
 import tracemalloc
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from arena.referee import BoundedLog
 
 
-def test_a_short_stream_is_kept_whole() -> None:
-    """Nothing is left out up to twice the kept size, so there is no line about it."""
+def test_a_short_stream_is_kept_completely() -> None:
+    """Up to twice the kept size nothing is omitted, so there is no line about it."""
     capture = BoundedLog(kept=4)
     capture.feed(b"abcd")
     capture.feed(b"")
@@ -18,7 +18,7 @@ def test_a_short_stream_is_kept_whole() -> None:
 
 
 def test_the_middle_of_a_long_stream_is_counted_and_left_out() -> None:
-    """Head, a line of its own that counts, tail."""
+    """The result is head, a separate line with the count, and tail."""
     capture = BoundedLog(kept=4)
     capture.feed(b"abcdefghij")
     assert capture.render() == b"abcd\n[... 2 bytes left out ...]\nghij"
@@ -26,14 +26,12 @@ def test_the_middle_of_a_long_stream_is_counted_and_left_out() -> None:
 
 
 def test_a_head_that_ends_its_line_gets_no_empty_line() -> None:
-    """The gap is on a line of its own without a blank one before it."""
     capture = BoundedLog(kept=4)
     capture.feed(b"abc\n012345678")
     assert capture.render() == b"abc\n[... 5 bytes left out ...]\n5678"
 
 
-def test_a_mark_stands_on_a_line_of_its_own() -> None:
-    """An unfinished line is ended first; a finished one, or an empty stream, isn't."""
+def test_a_log_marker_has_its_own_line() -> None:
     capture = BoundedLog()
     capture.mark("--- game 0 ---")
     capture.feed(b"half a line")
@@ -44,7 +42,6 @@ def test_a_mark_stands_on_a_line_of_its_own() -> None:
 
 
 def test_memory_is_bounded_in_a_match_of_any_length() -> None:
-    """32 KiB at each end, of single bytes, chunks far larger, and marks by the ten thousand."""
     big = b"x" * 640_000
     tracemalloc.start()
     try:
@@ -61,8 +58,8 @@ def test_memory_is_bounded_in_a_match_of_any_length() -> None:
 
 
 @given(st.lists(st.binary(max_size=20)), st.integers(min_value=1, max_value=16))
-def test_however_the_stream_is_cut_into_chunks_the_result_is_the_same(chunks: list[bytes], kept: int) -> None:
-    """The model: the whole stream, sliced."""
+def test_the_result_does_not_depend_on_chunks(chunks: list[bytes], kept: int) -> None:
+    """The model is the whole stream, sliced."""
     capture = BoundedLog(kept)
     for chunk in chunks:
         capture.feed(chunk)
@@ -75,8 +72,8 @@ def test_however_the_stream_is_cut_into_chunks_the_result_is_the_same(chunks: li
         assert capture.render().endswith(b"[... %d bytes left out ...]\n" % left_out + whole[-kept:])
 
 
-def test_a_moment_stands_before_what_comes_next_and_nowhere_else() -> None:
-    """A turn in which nothing was written has no mark."""
+def test_a_log_marker_is_written_before_the_next_output_only() -> None:
+    """A turn without output has no marker."""
     capture = BoundedLog()
     capture.moment = "--- turn 1 ---"
     capture.moment = "--- turn 2 ---"

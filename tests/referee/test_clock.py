@@ -1,7 +1,6 @@
-"""Tests of the referee's clock, by scripted bots and a clock that moves only when one of them says so.
+"""Tests of the referee's clock, by scripted bots and a clock that moves only when one of them moves it.
 
-CPU time is burnt, and cores are waited for, in words only (`Peer.burn`, `Peer.starve`). Source: protocol/SPEC.md, "The
-clock".
+CPU time and waits for a core are simulated (`Peer.burn`, `Peer.starve`). Source: protocol/SPEC.md, "The clock".
 """
 
 import json
@@ -35,7 +34,7 @@ Answer = Callable[[ScriptPeer, Request], bytes | None]
 
 
 class Clock:
-    """A clock that stands still until a script moves it. All steps are sums of 2^-n, so that floats stay exact."""
+    """A clock that moves only in scripts. All steps are sums of 2^-n, so that floats stay exact."""
 
     def __init__(self) -> None:
         self._now = 1000.0
@@ -48,18 +47,18 @@ class Clock:
         return self._now
 
     def settle(self, peer: ScriptPeer) -> None:
-        """Wait until the referee has sent all requests, started the clocks and taken in what was sent before.
+        """Wait until the referee has sent all requests, started the clocks and read everything sent before.
 
-        It reads the clock twice for each poll, and what is logged wakes it from one.
+        It reads the clock twice for each poll, and a log line ends a poll.
         """
         enough = self._readings + 6
         while self._readings < enough:
             peer.log(b".")
 
     def pass_by(self, peer: ScriptPeer, seconds: float) -> None:
-        """Let so much time pass between what was sent before and what is sent after.
+        """Let this much time pass between earlier and later messages.
 
-        In steps: a referee that sleeps for over 5 s takes the host to have stood still.
+        In steps: a referee that sleeps for over 5 s assumes that the host was suspended.
         """
         self.settle(peer)
         while seconds > STEP_S:
@@ -69,7 +68,7 @@ class Clock:
         self._now += seconds
 
     def stand_still(self, peer: ScriptPeer, seconds: float) -> None:
-        """Let so much time pass at once."""
+        """Let this much time pass at once."""
         self.settle(peer)
         self._now += seconds
         peer.log(b".")
@@ -100,13 +99,13 @@ def first(_: ScriptPeer, request: Request) -> bytes:
 
 
 def taxes(_: ScriptPeer, request: Request) -> bytes:
-    """Claim the duke each turn, so that everybody else is asked at once; else the first move."""
+    """Claim the duke each turn, so that all others are asked at once; else play the first move."""
     tax = {"action": "tax"}
     return reply(request, request["legal"].index(tax) if tax in request["legal"] else 0)
 
 
 def takes(clock: Clock, *seconds: float) -> Answer:
-    """Take so much time for the requests of a process, in turn, and none for the ones after them."""
+    """Take these times for the requests of a process, in turn, and no time for later ones."""
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] <= len(seconds) and seconds[request["id"] - 1]:
@@ -158,7 +157,7 @@ def play(
 
 
 class Watched(Box):
-    """A box that notes what is done to it, or breaks at the nth call of a method; then it can't be closed either."""
+    """A box that records the calls, or fails at the nth call of a method; then it can't be closed either."""
 
     def __init__(self, box: InProcessBox, calls: list[str], breaks: tuple[str, int] | None = None) -> None:
         self._box, self._calls, self._breaks = box, calls, breaks
@@ -232,7 +231,7 @@ def codes(record: Record, game: int = 0) -> list[str]:
     ],
 )
 def test_time_beyond_the_free_time_comes_from_the_bank(seconds: list[float], expected: list[int]) -> None:
-    """Source: SPEC.md, "The clock": each request shows what is left of the bank."""
+    """Source: SPEC.md, "The clock": each request shows the remaining bank."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
     record = play(bot(takes(clock, *seconds), seen), bot(first), clock=clock)
@@ -267,10 +266,10 @@ def test_a_timeout_empties_the_bank_for_the_rest_of_the_match() -> None:
     assert record.games[0].times[0] == 10_500_000
 
 
-def test_an_answer_that_is_read_after_its_deadline_has_come_late_once() -> None:
+def test_a_late_answer_is_reported_once() -> None:
     """Source: SPEC.md, "Faults", `late_reply`: one answer is free; a second to the same request is a stray line.
 
-    So whether the late line was there when the referee looked, or came a moment afterwards, makes no difference.
+    Whether the late line was there when the referee looked, or came a moment later, makes no difference.
     """
     for extra, expected in ((0, ["timeout"]), (1, ["timeout", "stray_line"]), (2, ["timeout", "stray_line"])):
         clock = Clock()
@@ -290,7 +289,7 @@ def test_an_answer_that_is_read_after_its_deadline_has_come_late_once() -> None:
 
 
 def test_the_deadline_is_absolute_whatever_is_printed_meanwhile() -> None:
-    """Source: SPEC.md, "The clock": printing something doesn't move it. A byte every 125 ms, for the 2 s there are."""
+    """Source: SPEC.md, "The clock": output doesn't move it. A byte is sent every 125 ms, for all of 2 s."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
 
@@ -310,7 +309,7 @@ def test_the_deadline_is_absolute_whatever_is_printed_meanwhile() -> None:
     assert banks(seen)[:2] == [1500, 0]
 
 
-def test_lines_that_answer_nothing_do_not_move_the_deadline_either() -> None:
+def test_unsolicited_lines_do_not_move_the_deadline() -> None:
     """Source: SPEC.md, "The clock"."""
     clock = Clock()
 
@@ -327,7 +326,7 @@ def test_lines_that_answer_nothing_do_not_move_the_deadline_either() -> None:
     assert fault.detail == "a line came for request 1, which had been answered or had timed out"
 
 
-def test_a_late_hello_is_none() -> None:
+def test_a_late_hello_fails_the_start() -> None:
     """Source: SPEC.md, "The clock": start_ms from the hello line to the bot's."""
     for seconds, expected in ((9.999, []), (10.001, ["start_failed"])):
         clock = Clock()
@@ -388,7 +387,7 @@ def test_one_slow_seat_does_not_charge_the_others() -> None:
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
+def test_a_slow_neighbour_moves_no_deadline(own: bool) -> None:
     """Source: SPEC.md, "The clock": the deadline is absolute. Seat 1 is 2 s late, while seat 2 may still think."""
     clock = Clock()
     in_time, answered = threading.Event(), threading.Event()
@@ -419,9 +418,9 @@ def test_a_slow_neighbour_lengthens_nobodys_deadline(own: bool) -> None:
 
 @pytest.mark.parametrize(("kind", "order"), [("challenge", (3, 2, 1)), ("block", (2, 3, 1))])
 def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -> None:
-    """Of those who challenge (or block), the next clockwise counts, whoever is fastest.
+    """Of the seats that challenge (or block), the next clockwise counts, whichever is fastest.
 
-    Seat 1 lets it stand; seats 2 and 3 don't. Whatever order their answers come in, seat 2's counts.
+    Seat 1 passes; seats 2 and 3 don't. In whatever order their answers arrive, seat 2's counts.
     """
     clock = Clock()
     answered = {seat: threading.Event() for seat in order}
@@ -458,7 +457,7 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
 
 
 def spends(clock: Clock, wall_s: float, cpu_s: float = 0.0, waited_s: float = 0.0) -> Answer:
-    """Take so much wall time for the first request, of which so much is computed and waited for a core."""
+    """Take this wall time for the first request, with these parts of computing and of waiting for a core."""
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
         if request["id"] == 1:
@@ -506,10 +505,8 @@ def test_time_without_a_core_is_not_charged(
         pytest.param(0, False, True, id="it went to sleep just now"),
     ],
 )
-def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_does_not_sleep(
-    sleeps: int, ready: bool, late: bool
-) -> None:
-    """Nobody counts it as a wait: 250 ms were computed in 3 s, of which 1 s is free."""
+def test_time_stolen_by_a_hypervisor_is_not_charged(sleeps: int, ready: bool, late: bool) -> None:
+    """No counter shows it as a wait: 250 ms were computed in 3 s, of which 1 s is free."""
     clock = Clock()
 
     def computes(peer: ScriptPeer, request: Request) -> bytes:
@@ -532,7 +529,7 @@ def test_what_a_hypervisor_takes_is_not_charged_to_a_bot_that_does_not_sleep(
 
 
 def test_tasks_that_sleep_in_turns_gain_nothing() -> None:
-    """Each is ready when it is read, sleeps, and is asleep at the next reading."""
+    """Each is ready when it is read, and asleep at the next reading."""
     clock = Clock()
 
     def late(peer: ScriptPeer, request: Request) -> bytes:
@@ -556,7 +553,7 @@ def test_tasks_that_sleep_in_turns_gain_nothing() -> None:
 
 
 def test_a_bot_that_only_waited_is_not_out_of_time() -> None:
-    """Its deadline moves by what it waited, again and again."""
+    """Its deadline moves by the time that it waited, repeatedly."""
     clock = Clock()
 
     def starved(peer: ScriptPeer, request: Request) -> bytes:
@@ -571,16 +568,16 @@ def test_a_bot_that_only_waited_is_not_out_of_time() -> None:
     assert record.games[0].times[0] <= 8 * 125_000 + 3_000_000, "all but what came before the first reading"
 
 
-def test_a_timeout_tells_how_long_the_bot_computed() -> None:
-    """So its author knows whether it is too slow, or waits for something."""
+def test_a_timeout_states_how_long_the_bot_computed() -> None:
+    """Its author thus knows whether it is too slow, or waits."""
     clock = Clock()
     record = play(bot(spends(clock, 10.5 + 1 / 64, cpu_s=0.125)), bot(first), clock=clock, own=True)
     (fault,) = record.games[0].faults
     assert (fault.code, fault.detail) == ("timeout", "in 10500 ms it computed for 125 ms")
 
 
-def test_nothing_is_read_for_an_answer_in_the_first_millisecond() -> None:
-    """Source: the clock's cost. Bots that answer at once are charged by the wall."""
+def test_no_usage_is_read_for_an_answer_in_the_first_millisecond() -> None:
+    """Reading it has a cost, so bots that answer at once are charged wall time."""
     counts = []
     while len(counts) < 10 and min(counts, default=3) > 2:  # a real poll may have ended before an answer came
         calls: list[str] = []
@@ -604,9 +601,9 @@ def test_a_host_that_keeps_a_bot_waiting_for_ever_voids_the_match() -> None:
 
 @pytest.mark.parametrize(("cores", "stretch"), [(1.0, 10), (4.0, 40), (0.25, 40)])
 def test_a_bot_can_not_stretch_its_own_time_until_the_match_is_void(cores: float, stretch: int) -> None:
-    """Threads on several cores keep one another waiting, and a part of a core is given by pauses: neither is the host.
+    """Threads on several cores delay one another, and pauses use a part of a core: neither is the host's fault.
 
-    Here a tenth of the time that is nearly too long is its own.
+    Here a tenth of a time just below the limit is its own.
     """
     clock = Clock()
 
@@ -624,8 +621,8 @@ def test_a_bot_can_not_stretch_its_own_time_until_the_match_is_void(cores: float
 
 
 @pytest.mark.parametrize("method", ["cpu_ns", "cpu_usage"])
-def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -> None:
-    """Source: Box.cpu_ns and Box.cpu_usage: None where the kernel doesn't tell. That is ours."""
+def test_unknown_waits_void_a_match_with_own_time(method: str) -> None:
+    """Source: Box.cpu_ns and Box.cpu_usage: None where the kernel doesn't report it, which is the host's fault."""
     clock = Clock()
 
     class Blind(Watched):
@@ -643,7 +640,7 @@ def test_a_bot_whose_waits_are_not_told_voids_a_match_by_own_time(method: str) -
 
 
 class Noted(Watched):
-    """A box that notes by its number when it has been stopped, and when it is let go on."""
+    """A box that records freezing and thawing under its number."""
 
     def __init__(self, box: InProcessBox, calls: list[str], number: int) -> None:
         super().__init__(box, calls)
@@ -662,7 +659,7 @@ class Noted(Watched):
 
 
 def frozen(calls: list[str], number: int) -> bool:
-    """Return whether a box is stopped, by the last of what was noted of it."""
+    """Return whether a box is frozen according to the last record."""
     return next((call for call in reversed(calls) if call.endswith(f" {number}")), "") == f"freeze {number}"
 
 
@@ -675,7 +672,7 @@ def until(what: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("own", [False, True])
 def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool) -> None:
-    """Source: SPEC.md, "Life of a bot process", between requests: in this order, at each request, and not else."""
+    """Source: SPEC.md, "Life of a bot process", between requests: in this order, at each request, and only then."""
     calls: list[str] = []
     ran: list[str] = []
 
@@ -711,8 +708,8 @@ def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool
     assert ran == ["answers", "goes on"] * 3
 
 
-def test_what_another_bot_writes_meanwhile_keeps_nobody_from_being_frozen() -> None:
-    """Two bots in league: one talks on its standard error, so that the referee never waits in vain."""
+def test_output_of_another_bot_does_not_prevent_freezing() -> None:
+    """One of two colluding bots writes to standard error, so that the referee's poll never times out."""
     calls: list[str] = []
 
     def talks(peer: ScriptPeer, request: Request) -> bytes:
@@ -733,7 +730,7 @@ def test_what_another_bot_writes_meanwhile_keeps_nobody_from_being_frozen() -> N
     assert codes(record) == []
 
 
-def test_who_answers_before_the_others_is_frozen_while_they_think() -> None:
+def test_a_bot_that_answers_first_is_frozen_while_others_think() -> None:
     """In a window all are asked at once; here the third waits for the second, long after the first look."""
     calls: list[str] = []
 
@@ -760,8 +757,8 @@ def test_who_answers_before_the_others_is_frozen_while_they_think() -> None:
 
 
 @pytest.mark.parametrize("leaves", [ScriptPeer.close_stdout, lambda peer: peer.send(b"x" * 100_000)])
-def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(leaves: Callable[[ScriptPeer], None]) -> None:
-    """It would have their time to itself, and they less of it; it isn't asked again until they have answered."""
+def test_a_bot_that_closes_its_output_is_frozen_while_others_think(leaves: Callable[[ScriptPeer], None]) -> None:
+    """Otherwise it would use their time; it isn't asked again until they have answered."""
     calls: list[str] = []
 
     def breaks_off(peer: ScriptPeer, request: Request) -> bytes | None:
@@ -787,7 +784,7 @@ def test_who_breaks_off_without_ending_is_frozen_while_the_others_think(leaves: 
     assert {fault.bot for fault in record.games[0].faults} == {1}
 
 
-def test_those_that_live_on_are_frozen_while_another_is_started_anew() -> None:
+def test_living_bots_are_frozen_while_another_is_restarted() -> None:
     """A start may take seconds."""
     calls: list[str] = []
     starts: list[bool] = []
@@ -804,7 +801,7 @@ def test_those_that_live_on_are_frozen_while_another_is_started_anew() -> None:
     assert starts == [False, True, True]
 
 
-def test_nobody_is_frozen_where_pondering_is_allowed() -> None:
+def test_no_bot_is_frozen_where_pondering_is_allowed() -> None:
     """Source: SPEC.md, "Life of a bot process", between requests."""
     calls: list[str] = []
     play(bot(first), bot(first), clock=Clock(), ponder=True, freezes=True, wrap=lambda _, box: Watched(box, calls))
@@ -812,7 +809,7 @@ def test_nobody_is_frozen_where_pondering_is_allowed() -> None:
 
 
 def test_a_bot_that_timed_out_is_frozen_too_and_answers_late_for_free() -> None:
-    """Source: SPEC.md, "Faults", `late_reply`: it goes on where it was when it is next asked."""
+    """Source: SPEC.md, "Faults", `late_reply`: it continues where it was at its next request."""
     clock = Clock()
 
     def answer(peer: ScriptPeer, request: Request) -> bytes | None:
@@ -826,7 +823,7 @@ def test_a_bot_that_timed_out_is_frozen_too_and_answers_late_for_free() -> None:
 
 
 def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> None:
-    """The bot is found dead. It ends right after its answer, so perhaps only once it is thawed."""
+    """It ends right after its answer, so perhaps only once it is thawed."""
     calls: list[str] = []
 
     def leaves(peer: ScriptPeer, request: Request) -> None:
@@ -925,7 +922,7 @@ def test_each_bot_is_told_its_own_times_and_has_its_own_bank() -> None:
 
 
 def test_a_host_that_stands_still_while_only_a_person_thinks_voids_nothing() -> None:
-    """A laptop that was closed, or a command that was stopped by Ctrl-Z."""
+    """Examples are a closed laptop, or a command stopped by Ctrl-Z."""
     clock = Clock()
 
     def stands(peer: ScriptPeer, request: Request) -> bytes:
@@ -937,7 +934,7 @@ def test_a_host_that_stands_still_while_only_a_person_thinks_voids_nothing() -> 
 
 
 def test_one_bot_may_be_charged_wall_time_where_the_others_are_charged_their_own() -> None:
-    """A person's box doesn't tell the time for which it waited."""
+    """A person's box doesn't report the time for which it waited."""
     clock = Clock()
     seen: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     scripts = [bot(spends(clock, 1.0, waited_s=1.0), each) for each in seen]

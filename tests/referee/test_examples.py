@@ -1,8 +1,9 @@
-"""The golden conversations of protocol/examples: made by real matches, quoted by SPEC.md, understood by sample bots.
+"""Tests of the conversations in protocol/examples: made by real matches, quoted by SPEC.md, readable by sample bots.
 
-A file is JSONL; each line is {"from": "referee" | "bot", "line": the message}, as one bot of the match saw it. Two
-files are bare lines: what the referee sends in one of these matches, and what a sample bot answers to it. After a
-change of the protocol, `python tests/referee/test_examples.py` writes the files and SPEC.md's quotation anew.
+A file is JSONL; each line is {"from": "referee"
+ "bot", "line": the message}, as one bot of the match saw it. Two
+files are bare lines: what the referee sends in one of these matches, and a sample bot's answers to it. After a
+change of the protocol, `python tests/referee/test_examples.py` updates the files and SPEC.md's quotations.
 """
 
 import json
@@ -51,7 +52,7 @@ def _faulty(request: Line, rng: random.Random) -> list[Line]:
 
 
 def _speaking(request: Line, rng: random.Random) -> list[Line]:
-    """Say something at each turn, now and then what can't be said."""
+    """Say something at each turn, sometimes an invalid statement."""
     [reply] = _reply(request, rng)
     other = 1 - request["you"]["seat"]
     said: list[Any] = [
@@ -64,7 +65,7 @@ def _speaking(request: Line, rng: random.Random) -> list[Line]:
 
 
 def _conversation(seats: int, games: int, seed: int, answer: Answer, preset: str = "coup") -> list[Line]:
-    """Play a match; return what bot 0 and the referee said to each other."""
+    """Play a match; return the conversation of bot 0 and the referee."""
     said: list[Line] = []
 
     def script(bot: int) -> Callable[[ScriptPeer], None]:
@@ -118,7 +119,7 @@ def _to_bot(name: str) -> str:
 
 
 def _from_bot(bot: Path, heard: str) -> str:
-    """Return what a bot writes when it reads these lines. It must make no other noise."""
+    """Return what a bot writes when it reads these lines. It must write nothing else."""
     done = subprocess.run(
         ["node" if bot.suffix == ".js" else sys.executable, str(bot)],
         input=heard,
@@ -133,7 +134,7 @@ def _from_bot(bot: Path, heard: str) -> str:
 
 
 def _quoted(spec: str) -> str:
-    """Return SPEC.md with every quotation of an example as the example is now."""
+    """Return SPEC.md with every quotation of an example up to date."""
 
     def quote(found: re.Match[str]) -> str:
         name, first, last = found[1], int(found[2]), int(found[3])
@@ -145,13 +146,12 @@ def _quoted(spec: str) -> str:
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_an_example_is_what_the_referee_says_today(name: str) -> None:
-    """The same match, played again, gives the same lines."""
+def test_an_example_is_what_the_referee_sends_today(name: str) -> None:
     assert (EXAMPLES / name).read_text() == _text(CONVERSATIONS[name]())
 
 
 def test_the_examples_show_every_kind_of_request_and_most_events() -> None:
-    """An author learns from them what comes."""
+    """Authors learn the protocol from them."""
     lines = [json.loads(line)["line"] for name in CONVERSATIONS for line in (EXAMPLES / name).read_text().splitlines()]
     kinds = {line["kind"] for line in lines if line.get("type") == "request"}
     assert kinds == {"turn", "challenge", "block", "prove", "lose", "exchange"}
@@ -161,15 +161,14 @@ def test_the_examples_show_every_kind_of_request_and_most_events() -> None:
     assert {line["type"] for line in lines if "type" in line} >= {"error", "game_over", "match_over"}
 
 
-def test_the_spec_quotes_the_examples_as_they_are() -> None:
-    """What an author reads there was really sent."""
+def test_the_spec_quotes_the_examples_exactly() -> None:
     pages = [page.read_text(encoding="utf-8") for page in PROTOCOL_PAGES]
     assert "<!-- example: two_seats.jsonl" in "".join(pages)
     assert [_quoted(page) for page in pages] == pages
 
 
 def test_the_two_files_of_bare_lines_are_a_first_try_for_every_bot() -> None:
-    """SPEC: `mybot < to_bot.jsonl` prints what from_bot.jsonl shows of one, a line for each line that wants one."""
+    """SPEC: `mybot < to_bot.jsonl` prints the lines of from_bot.jsonl, one for each line that needs an answer."""
     heard = (EXAMPLES / "to_bot.jsonl").read_text()
     assert heard == _to_bot("two_seats.jsonl")
     said = (EXAMPLES / "from_bot.jsonl").read_text()
@@ -184,7 +183,6 @@ def test_the_two_files_of_bare_lines_are_a_first_try_for_every_bot() -> None:
 
 @pytest.mark.parametrize("bot", SAMPLES, ids=lambda path: path.name)
 def test_a_sample_bot_answers_every_request_of_an_example_legally(bot: Path) -> None:
-    """Each sample bot hears the referee's half of a conversation and answers all of its requests."""
     for name in ("faults.jsonl", "four_seats.jsonl"):
         heard = _to_bot(name)
         output = list(map(json.loads, heard.splitlines()))

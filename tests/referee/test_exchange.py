@@ -1,4 +1,4 @@
-"""One exchange of the table: pipes without a process at their end, and a clock whose readings the test says."""
+"""Tests of one exchange of the table: pipes without a process, and a clock whose readings the test sets."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ FLOOD_BYTES = 1024
 
 
 class PipeBox(Box):
-    """Three pipes; the test writes what a bot would. `exit` calls `ends`, which says how the process ended."""
+    """Three pipes; the test writes a bot's output. `exit` calls `ends`, which returns how the process ended."""
 
     def __init__(self) -> None:
         self.input, self.stdin = os.pipe()
@@ -38,20 +38,20 @@ class PipeBox(Box):
         return self.tasks()
 
     def freeze(self) -> None:
-        """There is nothing to freeze."""
+        """Do nothing."""
 
     def thaw(self) -> None:
-        """There is nothing to thaw."""
+        """Do nothing."""
 
     def close_stdin(self) -> None:
-        """The test closes all."""
+        """Do nothing: the test closes all pipes."""
 
     def close(self) -> Exit:
         return self.ends() or Exit(0, None)
 
 
 class Readings:
-    """A clock that stands at 1000 s. `on[n]` is called before the nth reading of an exchange, from 1.
+    """A clock at 1000 s. `on[n]` is called before the nth reading of an exchange, from 1.
 
     The first reading follows a look at the pipes, the second is when the line was sent, the third begins the wait.
     """
@@ -116,8 +116,9 @@ def chosen(reply: Reply) -> int | None:
 def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_overslept(
     box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
-    """The referee is in its poll. One that wakes 50 ms late can't tell when the answer came; the deadline itself is in
-    time."""
+    """A referee that wakes from its poll 50 ms late can't know when the answer came; the deadline itself is in
+    time.
+    """
     clock.on = {3: lambda: box.says(choice(1)), 4: lambda: clock.passes(WALL_S + late_s)}
     reply = exchange(table, seat, clock)
     if counts:
@@ -134,10 +135,10 @@ def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_ov
         pytest.param(1 / 64, 4.0, 0.0, id="never less than nothing"),
     ],
 )
-def test_what_the_referee_waited_before_it_read_an_answer_is_not_charged(
+def test_the_referees_wait_before_reading_an_answer_is_not_charged(
     box: PipeBox, seat: Seat, clock: Readings, polled_s: float, waited_s: float, own_s: float
 ) -> None:
-    """By own time. The answer came while the referee was in its poll, and got no core to read it."""
+    """With own time: the answer came while the referee was in its poll, and had no core to read it."""
     waits_ns = [0]
     table = SeatPoller(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
     table.add(seat)
@@ -152,8 +153,8 @@ def test_what_the_referee_waited_before_it_read_an_answer_is_not_charged(
     assert reply.own_s == pytest.approx(own_s)
 
 
-def test_what_a_bot_waited_before_the_first_reading_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
-    """By own time. It waited 3 s since the reading at the end of the line before, and this line has taken 1 s."""
+def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
+    """With own time: it waited 3 s since the reading at the end of the line before, and this line has taken 1 s."""
     table = SeatPoller(clock, own=True, ponder=True)
     table.add(seat)
     waits_s = iter([0, 0, 3, 3])
@@ -166,8 +167,8 @@ def test_what_a_bot_waited_before_the_first_reading_is_not_charged(box: PipeBox,
     assert reply.own_s == pytest.approx(1 / 64)
 
 
-def test_what_the_referee_did_before_it_polled_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
-    """By own time. The answer lay there for 250 ms: another referee kept it from the kernel's list of groups."""
+def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
+    """With own time: the answer lay there for 250 ms, while another referee blocked the kernel's list of groups."""
     table = SeatPoller(clock, own=True, ponder=True)
     table.add(seat)
 
@@ -182,7 +183,7 @@ def test_what_the_referee_did_before_it_polled_is_not_charged(box: PipeBox, seat
 
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.03125, False), (0.0625, True)])
-def test_a_referee_that_comes_back_late_looks_into_the_pipe_before_it_gives_a_bot_up(
+def test_a_late_referee_reads_the_pipe_before_a_timeout(
     box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
     """The deadline has passed before the poll is entered: up to 50 ms are the bot's, more are the referee's."""
@@ -203,8 +204,8 @@ def test_a_referee_that_comes_back_late_looks_into_the_pipe_before_it_gives_a_bo
         assert reply == TimedOut(WALL_S)
 
 
-def test_who_had_answered_is_not_given_up_with_those_who_had_not(clock: Readings) -> None:
-    """Two seats, one deadline: a referee that wakes 30 ms after it times out only the one that is silent."""
+def test_only_silent_seats_time_out_after_a_late_wake(clock: Readings) -> None:
+    """With one deadline for two seats, the referee wakes 30 ms after it."""
     boxes = PipeBox(), PipeBox()
     seats = [Seat(box, FLOOD_BYTES) for box in boxes]
     table = SeatPoller(clock, ponder=True)
@@ -217,7 +218,7 @@ def test_who_had_answered_is_not_given_up_with_those_who_had_not(clock: Readings
 
 
 def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings) -> None:
-    """SPEC.md: it is dropped, even if it has the number of the request that comes next."""
+    """SPEC.md: it is dropped, even if it has the number of the next request."""
     box.says(choice(1))
     clock.on = {3: lambda: box.says(choice(2))}
     assert chosen(exchange(table, seat, clock)) == 2
@@ -228,7 +229,7 @@ def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: SeatPoller, 
 def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
     box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
 ) -> None:
-    """It was sent before the end; the next request finds nobody."""
+    """It was sent before the end; the next request finds the process dead."""
 
     def dies() -> Exit:
         if not seat.number or seat.answer is None:
@@ -245,7 +246,7 @@ def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
 def test_an_answer_before_the_output_was_closed_counts(
     box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
 ) -> None:
-    """As above: the next request finds that it is closed."""
+    """The next request finds that it is closed."""
     read, box.output = os.dup(box.output), box.output  # the fixture closes the one, the bot the other
 
     def closes() -> None:
@@ -257,17 +258,17 @@ def test_an_answer_before_the_output_was_closed_counts(
     assert chosen(exchange(table, seat, clock)) == 1
 
 
-def test_the_last_words_on_standard_error_are_kept(box: PipeBox, table: SeatPoller, seat: Seat) -> None:
-    """They tell the author why the bot died, and the referee isn't polling when it ends a process."""
+def test_the_end_of_standard_error_is_kept(box: PipeBox, table: SeatPoller, seat: Seat) -> None:
+    """It shows the author why the bot died, and the referee isn't polling when it ends a process."""
     os.write(box.errors, b"KeyError: 'duke'\n")
     table.remove(seat)
     assert seat.capture.render() == b"KeyError: 'duke'\n"
 
 
-def test_the_last_words_of_a_process_that_ended_are_kept_before_its_fault_is_told(
+def test_standard_error_of_a_dead_process_is_read_before_its_fault_is_reported(
     box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
 ) -> None:
-    """A seat whose output was closed is gone; its standard error is read once more."""
+    """A seat whose output was closed is removed; its standard error is read once more."""
     seat.leave("closed")
 
     def ends() -> Exit:
@@ -280,10 +281,10 @@ def test_the_last_words_of_a_process_that_ended_are_kept_before_its_fault_is_tol
     assert seat.capture.render() == b"bye\n"
 
 
-def test_the_flood_limit_counts_anew_from_each_request(
+def test_the_output_limit_counts_from_each_request(
     box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
 ) -> None:
-    """SPEC.md: so many bytes between two requests. Exactly so many are allowed, one more is a flood."""
+    """SPEC.md: this many bytes between two requests. Exactly this many are allowed, one more is a flood."""
     for number in (1, 2, 3, 4):
         line = choice(0, number) + b"x" * (FLOOD_BYTES - len(choice(0, number)) - 1) + b"\n"
         clock.on = {3: lambda line=line + b"x" * (number == 4): box.says(line)}  # type: ignore[misc]

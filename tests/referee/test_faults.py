@@ -1,4 +1,4 @@
-"""Tests of what a bot can do wrong and what it costs: every row of `verdict.FAULTS`, in real matches of scripted bots.
+"""Tests of a bot's faults and their cost: every row of `verdict.FAULTS`, in real matches of scripted bots.
 
 A script runs in a thread behind real pipes (`InProcessSandbox`); the referee is real. Sources: protocol/SPEC.md,
 "Faults", "Forfeits" and "error"; the contract's table of faults.
@@ -45,7 +45,7 @@ Answer = Callable[[ScriptPeer, Request], bytes | None]
 
 
 class Clock:
-    """The time of day, and jumps ahead that scripts order: so a bot is late without anybody waiting."""
+    """The time of day, and jumps ahead by scripts: a bot is late without a real wait."""
 
     def __init__(self) -> None:
         self._ahead = 0.0
@@ -58,7 +58,7 @@ class Clock:
     def jump(self, peer: ScriptPeer, seconds: float) -> None:
         """Let time pass once the referee has started the bot's clock, and wake it from its poll to notice.
 
-        In steps: a referee that sleeps for over 5 s takes the host to have stood still.
+        In steps: a referee that sleeps for over 5 s assumes that the host was suspended.
         """
         self.settle(peer)
         while seconds > STEP_S:
@@ -69,7 +69,7 @@ class Clock:
         peer.log(b".")
 
     def settle(self, peer: ScriptPeer) -> None:
-        """Wait until the referee has taken in all that was sent before: it reads its clock twice for each poll.
+        """Wait until the referee has read everything sent before: it reads its clock twice for each poll.
 
         A request is sent first and timed then, so this also waits for the start of the bot's clock.
         """
@@ -114,7 +114,7 @@ def follow(plan: dict[str, dict[str, Any]]) -> Answer:
 
 
 def at(number: int, wrong: Answer, otherwise: Answer = first) -> Answer:
-    """Answer one request, counted from 1 in each process, in another way than all others."""
+    """Answer one request, counted from 1 in each process, differently from all others."""
     return lambda peer, request: (wrong if request["id"] == number else otherwise)(peer, request)
 
 
@@ -172,7 +172,7 @@ def play(
 
 
 def errors(seen: Sequence[bytes]) -> list[Error]:
-    """Parse all lines that a bot got by the protocol's models, and give the error lines."""
+    """Parse all lines sent to a bot by the protocol's models, and return the error lines."""
     return [message for message in map(parse_to_bot, seen) if isinstance(message, Error)]
 
 
@@ -317,7 +317,7 @@ def test_the_default_move_is_the_quiet_one(name: str) -> None:
 
 
 def test_with_ten_coins_the_default_is_a_coup_of_the_next_living_seat_clockwise() -> None:
-    """Source: SPEC.md, "Requests"; seat 1 has left the game, so it is seat 2's turn to suffer."""
+    """Source: SPEC.md, "Requests"; seat 1 has left the game, so seat 2 is the target."""
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
         if request["kind"] == "turn" and request["state"]["players"][0]["coins"] >= 10:
@@ -330,7 +330,7 @@ def test_with_ten_coins_the_default_is_a_coup_of_the_next_living_seat_clockwise(
 
 
 def test_the_card_that_is_lost_by_default_is_drawn_from_the_match_key() -> None:
-    """The card comes from a labelled stream: the same key gives the same card, and no place is favoured."""
+    """The card comes from a labelled stream: the same key gives the same card, and all positions are equally likely."""
     places = []
     for number in range(12):
         key = bytes([number]) * 32
@@ -348,8 +348,8 @@ def test_the_card_that_is_lost_by_default_is_drawn_from_the_match_key() -> None:
     assert False in places
 
 
-def test_two_defaults_of_one_window_are_drawn_apart() -> None:
-    """Both players of a duel draft by default at the same moment: a stream that they shared would pick one place."""
+def test_two_defaults_of_one_window_are_drawn_independently() -> None:
+    """Both players of a duel draft by default at the same moment: a shared stream would pick the same position."""
     pairs = set()
     for number in range(12):
         played = play(
@@ -398,7 +398,7 @@ def test_lives_are_full_again_in_the_next_game() -> None:
 
 
 def stray(size: int) -> bytes:
-    """Return a line of so many bytes that answers the first request once more."""
+    """Return a line of this many bytes that answers the first request again."""
     return b'{"id":1,"choice":0,"note":""}\n'.replace(b'""', b'"' + b"x" * (size - 30) + b'"')
 
 
@@ -457,7 +457,7 @@ FORFEITS: dict[str, tuple[str, str | None, Script]] = {
 
 @pytest.mark.parametrize("name", FORFEITS)
 def test_a_forfeit_ends_the_process_and_a_new_one_plays_the_next_game(name: str) -> None:
-    """Source: SPEC.md, "Forfeits": anew, as a process that knows nothing, with a hello and ids from 1."""
+    """Source: SPEC.md, "Forfeits": a new process without memory gets a hello and IDs from 1."""
     code, detail, misbehave = FORFEITS[name]
     starts = 0
     second: list[bytes] = []
@@ -501,8 +501,8 @@ BY_LIMIT = {
 }
 
 
-def test_every_limit_that_ends_a_process_is_a_fault_that_is_made_of_its_row() -> None:
-    """Source: arena/sandbox/limits.py, the one table; the value stands as N."""
+def test_every_limit_that_ends_a_process_is_a_fault() -> None:
+    """Source: the table of arena/sandbox/limits.py; the value is N."""
     assert {code for code, _ in BY_LIMIT.values()} == LIMIT
     for field, (code, _) in BY_LIMIT.items():
         assert FAULTS[code].message == LIMITS[field].message_of_any
@@ -523,7 +523,7 @@ def test_a_process_that_a_limit_ended_is_charged_with_that_limit(field: str, fro
     assert b"memory" not in b"".join(seen[1:])
 
 
-def test_what_limits_refused_is_told_beside_how_the_process_ended() -> None:
+def test_refusals_by_limits_are_reported_with_the_end_of_the_process() -> None:
     """Source: SPEC.md, "Faults": a refused fork is counted; the end is the process's own."""
     counted = (("memory_mb", 1), ("processes", 3))
     (fault,) = play(bot(at(1, lambda peer, _: peer.die(1, counted=counted))), bot(first), limits=SMALL).faults()
@@ -541,8 +541,8 @@ def test_a_start_that_a_limit_ended_names_it() -> None:
     assert (fault.code, fault.detail) == ("start_failed", f"out of memory: 7 MB; {ENDED}")
 
 
-def test_how_much_may_be_written_between_two_requests_is_the_matchs() -> None:
-    """Source: SPEC.md, `limits.flood_bytes`: from the limits; 1.5 KB in lines that answer nothing are over 1 KB."""
+def test_the_output_limit_is_the_matchs() -> None:
+    """Source: SPEC.md, `limits.flood_bytes`: 1.5 KB in unsolicited lines exceed 1 KB."""
     seen: list[bytes] = []
     strays = at(2, lambda peer, request: stray(100) * 15 + first(peer, request))
     played = play(bot(strays, seen), bot(first), limits=Limits(output_kb=1))
@@ -555,7 +555,7 @@ def test_how_much_may_be_written_between_two_requests_is_the_matchs() -> None:
     assert {fault.code for fault in play(bot(strays), bot(first)).faults()} == {"stray_line"}
 
 
-def test_the_hello_tells_the_limits_of_the_match_and_its_clock() -> None:
+def test_the_hello_has_the_limits_of_the_match_and_its_clock() -> None:
     """Source: SPEC.md, "hello"."""
     seen: list[bytes] = []
     play(bot(first, seen), bot(first), limits=SMALL, timing=Timing(5000, 6, 7000, own=True, ponder=True))
@@ -569,7 +569,7 @@ def test_the_hello_tells_the_limits_of_the_match_and_its_clock() -> None:
 
 
 def test_a_program_that_is_not_there_forfeits_by_its_start() -> None:
-    """Source: arena/sandbox/box.py: a ProgramError is theirs."""
+    """Source: arena/sandbox/box.py: ProgramError is the program's fault."""
     (fault,) = play(None, bot(first)).faults()
     assert (fault.code, fault.step, fault.used) == ("start_failed", 0, "#")
     assert "no such script" in (fault.detail or "")
@@ -598,8 +598,6 @@ def test_the_number_of_forfeits_that_retire_a_bot_is_the_matchs() -> None:
 
 
 def test_a_bot_that_leaves_between_two_games_forfeits_the_next_one() -> None:
-    """The bot forfeits when it is next asked."""
-
     def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             message = json.loads(line)
@@ -615,7 +613,7 @@ def test_a_bot_that_leaves_between_two_games_forfeits_the_next_one() -> None:
 
 
 def test_forfeits_in_a_window_come_clockwise_and_the_other_answers_stand() -> None:
-    """Source: SPEC.md, "Forfeits": after all answers are in; what the others answered counts."""
+    """Source: SPEC.md, "Forfeits": after all answers have arrived; the answers of the others count."""
     played = play(bot(follow(TAX)), bot(dies), bot(follow(CHALLENGE)), bot(dies))
     assert played.words()[:4] == ["tax", "#", "!", "#"]
     assert played.words()[4] in ("show:duke", "decline")  # the challenge stands
@@ -625,7 +623,7 @@ def test_forfeits_in_a_window_come_clockwise_and_the_other_answers_stand() -> No
 # --- what is free -----------------------------------------------------------------------------------------------------
 
 
-def test_stray_lines_are_dropped_and_told_once_a_request() -> None:
+def test_stray_lines_are_dropped_and_reported_once_a_request() -> None:
     """Source: SPEC.md, "Faults", free: with the next request, at most once a request; the record counts them."""
     seen: list[bytes] = []
 
@@ -646,7 +644,7 @@ def test_stray_lines_are_dropped_and_told_once_a_request() -> None:
 
 @pytest.mark.parametrize("sent", [0, -1, 2, 41])
 def test_a_reply_with_an_id_that_was_never_asked_is_answered_at_once(sent: int) -> None:
-    """Source: SPEC.md, "Faults", `wrong_id`. The clock stands still, so nobody waited."""
+    """Source: SPEC.md, "Faults", `wrong_id`. The clock doesn't move, so the referee didn't wait."""
     seen: list[bytes] = []
     played = play(bot(at(1, always(b'{"id":%d,"choice":0}\n' % sent)), seen), bot(first))
     (fault,) = played.faults()
@@ -657,9 +655,7 @@ def test_a_reply_with_an_id_that_was_never_asked_is_answered_at_once(sent: int) 
 
 @pytest.mark.parametrize(("count", "expected"), [(20, ["stray_line"]), (21, ["too_many_strays", "stray_line"])])
 @pytest.mark.parametrize("asked", [True, False], ids=["while it is asked", "while it isn't"])
-def test_twenty_lines_between_two_requests_that_answer_nothing_are_free(
-    count: int, expected: list[str], asked: bool
-) -> None:
+def test_twenty_unsolicited_lines_between_two_requests_are_free(count: int, expected: list[str], asked: bool) -> None:
     """Source: SPEC.md, "Faults", `too_many_strays`. One more costs a life; the request's own answer is then late."""
 
     def answer(_: ScriptPeer, request: Request) -> bytes:
@@ -674,8 +670,8 @@ def test_twenty_lines_between_two_requests_that_answer_nothing_are_free(
     assert played.faults()[-1].count == count
 
 
-def test_what_is_said_when_nothing_is_asked_is_stray_whatever_it_is() -> None:
-    """Source: SPEC.md, "Faults": when no request is open, every line is a stray line."""
+def test_every_line_without_an_open_request_is_stray() -> None:
+    """Source: SPEC.md, "Faults"."""
     clock = Clock()
     said = threading.Event()
 
@@ -708,7 +704,7 @@ def test_a_default_move_looks_to_the_others_like_one_that_was_chosen(code: str) 
     assert seen_by_others(at(1, wrong_answer(code, clock)), clock) == seen_by_others(first)
 
 
-def test_the_others_see_a_forfeit_and_never_why() -> None:
+def test_the_others_see_a_forfeit_without_its_reason() -> None:
     """Source: SPEC.md, "Forfeits". Byte for byte the same for every cause; with one life, so that all come at once."""
     causes: list[Answer] = [dies, closes_stdout, always(b"x" * 70_000), always(GARBAGE)]
     views = [seen_by_others(at(1, cause), lives=1) for cause in causes]
@@ -737,7 +733,7 @@ def test_opponents_are_handles_drawn_for_the_match() -> None:
 
 
 def test_open_names_give_each_bot_its_own_name() -> None:
-    """By `--show-names` bots are told one another's names."""
+    """With `--show-names` bots get one another's names."""
     seen: list[bytes] = []
     play(bot(first, seen), bot(first), open_names=True)
     hello = parse_to_bot(seen[0])
@@ -749,8 +745,8 @@ def test_open_names_give_each_bot_its_own_name() -> None:
 # --- ours, not theirs -------------------------------------------------------------------------------------------------
 
 
-def test_strays_are_counted_and_told_for_each_game() -> None:
-    """Source: verdict.Fault, `count`; what a bot was told of in one game says nothing about the next."""
+def test_strays_are_counted_and_reported_for_each_game() -> None:
+    """Source: verdict.Fault, `count`; a report in one game is independent of the next."""
     seen: list[bytes] = []
     games: set[int] = set()
 
@@ -765,7 +761,7 @@ def test_strays_are_counted_and_told_for_each_game() -> None:
 
 
 def test_the_last_winner_starts_the_next_game_where_the_rules_say_so() -> None:
-    """Seats change, so the winner is looked for by its bot."""
+    """Seats change, so the winner is found by its bot."""
     rules = from_dict({**to_dict(COUP), "first_player": "last_winner"})
     played = play(bot(first), bot(first), bot(first), games=6, rules=rules)
     games = played.record.games
@@ -777,8 +773,7 @@ def test_the_last_winner_starts_the_next_game_where_the_rules_say_so() -> None:
 # --- what is kept -----------------------------------------------------------------------------------------------------
 
 
-def test_the_first_faulty_exchange_of_each_kind_is_kept_as_it_crossed_the_pipe() -> None:
-    """The line that the bot was sent, to the byte, and what it answered."""
+def test_the_first_fault_sample_of_each_kind_is_kept_byte_for_byte() -> None:
     seen: list[bytes] = []
     lines = {2: b"one", 3: b'{"id":3}', 5: b"two"}
 

@@ -1,4 +1,4 @@
-"""The judge: what a reply counts for, with every bound met exactly and passed by the least step."""
+"""Tests of the judge: the effect of a reply, with every bound reached exactly and exceeded by the smallest step."""
 
 import pytest
 
@@ -30,8 +30,8 @@ def chose(index: int, own_s: float = 0.0) -> Reply:
     return ReplyReceived(ParsedReply(1, None, index), b"line", own_s)
 
 
-def test_the_account_and_the_allowance_are_those_of_the_terms() -> None:
-    """A bank that was drained in an earlier game stays empty."""
+def test_the_account_and_the_allowance_are_those_of_the_settings() -> None:
+    """A bank that was emptied in an earlier game stays empty."""
     timing = Timing(500, 10_000)
     assert new_player_budget(2, timing) == PlayerBudget(2, 10.0)
     assert new_player_budget(2, timing, drained=True) == PlayerBudget(2, 0.0)
@@ -46,7 +46,6 @@ def test_who_has_no_clock_may_take_as_long_as_it_takes() -> None:
 
 @pytest.mark.parametrize(("index", "counts"), [(-1, False), (0, True), (4, True), (5, False)])
 def test_a_choice_is_an_index_into_the_legal_moves(index: int, counts: bool) -> None:
-    """The first, the last, and one beyond each."""
     choice, wrong, _ = judge_reply(chose(index), 5, lambda _: None, FULL, ALLOWED)
     assert (choice == index) is counts
     assert (wrong is None) is counts
@@ -57,7 +56,7 @@ def test_a_choice_is_an_index_into_the_legal_moves(index: int, counts: bool) -> 
 @pytest.mark.parametrize(("own_s", "bank_s"), [(0.0, 10.0), (0.5, 10.0), (0.75, 9.75), (10.5, 0.0), (20.0, 0.0)])
 @pytest.mark.parametrize("kind", ["answered", "unreadable"])
 def test_only_what_is_beyond_the_free_time_comes_from_the_bank(kind: str, own_s: float, bank_s: float) -> None:
-    """The free time itself is free; a bank is never overdrawn."""
+    """A bank is never overdrawn."""
     reply = chose(0, own_s) if kind == "answered" else MalformedLine(Malformed("bad_json", "no"), b"x", own_s)
     _, _, account = judge_reply(reply, 1, lambda _: None, FULL, ALLOWED)
     assert account == PlayerBudget(3 if kind == "answered" else 2, bank_s)
@@ -90,14 +89,14 @@ def test_a_fault_takes_one_life_and_the_last_one_forfeits(reply: Reply, lives: i
         ),
     ],
 )
-def test_a_timeout_empties_the_bank_and_tells_what_is_known(reply: Reply, detail: str | None, facts: Facts) -> None:
+def test_a_timeout_empties_the_bank_and_reports_known_times(reply: Reply, detail: str | None, facts: Facts) -> None:
     """SPEC.md, "The clock"."""
     _, wrong, account = judge_reply(reply, 5, lambda _: None, FULL, ALLOWED)
     assert account == PlayerBudget(2, 0.0)
     assert wrong == FaultVerdict("timeout", detail, None, facts)
 
 
-def test_who_is_gone_forfeits_at_once_and_pays_no_life() -> None:
+def test_a_dead_bot_forfeits_at_once_without_losing_a_life() -> None:
     """The detail is how the process ended, or what the table knew."""
     choice, wrong, account = judge_reply(ProcessExited("exited", Exit(3, None)), 5, lambda _: None, FULL, ALLOWED)
     assert (choice, account) == (SubstitutedMove.FORFEIT, FULL)

@@ -1,6 +1,6 @@
 """Tests that matches leave nothing behind: no process, thread, descriptor or folder, however they end.
 
-Many short matches, by scripted bots and by small shell programs. Source: arena/sandbox/box.py, "nothing
+They run many short matches of scripted bots and of small shell programs. Source: arena/sandbox/box.py, "nothing
 is left behind".
 """
 
@@ -39,7 +39,7 @@ def left() -> Left:
 
 
 def require_no_more(before: Left) -> None:
-    """Demand that nothing has come that wasn't there before; what other tests left may end meanwhile."""
+    """Assert that nothing was added; leftovers of other tests may end meanwhile."""
     descriptors, threads = left()
     assert sorted(descriptors - before[0], key=int) == []
     assert threads <= before[1]
@@ -49,7 +49,7 @@ def require_no_more(before: Left) -> None:
 
 
 def bot(act: Callable[[ScriptPeer, bytes], object]) -> Script:
-    """Make a bot that answers all requests with the first move, but for what `act` does at its second."""
+    """Make a bot that answers all requests with the first move, and calls `act` at its second."""
 
     def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
@@ -82,7 +82,7 @@ SUBJECTS: dict[str, Script] = {
 
 
 def test_many_matches_leave_no_thread_and_no_descriptor() -> None:
-    """Source: this module's docstring. Every way to misbehave in turn; two games, so with new starts."""
+    """Every misbehaviour is tried; there are two games, so that bots are restarted."""
     waited_for = "without output"  # 100 ms each time, to see whether it ends; so this one comes less often
     names = [name for name in SUBJECTS if name != waited_for] * 4 + [waited_for]
     sandbox = InProcessSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
@@ -101,12 +101,12 @@ def start(sandbox: InProcessSandbox, name: str) -> Box:
 
 
 class BrokenOffError(Exception):
-    """Stands for whatever may end a match from outside: Ctrl-C, say."""
+    """Stands for anything that ends a match from outside, for example Ctrl-C."""
 
 
 @pytest.mark.parametrize("error", [SandboxError("no processes left"), BrokenOffError(), KeyboardInterrupt()])
-def test_a_match_that_is_broken_off_leaves_nothing(error: BaseException) -> None:
-    """Source: match.play_match: it ends all processes, whatever ended it. Here the second game's new start fails."""
+def test_an_aborted_match_leaves_nothing(error: BaseException) -> None:
+    """Source: match.play_match: it ends all processes, for any reason. Here a restart for the second game fails."""
     sandbox = InProcessSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
     before = left()
 
@@ -135,8 +135,8 @@ SHELL = {
 }
 
 
-def test_processes_leave_neither_themselves_nor_descriptors_nor_folders(tmp_path: Path) -> None:
-    """Source: this module's docstring. The other bot greets and dies, so that each game is short."""
+def test_processes_leave_no_processes_descriptors_or_folders(tmp_path: Path) -> None:
+    """The other bot greets and dies, so that each game is short."""
     scratch = tmp_path / "scratch"
     sandbox = ProcessSandbox(scratch)
     sandbox.start(Program(("/bin/sh", "-c", "exit 0"), tmp_path), Limits()).close()  # makes what is made once

@@ -1,4 +1,4 @@
-"""Matches by own time with real processes in real control groups: what they are charged.
+"""Tests of matches with own time, with real processes in real control groups.
 
 Programs burn by their own CPU clock, so a busy machine changes nothing. Source: protocol/SPEC.md, "The clock".
 """
@@ -40,7 +40,7 @@ for line in sys.stdin:
 
 
 def bot(start: str = "pass", think: str = "pass") -> Program:
-    """Give a bot that plays the first move, and does something at its start and before each answer."""
+    """Return a bot that plays the first move, and runs code at its start and before each answer."""
     return Program((sys.executable, "-c", BOT.format(start=start, think=think)), Path("/"))
 
 
@@ -78,7 +78,7 @@ def codes(record: Record) -> list[tuple[int, str]]:
 
 
 def times_of(record: Record, seat: int) -> list[int]:
-    """Return what each request of a seat took, in us of own time."""
+    """Return the own time of each request of a seat, in us."""
     game = record.games[0]
     asked = [seat for step in replay_game(record.header, game) for seat in step.before.board.phase.asked]
     return [time for of, time in zip(asked, game.times, strict=True) if of == seat]
@@ -89,7 +89,7 @@ BURNER = "while True: pass"
 
 @pytest.fixture
 def crowded() -> Iterator[None]:
-    """Let four processes a core burn beside the match."""
+    """Run four burning processes a core during the match."""
     burning = [subprocess.Popen([sys.executable, "-c", BURNER]) for _ in range(4 * len(os.sched_getaffinity(0)))]
     yield
     for process in burning:
@@ -98,9 +98,9 @@ def crowded() -> Iterator[None]:
 
 
 def test_a_crowded_host_costs_a_bot_nothing(play: Callable[..., Record], crowded: None) -> None:
-    """It thinks for 20 ms of 60 that are free, and gets a fifth of a core; nothing is in its bank.
+    """It thinks for 20 ms of 60 that are free, with a fifth of a core, and its bank is empty.
 
-    What a machine does besides may cost one match a fault, not two.
+    Other work on the machine may cost one match a fault, not two.
     """
     faulty = []
 
@@ -116,8 +116,8 @@ def test_a_crowded_host_costs_a_bot_nothing(play: Callable[..., Record], crowded
     within(0.04, charged)
 
 
-def test_what_a_child_computes_is_its_bots_time(play: Callable[..., Record]) -> None:
-    """60 ms in a child for each answer, of 40 that are free; 1 ms less on a busy machine, and some answers 5."""
+def test_the_time_of_a_child_is_its_bots_time(play: Callable[..., Record]) -> None:
+    """A child takes 60 ms for each answer, of 40 that are free; 1 ms less on a busy machine, and some answers 5."""
     record = play(bot(think="os.waitpid(child(0.06), 0)"), bot(), limit_ms=40, bank_ms=60_000)
     assert codes(record) == []
     # A wait after the answer before may be taken off, up to the first reading: meter.py.
@@ -125,8 +125,8 @@ def test_what_a_child_computes_is_its_bots_time(play: Callable[..., Record]) -> 
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.2])
-def test_a_sleeper_is_charged_what_it_slept(play: Callable[..., Record], seconds: float) -> None:
-    """Within 2 ms, of which Python needs one, and 1 ms less on a busy machine."""
+def test_sleep_is_charged(play: Callable[..., Record], seconds: float) -> None:
+    """It is charged within 2 ms, of which Python needs one, and 1 ms less on a busy machine."""
 
     def charged() -> float:
         record = play(bot(think=f"time.sleep({seconds})"), bot(), limit_ms=1000)

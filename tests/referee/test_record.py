@@ -1,7 +1,6 @@
 """Tests of a match's record: written, read, replayed, verified.
 
-The matches are real ones of scripted bots that play at random, and badly at times.
-Source: arena/referee/record.py.
+The matches are real ones of scripted bots that play at random, sometimes badly. Source: arena/referee/record.py.
 """
 
 import hashlib
@@ -46,7 +45,7 @@ def reply(request: Request, choice: int) -> bytes:
 
 
 def plays(choose: Callable[[random.Random, ScriptPeer, Request], bytes], seen: list[bytes]) -> Script:
-    """Make a bot whose random choices come from the seed that the referee gave it."""
+    """Make a bot whose random choices come from the seed that the referee sent."""
 
     def script(peer: ScriptPeer) -> None:
         chance = random.Random()
@@ -67,7 +66,7 @@ def at_random(chance: random.Random, _: ScriptPeer, request: Request) -> bytes:
 
 
 def badly(chance: random.Random, peer: ScriptPeer, request: Request) -> bytes:
-    """Make each kind of mistake now and then: so often that some games are forfeited."""
+    """Make each kind of mistake now and then: often enough that some games are forfeited."""
     what = chance.randrange(16)
     if what == 0:
         return "déjà vu,\u2028 \x1b[2J\n".encode()
@@ -79,7 +78,7 @@ def badly(chance: random.Random, peer: ScriptPeer, request: Request) -> bytes:
 
 
 def steals(_: random.Random, __: ScriptPeer, request: Request) -> bytes:
-    """Steal from the other, who does the same: nobody ever has ten coins, so nobody ever loses."""
+    """Steal from the other, who does the same: no player ever has ten coins, so none ever loses."""
     legal = request["legal"]
     wanted = [move for move in legal if move.get("action") == "steal"]
     return reply(request, legal.index(wanted[0]) if wanted else 0)
@@ -128,7 +127,7 @@ def without_times(text: str) -> Lines:
 
 
 def signed(lines: Lines) -> str:
-    """Write lines as a record whose checksum fits, as somebody would who edits one."""
+    """Write lines as a record with a valid checksum, as an editor of one could."""
 
     def dump(line: dict[str, Any]) -> str:
         return json.dumps(line, separators=(",", ":"), ensure_ascii=False)
@@ -143,22 +142,21 @@ def signed(lines: Lines) -> str:
 
 
 def test_the_match_of_these_tests_has_all_that_a_record_can_hold() -> None:
-    """So that the tests below test something."""
+    """Otherwise the tests below would prove little."""
     faults = [fault for game in played().record.games for fault in game.faults]
     assert {"bad_json", "illegal_move", "exited", "out_of_lives", "retired"} == {fault.code for fault in faults}
     assert any(fault.got == "déjà vu,\\u2028 \\x1b[2J" for fault in faults)
 
 
-def test_what_is_written_is_read_and_written_again_the_same() -> None:
-    """Source: record.py: write and read are inverse."""
+def test_writing_and_reading_a_record_are_inverse() -> None:
     text = played().text
     record = read_record(text)
     assert write_record(record) == text
     assert record == played().record
 
 
-def test_the_record_says_what_was_played() -> None:
-    """A record holds terms, key, seats, moves, times and faults; one time a move."""
+def test_the_record_has_everything_that_was_played() -> None:
+    """It holds settings, key, seats, moves, times and faults; one time a move."""
     record = played().record
     assert record.header == MatchHeader(
         5, KEY, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, MatchSettings()
@@ -177,8 +175,8 @@ def test_the_record_says_what_was_played() -> None:
     verify_record(record)
 
 
-def test_a_record_says_what_was_allowed_and_its_times_are_part_of_no_comparison() -> None:
-    """Source: record.py. In the second match all takes twice as long."""
+def test_a_record_has_its_limits_and_comparisons_ignore_times() -> None:
+    """Source: record.py. In the second match everything takes twice as long."""
     timing, limits = Timing(60_000, 3000, 60_000, ponder=True), Limits(memory_mb=100, output_kb=5)
     settings = MatchSettings(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
     texts = []
@@ -213,8 +211,8 @@ TERMS = ("rules", "timing", "limits", "lives", "forfeits", "open_names")
 
 
 @pytest.mark.parametrize("name", TERMS)
-def test_a_record_without_one_of_the_terms_is_refused(name: str) -> None:
-    """A forfeit can be audited only with all terms, so nothing is guessed."""
+def test_a_record_without_one_of_the_settings_is_refused(name: str) -> None:
+    """A forfeit can be audited only with all settings, so none is guessed."""
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     assert tuple(lines[0]["terms"]) == TERMS
     del lines[0]["terms"][name]
@@ -223,8 +221,8 @@ def test_a_record_without_one_of_the_terms_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["timing", "limits"])
-def test_terms_with_a_field_more_or_less_are_refused(part: str) -> None:
-    """A field that is missing has no default: the arena that wrote the record may have had another one."""
+def test_settings_with_a_field_more_or_less_are_refused(part: str) -> None:
+    """A missing field has no default: the arena that wrote the record may have had another one."""
     for change in (dict.popitem, lambda fields: fields.update(colour=1)):
         lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
         change(lines[0]["terms"][part])
@@ -233,12 +231,12 @@ def test_terms_with_a_field_more_or_less_are_refused(part: str) -> None:
 
 
 def test_strict_is_one_life_in_the_record() -> None:
-    """`--strict` needs no field of its own: the first fault forfeits."""
+    """`--strict` needs no field: the first fault forfeits."""
     assert MatchSettings(lives=1).to_json() == {**MatchSettings().to_json(), "lives": 1}
 
 
 def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
-    """Times stand in a field of their own that comparison ignores; the checksum does, too."""
+    """Times are in a separate field that comparisons and checksum ignore."""
     again = play(at_random, badly, at_random, at_random, games=4)
     assert without_times(again.text) == without_times(played().text)
     assert again.text.split("\n")[-2] == played().text.split("\n")[-2]
@@ -246,7 +244,7 @@ def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
 
 
 def without_banks(seen: list[list[bytes]]) -> list[list[bytes]]:
-    """Return what bots read, but for what a busy machine may have taken from their banks."""
+    """Return what bots read, without the effects of a busy machine on their banks."""
     return [[re.sub(rb'"bank_ms":\d+', b"", line) for line in lines] for lines in seen]
 
 
@@ -272,8 +270,8 @@ def test_a_record_of_version_3_is_read_as_one_of_today() -> None:
         ("start", {"actor": 3, "coins": [2] * 4, "deck": 7, "hands": [["duke", "duke"]] * 4}, "start"),
     ],
 )
-def test_what_a_reader_without_an_engine_needs_is_verified(field: str, value: Any, said: str) -> None:
-    """Source: record.py. Who moved, how the game began and what was drawn can't be changed unseen."""
+def test_fields_for_readers_without_an_engine_are_verified(field: str, value: Any, said: str) -> None:
+    """Source: record.py. A change of movers, start and draws can't go unnoticed."""
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     lines[1][field] = value
     with pytest.raises(RecordError, match=f"game 0: the {said} differ"):
@@ -283,7 +281,7 @@ def test_what_a_reader_without_an_engine_needs_is_verified(field: str, value: An
 # --- what is caught ---------------------------------------------------------------------------------------------------
 
 
-def test_a_record_that_was_cut_off_anywhere_is_refused() -> None:
+def test_a_truncated_record_is_refused() -> None:
     """Source: record.py: an end line."""
     text = played().text
     for cut in [*range(0, len(text), 997), *(match.end() for match in re.finditer("\n", text[:-1])), len(text) - 1]:
@@ -305,7 +303,7 @@ def test_a_record_with_any_field_changed_is_refused() -> None:
 
 
 def broken(edit: Callable[[Lines], Lines]) -> Callable[[], str]:
-    """Edit the header and the first game of the record, and sign what comes out."""
+    """Edit the header and the first game of the record, and sign the result."""
     return lambda: signed(edit([json.loads(line) for line in played().text.split("\n")[:2]]))
 
 
@@ -370,8 +368,8 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_what_is_no_record_is_refused_in_one_line(name: str) -> None:
-    """Source: record.RecordError: one line."""
+def test_an_invalid_record_is_refused_in_one_line(name: str) -> None:
+    """Source: record.RecordError."""
     text, reason = UNREADABLE[name]
     with pytest.raises(RecordError, match=re.escape(reason)) as caught:
         read_record(text if isinstance(text, str) else text())
@@ -382,7 +380,7 @@ Forgery = Callable[[GameRecord], dict[str, Any]]  # what to replace in the first
 
 
 def words(place: int, *instead: str) -> Forgery:
-    """Put other words in one move's place."""
+    """Replace one move."""
 
     def edit(game: GameRecord) -> dict[str, Any]:
         at = place % len(game.moves)
@@ -420,8 +418,8 @@ FORGERIES: dict[str, Forgery] = {
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-def test_verify_finds_what_the_engine_would_not_have_said(name: str) -> None:
-    """Source: record.verify. Each forgery has a checksum that fits, so only the replay can tell."""
+def test_verify_finds_forgeries_by_replay(name: str) -> None:
+    """Source: record.verify. Each forgery has a valid checksum, so only the replay can find it."""
     game = first_game()
     refuse(played().record.header, replace(game, **FORGERIES[name](game)))
 

@@ -1,4 +1,4 @@
-"""What a bot was sent is made again from the record: the same lines, byte for byte but for the bank.
+"""Tests that the lines to a bot can be recomputed from the record, byte for byte except the bank.
 
 Source: the docstring of arena/referee/sent_lines.py.
 """
@@ -20,7 +20,7 @@ BANK = re.compile(rb'"bank_ms":\d+')
 
 
 def bot(seen: list[bytes], seed: int, wrong: float = 0.0, dies: float = 0.0) -> Script:
-    """Return a bot that chooses at random, sometimes wrongly, and dies now and then; `seen` collects its lines."""
+    """Return a bot that chooses at random, sometimes wrongly, and sometimes dies; `seen` collects its lines."""
     dice = random.Random(seed)
 
     def script(peer: ScriptPeer) -> None:
@@ -63,8 +63,8 @@ def test_the_lines_of_every_preset_are_made_again(name: str) -> None:
 
 
 @each("wrong, dies", [(0.05, 0.0), (0.0, 0.1), (0.3, 0.05)])
-def test_errors_forfeits_and_new_processes_are_made_again(wrong: float, dies: float) -> None:
-    """Who died gets up to the request at which it did; the process of the next game is greeted anew."""
+def test_errors_forfeits_and_restarts_are_recomputed(wrong: float, dies: float) -> None:
+    """A bot that dies gets lines up to that request; the process of the next game gets another hello."""
     record, seen = played(PRESETS["coup"], 4, wrong, dies)
     assert any(game.faults for game in record.games)
     for number, lines in enumerate(seen):

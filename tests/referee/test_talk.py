@@ -1,7 +1,7 @@
-"""What is said beside an answer: who hears it and when, what can't be said, and what a record keeps of it.
+"""Tests of statements: their recipients and time, validity, and form in a record.
 
-Real matches of scripted bots. Sources: SPEC.md, "Talk" and "Faults"; reference/rules.md, "Talk". Words tell nothing
-hidden is tested in test_view.py.
+Real matches of scripted bots. Sources: SPEC.md, "Talk" and "Faults"; docs/reference/rules.md, "Talk". test_view.py tests
+that statements reveal nothing hidden.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ BOARD = deal_game(OPEN, 3, KeyedRng(bytes(32), 0)).board
 
 
 class Heard:
-    """A match, and what each of its bots heard."""
+    """A match, and the events received by each of its bots."""
 
     def __init__(self, *says: Says, moves: Any = None, rules: Ruleset = OPEN, games: int = 1, **settings: Any) -> None:
         self.lines: list[list[Message]] = [[] for _ in says]
@@ -89,7 +89,7 @@ def nothing(_: Message) -> Any:
 
 
 def once(say: Any) -> Says:
-    """Say something beside the first answer, and nothing afterwards."""
+    """Say something with the first answer, and nothing afterwards."""
     return lambda request: say if request["id"] == 1 else ...
 
 
@@ -102,7 +102,7 @@ def at(kind: str, say: Any) -> Says:
 
 
 def choosing(*bots: dict[str, Message]) -> Callable[[int, Message], int]:
-    """Have each bot play these moves at these kinds of request, where they are legal; else the quiet one."""
+    """Make each bot play these moves at these kinds of request, where they are legal; else the quiet one."""
 
     def choose(bot: int, request: Message) -> int:
         move = bots[bot].get(request["kind"])
@@ -114,8 +114,8 @@ def choosing(*bots: dict[str, Message]) -> Callable[[int, Message], int]:
 # --- who hears what, and when -----------------------------------------------------------------------------------------
 
 
-def test_all_hear_what_is_said_before_what_the_answer_led_to() -> None:
-    """SPEC, Talk: everybody's next line, the speaker's too; one event a statement, in the speaker's order."""
+def test_statements_are_sent_to_all_before_the_effects_of_the_answer() -> None:
+    """SPEC, Talk: they are in the next line to all, the speaker too; one event a statement, in the speaker's order."""
     heard = Heard(once([HOLD, TEXT]), nothing, nothing)
     wanted = [
         {"n": 0, "event": "say", "seat": 0, **HOLD},
@@ -127,8 +127,8 @@ def test_all_hear_what_is_said_before_what_the_answer_led_to() -> None:
         assert [event["n"] for event in heard.events(bot)] == list(range(len(heard.events(bot))))
 
 
-def test_a_window_is_heard_by_ascending_seats_whoever_counted_in_it() -> None:
-    """SPEC, Talk: also who passed, or whose challenge didn't count. Seat 1 claims, so seat 2 is asked before seat 0."""
+def test_statements_of_a_window_are_sent_by_ascending_seats() -> None:
+    """SPEC, Talk: this includes seats that passed, or whose challenge didn't count. Seat 2 is asked before seat 0."""
     moves = choosing(
         {"challenge": {"challenge": True}}, {"turn": {"action": "tax"}}, {"challenge": {"challenge": True}}, {}
     )
@@ -145,8 +145,8 @@ def test_a_window_is_heard_by_ascending_seats_whoever_counted_in_it() -> None:
         ]
 
 
-def test_what_is_heard_does_not_tell_whether_its_speaker_passed() -> None:
-    """The same words beside a pass and beside a challenge that doesn't count: the others' lines are the same."""
+def test_a_statement_does_not_reveal_whether_its_speaker_passed() -> None:
+    """With a pass and with a challenge that doesn't count, the lines to others are the same."""
 
     def lines(last: Message) -> list[list[Message]]:
         claims, doubts = {"turn": {"action": "tax"}}, {"challenge": {"challenge": True}}
@@ -157,8 +157,8 @@ def test_what_is_heard_does_not_tell_whether_its_speaker_passed() -> None:
     assert lines({"pass": True}) == lines({"challenge": True})
 
 
-def test_words_are_heard_at_every_kind_of_request() -> None:
-    """In variants too: what is said beside the pick of a draft, or a look at a card, is heard."""
+def test_statements_are_sent_at_every_kind_of_request() -> None:
+    """This includes variants, for example the pick of a draft, or the examination of a card."""
 
     def plays(_: int, request: Message) -> int:
         return int(request["id"] * 7 % len(request["legal"]))
@@ -178,8 +178,8 @@ def test_words_are_heard_at_every_kind_of_request() -> None:
     }
 
 
-def test_who_answers_wrongly_or_leaves_says_nothing() -> None:
-    """SPEC, Talk: an answer that is a fault says nothing, and neither does a seat that forfeits by it."""
+def test_a_faulty_or_forfeiting_answer_drops_its_statements() -> None:
+    """SPEC, Talk."""
 
     def wrong(bot: int, _: Message) -> int:
         return 99 if bot == 0 else 0
@@ -190,8 +190,8 @@ def test_who_answers_wrongly_or_leaves_says_nothing() -> None:
     assert heard.record.games[0].statements == ()
 
 
-def test_words_change_no_card_and_no_default() -> None:
-    """What anybody says shifts no draw: games with and without words are the same but for these."""
+def test_statements_change_no_card_and_no_default() -> None:
+    """They shift no draw: games with and without statements differ only in these."""
 
     def plays(bot: int, request: Message) -> int:
         return 99 if bot == 2 and request["kind"] == "lose" else int(request["id"] * 5 % len(request["legal"]))
@@ -225,8 +225,8 @@ def untimed(record: Record) -> Record:
     return replace(record, games=tuple(replace(game, times=()) for game in record.games))
 
 
-def test_a_text_is_said_only_where_the_rules_have_it() -> None:
-    """docs/reference/rules.md, Talk: with `statements` there are the forms alone."""
+def test_a_text_is_valid_only_where_the_rules_allow_it() -> None:
+    """docs/reference/rules.md, Talk: with `statements` only the forms are valid."""
     rules = replace(OPEN, talk=Talk.STATEMENTS)
     heard = Heard(once([HOLD]), once([TEXT]), rules=rules)
     assert [event["says"] for event in heard.said()] == ["hold"]
@@ -270,14 +270,14 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("say", WRONG.values(), ids=WRONG.keys())
-def test_what_cannot_be_said_is_refused_in_one_line_that_has_nothing_of_it(say: Any) -> None:
-    """SPEC, Talk: the forms, who and what they may name, and how much may be said at once."""
+def test_an_invalid_statement_is_refused_in_one_line_without_its_content(say: Any) -> None:
+    """SPEC, Talk: the forms, what they may name, and how much may be said at once."""
     with pytest.raises(SayError, match=r"^[a-zA-Z0-9, ']+$"):
         read_say(say, BOARD, 0)
 
 
-def test_what_cannot_be_said_costs_these_words_and_nothing_else() -> None:
-    """SPEC, Faults, bad_say: the move counts, no life is lost, an error line tells at once; nobody else learns."""
+def test_an_invalid_statement_has_no_other_penalty() -> None:
+    """SPEC, Faults, bad_say: the move counts, no life is lost, an error line is sent at once; others don't see it."""
     played = Heard(once([{"says": "text", "text": "a\x1b\u2028b"}]), once([HOLD]), nothing)
     (error,) = played.errors(0)
     assert (error["id"], error["code"], error["used"], error["lives"]) == (1, "bad_say", None, 3)
@@ -293,7 +293,7 @@ def test_what_cannot_be_said_costs_these_words_and_nothing_else() -> None:
     assert played.record.games[0].moves[0] == "income"
 
 
-def test_a_seat_that_is_out_can_be_spoken_of_no_more() -> None:
+def test_a_statement_cannot_name_a_seat_that_is_out() -> None:
     """SPEC, Talk: `target` is another seat that is still in the game."""
 
     def attacks_the_dead(request: Message) -> Any:
@@ -306,8 +306,8 @@ def test_a_seat_that_is_out_can_be_spoken_of_no_more() -> None:
     assert heard.said() == []
 
 
-def test_a_record_has_the_first_of_them_and_how_many_there_were() -> None:
-    """SPEC, Faults, bad_say: a bot that says nonsense all game long makes no longer record."""
+def test_a_record_has_the_first_invalid_statement_and_the_number() -> None:
+    """SPEC, Faults, bad_say: a bot that sends many doesn't make the record longer."""
     heard = Heard(lambda request: [{"says": f"no {request['id']}"}], nothing, games=2)
     for game in heard.record.games:
         (fault,) = game.faults
@@ -326,8 +326,8 @@ def test_a_record_has_the_first_of_them_and_how_many_there_were() -> None:
         " ",
     ],
 )
-def test_a_text_may_have_any_script_and_signs_that_act_on_nothing(text: str) -> None:
-    """SPEC, Talk: up to 200 code points. It comes as it was written."""
+def test_a_text_may_have_any_script_without_control_characters(text: str) -> None:
+    """SPEC, Talk: up to 200 code points. It is unchanged."""
     assert read_say([{"says": "text", "text": text}], BOARD, 0) == (StatementMade(0, StatementKind.TEXT, text=text),)
 
 
@@ -336,7 +336,7 @@ def test_a_text_may_have_any_script_and_signs_that_act_on_nothing(text: str) -> 
 
 @cache
 def spoken() -> Record:
-    """Play the match whose words the tests below replace: it has one statement, beside the first answer."""
+    """Play the match whose statement the tests below replace: it has one, with the first answer."""
     return Heard(once([HOLD]), nothing).record
 
 
@@ -344,8 +344,8 @@ def record_of(*said: tuple[int, StatementMade]) -> Record:
     return replace(spoken(), games=(replace(spoken().games[0], statements=said),))
 
 
-def test_a_record_that_lost_its_words_is_not_the_same_game() -> None:
-    """`arena verify`: the digest is of all events, the words among them."""
+def test_a_record_without_its_statements_is_a_different_game() -> None:
+    """`arena verify`: the digest is of all events, including statements."""
     verify_record(record_of((0, StatementMade(0, StatementKind.HOLD, Role.DUKE))))
     for said in [
         (),
@@ -364,14 +364,13 @@ def test_a_record_that_lost_its_words_is_not_the_same_game() -> None:
         (StatementMade(0, StatementKind.TEXT, text="\x1b[2J"), "no control characters"),
     ],
 )
-def test_a_record_of_what_nobody_could_say_is_refused(said: StatementMade, why: str) -> None:
-    """Anybody may write a checksum: what a reader shows has passed the rules of talk."""
+def test_a_record_with_an_invalid_statement_is_refused(said: StatementMade, why: str) -> None:
+    """Anybody can write a checksum: a reader shows only what follows the rules of talk."""
     with pytest.raises(RecordError, match=why):
         verify_record(read_record(write_record(record_of((0, said)))))
 
 
-def test_a_record_of_words_without_talk_is_refused() -> None:
-    """The rules are the header's."""
+def test_a_record_with_statements_without_talk_is_refused() -> None:
     record = record_of((0, StatementMade(0, StatementKind.HOLD, Role.DUKE)))
     header = replace(record.header, settings=replace(record.header.settings, rules=COUP))
     with pytest.raises(RecordError, match="these rules have no talk"):
@@ -390,8 +389,7 @@ def test_a_record_of_words_without_talk_is_refused() -> None:
         '[{"move":3,"says":"hold","role":"duke"},{"move":0,"says":"hold","role":"duke"}]',
     ],
 )
-def test_a_record_whose_words_have_no_form_is_refused(said: str) -> None:
-    """As one that lacks something, whatever its checksum says."""
+def test_a_record_whose_statements_have_no_form_is_refused(said: str) -> None:
     lines = [json.loads(line) for line in write_record(spoken()).splitlines()]
     lines[1]["said"] = json.loads(said)
     dump = [json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in lines]

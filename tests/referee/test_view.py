@@ -1,15 +1,15 @@
-"""No line to a seat depends on anything that this seat may not know.
+"""Tests that no line to a seat depends on anything that this seat may not know.
 
 The main test: in random games of 2 to 10 seats, by every preset and by random
-rulesets, at every line to every seat, deal anew what the seat can't see in the present state (the other hands and
+rulesets, at every line to every seat, deal again what the seat can't see in the present state (the other hands and
 discards, the deck, what another drew, but not the card that it examines), replace what is private in others' events,
-build the line again through the same functions, and demand the same bytes. Others show that this test would find a
-leak, and go one step on. The rest are the promises that need a scene of their own: who passed, a truthful decline
-against a liar's, the sealed pick of a draft, whether an examined player had a choice, the hidden cards of the
+build the line again through the same functions, and require the same bytes. Other tests prove that this test would find
+a leak, and take one more step. The rest are promises that need a separate scene: which seats passed, a truthful
+decline and a liar's, the sealed pick of a draft, whether an examined player had a choice, the hidden cards of the
 survivors, errors and forfeits.
 
 `line` and `EventCursor` here and in the match's loop are the same; the last tests play real matches of scripted bots
-and hold every line they got against the ones that are built here.
+and compare every line that they got to the ones that are built here.
 """
 
 import json
@@ -125,7 +125,7 @@ def leaks(
     feed: Callable[[int], Any] = wire.LineCursor,
     over_line: Callable[[int, Board, Any], object] = wire.encode_game_over,
 ) -> list[str]:
-    """Return where in a game a line to a seat is another when what the seat doesn't know is."""
+    """Return where in a game a line to a seat changes with what the seat doesn't know."""
     rng = random.Random(seed)
     board = steps[0].before.board
     seats = range(board.seats)
@@ -155,7 +155,7 @@ def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(game: 
 
 
 def spoken(step: Step) -> list[StatementMade]:
-    """Return what is said in a step, by ascending seats: words that depend on nothing but what everybody sees."""
+    """Return the statements of a step, by ascending seats: they depend only on what everybody sees."""
     board = step.before.board
     statements = []
     for seat, answer in sorted(zip(board.phase.asked, step.answers, strict=True)):
@@ -170,10 +170,10 @@ def spoken(step: Step) -> list[StatementMade]:
 
 
 @each("game", SOME)
-def test_no_line_tells_what_its_seat_does_not_know_where_all_talk_at_every_request(game: Game) -> None:
-    """Words are events that come before those of their step, in the same copy for all.
+def test_lines_are_independent_of_hidden_cards_where_all_talk_at_every_request(game: Game) -> None:
+    """Statements are events before those of their step, in the same copy for all.
 
-    By the wire's lines, and by the messages that arena.local builds without them.
+    Tried with the wire's lines, and with the messages that arena.local builds without them.
     """
     steps = [replace(step, events=(*spoken(step), *step.events)) for step in played(*game)]
     assert {type(step.before.board.phase) for step in steps if spoken(step)} >= {Turn, ChallengeWindow}
@@ -190,7 +190,7 @@ def in_process(state: State, seat: int, feed: Any) -> object:
 
 @each("game", SOME)
 def test_no_moment_depends_on_what_its_seat_does_not_know(game: Game) -> None:
-    """People are told what happened as it happens, before their next line; onlookers have nothing else."""
+    """People see events as they happen, before their next line; spectators see nothing else."""
     rng = random.Random(game[2])
     names = "ABCDEFGHIJ"[: game[1]]
     steps = played(*game)
@@ -230,13 +230,13 @@ def test_the_first_line_of_a_game_shows_ones_own_cards_only(name: str) -> None:
 
 
 def all_cards(state: State) -> Counter[Role]:
-    """Count the cards that somebody doesn't see."""
+    """Count the cards that some player doesn't see."""
     return Counter([*state.deck, *state.drawn, *sum(state.hands, ()), *sum(state.discards, ())])
 
 
 @pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "andy", "duel"])
-def test_dealing_anew_keeps_what_the_seat_sees_and_changes_the_rest(name: str) -> None:
-    """So that the tests of this file mean something."""
+def test_dealing_again_keeps_what_the_seat_sees_and_changes_the_rest(name: str) -> None:
+    """Otherwise the tests of this file would prove nothing."""
     rng = random.Random(1)
     changed = total = discards = 0
     for step in steps_of([game for game in GAMES if game[0] == name and game[1] in (2, 5)]):
@@ -255,9 +255,9 @@ def test_dealing_anew_keeps_what_the_seat_sees_and_changes_the_rest(name: str) -
 
 
 class OpenFeed:
-    """A feed that leaks: of events of one kind others get the copy of one of those to whom the event is private.
+    """A feed that leaks: of events of one kind others get the copy of a seat to which the event is private.
 
-    `copy` tells whose, out of the seats that view.private_to gives; `to_all`: everybody gets it, not only the actor.
+    `copy` names that seat, of those that view.private_to gives; `to_all`: everybody gets it, not only the actor.
     """
 
     def __init__(self, kind: type[Event], copy: int, to_all: bool, seats: int) -> None:
@@ -321,7 +321,7 @@ def offers_only_good_challenges(state: State, seat: int, feed: Any) -> bytes:
 
 
 def tells_whether_a_claim_was_true(state: State, seat: int, feed: Any) -> bytes:
-    """A loser is told by its list whether who declined had lied."""
+    """The legal moves of a loser reveal whether a player that declined had lied."""
     others = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
     return line(state, seat, feed) + (b"!" if isinstance(state.board.phase, Losing) and Role.DUKE in others else b"")
 
@@ -340,7 +340,7 @@ def tells_whether_a_claim_was_true(state: State, seat: int, feed: Any) -> bytes:
     ],
 )
 def test_a_line_that_leaks_is_found(leaky: Line) -> None:
-    """So that the main test means something: the commonest mistakes are found."""
+    """The main test thus finds the commonest mistakes."""
     assert any(leaks(played(*game), game[2], line=leaky) for game in SOME)
 
 
@@ -386,7 +386,7 @@ class OpenMind:
 
 
 def test_what_a_seat_knows_for_certain_is_compared_too() -> None:
-    """A seat that heard which card another player examined would be sent another `known`."""
+    """A seat that learns which card another player examined would get another `known`."""
     assert any(leaks(played(*game), game[2], feed=OpenMind) for game in SOME)
 
 
@@ -394,7 +394,7 @@ def test_what_a_seat_knows_for_certain_is_compared_too() -> None:
 
 
 def tells_a_hand(step: Step, events: Sequence[Event]) -> bool:
-    """Return whether a card was turned up or shown that no answer named: what was hidden decided."""
+    """Return whether a card was turned up or shown that no answer named: hidden cards decided."""
     if any(isinstance(event, HandShown) for event in events):
         return True
     if step.before.board.rules.prove == "automatic" and any(isinstance(event, Challenged) for event in events):
@@ -404,8 +404,8 @@ def tells_a_hand(step: Step, events: Sequence[Event]) -> bool:
 
 
 @each("game", SOME)
-def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(game: Game) -> None:
-    """Whether a request comes must never tell anything hidden.
+def test_requests_and_events_are_independent_of_hidden_cards(game: Game) -> None:
+    """Whether a request is sent must never reveal anything hidden.
 
     The same answers in the other world must lead to the same board and the same public events, but where a card is
     turned up that the seat couldn't know. What an exchange keeps and what an examined player reveals may differ.
@@ -442,7 +442,7 @@ def test_who_is_asked_next_and_what_is_told_depends_on_nothing_hidden(game: Game
 
 
 def sent(before: State, state: State, events: Sequence[Event]) -> list[bytes]:
-    """Return what each seat is sent when something has happened: its next request, or the events for its next line."""
+    """Return what each seat is sent after an event: its next request, or the events for its next line."""
     feed = wire.LineCursor(state.board.seats)
     for seat in range(state.board.seats):
         feed.known(view_from_seat(before, seat))
@@ -454,8 +454,8 @@ def sent(before: State, state: State, events: Sequence[Event]) -> list[bytes]:
 
 
 @each("game", SOME)
-def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(game: Game) -> None:
-    """Only the challenge or block that counts is told; who else wanted to is not."""
+def test_lines_hide_whether_a_later_seat_wanted_to_challenge_or_block(game: Game) -> None:
+    """Only the challenge or block that counts is sent."""
     rng = random.Random(game[2])
     compared = windows = 0
     for step in played(*game):
@@ -476,7 +476,7 @@ def test_nobody_learns_whether_a_later_seat_also_wanted_to_challenge_or_block(ga
 
 
 def test_no_event_names_a_pass() -> None:
-    """Events are for the challenge or block that counts; a window in which all pass has none of its own."""
+    """A window in which all pass has no event."""
     quiet: Counter[str] = Counter()
     for step in steps_of(SOME):
         phase = step.before.board.phase
@@ -496,10 +496,10 @@ EMBEZZLERS: list[Game] = [("reformation", 4, seed, 0.0) for seed in range(20, 80
 
 
 def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
-    """rules.md#proof "or do not wish to". The liar has another card in the place of the one that was claimed.
+    """rules.md#proof "or do not wish to". The liar has another card in the place of the claimed one.
 
-    Both decline and then lose the same other card; the others are sent the same bytes until then and afterwards. So it
-    is with an embezzler: who has the Duke must concede, who hasn't may (rules.md#embezzlement).
+    Both decline and then lose the same other card; the others are sent the same bytes until then and afterwards. The
+    same holds for an embezzler: with the Duke the player must concede, without it may (rules.md#embezzlement).
     """
     compared: Counter[bool] = Counter()
     for step in steps_of([*GAMES, *EMBEZZLERS]):
@@ -599,11 +599,11 @@ def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(name: str, se
 # --- an examination ---------------------------------------------------------------------------------------------------
 
 
-def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_show() -> None:
-    """rules.md#examine "their choice"; who has two cards is asked, also if they are the same.
+def test_lines_hide_whether_an_examined_player_had_two_different_cards() -> None:
+    """rules.md#examine "their choice"; a player with two cards is asked, also if they are the same.
 
     In the other world the target has the card that it shows twice. All but the target are sent the same, before and
-    after the inquisitor has decided; and he too learns but the one card.
+    after the inquisitor has decided; and the inquisitor too learns only the one card.
     """
     compared: Counter[ExamineDecision] = Counter()
     for step in steps_of(GAMES):
@@ -634,7 +634,7 @@ def test_nobody_learns_whether_an_examined_player_had_two_different_cards_to_sho
 
 
 def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone() -> None:
-    """rules.md#examine: of who has one card, that one is examined, without a request."""
+    """rules.md#examine: with one card, that card is examined, without a request."""
     counts: Counter[tuple[bool, bool]] = Counter()
     for step in steps_of(GAMES):
         before, phase = step.before.board, step.after.board.phase
@@ -649,7 +649,7 @@ def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone() -
 
 
 def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() -> None:
-    """rules.md#examine: the card is shown to the inquisitor; the others, spectators among them, see that one was."""
+    """rules.md#examine: the card is shown to the inquisitor; the others and spectators see only that one was."""
     looks = 0
     for before, after in pairwise(steps_of(SOME)):
         state = after.before
@@ -672,7 +672,7 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() 
 
 @each("game", GAMES)
 def test_the_last_line_never_shows_the_survivors_cards(game: Game) -> None:
-    """A game that is over still hides what its survivors hold: the next game is played by the same bots."""
+    """The next game is played by the same bots."""
     feed = wire.LineCursor(game[1])
     steps = played(*game)
     for step in steps:
@@ -718,9 +718,9 @@ def match(
     timings: tuple[Timing, ...] = (),
     watch: MatchObserver | None = None,
 ) -> Played:
-    """Play a match of bots that choose at random; bot 0 sends what `misbehave` returns instead where that isn't None.
+    """Play a match of bots that choose at random; bot 0 sends the result of `misbehave` instead where that isn't None.
 
-    An empty return makes it die.
+    An empty result makes it die.
     """
     lines: list[list[bytes]] = [[] for _ in range(seats)]
     talk = rules.talk is not Talk.OFF
@@ -762,7 +762,7 @@ def match(
 
 
 def scripted(request: dict[str, Any], talk: Talk) -> list[dict[str, Any]]:
-    """Return what a bot says beside an answer: it tells nothing but the turn and what is asked."""
+    """Return a bot's statements with an answer: they reveal only the turn and the kind of request."""
     turn = request["state"]["turn"]
     held = {"says": "hold", "role": ("captain", "duke")[turn % 2]}
     text = {"says": "text", "text": f"{request['kind']} in turn {turn}"}
@@ -776,7 +776,7 @@ def talking(name: str, seats: int) -> Ruleset:
 
 
 def told_beside(game: GameRecord, place: int, asked: Sequence[int], state: State) -> list[StatementMade]:
-    """Return what the bots of `match` said in a step, as they do by `scripted`: none beside a fault or a forfeit."""
+    """Return the statements of the bots of `match` in a step, by `scripted`: none with a fault or a forfeit."""
     faulty = {fault.step for fault in game.faults}
     said = []
     for at, seat in sorted(enumerate(asked, start=place), key=lambda pair: pair[1]):
@@ -832,7 +832,7 @@ def clock_of(line: bytes) -> dict[str, int]:
 
 
 def seeds_of(lines: list[bytes]) -> list[str]:
-    """Return the seeds that a bot is sent: the match's, then each game's."""
+    """Return the seeds sent to a bot: the match's, then each game's."""
     heard = [json.loads(line) for line in lines]
     return [message[name] for message in heard for name in ("bot_seed", "game_seed") if name in message]
 
@@ -874,7 +874,7 @@ def example(name: str, seats: int, misbehave: Callable[[random.Random, dict[str,
 def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
     name: str, seats: int, misbehave: Callable[[random.Random, dict[str, Any]], bytes | None]
 ) -> None:
-    """The clock aside. Other lines are the hello, match_over, and the errors of the offender."""
+    """Clocks are ignored. Other lines are the hello, match_over, and the errors of the offender."""
     played = example(name, seats, misbehave)
     expected = rebuilt(played)
     assert any(game.statements for game in played.record.games) == (talking(name, seats).talk is not Talk.OFF)
@@ -888,7 +888,7 @@ def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
 
 
 def test_a_bots_own_times_change_no_byte_of_anothers_lines() -> None:
-    """A person has no clock, which nobody else is told. The banks aside, of which the machine may take something."""
+    """A person has no clock, which no other player learns. Banks are ignored, as the machine may take from them."""
     alike = match(3, garbled, games=2)
     timings = (Timing(limit_ms=UNTIMED_MS, bank_ms=0), Timing(), Timing())
     own = match(3, garbled, games=2, timings=timings)
@@ -899,8 +899,8 @@ def test_a_bots_own_times_change_no_byte_of_anothers_lines() -> None:
     assert list(map(without_clock, own.lines[0][1:])) == list(map(without_clock, alike.lines[0][1:]))
 
 
-def test_who_looks_on_changes_no_byte_of_anybodys_lines() -> None:
-    """It is told whom the table waits for, and nobody else is. It ends a match after a whole game."""
+def test_a_spectator_changes_no_byte_of_any_line() -> None:
+    """Only the spectator learns for whom the table waits. It ends a match after a whole game."""
 
     class Looks(MatchObserver):
         def __init__(self) -> None:
@@ -925,8 +925,8 @@ def test_who_looks_on_changes_no_byte_of_anybodys_lines() -> None:
     assert sum(map(len, watch.asks[1:])) == sum(len(game.moves) for game in watch.games)
 
 
-def test_an_error_line_holds_nothing_but_the_offenders_own() -> None:
-    """It holds what the bot sent, and a move out of its own list."""
+def test_an_error_line_has_only_the_offenders_own_data() -> None:
+    """It holds what the bot sent, and one of its legal moves."""
     played = match(3, garbled, games=3)
     request: dict[str, Any] = {}
     errors = 0
@@ -944,7 +944,7 @@ def test_an_error_line_holds_nothing_but_the_offenders_own() -> None:
 
 
 def test_a_forfeit_shows_the_cards_and_coins_that_are_lost_and_nothing_else() -> None:
-    """The others see `forfeit`, never why; `roles` are public from then on."""
+    """The others see `forfeit`, without the reason; `roles` are public from then on."""
     played = match(4, lambda rng, request: b"" if request["id"] == 3 else None)
     for lines in played.lines[1:]:
         (line,) = [line for line in lines if b'"event":"forfeit","seat":0' in line]
@@ -953,8 +953,8 @@ def test_a_forfeit_shows_the_cards_and_coins_that_are_lost_and_nothing_else() ->
         assert not any(word in b"".join(lines) for word in (b"exited", b"closed", b"error", b"fault"))
 
 
-def test_nothing_that_crosses_the_pipe_tells_the_key_or_another_bots_name() -> None:
-    """Neither keys nor other bots' names and files; nor does one seed tell another."""
+def test_no_line_contains_the_key_or_another_bots_name() -> None:
+    """Files of other bots are hidden too, and one seed doesn't reveal another."""
     played = match(4, garbled, games=3)
     key = played.spec.key
     secrets = [key.hex().encode(), key, *(name.encode() for name in played.spec.bots)]
@@ -964,8 +964,8 @@ def test_nothing_that_crosses_the_pipe_tells_the_key_or_another_bots_name() -> N
     assert len(set(seeds)) == len(seeds) == 4 * (1 + 3)
 
 
-def test_a_bots_dice_follow_from_the_key_and_its_place_alone() -> None:
-    """A pair of matches of one key has the same dice: whoever else plays, what it does, and who sits where."""
+def test_a_bots_dice_follow_from_the_key_and_its_slot_alone() -> None:
+    """A pair of matches of one key has the same dice, whatever the other bots, their play, and the seats."""
     one = MatchSpec(0, bytes(32), ("a", "b", "c"), ((0, 1, 2), (1, 2, 0)))
     other = MatchSpec(0, bytes(32), ("x", "b", "z"), ((2, 0, 1), (0, 1, 2)))
     for game in range(3):
@@ -976,14 +976,14 @@ def test_a_bots_dice_follow_from_the_key_and_its_place_alone() -> None:
 
 
 def test_other_rules_and_other_hands_leave_the_dice_as_they_are() -> None:
-    """Seeds are drawn by labels of their own: nothing that is dealt shifts them."""
+    """Seeds are drawn from separately labelled streams."""
     usual, duel = match(2, well_behaved, games=2), match(2, well_behaved, games=2, rules=PRESETS["duel"])
     assert list(map(seeds_of, usual.lines)) == list(map(seeds_of, duel.lines))
 
 
 @pytest.mark.parametrize(("name", "seats"), MATCHES)
 def test_a_bots_lines_hold_private_parts_of_its_own_seat_only(name: str, seats: int) -> None:
-    """The contract: `cards`, `drawn`, `discards` and `seen` stand in `you`, and `cards` in one's own copies."""
+    """The contract: `cards`, `drawn`, `discards` and `seen` are in `you`, and `cards` in the seat's own copies."""
     played = example(name, seats, well_behaved)
     private = 0
     for bot, lines in enumerate(played.lines):

@@ -1,7 +1,7 @@
-"""The wire: what the encoder writes is what the protocol's models allow, and a reply's move is found or it isn't.
+"""Tests of the wire: the encoder's output is valid by the protocol's models, and a reply's move is found or refused.
 
 Sources: protocol/SPEC.md and the models in protocol/messages.py. The encoder is written by hand, so it is
-held against the models at every line of random games, by every preset and by random rulesets.
+compared to the models at every line of random games, by every preset and by random rulesets.
 """
 
 import json
@@ -89,7 +89,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @cache
 def lines(game: Game) -> list[Line]:
-    """Write all lines of a game, but for the clock as a match does."""
+    """Write all lines of a game as a match does, without the clock."""
     steps = played(*game)
     first, last = steps[0].before, steps[-1].after
     seats = first.board.seats
@@ -127,7 +127,7 @@ def requests() -> Iterator[tuple[dict[str, Any], State]]:
 
 @each("game", [game for game in PLAYED if game[1] <= 4])
 def test_every_line_is_what_the_models_allow_and_nothing_more(game: Game) -> None:
-    """protocol/messages.py: strict, extra fields forbidden; and what the model holds dumps to the same object."""
+    """protocol/messages.py: strict, extra fields forbidden; the parsed model dumps to the same object."""
     for _, line, message, _ in lines(game):
         assert parse_to_bot(line).model_dump(mode="json", by_alias=True, exclude_unset=True) == message
 
@@ -146,7 +146,7 @@ def expected_state(state: State) -> dict[str, Any]:
 
 
 def expected_you(state: State, seat: int, kind: str | None) -> dict[str, Any]:
-    """Return what one seat alone is told."""
+    """Return what only one seat sees."""
     you: dict[str, Any] = {"seat": seat, "cards": list(state.hands[seat])}
     if kind == "exchange":
         you["drawn"] = list(state.drawn)
@@ -162,7 +162,7 @@ def expected_you(state: State, seat: int, kind: str | None) -> dict[str, Any]:
 def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> None:
     """SPEC.md, "Requests": it carries everything; `legal` has one element for each move, in the same order.
 
-    SPEC.md, "Lines": each is written by hand, but as a JSON library writes it, without duplicate keys.
+    SPEC.md, "Lines": each is written by hand, but like a JSON library's output, without duplicate keys.
     """
     for seat, line, message, state in lines(game):
         assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
@@ -188,7 +188,7 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> Non
 
 @each("game", PLAYED)
 def test_each_seat_gets_every_event_once_and_in_order(game: Game) -> None:
-    """SPEC.md, "Events": `n` counts from 0 in each game, the same for all; no gap tells anything."""
+    """SPEC.md, "Events": `n` counts from 0 in each game, the same for all; no gap reveals anything."""
     seats = game[1]
     numbers: list[list[int]] = [[] for _ in range(seats)]
     public: list[list[dict[str, Any]]] = [[] for _ in range(seats)]
@@ -202,7 +202,7 @@ def test_each_seat_gets_every_event_once_and_in_order(game: Game) -> None:
     assert all(copy == public[0] for copy in public)
 
 
-def test_the_fields_of_a_request_stand_in_the_agreed_order() -> None:
+def test_the_fields_of_a_request_are_in_the_agreed_order() -> None:
     """SPEC.md, "Requests": the common fields, with those of the kind before `legal`."""
     common = (["type", "id", "kind", "game", "events", "state", "you"], ["legal", "clock"])
     own = {
@@ -227,8 +227,8 @@ def test_the_fields_of_a_request_stand_in_the_agreed_order() -> None:
     assert min(kinds.values()) > 10
 
 
-def test_a_block_request_says_whether_the_claim_was_proven_this_turn() -> None:
-    """SPEC.md, "Requests": `proven`, as the phase has it; both are among the games."""
+def test_a_block_request_has_whether_the_claim_was_proven_this_turn() -> None:
+    """SPEC.md, "Requests": `proven`, as the phase has it; both values occur in the games."""
     output = set()
     for message, state in requests():
         if message["kind"] == "block":
@@ -248,7 +248,7 @@ QUIET: dict[str, list[dict[str, Any]]] = {  # the first element of `legal`, by t
 
 
 def test_the_first_legal_move_is_the_quiet_one() -> None:
-    """The contract: a bot that always answers with choice 0 harms nobody: income, pass, show if held, hand it back."""
+    """The contract: a bot that always answers with choice 0 harms no player: income, pass, show if held, return it."""
     for message, _ in requests():
         first = message["legal"][0]
         if message["kind"] == "turn":
@@ -260,7 +260,7 @@ def test_the_first_legal_move_is_the_quiet_one() -> None:
 
 
 def greeting(rules: Ruleset, seats: int) -> Hello:
-    """Check the hello lines of a table against the models, and return the last one."""
+    """Validate the hello lines of a table by the models, and return the last one."""
     bots = tuple(f"bot{number}" for number in range(seats))
     spec = MatchSpec(
         0, bytes(32), bots, seatings=(tuple(range(seats)),) * 2 * seats, settings=MatchSettings(rules=rules)
@@ -297,8 +297,8 @@ def test_a_bots_own_times_change_no_byte_of_anothers_hello() -> None:
 
 
 @each("name", [*PRESETS, *(f"random {number}" for number in range(500, 520))])
-def test_the_hello_tells_every_rule_of_every_ruleset(name: str) -> None:
-    """SPEC.md, "Rule variants": each field of a ruleset, and the whole pack; what is left open, as it is played."""
+def test_the_hello_has_every_rule_of_every_ruleset(name: str) -> None:
+    """SPEC.md, "Rule variants": each field of a ruleset, and the whole pack; open choices as they are played."""
     for seats in seat_counts(PRESETS[name]) if name in PRESETS else (2, 3, 7, 10):
         rules = rules_of(name, seats)
         output = greeting(rules, seats).ruleset
@@ -316,7 +316,7 @@ DERIVED = {"seats", "deck", "coup_cost", "assassinate_cost"}
 
 
 def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
-    """A new rule field is told to bots: protocol/payloads.py's Ruleset and SPEC.md name it."""
+    """A new rule field is sent to bots: Ruleset in protocol/payloads.py and SPEC.md have it."""
     output = {rule.name for rule in FIELDS} - {"min_seats", "max_seats"} | DERIVED
     defined = set(WireRuleset.model_fields)
     assert sorted(output - defined) == [], "fields that protocol/payloads.py's Ruleset lacks"
@@ -327,7 +327,7 @@ def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
 
 
 def test_the_fields_of_the_rules_keep_their_order_on_the_wire() -> None:
-    """The model's, and so schema.json's: the same rules make the same line."""
+    """It is the order of the model and of schema.json: the same rules make the same line."""
     assert [*messages.make_ruleset(COUP, 4)] == [*WireRuleset.model_fields]
 
 
@@ -376,10 +376,10 @@ COPIES: list[tuple[Event, str, tuple[str, str, str]]] = [
 
 
 @pytest.mark.parametrize(("event", "text", "private"), COPIES)
-def test_what_is_private_in_an_event_stands_in_its_owners_copy_only(
+def test_private_parts_of_an_event_are_in_its_owners_copy_only(
     event: Event, text: str, private: tuple[str, str, str]
 ) -> None:
-    """An event has one number for all seats; what is private is a field in the copy of its seat."""
+    """An event has one number for all seats; private parts are fields in the copy of their seat."""
     feed = wire.LineCursor(3)
     feed.add([event])
     copies = [feed.take(seat) for seat in range(3)]
@@ -407,7 +407,7 @@ def test_a_games_digest_covers_the_private_parts() -> None:
 
 @pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: str(kind.word))
 def test_the_models_the_words_and_the_specification_have_every_event_of_the_table(kind: type[Event]) -> None:
-    """A new event's class is in arena/coup/events.py; a place that lacks it is named here."""
+    """A new event's class is in arena/coup/events.py; a failure names the place that lacks it."""
     models = [model.get("properties", {}) for name, model in schema()["$defs"].items() if name.endswith("Event")]
     parts = [part for model in models if model.get("event", {}).get("const") == kind.word for part in model.items()]
     assert {name for name, _ in parts} == {part.name for part in fields(kind)} - {"denies"} | {"n", "event"}
@@ -529,7 +529,7 @@ FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
 
 
 @each(("moves", "payload", "index"), FOUND)
-def test_a_replys_move_is_one_of_the_menu_or_none(
+def test_a_replys_move_is_a_legal_one_or_none(
     moves: tuple[Move, ...], payload: dict[str, Any], index: int | None
 ) -> None:
     """SPEC.md, "Lines from the bot": an element of `legal`, types and all; lists are unordered."""
@@ -537,14 +537,14 @@ def test_a_replys_move_is_one_of_the_menu_or_none(
 
 
 def test_a_nested_move_is_refused_and_not_followed() -> None:
-    """SPEC.md, "Lines": whatever gets past the decoder, 32 levels deep, is no more than an illegal move."""
+    """SPEC.md, "Lines": whatever the decoder accepts, 32 levels deep, is only an illegal move."""
     nested: Any = "duke"
     for _ in range(30):
         nested = [nested]
     assert make_legal_moves(KEEPS).find({"keep": nested}) is None
 
 
-def test_a_menu_is_made_once_for_the_same_list_and_never_taken_for_anothers() -> None:
+def test_a_menu_is_made_once_for_each_list() -> None:
     """menus.menu: by identity; the menu holds its list, so that no other list gets the same identity."""
     assert make_legal_moves(STEAL) is make_legal_moves(STEAL)
     for number in range(1000):  # short-lived lists: the next one often stands where the last one stood
