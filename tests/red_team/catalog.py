@@ -126,7 +126,7 @@ _BAD_LINES = "tests/protocol/test_framing.py::test_a_bad_line_is_a_named_fault"
 _BAD_REPLIES = "tests/protocol/test_framing.py::test_a_bad_reply_is_a_bad_reply"
 _NO_UPLOAD = NotTestable("nothing is uploaded: it concerns a web server that accepts archives")
 _OUT_OF_TIME = ("timeout", "out_of_lives")
-_OPEN = NotTestable("it is open, and stays so: SECURITY.md has its rate")
+_OPEN = NotTestable("it is open, and stays so: the security model has its rate")
 _MEMORY_TOLD = NotTestable("no program inside can see swap; the memory bomb of row 32 ends at the limit all the same")
 
 _ROWS = (

@@ -38,14 +38,14 @@ def test_rows_are_numbered_without_a_gap() -> None:
     assert all(row.kinds for row in ROWS.values())
 
 
-def test_security_md_counts_the_rows_as_they_are() -> None:
+def test_the_security_model_counts_the_rows() -> None:
     """It has the numbers of attacks with a program that `make attack` runs, with a test, and with neither."""
     kinds = [row.kinds for row in ROWS.values()]
     programs = sum(any(isinstance(kind, Probes | Match | Together | Channel) for kind in each) for each in kinds)
     tested = sum(all(isinstance(kind, CoveredBy) for kind in each) for each in kinds)
     neither = sum(all(isinstance(kind, NotTestable) for kind in each) for each in kinds)
     assert programs + tested + neither == len(ROWS)
-    output = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
+    output = " ".join((ROOT / "docs/explanation/security-model.md").read_text(encoding="utf-8").split())
     assert f"a list of {len(ROWS)} attacks" in output
     assert f"{programs} of them have a program" in output
     assert f"{tested} are tested by the test suite alone" in output

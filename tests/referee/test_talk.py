@@ -1,7 +1,7 @@
 """Tests of statements: their recipients and time, validity, and form in a record.
 
-Real matches of scripted bots. Sources: SPEC.md, "Talk" and "Faults"; docs/reference/rules.md, "Talk". test_view.py tests
-that statements reveal nothing hidden.
+Real matches of scripted bots. Sources: SPEC.md, "Talk" and "Faults"; docs/reference/rules.md, "Talk". test_view.py
+tests that statements reveal nothing hidden.
 """
 
 import hashlib

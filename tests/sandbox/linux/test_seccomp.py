@@ -320,7 +320,7 @@ def test_each_option_command_and_request_that_is_left_open_has_its_reason(needs:
     assert (len(options) > 70, len(commands) > 30, len(found) > 1000) == (True, True, True)
 
 
-def test_reasons_name_the_open_channels_of_security_md() -> None:
+def test_reasons_name_the_open_channels_of_the_security_model() -> None:
     """None is forgotten, and none is named whose rate isn't told; pipe-pages are open to users alone."""
     named = {
         name.strip()
@@ -328,5 +328,5 @@ def test_reasons_name_the_open_channels_of_security_md() -> None:
         if reason.startswith("OPEN ")
         for name in reason.removeprefix("OPEN ").partition(":")[0].split(",")
     }
-    page = Path(__file__).parents[3].joinpath("SECURITY.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[3].joinpath("docs/explanation/security-model.md").read_text(encoding="utf-8")
     assert named - {"pipe-pages"} == set(re.findall(r"^\| `([a-z-]+)`: ", page, re.MULTILINE))
