@@ -1,4 +1,4 @@
-"""A run's key: stretched from a seed, or random; what run.json keeps. Source: SECURITY.md, of --seed."""
+"""A run's key: stretched from a seed, or random; what run.json keeps. Source: security-model.md, of --seed."""
 
 import json
 import subprocess

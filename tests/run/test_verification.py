@@ -1,4 +1,4 @@
-"""A run's folder is held against its run.json. Source: SECURITY.md, "What arena verify proves".
+"""A run's folder is held against its run.json. Source: docs/explanation/fairness-and-proofs.md.
 
 Each change below is consistent in itself, as somebody would make it who can write checksums and results.jsonl again.
 """

@@ -1,7 +1,7 @@
 """Why each system call that the filter leaves to a program tells nothing of, or to, another box: one table.
 
 Must hold every call of x86_64 that `seccomp.RULES` doesn't refuse whatever its arguments. A reason that begins with
-OPEN names the channels of SECURITY.md's table that such calls are part of.
+OPEN names the channels of security-model.md's table that such calls are part of.
 
 Below, the same for the files of /proc that differ between two boxes, or move while another box acts, and for options
 of sockets, commands of fcntl and requests of ioctl.
