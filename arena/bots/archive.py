@@ -216,7 +216,6 @@ def _read_entry(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
 
 
 def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
-    """Return the tar header of a zip entry."""
     name = entry.orig_filename  # `filename` is cut off at a NUL character
     if entry.create_system == _WINDOWS:  # PowerShell 5 separates folders by \
         name = name.replace("\\", "/")

@@ -104,7 +104,8 @@ class BotCache:
                     continue
                 status = path.stat()
                 if not path.name.startswith(_TEMPORARY_PREFIXES):
-                    copies.append((status.st_mtime_ns, path, _size_of(path)))
+                    files = [os.path.join(where, name) for where, _, names in os.walk(path) for name in names]
+                    copies.append((status.st_mtime_ns, path, sum(os.lstat(file).st_size for file in files)))
                 elif time.time() - status.st_mtime > _STALE_S:
                     remove_tree(path)
         left = sum(size for _, _, size in copies)
@@ -142,7 +143,6 @@ def _new_copy(copy: Path) -> Iterator[Path]:
 
 
 def _bot_path(bot: PortableBot, folder: Path) -> Path:
-    """Return the path of the bot in the folder to which its archive was unpacked."""
     return folder if bot.file is None else folder / bot.file
 
 
@@ -151,10 +151,6 @@ def _is_same_file(path: Path, descriptor: int) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except OSError:
         return False
-
-
-def _size_of(folder: Path) -> int:
-    return sum(os.lstat(os.path.join(where, name)).st_size for where, _, names in os.walk(folder) for name in names)
 
 
 def _missing_error(bot: PortableBot) -> MissingProgramError:

@@ -222,9 +222,8 @@ def language_of(bot: Bot) -> str | None:
     A shell may start any bot, and a shell or Python may build it, so they count only without other marks.
     """
     names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
-    started = _languages_of_marks(
-        [*([] if bot.kit is None else [bot.kit]), *_kits_among(names), *_program_marks(bot.argv)]
-    )
+    kits = [*([] if bot.kit is None else [bot.kit]), *(kit for kit, file in KITS.items() if file in names)]
+    started = _languages_of_marks([*kits, *_program_marks(bot.argv)])
     built = _languages_of_marks([*_program_marks(bot.build or ()), *(os.path.splitext(name)[1] for name in names)])
     helpers = ("shell",) if bot.build is None else ("shell", "Python")
     sure = [language for language in started if language != "shell"]
@@ -234,10 +233,6 @@ def language_of(bot: Bot) -> str | None:
 
 def _languages_of_marks(marks: Iterable[str]) -> list[str]:
     return [_LANGUAGES[mark] for mark in marks if mark in _LANGUAGES]
-
-
-def _kits_among(names: Sequence[str]) -> list[str]:
-    return [language for language, file in KITS.items() if file in names]
 
 
 def _program_marks(command: Sequence[str]) -> list[str]:

@@ -603,7 +603,6 @@ def _error_step(name: str, problem: BotError) -> CheckStep:
 
 
 def _siblings(bot: Bot) -> frozenset[str]:
-    """Return the names in the bot's working folder."""
     try:
         return frozenset(path.name for path in bot.cwd.iterdir() if path.name != "__pycache__")
     except OSError:
@@ -626,7 +625,6 @@ def _request_count(count: int) -> str:
 
 
 def _add_unknown_fields(line: bytes) -> bytes:
-    """Return the line with unknown fields added."""
     message = decode(line)
     assert not isinstance(message, Malformed)
     return encode({"later": {"a": [1, None]}, **message, "hint": None})

@@ -184,7 +184,6 @@ class BotConnection:
         return None
 
     def _start_clock(self, within_s: float) -> _WaitingTime:
-        """Start the clock for an answer with this time limit."""
         self._meter.start(self._clock(), within_s)
         self._meter.mark(self._clock())
         return _WaitingTime(self._clock)
@@ -279,7 +278,6 @@ class BotConnection:
             raise ConnectionBrokenError("line_too_long", None, b"", data[:200])
 
     def _count_unsolicited(self) -> None:
-        """Count unsolicited lines."""
         for _ in range(_MAX_READS):
             if not self._poll_output(0):
                 break

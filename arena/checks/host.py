@@ -217,7 +217,6 @@ def _is_visible_in_box(path: str) -> bool:
 
 
 def _memory_findings(root: Path) -> Iterator[Finding]:
-    """Compare the machine's memory with the limits of all bots in one match per core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     total = re.search(r"^MemTotal:\s+(\d+)", _read_text(root / "proc/meminfo"), re.MULTILINE)
     if total is None:

@@ -58,7 +58,6 @@ from ladder.store import RunFolder
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_PAGE_FILE = "compare.html"
 _MAX_DIFFERENCE_ROWS = 8  # in the terminal; the page has all
 
 
@@ -257,14 +256,13 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int) -> None:
 
 
 def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
-    """Print the result, and write its HTML page."""
 
     def record_of(match: int) -> Record:
         return read_record_file(folder.record(match))
 
     standings = this.progress.standings()
     result = make_compare_report(comparison, standings, str(folder.path), record_of, problem)
-    file = folder.path / _PAGE_FILE
+    file = folder.path / "compare.html"
     try:
         file.write_text(comparison_page(result), encoding="utf-8")
     except OSError as error:

@@ -328,7 +328,6 @@ def json_option(
     """
 
     def print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-        """Print the schema, and exit."""
         if wanted and not context.resilient_parsing:
             from pydantic import TypeAdapter
 

@@ -72,7 +72,7 @@ def image() -> None:
 @json_option(images.Images)
 def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool, as_json: bool) -> None:
     """Build the images."""
-    _need_engine()
+    _require_engine()
 
     def say(line: str) -> None:
         if verbose:
@@ -99,7 +99,7 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
 @json_option(images.Images)
 def list_(as_json: bool) -> None:
     """List the images."""
-    _need_engine()
+    _require_engine()
     listed = images.list_images()
     if as_json:
         print_json(images.Images(tuple(listed)))
@@ -117,8 +117,7 @@ def list_(as_json: bool) -> None:
         print_note(f"build what is missing: arena sandbox image build {' '.join(missing)}")
 
 
-def _need_engine() -> None:
-    """Exit with 2 where no engine answers."""
+def _require_engine() -> None:
     try:
         here = get_engine()
         here.call(here.api.ping)

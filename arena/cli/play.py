@@ -27,6 +27,7 @@ from arena.cli.console import fail, option, os_error_reason, print_note, treat_s
 from arena.cli.options import complete_bot
 from arena.cli.replay import describe_records
 from arena.cli.run import (
+    DEFAULT_SEATS,
     RunOptions,
     build_bots,
     exit_on_refusal,
@@ -48,7 +49,6 @@ from ladder.schedule import seat_orders
 from ladder.store import FolderError, new_run_folder_name
 
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
-_DEFAULT_SEATS = 4
 
 OUT_OPTION = option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
@@ -65,7 +65,6 @@ DEBUG_OPTION = option(
     metavar="BOT",
     help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
 )
-_DAY_MS = 86_400_000
 _SHELL_SCRIPT = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
 
 
@@ -87,7 +86,7 @@ class Debuggee:
 
     def timing(self, timing: Timing) -> Timing:
         """Return a timing with a day to start and no clock."""
-        return replace(timing, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_DAY_MS, own=False)
+        return replace(timing, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=86_400_000, own=False)
 
 
 def use_plain_processes(asked: RunOptions) -> RunOptions:
@@ -216,7 +215,7 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
     """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
     can_play = len(bots) + persons > 1 and bots
     wanted = (
-        seats if seats is not None else len(bots) + persons if can_play else min(_DEFAULT_SEATS, max_seats)
+        seats if seats is not None else len(bots) + persons if can_play else min(DEFAULT_SEATS, max_seats)
     ) - persons
     if wanted < len(bots):
         usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer")

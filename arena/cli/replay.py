@@ -179,7 +179,6 @@ class GameNarrator:
         return claim not in hand if claim == denied else denied in hand
 
     def _describe_table(self, state: State) -> str:
-        """Return what each seat has, in one line."""
         seats = [f"{name} {self._describe_seat(state, seat)}" for seat, name in enumerate(self.names)]
         reserve = [f"reserve {state.board.reserve}"] if state.board.rules.reformation else []
         return " | ".join([*seats, *reserve])

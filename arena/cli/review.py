@@ -166,7 +166,6 @@ def _pattern(pattern: MistakePattern) -> Text:
 
 
 def _command(path: Path, bot: str, decision: CostlyDecision) -> str:
-    """Return the `arena replay` command that shows a decision."""
     match = f" --match {decision.match}" if path.is_dir() else ""
     seat = shlex.quote(bot)
     return f"arena replay {shlex.quote(str(path))}{match} --game {decision.game} --seat {seat} --from {decision.turn}"

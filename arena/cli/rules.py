@@ -224,7 +224,8 @@ def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
 
 
 def _field(field: RulesetField) -> Iterator[RenderableType]:
-    yield Text(f"{field.name} = {_default(field)}", style="bold")
+    default = field.unset_meaning if field.default is None else to_toml(field.default)
+    yield Text(f"{field.name} = {default}", style="bold")
     yield Padding(Text(f"{field.description} (#{field.section})"), (0, 0, 0, 2))
     if field.required_field:
         yield Padding(Text(f"Only with {field.required_field} = true."), (0, 0, 0, 2))
@@ -235,10 +236,6 @@ def _field(field: RulesetField) -> Iterator[RenderableType]:
         span = f"{field.span[0]} to {field.span[1]}" if field.span else field.allowed
         yield Padding(Text(span), (0, 0, 0, 4))
     yield Text()
-
-
-def _default(field: RulesetField) -> str:
-    return field.unset_meaning if field.default is None else to_toml(field.default)
 
 
 def _page() -> Text:

@@ -76,8 +76,7 @@ from protocol import escape_bytes as show_value
 
 Config = TypeVar("Config", bound=RunConfig)
 
-_DEFAULT_GAMES = 480
-_DEFAULT_SEATS = 4
+DEFAULT_SEATS = 4
 _DEFAULT_MATCH_GAMES = 12  # of 4 to 48, measured to give the smallest error for the same CPU time
 _MATCH_GAMES_OF_SANDBOX = {"docker": 24}  # a start costs as much as 40 games, elsewhere 12 or 17
 
@@ -201,7 +200,7 @@ def run_of(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, ch
     config = RunConfig(
         bots=bots,
         seats=seats,
-        games=asked.games or _DEFAULT_GAMES,
+        games=asked.games or 480,
         match_games=asked.match_games or match_games_of(choice.name, seats),
         key=seed_key(asked.seed),
         seed=asked.seed,
@@ -227,7 +226,7 @@ def settings_of(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
 
 def seats_of(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
     """Return the number of seats at a table. Exits with 2 if the rules don't allow it."""
-    seats = asked.seats or min(_DEFAULT_SEATS, bots, ruleset.max_seats)
+    seats = asked.seats or min(DEFAULT_SEATS, bots, ruleset.max_seats)
     problem = ruleset.problem(seats)
     if problem:
         usage_error(problem)
@@ -302,7 +301,6 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
 
 
 def _rejection_reason(rejected: RejectedBot) -> str:
-    """Return, in one line, why a bot can't play."""
     return escape_control(rejected.step.message)
 
 
@@ -501,7 +499,6 @@ def _play_with_progress(this: Run, jobs: int) -> None:
 
 
 def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
-    """Print the results of a run as tables, JSON or CSV."""
     standings = this.progress.standings()
     if as_json or as_csv:
         from arena.run.report import make_run_report, run_report_to_csv  # slow: pydantic

@@ -41,7 +41,6 @@ class LiveStandings:
         self._progress = progress
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the text that rich prints."""
         rows = self._progress.win_rates()
         last = progress_line(self._progress)
         height = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line
@@ -56,7 +55,6 @@ class LiveStandings:
 
 
 def _cut(name: str, width: int) -> str:
-    """Return a name cut to `width` columns."""
     return set_cell_size(name, width) if cell_len(name) <= width else f"{set_cell_size(name, width - 1)}…"
 
 
@@ -118,7 +116,6 @@ def headline(run: Run, standings: RunStandings) -> str:
 
 
 def standings_table(run: Run, standings: RunStandings) -> Table:
-    """Return the standings as a table."""
     times = run.progress.times
     names = ["rank", "bot", "rating\n± 95 %", "adjusted\nwin rate", "95 %", "win\nrate", "games/\nmatches", "faults"]
     if timed := _has_decision_times(run, standings):
@@ -149,7 +146,6 @@ def standings_table(run: Run, standings: RunStandings) -> Table:
 
 
 def _has_decision_times(run: Run, standings: RunStandings) -> bool:
-    """Return whether this session has measured decision times."""
     return any(run.progress.times[row.bot].quantile_ms(0.5) is not None for row in standings.rows)
 
 
@@ -307,6 +303,5 @@ def example_lines(seen: FaultReport) -> Iterator[RenderableType]:
 
 
 def files_hint(folder: RunFolder) -> str:
-    """Return a hint on the run's files."""
     verify = f"arena verify {shlex.quote(str(folder.path))}"
     return f"records {folder.records}/, standard error {folder.logs}/; {verify}"

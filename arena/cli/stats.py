@@ -11,6 +11,7 @@ from rich.text import Text
 
 from arena.bots import escape_control
 from arena.cli.console import (
+    MAX_PROSE_COLUMNS,
     Column,
     fail,
     format_count,
@@ -46,7 +47,6 @@ from arena.stats.report import (
 )
 from ladder.formatting import NO_VALUE, format_interval, format_percent, format_range
 
-MAX_COLUMNS = 100  # of a line of prose; tables aren't wrapped
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _MAX_ACTION_COLUMNS = 7  # in one table
 
@@ -75,7 +75,11 @@ def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
         return
     yield from _overview_parts(stats)
     yield ""
-    if _has_no_interval(*(rate for bot in stats.bots for rate in _rates_with_interval(bot))):
+    shown = [
+        (bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"), bot.bluffs.get(ALL), bot.challenged.get(ALL))
+        for bot in stats.bots
+    ]
+    if any(rate is not None and rate.low is None for rates in shown for rate in rates):
         yield Text(ONE_MATCH, "dim")
     yield Text("all of one bot: --bot NAME; two bots: --bot NAME --with NAME; all numbers: --json, --csv", "dim")
 
@@ -204,10 +208,9 @@ def _bot_parts(bot: Profile, records: Records) -> Iterator[RenderableType]:
 def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
     """Yield each rate and decision time of a bot and of the other version."""
     every = [each for names in pair.differences.values() for each in names.values()]
-    yield (
-        f"{_pair_name(pair)}: {sum(each.significant for each in every)} of {format_count(len(every), 'rate')} "
-        "differ clearly *"
-    )
+    pair_name = escape_control(f"{pair.bot}, before: {pair.other.bot}")
+    count = f"{sum(each.significant for each in every)} of {format_count(len(every), 'rate')}"
+    yield f"{pair_name}: {count} differ clearly *"
     for section, names in pair.differences.items():
         title, about = SECTIONS[section]
         yield ""
@@ -222,10 +225,6 @@ def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableTyp
         yield ""
         yield _table(["time, ms", "median\nbefore", "now", "99 % within\nbefore", "now"], times)
         yield ""
-
-
-def _pair_name(pair: ComparedBot) -> str:
-    return escape_control(f"{pair.bot}, before: {pair.other.bot}")
 
 
 def _difference_cells(difference: RateDifference) -> list[str]:
@@ -265,16 +264,6 @@ def _interval(rate: Rate | None) -> str:
     return NO_VALUE if rate is None else format_interval(rate.low, rate.high)
 
 
-def _rates_with_interval(bot: Profile) -> tuple[Rate | None, ...]:
-    """Return the rates of a bot whose intervals the overview shows."""
-    return bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"), bot.bluffs.get(ALL), bot.challenged.get(ALL)
-
-
-def _has_no_interval(*rates: Rate | None) -> bool:
-    """Return whether a rate has no interval."""
-    return any(rate is not None and rate.low is None for rate in rates)
-
-
 def _with_total(rate: Rate | None) -> str:
     """Return a rate with its total: "46% of 1096"."""
     return NO_VALUE if rate is None else f"{rate.value:.0%} of {rate.total}"
@@ -299,7 +288,6 @@ def _display_name(section: str, name: str) -> str:
 
 
 def _heading(name: str) -> str:
-    """Return a name as a column heading in short lines."""
     return "assas-\nsinate" if name == "assassinate" else name.replace("_", "\n")
 
 
@@ -340,7 +328,7 @@ def stats(
     elif as_csv:
         print_text(stats_report_to_csv(result))
     else:
-        print_parts(*stats_parts(result, full=bot is not None), widest=MAX_COLUMNS)
+        print_parts(*stats_parts(result, full=bot is not None), widest=MAX_PROSE_COLUMNS)
     sys.exit(1 if found.records.skipped else 0)
 
 

@@ -180,7 +180,6 @@ class InteractiveGame:
             self._screen.say(f"… waiting for {self._describe_waiting()}; Ctrl-C again leaves at once", dim=True)
 
     def _handle_event(self, happened: MatchEvent) -> None:
-        """Handle an event of the match."""
         match happened:
             case WaitingFor(bots):
                 self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
@@ -221,7 +220,6 @@ class InteractiveGame:
     # --- output
 
     def _print_waiting(self) -> None:
-        """Print which players were asked and may not have answered yet."""
         self._screen.say(f"… waiting for {self._describe_waiting()}", dim=True)
         self._said_waiting = True
 
@@ -271,7 +269,6 @@ class InteractiveGame:
     # --- input
 
     def _prompt_answer(self) -> None:
-        """Prompt the person for the answer to the open request, and send it."""
         options = self._print_request()
         if not self._said_help:
             self._said_help = True
@@ -360,7 +357,6 @@ class InteractiveGame:
         screen.say("All hear it when your move is made." if self._say else "You say nothing.")
 
     def _confirm_leave(self) -> bool:
-        """Ask whether to leave an unfinished game, and return the answer."""
         self._screen.prompt("Leave, and lose this game? y/n > ")
         token = self._screen.token()
         self._screen.echo(token if token in ("y", "n") else "")

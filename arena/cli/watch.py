@@ -24,8 +24,6 @@ from arena.cli.replay import GameNarrator, describe_records, print_narration, se
 from arena.play import RecordFolder
 from arena.referee import ArenaError, Record, RecordError, play_match
 
-DEFAULT_PAUSE_S = 1.2  # a turn with a challenge takes about as long to read
-
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="[BOT...]", shell_complete=complete_bot)
@@ -37,7 +35,7 @@ DEFAULT_PAUSE_S = 1.2  # a turn with a challenge takes about as long to read
     help="Players at the table; sample bots fill it up.  [the BOTs; for one or none 4]",
 )
 @options.RULES_OPTION
-@option("--speed", type=click.FloatRange(0.05, 30), default=DEFAULT_PAUSE_S, metavar="S", help="Seconds a turn.")
+@option("--speed", type=click.FloatRange(0.05, 30), default=1.2, metavar="S", help="Seconds a turn.")
 @option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
 @option("--show-names", is_flag=True, help="Send bots the others' names instead of letters.")
 @option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
@@ -55,7 +53,9 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
     """
     treat_sigterm_as_sigint()
     with open_table_setup(given, bots, 0, debug) as table:
-        _check_seat(seat, [bot.name for bot in table.bots])
+        names = [bot.name for bot in table.bots]
+        if seat is not None and seat not in names and not (seat.isdecimal() and int(seat) < len(names)):
+            usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
         record = _play(table, given)
         folder = table.folder
     narrators = [GameNarrator(record, game, select_seat(record, game, seat)) for game in record.games]
@@ -68,14 +68,7 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
         print_note(describe_records(folder, "again", record.games))
 
 
-def _check_seat(seat: str | None, names: list[str]) -> None:
-    """Exit with 2, before anything is played, if there is no such seat."""
-    if seat is not None and seat not in names and not (seat.isdecimal() and int(seat) < len(names)):
-        usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
-
-
 def _play(table: TableSetup, given: dict[str, Any]) -> Record:
-    """Play the games, and keep them."""
     spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["show_names"])
     try:
         folder = RecordFolder(table.folder)  # first: what can't be kept isn't played

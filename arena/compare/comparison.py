@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 from arena.compare.evidence import Evidence
 from arena.coup import derive_key
 from arena.run import RunConfig, keyed_shuffle
-from ladder.results import GameResult
 from ladder.schedule import MatchPlan, PlannedMatch, check_games, plan_matches, require_even_match_games
 from ladder.store import FolderError, Store
 
@@ -139,13 +138,9 @@ class Comparison:
 
     def _count_block(self, halves: list[int]) -> None:
         worth = [
-            [_share_of_win(game, name) for game in self._store.results(match)]
+            [game.worth(game.seats.index(name)) for game in self._store.results(match)]
             for match, name in zip(halves, NAMES, strict=True)
         ]
         pairs = [GamePair(self._next, game, old, new) for game, (old, new) in enumerate(zip(*worth, strict=True))]
         self.pairs += pairs
         self.evidence.add(sum(pair.new - pair.old for pair in pairs) / len(pairs))
-
-
-def _share_of_win(game: GameResult, name: str) -> float:
-    return game.worth(game.seats.index(name))

@@ -169,12 +169,10 @@ def _notations(step: ReplayStep) -> list[str]:
 
 
 def _rest_of_turn(step: ReplayStep, later: Iterator[ReplayStep]) -> Iterator[ReplayStep]:
-    """Yield the later steps of the same turn."""
     return takewhile(lambda other: other.turn == step.turn, later)
 
 
 def _describe_request(step: ReplayStep, seat: int) -> str:
-    """Describe the request that the seat received."""
     board = step.before.board
     match board.phase:
         case ChallengeWindow(_, pending, claim):

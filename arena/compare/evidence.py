@@ -80,7 +80,6 @@ class Evidence:
 
     @property
     def blocks(self) -> int:
-        """Return the number of blocks."""
         return len(self._bets)
 
     @property
@@ -138,7 +137,6 @@ class _Wealth(NamedTuple):
 
     @property
     def log(self) -> float:
-        """Return the logarithm of the whole wealth."""
         most = max(self)
         return most + math.log(math.exp(self.points - most) + math.exp(self.larger - most))
 

@@ -2,12 +2,10 @@
 
 The page has no scripts."""
 
-import html
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 
-from arena.bots import escape_control
 from arena.compare.evidence import DECISION_THRESHOLD
 from arena.compare.report import (
     CompareReport,
@@ -20,6 +18,7 @@ from arena.compare.report import (
     mixture_hint,
     remarks,
 )
+from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
 
 _WIDTH, _HEIGHT = 480, 220  # of the plot, in SVG units
@@ -46,9 +45,9 @@ def _head(report: CompareReport, title: str) -> str:
         )
     if report.error is not None:
         lines.append(f"It stopped before its end: {report.error}")
-    text = "".join(f"<p>{_escape(line)}</p>\n" for line in lines)
-    text += "".join(f"<p class='remark'>{_escape(line)}.</p>\n" for line in remarks(report))
-    return f"<header>\n<h1>{_escape(title)}</h1>\n{text}</header>\n"
+    text = "".join(f"<p>{escape(line)}</p>\n" for line in lines)
+    text += "".join(f"<p class='remark'>{escape(line)}.</p>\n" for line in remarks(report))
+    return f"<header>\n<h1>{escape(title)}</h1>\n{text}</header>\n"
 
 
 # --- where they differ ------------------------------------------------------------------------------------------------
@@ -74,7 +73,7 @@ def _divergences_section(report: CompareReport) -> str:
 
 
 def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
-    choices = f"<span class='muted'>{_escape(row.request)}</span><br>{_escape(row.old)} → {_escape(row.new)}"
+    choices = f"<span class='muted'>{escape(row.request)}</span><br>{escape(row.old)} → {escape(row.new)}"
     cells = (
         format_points(row.contribution),
         format_gain(row),
@@ -91,10 +90,10 @@ def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
 def _example(report: CompareReport, seen: DivergencePosition) -> str:
     halves = (("OLD", seen.old, seen.old_won, seen.match), ("NEW", seen.new, seen.new_won, seen.new_match))
     lines = "".join(
-        f"<br>{name}: {_escape(turn)}. <b>{_outcome(won)}</b><br><code>{_escape(_command(report, seen, match))}</code>"
+        f"<br>{name}: {escape(turn)}. <b>{_outcome(won)}</b><br><code>{escape(_command(report, seen, match))}</code>"
         for name, turn, won, match in halves
     )
-    return f"<p><b>{_escape(', '.join(seen.hand))}</b> in turn {seen.turn}; {_escape(seen.table)}{lines}</p>"
+    return f"<p><b>{escape(', '.join(seen.hand))}</b> in turn {seen.turn}; {escape(seen.table)}{lines}</p>"
 
 
 def _command(report: CompareReport, seen: DivergencePosition, match: int) -> str:
@@ -110,7 +109,7 @@ def _opponents_section(report: CompareReport) -> str:
     if len(report.opponents) < report.seats:
         return ""
     rows = "".join(
-        _row("td", ("long", _escape(row.bot)), *_number_cells(format_gain(row), str(row.blocks)))
+        _row("td", ("long", escape(row.bot)), *_number_cells(format_gain(row), str(row.blocks)))
         for row in report.by_opponent
     )
     about = "The blocks in which this opponent sat at the table, with others: each row alone, of 20 one misses."
@@ -176,7 +175,7 @@ def _plot(report: CompareReport) -> str:
     label = f"The difference in points after each block, at the end {format_points(last.difference.value)}"
     line = _points_text([(x(look.blocks), y(look.difference.value)) for look in looks])
     return (
-        f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{_escape(label)}'>\n{marks}"
+        f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{escape(label)}'>\n{marks}"
         f"<polygon class='band' points='{_points_text([(x(at), y(value)) for at, value in band])}'/>\n"
         f"<polyline class='line' points='{line}'/>\n{below}"
         f"</svg><figcaption class='muted'>Points by which NEW leads, after each block, with their interval; the broken "
@@ -200,7 +199,7 @@ def _points_text(places: Sequence[tuple[float, float]]) -> str:
 
 def _versions_section(report: CompareReport) -> str:
     rows = "".join(
-        _row("td", name, ("long", _escape(half.resolved)), *_number_cells(str(half.faults), str(half.forfeits)))
+        _row("td", name, ("long", escape(half.resolved)), *_number_cells(str(half.faults), str(half.forfeits)))
         for name, half in (("OLD", report.old), ("NEW", report.new))
     )
     table = _table("The two", ("version", "what it is", "faults", "forfeits"), rows)
@@ -213,31 +212,27 @@ def _versions_section(report: CompareReport) -> str:
 
 
 def _muted(text: str) -> str:
-    return f"<p class='muted'>{_escape(text)}</p>\n"
+    return f"<p class='muted'>{escape(text)}</p>\n"
 
 
 def _table(label: str, names: Sequence[str], body: str) -> str:
     """Return a table that scrolls if it is too wide; the first column is text, the others are numbers."""
     head = _row("th", names[0], *_number_cells(*names[1:]))
     return (
-        f"<div class='scroll' tabindex='0' role='region' aria-label='{_escape(label)}'>\n<table><thead>{head}</thead>\n"
+        f"<div class='scroll' tabindex='0' role='region' aria-label='{escape(label)}'>\n<table><thead>{head}</thead>\n"
         f"<tbody>{body}</tbody></table></div>\n"
     )
 
 
 def _number_cells(*texts: str) -> Iterator[tuple[str, str]]:
-    return (("number", _escape(text)) for text in texts)
+    return (("number", escape(text)) for text in texts)
 
 
 def _row(kind: str, *cells: str | tuple[str, str]) -> str:
     """Return a table row of `kind` cells (th or td): each is a text, or (class, HTML)."""
-    report = [cell if isinstance(cell, tuple) else ("", _escape(cell)) for cell in cells]
+    report = [cell if isinstance(cell, tuple) else ("", escape(cell)) for cell in cells]
     return "<tr>" + "".join(f"<{kind} class='{name}'>{text}</{kind}>" for name, text in report) + "</tr>\n"
 
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
-
-
-def _escape(text: str) -> str:
-    return html.escape(escape_control(text))

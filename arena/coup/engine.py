@@ -167,14 +167,13 @@ def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, starter: int = 0) ->
         coins=tuple(coins),
         influence=tuple(map(len, hands)),
         revealed=((),) * seats,
-        phase=Drafting(tuple(range(seats))) if rules.draft else _opening(rules, first, sides),
+        phase=Drafting(tuple(range(seats))) if rules.draft else _first_phase(rules, first, sides),
         sides=sides,
     )
     return State(board, hands, tuple(cards), (), 0)
 
 
-def _opening(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase:
-    """Return the first phase after the deal."""
+def _first_phase(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase:
     return ChoosingSide((starter,)) if rules.reformation and not sides else Turn((starter,))
 
 
@@ -318,7 +317,7 @@ class _MutableState:
             discards.append(tuple(role for role in self.rules.roles if role is not pick.role))
             self.events.append(Drafted(seat, self.hands[seat]))
         self.discards = tuple(discards)
-        return _opening(self.rules, self.actor, self.sides)
+        return _first_phase(self.rules, self.actor, self.sides)
 
     def declare_action(self, move: ActionMove) -> Phase:
         row = row_of(self.rules, move)

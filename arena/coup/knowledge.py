@@ -373,7 +373,6 @@ class Knowledge:
     # --- events -------------------------------------------------------------------------------------------------------
 
     def _draw_own(self, roles: Iterable[int]) -> None:
-        """Handle that the seat draws cards."""
         for role in roles:
             self._unseen[role] -= 1
             self._located[role] = max(0, self._located[role] - 1)
@@ -382,14 +381,12 @@ class Knowledge:
             self._deal()
 
     def _return_own(self, roles: Iterable[int]) -> None:
-        """Handle that the seat returns cards."""
         self._learn()
         for role in roles:
             self._unseen[role] += 1
             self._located[role] += 1
 
     def _handle_own_event(self, event: Any, view: View) -> None:
-        """Handle an event about the seat's own cards."""
         if type(event) is Lost:
             self._hand.remove(self._roles[event.role])
         if getattr(event, "cards", None) is None:
@@ -458,8 +455,7 @@ class Knowledge:
         self._worlds[key] = before & ~held
         self._worlds[key] = after | self._swap(seat, _ROLES, self._dealable(seat))
 
-    def _examined(self, seat: int, event: CardExamined) -> None:
-        """Handle an examination of an opponent."""
+    def _handle_examination(self, seat: int, event: CardExamined) -> None:
         role = None if event.role is None else self._roles[event.role]
         if event.replaced:
             self._replace_card(seat, role, self._draws_first)
@@ -527,7 +523,7 @@ _STEPS: dict[type[Event], Callable[[Knowledge, int, Any], None]] = {
     HandShown: Knowledge._hand_shown,
     Unproven: Knowledge._unproven,
     Exchanged: Knowledge._exchanged,
-    CardExamined: Knowledge._examined,
+    CardExamined: Knowledge._handle_examination,
 }
 _QUIET = {ActionDeclared, Lost, Forfeited}
 

@@ -61,7 +61,6 @@ def _texts(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
 
 
 def _needs_sentence(field: str, rules: Ruleset) -> bool:
-    """Return whether a field's value needs a sentence."""
     if field in ("inquisitor", "reformation"):
         return bool(getattr(rules, field))
     if field == "talk":

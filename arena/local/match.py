@@ -259,7 +259,6 @@ class _Game:
         self.said: list[StatementMade] = []  # statements with the current answers
 
     def play(self) -> GameRecord:
-        """Play to the end of the game, and return its record."""
         notes = self.notes
         chance = KeyedRng(self.spec.key, notes.game)
         state = deal_game(self.spec.settings.rules, self.spec.seats, chance, notes.starter)

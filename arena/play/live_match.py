@@ -112,7 +112,6 @@ class LineReceived:
 
     @property
     def message(self) -> Message:
-        """Return the line as a message."""
         message: Message = json.loads(self.data)
         return message
 
@@ -338,7 +337,6 @@ class InteractiveMatch:
         self._match = LiveMatch(spec, (person,), launch, self._put_event)
 
     def __enter__(self) -> "InteractiveMatch":
-        """Return the match itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

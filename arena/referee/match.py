@@ -220,7 +220,6 @@ class _Match:
                 return
 
     def close(self) -> None:
-        """End all processes."""
         with closing(self.waits):
             self.table.close()
 
@@ -308,8 +307,6 @@ class _Match:
 
 
 class _Game:
-    """One game of a match."""
-
     def __init__(self, match: _Match, notes: GameRecorder, chance: KeyedRng) -> None:
         self.match = match
         self.notes = notes
@@ -320,7 +317,6 @@ class _Game:
         self.moment = 0  # number of the game's events, without statements
 
     def play(self, state: State) -> GameRecord:
-        """Play to the end of the game, and return its record."""
         watch, notes = self.match.watch, self.notes
         self.send_starts(state)
         watch.moved(notes.game, state, 0, ())
@@ -350,7 +346,6 @@ class _Game:
                 )
 
     def send_results(self, board: Board) -> None:
-        """Send every bot the result of the game."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
                 player.seat.send(wire.encode_game_over(self.notes.game, board, self.notes.feed.take(seat)))
@@ -396,7 +391,6 @@ class _Game:
         return (seat, number, line, player.allowed.free_s + bank_s)
 
     def make_absent_reply(self, player: _Player) -> ProcessExited:
-        """Return the reply of a bot that has no process."""
         return ProcessExited("retired") if player.forfeits >= self.match.settings.forfeits else player.absent
 
     def judge(self, reply: Reply, player: _Player, sight: View, menu: LegalMoves) -> MoveOrForfeit:

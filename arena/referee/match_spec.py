@@ -41,11 +41,9 @@ class MatchSpec:
 
     @property
     def header(self) -> MatchHeader:
-        """The header of the match's record."""
         return MatchHeader(self.match, self.key, self.bots, self.handles, self.settings, self.timings, self.digests)
 
     def timing(self, bot: int) -> Timing:
-        """Return the timing of a bot."""
         return self.timings[bot] if self.timings else self.settings.timing
 
     def bot_seed(self, bot: int) -> str:

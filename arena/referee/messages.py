@@ -78,7 +78,6 @@ class EventCursor(Generic[Form]):
         return len(self._public)
 
     def add(self, events: Sequence[Event]) -> None:
-        """Add events."""
         form, public = self._form, self._public
         for number, event in enumerate(events, start=len(public)):
             if type(event) not in PRIVATE:

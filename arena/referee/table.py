@@ -115,7 +115,7 @@ class SeatPoller:
             elif seat.gone is None:
                 waiting.append((seat, meter))
         self._await(waiting, start)
-        return [self._reply(seat, meter) for seat, meter, _ in asked]
+        return [self._take_reply(seat, meter) for seat, meter, _ in asked]
 
     def _await(self, waiting: list[_Asked], start: float) -> None:
         """Poll until each waiting seat has answered, is gone, or is out of time. Raises SandboxError."""
@@ -171,8 +171,7 @@ class SeatPoller:
                 meter.settle(now, referee_ns)
                 meter.freeze()
 
-    def _reply(self, seat: Seat, meter: Meter) -> Reply:
-        """Return a seat's reply to its last line."""
+    def _take_reply(self, seat: Seat, meter: Meter) -> Reply:
         answer = seat.answer
         if answer is None:
             if seat.gone is not None:

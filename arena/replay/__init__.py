@@ -6,6 +6,7 @@ files in `static/` are plain ES modules and style sheets. Must not know files or
 """
 
 from arena.replay.page import (
+    escape_html,
     html_page,
     inline_module,
     json_element,

@@ -17,7 +17,7 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -130,13 +130,9 @@ def _max_log_characters(games: Sequence[Mapping[str, Any]]) -> int:
     """Return the maximum length of each text of standard error, so that a match stays within LOG_BYTES per game."""
     texts = [entry["text"] for game in games for entry in game["stderr"]]
     most = max(map(len, texts), default=0)
-    while most > 200 and _json_size(_shorten(text, most) for text in texts) > LOG_BYTES * len(games):
+    while most > 200 and sum(len(json.dumps(_shorten(text, most))) for text in texts) > LOG_BYTES * len(games):
         most //= 2
     return most
-
-
-def _json_size(texts: Iterable[str]) -> int:
-    return sum(len(json.dumps(text)) for text in texts)
 
 
 def _shorten(text: str, most: int) -> str:
@@ -160,9 +156,9 @@ def replay_page(
         raise ValueError("there is no game to show")
     body = "".join(
         (
-            f'<aside class="holds" aria-label="cards">{_escape(_cards_notice(matches, front))}</aside>\n',
+            f'<aside class="holds" aria-label="cards">{escape_html(_cards_notice(matches, front))}</aside>\n',
             '<div id="page"></div>\n<noscript>\n',
-            f"<main class='plain'>\n<h1>{_escape(title)}</h1>\n",
+            f"<main class='plain'>\n<h1>{escape_html(title)}</h1>\n",
             "<p>This page shows recorded games of Coup, step by step. It is one file and asks nothing of the network. ",
             "Your browser runs no JavaScript here, so below are the games as text.</p>\n",
             *(_match_html(match) for match in matches),
@@ -177,7 +173,6 @@ def replay_page(
 
 
 def _cards_notice(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
-    """Describe which cards the page contains."""
     if any("viewers" not in match for match in matches):
         return "This page holds all cards." + (f" It opens with what {escape_control(front)} knew." if front else "")
     bots = dict.fromkeys(escape_control(match["bots"][place]) for match in matches for place in match["viewers"])
@@ -189,15 +184,15 @@ def _match_html(match: Mapping[str, Any]) -> str:
     players = ", ".join(
         f"{handle}: {name}" for handle, name in sorted(zip(match["handles"], match["bots"], strict=True))
     )
-    return f"<h2>Match {match['match']}</h2>\n<p>{_escape(players)}</p>\n{games}"
+    return f"<h2>Match {match['match']}</h2>\n<p>{escape_html(players)}</p>\n{games}"
 
 
 def _game_html(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
     names = [escape_control(match["bots"][bot]) for bot in game["seating"]]
     won = "a draw" if game["winner"] is None else f"{names[game['winner']]} wins"
     summary = f"Game {game['game']}: {won} after {game['turns']} turns: {describe_end(game['reason'])}"
-    lines = "\n".join(_game_lines(game, names))
-    return f"<details><summary>{_escape(summary)}</summary>\n<pre>{_escape(lines, lines=True)}</pre></details>\n"
+    lines = escape_html("\n".join(_game_lines(game, names)), lines=True)
+    return f"<details><summary>{escape_html(summary)}</summary>\n<pre>{lines}</pre></details>\n"
 
 
 def _game_lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
@@ -210,7 +205,7 @@ def _game_lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
         yield f"Turn {turn}: {describe_events(events, names)}"
 
 
-def _escape(text: str, lines: bool = False) -> str:
+def escape_html(text: str, lines: bool = False) -> str:
     """Return plain text as HTML, with escapes for what can't be printed."""
     return html.escape("\n".join(map(escape_control, text.split("\n"))) if lines else escape_control(text))
 

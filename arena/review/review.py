@@ -185,7 +185,6 @@ def _significant_patterns(
 
 
 def _pattern_text(evaluation: MoveEvaluation) -> str:
-    """Return the text of a costly decision's mistake pattern."""
     move, better, request = evaluation.move, evaluation.better_move, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
     last = len(cards) == 1 and request.get("pending", {}).get("action") == "assassinate"

@@ -64,11 +64,9 @@ class RunConfig:
         )
 
     def key_of(self, match: int) -> bytes:
-        """Return the key of a match."""
         return derive_key(self.key, f"match|{match}")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the content of run.json."""
         return {
             "run": VERSION,
             "command": self.COMMAND,

@@ -336,7 +336,6 @@ class FinalPlan:
         return "\n".join(lines) + "\n"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the content of final.json."""
         values = {"terms" if name == "settings" else name: value for name, value in asdict(self).items()}
         return {**values, "key": self.key.hex(), "terms": self.settings.to_json()}
 

@@ -210,7 +210,6 @@ class MissingBotsError(Exception):
         self.digests = digests
 
     def __str__(self) -> str:
-        """Return the message, one line."""
         return f"the cache of this machine lacks {', '.join(self.digests)}"
 
 

@@ -43,7 +43,6 @@ class SandboxChoice:
 
     @property
     def isolates(self) -> bool:
-        """Whether the sandbox isolates programs."""
         return self.name in ISOLATING_SANDBOXES
 
 
@@ -65,7 +64,6 @@ class Backend:
 
 
 def get_backend(name: str) -> Backend:
-    """Return the backend of a sandbox."""
     found: Backend = import_module(f"arena.sandbox.{name}").BACKEND
     return found
 

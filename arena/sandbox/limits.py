@@ -174,8 +174,5 @@ class Limits:
         return {row.wire: row.value(self) * row.wire_unit for row in LIMITS.values()}
 
 
-def _named(row: LimitRule, name: str) -> LimitRule:
-    return replace(row, field=name, wire=row.wire or name)
-
-
-LIMITS = {each.name: _named(each.metadata["row"], each.name) for each in fields(Limits)}
+_ROWS: dict[str, LimitRule] = {each.name: each.metadata["row"] for each in fields(Limits)}
+LIMITS = {name: replace(row, field=name, wire=row.wire or name) for name, row in _ROWS.items()}

@@ -98,7 +98,6 @@ class ProcessSandbox(ChildSandbox):
         return sys.platform == "linux" and processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
-        """Start the program; see `Sandbox.start`."""
         if not program.argv:
             raise ProgramError("the command is empty")
         reap_late()

@@ -30,7 +30,6 @@ EXCLUDED_NAMES = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store", "
 
 
 def own_files(program: Program) -> Path:
-    """Return the program's own file or folder."""
     return program.cwd if program.files is None else program.files
 
 

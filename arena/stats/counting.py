@@ -80,7 +80,7 @@ class StatsAccumulator:
         """Count a record. Raises RecordError, and counts nothing, if the engine doesn't reproduce it."""
         match = _Match(record)
         for game in record.games:
-            match.play(game)
+            match.count_game(game)
         match.add_mixes()
         self._add_match(match)
 
@@ -149,8 +149,7 @@ class _Match:
         self._open: _OpenClaim | None = None
         self._challenger = ""  # the bot whose challenge took effect last
 
-    def play(self, game: GameRecord) -> None:
-        """Count a game."""
+    def count_game(self, game: GameRecord) -> None:
         bots = self.record.header.bots
         self._names = tuple(bots[bot] for bot in game.seating)
         alive: dict[int, tuple[int, ...]] = {}  # number of players left -> their seats; from the first elimination on

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from arena.bots import escape_control
-from arena.replay import html_page, style_sheets
+from arena.replay import escape_html, html_page, style_sheets
 from arena.stats.report import (
     ONE_MATCH,
     SECTIONS,
@@ -43,7 +43,6 @@ class _Row:
 
     @property
     def significant(self) -> bool:
-        """Whether the rates differ by more than chance."""
         return self.difference is not None and self.difference.significant
 
 
@@ -52,7 +51,7 @@ def stats_page(report: StatsReport, title: str) -> str:
     compared = {} if report.comparison is None else {pair.bot: pair for pair in report.comparison.bots}
     sections = "".join(_section(name, report.bots, compared) for name in SECTIONS)
     single = " class='single'" if len(report.bots) == 1 else ""
-    head = f"<header>\n<h1>{_escape(title)}</h1>\n{_head(report)}</header>\n"
+    head = f"<header>\n<h1>{escape_html(title)}</h1>\n{_head(report)}</header>\n"
     body = f"<main{single}>\n{head}{sections}{_decision_times_section(report.bots, compared)}</main>"
     return html_page(title, body, [style_sheets("look", "stats")], [])
 
@@ -80,7 +79,7 @@ def _head(report: StatsReport) -> str:
             "clearly *: beyond chance, with this many rates compared. Where nothing differs, 1 page in 20 has a star."
         )
         legend = f"<p class='legend'>{_legend_entry('now')}{_legend_entry('before')}</p>\n"
-    return "".join(f"<p class='muted'>{_escape(line)}</p>\n" for line in lines) + legend
+    return "".join(f"<p class='muted'>{escape_html(line)}</p>\n" for line in lines) + legend
 
 
 def _legend_entry(which: str) -> str:
@@ -99,7 +98,7 @@ def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared
     end = _axis_maximum([rate for _, rows in plots for row in rows for rate in (row.rate, row.other_rate) if rate])
     figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, end) for what, rows in plots)
     return (
-        f"<section class='panel'>\n<h2>{_escape(title)}</h2>\n<p class='muted'>{_escape(about)}</p>\n"
+        f"<section class='panel'>\n<h2>{escape_html(title)}</h2>\n<p class='muted'>{escape_html(about)}</p>\n"
         f"<div class='plots'>\n{figures}</div>\n{_table(title, plots)}</section>\n"
     )
 
@@ -144,9 +143,9 @@ def _figure(title: str, caption: str, rows: Sequence[_Row], end: float) -> str:
     marks = "".join(_row_marks(place, row, end) for place, row in enumerate(rows))
     about = "; ".join(_describe_row(row) for row in rows)
     return (
-        f"<figure>{f'<figcaption>{_escape(caption)}</figcaption>' if caption else ''}"
-        f"<svg role='img' viewBox='0 0 {_WIDTH} {height}'><title>{_escape(title)}</title>"
-        f"<desc>{_escape(about)}</desc>\n{_axis(height, end)}{marks}</svg></figure>\n"
+        f"<figure>{f'<figcaption>{escape_html(caption)}</figcaption>' if caption else ''}"
+        f"<svg role='img' viewBox='0 0 {_WIDTH} {height}'><title>{escape_html(title)}</title>"
+        f"<desc>{escape_html(about)}</desc>\n{_axis(height, end)}{marks}</svg></figure>\n"
     )
 
 
@@ -195,7 +194,7 @@ def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
     differ = ["difference", "95 %", "now", "95 %", "count", "before", "95 %", "count"]
     heads = ["", *(differ if both else ["rate", "95 %", "count"])]
     body = "".join(
-        f"<tr><th scope='row'>{_escape(f'{row.label}, {what}' if what else row.label)}</th>"
+        f"<tr><th scope='row'>{escape_html(f'{row.label}, {what}' if what else row.label)}</th>"
         f"{_difference_cells(row) if both else ''}{_rate_cells(row.rate)}"
         f"{_rate_cells(row.other_rate) if both else ''}</tr>\n"
         for what, rows in plots
@@ -226,7 +225,7 @@ def _number_cells(*texts: str) -> str:
 
 def _decision_times_section(bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
     rows = "".join(
-        f"<tr><th scope='row'>{_escape(kind if len(bots) == 1 else f'{bot.bot}, {kind}')}</th>"
+        f"<tr><th scope='row'>{escape_html(kind if len(bots) == 1 else f'{bot.bot}, {kind}')}</th>"
         f"{_decision_time_cells(took, compared.get(bot.bot), kind)}</tr>\n"
         for bot in bots
         for kind, took in bot.decision_times.items()
@@ -247,12 +246,7 @@ def _decision_time_cells(took: DecisionTimes, pair: ComparedBot | None, kind: st
 def _details(summary: str, heads: Sequence[str], body: str, state: str = "") -> str:
     cells = "".join(f"<th scope='col' class='number'>{head}</th>" if head else "<td></td>" for head in heads)
     return (
-        f"<details{state}><summary>{_escape(summary)}</summary>\n<div class='scroll' tabindex='0' role='region' "
-        f"aria-label='{_escape(summary)}'>\n<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
+        f"<details{state}><summary>{escape_html(summary)}</summary>\n<div class='scroll' tabindex='0' role='region' "
+        f"aria-label='{escape_html(summary)}'>\n<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
         "</details>\n"
     )
-
-
-def _escape(text: str) -> str:
-    """Return plain text as HTML, with escapes for what can't be printed."""
-    return html.escape(escape_control(text))

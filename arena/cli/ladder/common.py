@@ -49,7 +49,7 @@ from ladder.views import DecisionSummary, MatchParticipant, describe_decision
 _COMPLETION_TIMEOUT_S = 0.5  # for which a shell may wait for names
 
 
-def _folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+def _complete_folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete folders that are ladders or may contain one."""
     start = Path(typed)
     above, name = (start, "") if typed == "" or typed.endswith("/") else (start.parent, start.name)
@@ -80,7 +80,7 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, typed: st
 
 
 FOLDER_ARGUMENT = click.argument(
-    "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_folders
+    "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_complete_folders
 )
 
 

@@ -370,7 +370,6 @@ def serve_tables(folder: Path) -> None:
         server.serve_tables(ladder, log.info)
 
 
-_NICE = 5  # a third of the server's weight
 MAX_SHUTDOWN_S = 60.0  # for a runner to end its matches when the server ends
 RESTART_PAUSE_S = 0.5  # between two polls of a process, and before a restart
 MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
@@ -488,7 +487,7 @@ def _end_process(process: "subprocess.Popen[bytes]") -> None:
 
 def _lower_priority() -> None:
     """Yield to pages and tables, and end with the server. With own time, waiting isn't charged to bots."""
-    os.nice(_NICE)
+    os.nice(5)  # a third of the server's weight
     _end_with_parent()
 
 

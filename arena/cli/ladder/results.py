@@ -53,7 +53,7 @@ from ladder.views import STANDINGS_COLUMNS, MatchPage, make_standings_cells
 from protocol import escape_bytes as printable
 
 TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
-DAY_S = 86_400
+MAX_LINE_CHARACTERS = 2000  # of a log, that are printed
 
 
 @click.command()
@@ -81,7 +81,7 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
         print_text(_csv(table))
     elif table.items:
         print_parts(standings_table(table, context.now if at is None else table.created_at))
-        print_parts("", *_lines(table))
+        print_parts("", *_standings_notes(table))
         if not table.isolated:
             print_parts(TRUSTED)
 
@@ -111,15 +111,14 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
             *([] if now is None else [format_signed(row.trend.change_1d), format_signed(row.trend.change_7d)]),
             str(row.games),
             str(row.faults),
-            *([f"{max(0.0, now - row.submitted_at) / DAY_S:.0f}"] if now is not None else []),
+            *([f"{max(0.0, now - row.submitted_at) / 86_400:.0f}"] if now is not None else []),
         )
         for row in ranking.items
     ]
     return make_table(columns, rows)
 
 
-def _lines(ranking: Standings) -> Iterator[str]:
-    """Yield the lines below the standings."""
+def _standings_notes(ranking: Standings) -> Iterator[str]:
     games, matches = format_count(ranking.games, "game"), format_count(ranking.matches, "match", "es")
     yield f"{games} in {matches}; win rates in %, fair: {100 * ranking.fair_win_rate:.0f}; * fixes the scale"
     if have_no_intervals(row.win_rate_adjusted for row in ranking.items):
@@ -175,13 +174,10 @@ def _missing_record_reason(view: MatchPage) -> str:
     return f"wasn't played ({view.outcome or view.status})"
 
 
-KINDS = ("rated", "qualifying", "challenge", "final")
-
-
 @click.command()
 @FOLDER_ARGUMENT
 @option("--bot", "name", metavar="BOT", shell_complete=complete_bots, help="Only matches of this bot.")
-@option("--kind", type=click.Choice(KINDS), help="Only matches of this kind.")
+@option("--kind", type=click.Choice(("rated", "qualifying", "challenge", "final")), help="Only matches of this kind.")
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
 @option("--todo", is_flag=True, help="List queued and running matches instead of finished ones.")
 @option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches that follow this one in the list.")
@@ -197,9 +193,6 @@ def matches(
         print_note("no match is played or waits" if todo else "no match has ended yet")
     else:
         print_view(page, as_json)
-
-
-_PAUSE_S = 1.0
 
 
 @click.command()
@@ -224,13 +217,10 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
             if not follow:
                 break
             if happened.next_cursor == after:
-                time.sleep(_PAUSE_S)
+                time.sleep(1.0)
             after = happened.next_cursor
     if not as_json and len(happened.items) == limit:
         print_note(f"there are more: --after {happened.next_cursor}")
-
-
-MAX_LINE_CHARACTERS = 2000  # characters of a line that are printed
 
 
 @click.command()

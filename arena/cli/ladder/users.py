@@ -173,9 +173,6 @@ def _print_import(taken: UserImport) -> None:
     print_note(f"{format_count(taken.added, 'user')} added, {taken.changed} changed{left}")
 
 
-_DAY_S = 86_400.0
-
-
 @click.group()
 def access() -> None:
     """List, issue and revoke credentials: links for one sign-in, and tokens for programs."""
@@ -227,7 +224,7 @@ def add_access(
             kind,
             actor,
             APPROVAL_SCOPE if require_approval else scope,
-            None if days is None else days * _DAY_S,
+            None if days is None else days * 86_400,
         )
         url = ladder.settings.web.base_url
     if as_json:

@@ -66,7 +66,6 @@ class BubblewrapSandbox(ChildSandbox):
         return frozenset({"cores"} if self._groups is None else ())
 
     def start(self, program: Program, limits: Limits) -> "BubblewrapBox":
-        """Start the program; see `Sandbox.start`."""
         if not program.argv:
             raise ProgramError("the command is empty")
         with contextlib.ExitStack() as undo:
@@ -88,7 +87,8 @@ class BubblewrapSandbox(ChildSandbox):
             (root.path / "bot").mkdir()
             program_files.copy_files(program, root.path / "bot", limits.memory_mb)
             present = check_format(program, root.path / "bot")
-            group = None if self._groups is None else self._groups.make(_add_init_process(limits))
+            with_init = replace(limits, processes=limits.processes + INIT_PROCESSES)
+            group = None if self._groups is None else self._groups.make(with_init)
             if group is not None:
                 undo.callback(group.remove)
             words = [*options.mount_options(root, trees, limits), *options.environment(trees, limits)]
@@ -200,10 +200,6 @@ def _rlimit_calls(limits: Limits, rough: bool, forks: int | None) -> list[Preexe
     """Return the calls that set bwrap's own limits: root without CAP_SYS_RESOURCE can't set another process's."""
     wanted = {**launch.rlimits(limits, rough, forks), "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)}
     return launch.set_rlimits(wanted)
-
-
-def _add_init_process(limits: Limits) -> Limits:
-    return replace(limits, processes=limits.processes + INIT_PROCESSES)
 
 
 CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  # of Docker, podman, systemd-nspawn

@@ -81,7 +81,6 @@ class DockerSandbox(Sandbox):
         return processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> Box:
-        """Start the program; see `Sandbox.start`."""
         if not program.argv:
             raise ProgramError("the command is empty")
         words = command_inside(program)

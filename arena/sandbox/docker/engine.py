@@ -305,18 +305,14 @@ class Engine:
     def sweep(self) -> int:
         """Remove the containers and folders of dead processes of this host; return the number of containers."""
         ours = {"label": [OWNER_LABEL]}
-        containers = [one for one in self.call(self.api.containers, all=True, filters=ours) if _is_orphaned(one)]
+        found = self.call(self.api.containers, all=True, filters=ours)
+        containers = [each for each in found if not is_alive((each.get("Labels") or {}).get(OWNER_LABEL, ""))]
         for container in containers:
             self.remove_now(container["Id"])
             folder = Path(container["Labels"].get(FOLDER_LABEL, ""))
             if folder.is_absolute() and folder.name.startswith(FOLDER_PREFIX):
                 remove_tree(folder)
         return len(containers)
-
-
-def _is_orphaned(container: dict[str, Any]) -> bool:
-    """Return whether the owner of a container is dead."""
-    return not is_alive((container.get("Labels") or {}).get(OWNER_LABEL, ""))
 
 
 _engines: dict[tuple[int, str], Engine] = {}

@@ -38,7 +38,6 @@ class Images:
 
 
 def image_tag(language: str) -> str:
-    """Return the name of a language's image."""
     return f"coup-arena/{language}"
 
 

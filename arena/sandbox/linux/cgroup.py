@@ -303,7 +303,7 @@ class Hierarchy:
     def make(self, limits: Limits) -> Cgroup:
         """Make an empty group with these limits. Raises SandboxError; then nothing is left behind."""
         retry_removals()
-        name = _new_name()
+        name = f"arena.{local_identity()}.{secrets.token_hex(6)}"
         unified = self.unified / name
         others = {controller: base / name for controller, base in self.others.items()}
         folders = (unified, *dict.fromkeys(others.values()))
@@ -511,11 +511,6 @@ def _below(top: Path, root: str, own: str) -> Path:
 # --- owners of groups -------------------------------------------------------------------------------------------------
 
 
-def _new_name() -> str:
-    """Return a new name for a group of this process."""
-    return f"arena.{local_identity()}.{secrets.token_hex(6)}"
-
-
 def _is_owner_dead(name: str) -> bool:
     """Return whether the process that made a group is dead; False for a name that isn't ours."""
     found = NAME.fullmatch(name)
@@ -523,7 +518,6 @@ def _is_owner_dead(name: str) -> bool:
 
 
 def _groups(top: Path) -> Iterator[Path]:
-    """Yield the directories of boxes in a tree."""
     for folder, names, _ in os.walk(top):
         ours = [name for name in names if NAME.fullmatch(name)]
         yield from (Path(folder, name) for name in ours)

@@ -68,13 +68,12 @@ def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> di
 def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> list[PreexecCall]:
     """Return the calls that set resource limits, which are cut to this process's hard limits."""
     return [
-        PreexecCall(f"limit of {name}", "setrlimit", _within(getattr(resource, f"RLIMIT_{name.upper()}"), pair))
+        PreexecCall(f"limit of {name}", "setrlimit", _setrlimit_args(getattr(resource, f"RLIMIT_{name.upper()}"), pair))
         for name, pair in wanted.items()
     ]
 
 
-def _within(which: int, pair: tuple[int, int]) -> tuple[int, bytes]:
-    """Return the arguments of setrlimit(2)."""
+def _setrlimit_args(which: int, pair: tuple[int, int]) -> tuple[int, bytes]:
     hard = resource.getrlimit(which)[1]  # only root may exceed it
     soft, hard = pair if hard == resource.RLIM_INFINITY else (min(pair[0], hard), min(pair[1], hard))
     return which, struct.pack("LL", soft, hard)

@@ -29,7 +29,6 @@ class UserIdLease:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Release the user id. Idempotent."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
