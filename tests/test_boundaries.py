@@ -63,7 +63,7 @@ ladder.schedule:
 ladder.rating:
 ladder.rating.matches:
 ladder.rating.plackett_luce: ladder.rating.matches
-ladder.rating.posterior: ladder.rating.matches
+ladder.rating.laplace_approximation: ladder.rating.matches
 ladder.rating.winner_model: ladder.rating.matches
 ladder.run_standings: ladder.results ladder.rating
 ladder.standings: ladder.rating ladder.rating.matches ladder.run_standings

@@ -26,9 +26,9 @@ from itertools import combinations
 
 import numpy as np
 
-from ladder.rating.estimate import count_independent_results
+from ladder.rating.laplace_approximation import Posterior
 from ladder.rating.matches import Floats, Matches, iterate_slices
-from ladder.rating.posterior import Posterior
+from ladder.rating.types import count_independent_results
 
 PRIOR_MATCHES = 20.0  # simulated: intervals of bots with 4 matches then cover as well as those of bots with 200
 MIN_GAMES_SHARE = 0.3  # the least w: balanced seats make the games of a match more alike, but never by this much

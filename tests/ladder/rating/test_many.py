@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from ladder.rating import Fit, RatedField, assess_leader, estimate_lead, rate
-from ladder.rating.matches import Floats, Matches
-from ladder.rating.plackett_luce import field_win_probabilities, plackett_luce
-from ladder.rating.posterior import (
+from ladder.rating.laplace_approximation import (
     DRAWS,
     FEW_DRAWS,
     Posterior,
@@ -20,6 +18,8 @@ from ladder.rating.posterior import (
     find_posterior,
     solve,
 )
+from ladder.rating.matches import Floats, Matches
+from ladder.rating.plackett_luce import field_win_probabilities, plackett_luce
 
 LARGE = 100  # bots; more than EXACT of `few_are_exact`
 SEATS = 4
@@ -30,7 +30,7 @@ NEWER = 3  # versions without games, of which one follows another
 @pytest.fixture
 def few_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the methods of fields larger than EXACT for more than 60 bots."""
-    monkeypatch.setattr(importlib.import_module("ladder.rating.posterior"), "EXACT", 60)
+    monkeypatch.setattr(importlib.import_module("ladder.rating.laplace_approximation"), "EXACT", 60)
 
 
 def field_of(form: str) -> tuple[Matches, RatedField]:

@@ -1,4 +1,4 @@
-"""Define the input and the output of a rating: rated bots, and each bot's strength with intervals."""
+"""Define what a rating takes and returns: the rated bots; strengths, estimates, the leader's assessment, collusion."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

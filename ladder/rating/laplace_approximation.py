@@ -1,4 +1,4 @@
-"""Find the strengths that explain all games best, as the maximum of the posterior, by Newton's method.
+"""Approximate the posterior of all strengths by a normal distribution: its maximum, by Newton's method, and errors.
 
 A log-concave model, such as Plackett-Luce and `winner_model`, has one maximum. So has the posterior, since the prior is
 normal.

@@ -1,4 +1,4 @@
-"""Estimate each bot's rating, ranks and win rate, with intervals that contain the truth in 95 % of runs.
+"""Fit all matches: each bot's rating, ranks and win rate, with 95 % intervals, and whether the leader is certain.
 
 The rating is TrueSkill's, from all games at once (`winner_model`). The adjusted win rate is the Plackett-Luce fit's
 expectation over all possible tables. This fit reproduces each bot's wins at its own tables, apart from a weak prior. So
@@ -21,8 +21,15 @@ version, and the error of an unchanged version.
     .6            .98    .95    .92    .22
     .8            .97    .96    .95    .23
     none          .96    .96    .95    .27
+
+Between near-identical bots, which users do submit, the best can't be determined; that the leader is within a tolerance
+of it can. The probability is a lower bound, by Bonferroni: 1 minus the sum of the probabilities of each other bot to be
+better by more than the tolerance. A ladder stops at the first positive assessment. Simulated with near-identical bots
+and an assessment after every 12 % more games: at 95 % confidence 5 to 10 % of stops are wrong; at 98 %, about 2 %,
+after 1.6 times as many games.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -30,10 +37,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ladder.rating.dispersion import Dispersion, estimate_dispersion
-from ladder.rating.estimate import Estimate, RatedField, Strength, min_matches_for_intervals
+from ladder.rating.laplace_approximation import ROWS, Posterior, Prior, find_posterior
 from ladder.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices
 from ladder.rating.plackett_luce import DerivativeMatrix, field_win_probabilities, plackett_luce
-from ladder.rating.posterior import ROWS, Posterior, Prior, find_posterior
+from ladder.rating.types import Estimate, LeaderAssessment, RatedField, Strength, min_matches_for_intervals
 from ladder.rating.winner_model import MODEL, NOISE, winner_model
 
 PRIOR_DEVIATION = 3.0  # of log-strengths: wider than any field, so that the prior matters only with few games
@@ -273,3 +280,37 @@ def _intervals(shares: ExpectedWinRates) -> list[Estimate]:
     centre = (value + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
     return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
+
+
+def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
+    """Return a bot's adjusted win rate minus another's; None if either bot has none."""
+    shares = fit.shares
+    places = {bot: place for place, bot in enumerate(shares.bots.tolist())}
+    if bot not in places or other not in places:
+        return None
+    one, two = places[bot], places[other]
+    value = float(shares.values[one] - shares.values[two])
+    if not shares.known:
+        return Estimate(value)
+    from scipy.special import stdtrit  # slow to import: see `ladder.rating`
+
+    variance = float(shares.variances[one] + shares.variances[two] - 2 * shares.covariances(one)[two])
+    half = float(stdtrit(shares.freedom[[one, two]].min(), UPPER_QUANTILE)) * math.sqrt(max(0.0, variance))
+    return Estimate(value, value - half, value + half)
+
+
+def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
+    """Return whether, with probability `level` or more, the leader's win rate is within `within` of the best one."""
+    shares = fit.shares
+    if not shares.known or not len(shares.bots) or len(shares.bots) < len(fit.field.playing()):
+        return LeaderAssessment(None, 0.0, decided=False)
+    from scipy.special import stdtr  # slow to import: see `ladder.rating`
+
+    leader = int(np.argmax(shares.values))
+    variance = shares.variances
+    error = np.sqrt((variance + variance[leader] - 2 * shares.covariances(leader)).clip(min=1e-300))
+    behind = shares.values[leader] + within - shares.values
+    beaten = stdtr(np.minimum(shares.freedom, shares.freedom[leader]), -behind / error)
+    beaten[leader] = 0.0
+    probability = max(0.0, 1.0 - float(beaten.sum()))
+    return LeaderAssessment(int(shares.bots[leader]), probability, decided=probability >= level)
