@@ -15,14 +15,14 @@ LIMIT_S = 60
 
 
 def block(language: str, word: str) -> str:
-    """Return the one block of docs/howto/operate/cluster.md in a language that has the word."""
+    """Return the one block of docs/howto/operate/cluster.md in a language that contains the word."""
     text = (ROOT / "docs/howto/operate/cluster.md").read_text(encoding="utf-8")
     (found,) = [each for each in re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S) if word in each]
     return str(found)
 
 
 class Cluster:
-    """A scheduler and workers, with all their files below a folder, and Dask's configuration from cluster.md."""
+    """A scheduler and workers, with their files below a folder, configured as in docs/howto/operate/cluster.md."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -35,7 +35,7 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """Return what workers and executors are told."""
+        """Return the address for workers and executors."""
         return f"{'tls' if self._tls else 'tcp'}://127.0.0.1:{self._port}"
 
     def start_scheduler(self, tls: bool = False, allowed_failures: int | None = None) -> "subprocess.Popen[bytes]":
@@ -56,7 +56,7 @@ class Cluster:
             time.sleep(0.02)
 
     def kill_scheduler(self) -> None:
-        """Kill the scheduler that was started last; the workers end with it."""
+        """Kill the current scheduler; the workers end with it."""
         scheduler = next(each for each in reversed(self._started) if "distributed.cli.dask_scheduler" in each.args)
         scheduler.kill()
         scheduler.wait(LIMIT_S)
@@ -64,24 +64,22 @@ class Cluster:
     def start_worker(
         self, *words: str, cwd: Path | None = None, root: Path = ROOT, **environment: str
     ) -> "subprocess.Popen[bytes]":
-        """Start a worker with one thread and without a nanny, and don't wait for it. `root`: where its arena lies."""
+        """Start a worker with one thread and without a nanny, and don't wait for it. `root`: the arena's folder."""
         local = ("--local-directory", str(self.folder / "tmp"))
         words = (self.address, "--nthreads", "1", "--memory-limit", "0", "--no-nanny", *local, *words)
         return self._start("worker", *words, cwd=cwd, environment={"PYTHONPATH": str(root), **environment})
 
     def make_certificates(self) -> tuple[Path, Path, Path]:
-        """Run the commands of cluster.md; return the files of the authority, the certificate, and its key."""
+        """Run the commands of the document; return the files of the authority, the certificate, and its key."""
         subprocess.run(
             ["sh", "-ec", block("sh", "openssl")], cwd=self.folder, check=True, capture_output=True, timeout=LIMIT_S
         )
         return self.folder / "ca.pem", self.folder / "cert.pem", self.folder / "key.pem"
 
     def log(self) -> str:
-        """Return what all processes have written."""
         return "\n".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
 
     def close(self) -> None:
-        """Kill what still runs."""
         for process in self._started:
             process.kill()
         for process in self._started:

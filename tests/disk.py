@@ -1,4 +1,4 @@
-"""A small file system of a test's own, and how to fill it."""
+"""A small file system for a test, and how to fill it."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ FILES = 400  # inodes: more than a run or a ladder needs, and soon used up
 
 @contextmanager
 def small_disk(folder: Path, needs: Callable[[str, str | None], None], more: str = "exec") -> Iterator[Path]:
-    """Give a file system of 8 MB and FILES files in a new folder; skip where nobody may mount one.
+    """Yield a file system of 8 MB and FILES files in a new folder; skip where mounting one isn't allowed.
 
     more: further options of the mount.
     """
@@ -35,9 +35,9 @@ def fill(folder: Path) -> None:
 
 
 def fill_until_it_ends(folder: Path, process: "subprocess.Popen[str]") -> bool:
-    """Take what a process gives back of a folder's disk; return whether it has ended.
+    """Use up what a process frees on a folder's disk; return whether it has ended.
 
-    What the boxes of one match give back would be enough for the next.
+    The space that the boxes of one match free would be enough for the next.
     """
     if not folder.exists():
         fill(folder)

@@ -1,4 +1,4 @@
-"""Random games by the engine alone, of every preset and of random rules, that tests look at from several sides.
+"""Random games by the engine alone, of every preset and of random rules, for several tests.
 
 A game is played once for each process of pytest, and always the same.
 """
@@ -84,8 +84,6 @@ RARE = {"exchange", "examine", "embezzle", "convert"}
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a game."""
-
     before: State
     answers: tuple[MoveOrForfeit, ...]
     after: State
@@ -94,7 +92,7 @@ class Step:
 
 
 def rules_of(name: str, seats: int) -> Ruleset:
-    """Return the preset of this name, or for "random 7" a ruleset that is made of that number, for so many seats."""
+    """Return the preset of this name, or for "random 7" a ruleset made from that number, for this many seats."""
     if not name.startswith("random "):
         return PRESETS[name]
     rng = random.Random(name)
@@ -143,13 +141,13 @@ def played(name: str, seats: int, seed: int, forfeit: float = 0.0) -> list[Step]
 
 
 def steps_of(games: Iterable[Game]) -> Iterator[Step]:
-    """Give the steps of several games."""
+    """Yield the steps of several games."""
     for game in games:
         yield from played(*game)
 
 
 def say(event: Event) -> str:
-    """Write an event in words, with the private role of an examination if it is in this copy."""
+    """Describe an event, with the private role of an examination if it is in this copy."""
     match event:
         case ActionDeclared(seat, action, target, claim, denies):
             claims = f" as {'not_' * denies}{claim}" if claim else ""

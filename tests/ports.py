@@ -1,21 +1,21 @@
-"""Ports for servers that a test starts as programs, which are told where to listen."""
+"""Ports for servers that a test starts as programs, which need their port as an argument."""
 
 import itertools
 import os
 import socket
 
-# Below those that the kernel gives to whoever asks for any: else another test has the port before the server starts.
+# Below those that the kernel assigns: otherwise another test could get the port before the server starts.
 LEAST, PORTS = 10_000, 20_000
 NUMBERS = itertools.count(os.getpid() * 16)  # so that processes that test at the same time have different ones
 
 
 def free_port() -> int:
-    """Return a port at which nobody listens."""
+    """Return a port at which no server listens."""
     while True:
         port = LEAST + next(NUMBERS) % PORTS
         with socket.socket() as trial:
             try:
                 trial.bind(("127.0.0.1", port))
-            except OSError:  # somebody does
+            except OSError:  # another process does
                 continue
         return port

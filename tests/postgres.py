@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: Debian's package, in a folder of its own, on a socket that only it has."""
+"""A PostgreSQL server for the tests: Debian's package, in a folder of its own, on a socket of its own."""
 
 import os
 import shutil
@@ -34,7 +34,6 @@ class Postgres:
         self._programs = _programs()
 
     def url(self, name: str = "postgres") -> str:
-        """Return SQLAlchemy's URL of a database."""
         return f"postgresql+psycopg://{USER}@/{name}?host={self.folder}"
 
     def start(self) -> None:
@@ -46,12 +45,11 @@ class Postgres:
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", mode, "stop")
 
     def create(self, name: str) -> str:
-        """Make a database, and return its URL."""
+        """Create a database, and return its URL."""
         self._run("createdb", "-h", str(self.folder), "-U", USER, name)
         return self.url(name)
 
     def init(self) -> None:
-        """Make the server's files."""
         self._run("initdb", "-D", str(self.folder / "data"), "-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8")
         with (self.folder / "data" / "postgresql.conf").open("a") as settings:
             settings.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nfsync = off\n")
@@ -72,7 +70,7 @@ class Postgres:
 
 @contextmanager
 def postgres() -> Iterator[Postgres]:
-    """Give a server that runs."""
+    """Yield a running server."""
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path is at most 107 bytes
     try:
         if os.geteuid() == 0:

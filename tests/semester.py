@@ -2,7 +2,8 @@
 
 The large one plays in bubblewrap; the small one is a test. Owners submit waves of versions around deadlines, a third
 of them broken. A final is held and grades are written. The output of the commands is compared with the submissions,
-in `check` and the functions below it."""
+in `check` and the functions below it.
+"""
 
 import argparse
 import csv
@@ -56,9 +57,9 @@ min_win_rate_percent = {share}
 
 @dataclass(frozen=True)
 class Wave:
-    """So many owners hand a version in, so many of them a broken one; then a deadline is over, if it has a name.
+    """How many owners submit a version, and how many of them a broken one; then the named deadline, if any, is over.
 
-    `grace`: the second half comes after the deadline, in its grace. `rated`: matches that are played afterwards.
+    `grace`: the second half arrives after the deadline, in its grace. `rated`: matches that are played afterwards.
     """
 
     owners: int
@@ -70,7 +71,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a term is."""
+    """The size of a term."""
 
     owners: int
     waves: tuple[Wave, ...]
@@ -108,7 +109,7 @@ SMALL = Scale(
 
 @contextmanager
 def ending_as_before() -> Iterator[None]:
-    """Restore what SIGINT and SIGTERM do: a runner that is asked ends politely."""
+    """Restore the handlers of SIGINT and SIGTERM, with which a runner ends gracefully."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -118,7 +119,7 @@ def ending_as_before() -> Iterator[None]:
 
 
 @dataclass
-class HandedIn:
+class SubmittedVersion:
     """A version as this script knows it."""
 
     owner: str
@@ -129,11 +130,11 @@ class HandedIn:
 
 @dataclass
 class Term:
-    """A ladder in a folder, and what was handed in. Its methods are the steps of a term; `lines` are its summary."""
+    """A ladder in a folder, and its submissions. Its methods are the steps of a term; `lines` are its summary."""
 
     folder: Path
     scale: Scale
-    handed: list[HandedIn] = field(default_factory=list)
+    submitted: list[SubmittedVersion] = field(default_factory=list)
     closes: dict[str, float] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     commands: int = 0
@@ -141,7 +142,6 @@ class Term:
     # --- commands
 
     def arena(self, *words: object, code: int = 0) -> Ran:
-        """Call a command in this process."""
         self.commands += 1
         with chdir(self.folder):
             found = CliRunner().invoke(cli, [str(word) for word in words], prog_name="arena", env={"COLUMNS": "200"})
@@ -149,15 +149,14 @@ class Term:
         return Ran(found.exit_code, found.stdout, found.stderr)
 
     def ladder(self, command: str, *words: object, code: int = 0) -> Ran:
-        """Call a command of the ladder."""
         return self.arena("ladder", *command.split(), "spring", *words, code=code)
 
     def shown(self, command: str, *words: object) -> Any:
-        """Return what a command of the ladder tells as JSON."""
+        """Return the JSON output of a command of the ladder."""
         return json.loads(self.ladder(command, *words, "--json").out)
 
     def serve(self, *words: object) -> None:
-        """Let a runner serve until it ends."""
+        """Serve with a runner until it ends."""
         began = time.monotonic()
         with ending_as_before():
             self.ladder("run", "--jobs", self.scale.jobs, *words)
@@ -166,7 +165,7 @@ class Term:
     # --- the term
 
     def begin(self) -> None:
-        """Make the ladder, and import the class."""
+        """Create the ladder, and import the class."""
         scale = self.scale
         self.arena(
             "ladder", "init", "spring", "--sandbox", scale.sandbox, "--seats", scale.seats, "--match-games",
@@ -184,14 +183,14 @@ class Term:
         path.write_text(path.read_text() + text)
 
     def wave(self, wave: Wave, draw: random.Random) -> None:
-        """Let owners hand in, close the deadline, check, and play."""
+        """Submit versions, close the deadline, check, and play."""
         owners = draw.sample(range(self.scale.owners), wave.owners)
         broken = set(draw.sample(owners, wave.broken))
         half = time.time()
         for place, owner in enumerate(owners):
             if place == len(owners) // 2:
                 half = time.time()
-            self.hand_in(f"student{owner}", owner not in broken, draw)
+            self.submit_version(f"student{owner}", owner not in broken, draw)
         end = time.time()
         if wave.deadline is not None:
             at, grace = (half, math.ceil((end - half) / 60)) if wave.grace else (end, 0)
@@ -203,16 +202,16 @@ class Term:
             self.serve("--matches", wave.rated)
         self.check()
 
-    def hand_in(self, owner: str, good: bool, draw: random.Random) -> None:
+    def submit_version(self, owner: str, good: bool, draw: random.Random) -> None:
         """Submit a version: a sample bot, or one that doesn't work, with a line of its own."""
         name = f"bot-of-{owner}"
         source = draw.choice(GOOD if good else BROKEN)
         path = self.folder / f"{name}.py"
-        path.write_text(f"{source.read_text()}\n# version {len(self.handed)}\n")
+        path.write_text(f"{source.read_text()}\n# version {len(self.submitted)}\n")
         at = time.time()
         self.ladder("submit", path.name, "--owner", owner)
-        number = 1 + sum(each.owner == owner for each in self.handed)
-        self.handed.append(HandedIn(owner, f"{name}@{number}", good, at))
+        number = 1 + sum(each.owner == owner for each in self.submitted)
+        self.submitted.append(SubmittedVersion(owner, f"{name}@{number}", good, at))
 
     def hold_final(self) -> None:
         """Freeze, hold the final, verify it, and write the grades."""
@@ -234,20 +233,20 @@ class Term:
 
     # --- invariants
 
-    def in_time(self, deadline: str) -> Iterator[HandedIn]:
+    def in_time(self, deadline: str) -> Iterator[SubmittedVersion]:
         """Yield the newest good version of each owner by a deadline's close."""
-        newest = {each.owner: each for each in self.handed if each.good and each.at <= self.closes[deadline]}
+        newest = {each.owner: each for each in self.submitted if each.good and each.at <= self.closes[deadline]}
         yield from newest.values()
 
     def check(self) -> None:
         """Assert that each version has its status and reason, and that the newest accepted one plays."""
-        playing = {each.owner: each.label for each in self.handed if each.good}
-        for owner in dict.fromkeys(each.owner for each in self.handed):
+        playing = {each.owner: each.label for each in self.submitted if each.good}
+        for owner in dict.fromkeys(each.owner for each in self.submitted):
             page = self.shown("bot", f"bot-of-{owner}")
             for version in page["versions"]:
                 about = version.get("version", version)
                 label = f"bot-of-{owner}@{about['number']}"
-                good = next(each.good for each in self.handed if each.label == label)
+                good = next(each.good for each in self.submitted if each.label == label)
                 assert about["status"] == ("accepted" if good else "rejected"), (label, about)
                 assert good or about["reason"], label
         rows = self.shown("standings")["items"]
@@ -256,7 +255,7 @@ class Term:
         assert "Student Number" not in shown, "names of people"
 
     def check_final(self, first: Any) -> None:
-        """Demand that the final had the right versions, and that grades are the same, whole, and well formed."""
+        """Check that the final had the right versions, and that grades are the same, complete, and well formed."""
         wanted = {each.owner: each.label for each in self.in_time(self.scale.final)}
         assert {label for label in first["versions"] if label.startswith("bot-of")} == set(wanted.values())
         assert all(row["games"] >= self.scale.final_games for row in first["standings"]["items"])
@@ -283,7 +282,7 @@ class Term:
 
 
 def play_term(folder: Path, scale: Scale) -> Term:
-    """Play a term in a folder, and return it. Raises AssertionError where something isn't as it must be."""
+    """Play a term in a folder, and return it. Raises AssertionError for wrong results."""
     term = Term(folder, scale)
     draw = random.Random(11)
     term.begin()
@@ -294,7 +293,7 @@ def play_term(folder: Path, scale: Scale) -> Term:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Play the large term, and print what came of it."""
+    """Play the large term, and print its summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="the small one")
     chosen = parser.parse_args(words)
@@ -302,8 +301,8 @@ def main(words: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         term = play_term(Path(folder), SMALL if chosen.small else LARGE)
         size = (Path(folder) / "spring" / "ladder.db").stat().st_size
-    broken = sum(not each.good for each in term.handed)
-    print(f"{term.scale.owners} owners, {len(term.handed)} versions, of which {broken} broken")
+    broken = sum(not each.good for each in term.submitted)
+    print(f"{term.scale.owners} owners, {len(term.submitted)} versions, of which {broken} broken")
     print(*term.lines, sep="\n")
     print(f"{term.commands} commands in {time.monotonic() - began:.0f} s; the database has {size / 1e6:.1f} MB")
 

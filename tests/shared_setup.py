@@ -10,7 +10,7 @@ import pytest
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return a folder of this name that `make` filled, in whichever process was the first to ask; the others wait."""
+    """Return a folder of this name that `make` filled, in the process that asked first; the others wait."""
     base = factory.getbasetemp()
     root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     folder, unfinished = root / name, root / f"{name}.unfinished"

@@ -1,10 +1,10 @@
-"""Which package may import which, and through which public API.
+"""Which package may import which others, and through which public API.
 
 A package here is a Python package, or a module that counts as one. The rules:
 
-1. Others use a package through its public API: they import the package itself, or names that it shows. These are those
-   of `__all__` if it has one, else what it defines and what it imports of its own files.
-2. A module imports the files of its own package, and of the packages that its package lies in, directly.
+1. Others use a package through its public API: they import the package itself, or names of its `__all__` if it has one,
+   else names that it defines or imports from its own files.
+2. A module imports the files of its own package, and of the packages that contain it, directly.
 3. A package imports the packages that ALLOWED_IMPORTS lists for it, and no others.
 """
 
@@ -109,7 +109,7 @@ PURE = (
     "ladder.schedule",
 )
 
-# Each takes longer to import than `arena --help` may take in all.
+# Each takes longer to import than the whole of `arena --help` may take.
 HEAVY = {"alembic", "dask", "distributed", "docker", "gymnasium", "numpy", "pettingzoo", "prometheus_client", "psycopg"}
 HEAVY |= {"pydantic", "rich", "scipy", "sqlalchemy", "trueskill"}
 
@@ -120,7 +120,7 @@ def name_of(path: Path) -> str:
 
 
 def in_box(path: Path) -> bool:
-    """Return whether a file is no module of ours but a program for a box."""
+    """Return whether a file isn't a module of ours but a program for a box."""
     return "attacks" in path.parts or "bad_bots" in path.parts
 
 
@@ -130,18 +130,18 @@ CODE = {name: path for name, path in {**MODULES, **TESTS}.items() if not in_box(
 
 
 def covers(name: str, module: str) -> bool:
-    """Return whether a module is the one of this name or lies in it."""
+    """Return whether a module is the one of this name or inside of it."""
     return module == name or module.startswith(f"{name}.")
 
 
 @cache
 def package_of(module: str) -> str:
-    """Return the innermost package that a module lies in; "" for a test."""
+    """Return the innermost package of a module; "" for a test."""
     return max((package for package in ALLOWED_IMPORTS if covers(package, module)), key=len, default="")
 
 
 def own(package: str, module: str) -> bool:
-    """Return whether a module is the package's own: in it, or a file of a package that it lies in."""
+    """Return whether a module is the package's own: in it, or a file of a package that contains it."""
     return bool(package) and (covers(package, module) or covers(package_of(module), package))
 
 
@@ -187,7 +187,7 @@ def modules_of(path: Path) -> set[str]:
 
 
 def test_every_package_is_listed() -> None:
-    """And every file lies in one: `arena` and `ladder` themselves hold nothing but their `__init__`."""
+    """`arena` and `ladder` themselves have only their `__init__`."""
     packages = {name for name, path in MODULES.items() if path.name == "__init__.py" and not in_box(path)}
     assert packages - set(ALLOWED_IMPORTS) == set()
     assert [
@@ -197,7 +197,7 @@ def test_every_package_is_listed() -> None:
 
 @each("module", CODE)
 def test_a_package_is_used_through_its_public_api(module: str) -> None:
-    """Tests too: what they need of a package, its `__init__` shows."""
+    """This includes tests."""
     around = [
         f"{imported}.{name}" if name else imported
         for imported, name in imports(CODE[module])
@@ -210,14 +210,12 @@ def test_a_package_is_used_through_its_public_api(module: str) -> None:
 
 @each("module", [name for name in MODULES if name in CODE])
 def test_a_package_imports_only_what_it_may(module: str) -> None:
-    """Source: ALLOWED_IMPORTS."""
     package = package_of(module)
     found = {package_of(imported) for imported in modules_of(CODE[module]) if imported.split(".")[0] in PACKAGES}
     assert sorted(other for other in found if not own(package, other) and other not in ALLOWED_IMPORTS[package]) == []
 
 
 def test_no_package_lists_a_package_that_it_does_not_need() -> None:
-    """The table says what is, not what was."""
     found: dict[str, set[str]] = {package: set() for package in ALLOWED_IMPORTS}
     for module, path in MODULES.items():
         if module in CODE:
@@ -232,7 +230,6 @@ def test_no_package_lists_a_package_that_it_does_not_need() -> None:
 
 
 def test_the_packages_have_no_circle() -> None:
-    """A reader of a package need not know the packages that use it."""
     left = dict(ALLOWED_IMPORTS)
     while free := [package for package, may in left.items() if not set(may) & set(left)]:
         for package in free:
@@ -242,24 +239,23 @@ def test_the_packages_have_no_circle() -> None:
 
 @each("module", [name for name in MODULES if any(covers(pure, name) for pure in PURE)])
 def test_pure_packages_have_no_clock_no_io_and_no_global_randomness(module: str) -> None:
-    """The rules, the odds, the schedule and the rating are functions of their arguments."""
     assert {name.split(".")[0] for name in modules_of(MODULES[module])} & IMPURE == set()
 
 
 def test_the_protocol_needs_the_standard_library_alone() -> None:
-    """A client library imports it with nothing else installed."""
+    """Client libraries import it without other packages."""
     assert run_python("import sys, protocol; print([n for n in sys.modules if n.startswith('pydantic')])") == "[]"
 
 
 @each("path", sorted((ROOT / "sample_bots").glob("*.py")))
-def test_sample_bots_stand_alone(path: Path) -> None:
-    """They are what a newcomer copies: one file, with the standard library, and at most the kit."""
+def test_sample_bots_need_only_the_standard_library_and_the_kit(path: Path) -> None:
+    """Newcomers copy them."""
     own = {*sys.stdlib_module_names, "coup_kit"}
     assert [name for name in modules_of(path) if name.split(".")[0] not in own] == []
 
 
 def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> None:
-    """All others take moves and events from one side. (The wire writes lines by hand; the models test them.)"""
+    """The wire writes lines by hand; the models test them."""
     payloads = {"protocol.payloads", "protocol.messages"}
     both = [
         module
@@ -270,7 +266,7 @@ def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> Non
 
 
 def test_the_referee_sees_no_kind_of_sandbox() -> None:
-    """It gets a Box from whoever starts it: the same referee serves every isolation."""
+    """It gets a Box from its caller."""
     seen = {"Box", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "wait_readable", "CpuUsage"}
     for module, path in MODULES.items():
         if covers("arena.referee", module):
@@ -278,7 +274,7 @@ def test_the_referee_sees_no_kind_of_sandbox() -> None:
 
 
 def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
-    """And for the answer that programs read; values in between are frozen dataclasses."""
+    """Values in between are frozen dataclasses."""
     users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
     assert {module for module in users if not covers("protocol", module)} <= {
         "arena.bots.manifest",
@@ -295,8 +291,8 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     }
 
 
-def test_nobody_imports_the_command() -> None:
-    """`arena.cli` prints and exits; nothing that others call may. Tests call it as its users do."""
+def test_no_package_imports_the_command() -> None:
+    """`arena.cli` prints and exits; code that others call may not. Tests run it as users do."""
     paths = [
         *(path for name, path in MODULES.items() if not covers("arena.cli", name)),
         *(ROOT / "sample_bots").glob("*.py"),
@@ -305,7 +301,7 @@ def test_nobody_imports_the_command() -> None:
 
 
 def test_the_command_imports_lazily() -> None:
-    """`arena --help` answers in 0.1 s: each command imports what it needs when it is called."""
+    """`arena --help` answers in 0.1 s."""
     asked = "--help", "ladder --help", "rul"  # the last one is completed
     script = f"""
 import sys
@@ -324,19 +320,18 @@ print(*sorted(sys.modules))
 
 
 def test_a_worker_of_a_ladder_imports_no_database() -> None:
-    """A runner and a class of forty start hundreds of them: to import SQLAlchemy took each longer than all else."""
+    """A ladder starts hundreds of workers: importing SQLAlchemy took longer than the rest."""
     loaded = set(run_python("import sys, ladder.worker; print(*sorted(sys.modules))").split())
     assert loaded & HEAVY == set()
 
 
-def test_to_open_a_ladder_needs_no_migrations_no_mathematics_and_no_argon2() -> None:
-    """Alembic is for databases that are made or brought up to date, numpy for what rates, argon2 for passwords."""
+def test_opening_a_ladder_imports_no_migrations_numpy_or_argon2() -> None:
     loaded = run_python("import sys, ladder.service; print(*sorted(sys.modules))").split()
     assert {"alembic", "numpy", "argon2"} & set(loaded) == set()
 
 
 def run_python(script: str) -> str:
-    """Run a script with our packages on its path, and return what it prints."""
+    """Run a script with our packages on its path, and return its output."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-P", "-c", script]
     return subprocess.run(

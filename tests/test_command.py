@@ -1,4 +1,4 @@
-"""A forked command is what a fresh interpreter's is. Source: the docstring of tests/command.py."""
+"""A forked command is the same as a fresh interpreter's. Source: the docstring of tests/command.py."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ ASKS = ["play", "a.py", "--sandbox", "process"]  # its first question is what it
 
 
 def facts(command: Command) -> dict[str, Any]:
-    """Return what the kernel knows of a command that waits for an answer."""
+    """Return the kernel's data of a command that waits for an answer."""
     of = Path(f"/proc/{command.pid}")
     status = dict(line.split(":\t", 1) for line in (of / "status").read_text().splitlines())
     return {
@@ -35,7 +35,6 @@ def facts(command: Command) -> dict[str, Any]:
 
 
 def asking(place: Place, fresh: bool) -> Command:
-    """Start a command that waits for an answer."""
     command = Command(
         ASKS, place.environment({"NEW": "ü"}), 12345678, fresh, cwd=place.folder,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -44,7 +44,6 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 @pytest.mark.parametrize(("words", "command"), list(commands()), ids=[words for words, _ in commands()])
 def test_every_command_and_option_says_what_it_does(words: str, command: click.Command) -> None:
-    """The help is the only list of options."""
     assert command.help
     options = [option for option in command.params if isinstance(option, click.Option)]
     assert [option.name for option in options if not re.search(r"\w\w\.", option.help or "")] == []
@@ -77,19 +76,18 @@ def test_the_generated_pages_of_the_reference_are_current() -> None:
 
 @pytest.mark.parametrize("code", FAULTS)
 def test_the_spec_has_every_fault_with_its_consequence(code: str) -> None:
-    """Its table has a row for each code, and the last cell is what the fault costs."""
+    """The last cell of its row is the consequence."""
     rows = re.findall(rf"^\| `{code}` \|.*\| ([^|]+) \|$", SPEC, re.MULTILINE)
     assert rows == [FAULTS[code].consequence.value]
 
 
-def test_the_spec_has_no_fault_that_is_not() -> None:
-    """The table of the code is the one that counts."""
+def test_the_spec_has_no_unknown_fault() -> None:
     table = SPEC[SPEC.index("| `bad_utf8`") :]
     rows = re.findall(r"^\| `([a-z_0-9]+)` \|", table[: table.index("\n\n")], re.MULTILINE)
     assert sorted(rows) == sorted(FAULTS)
 
 
-def test_the_page_of_the_sample_bots_has_each_with_its_idea() -> None:
+def test_the_page_of_the_sample_bots_describes_each() -> None:
     """`make gauntlet` writes the table, with the beginning of each bot's docstring."""
     text = document("docs/explanation/sample-bots.md")
     rows = dict(re.findall(r"^\| \[(\w+)\]\(\.\./\.\./sample_bots/\1\.py\) \|.* \| (.+) \|$", text, re.MULTILINE))
@@ -137,8 +135,7 @@ def test_the_entry_pages_are_short() -> None:
     } == {}
 
 
-def test_the_bot_toml_of_the_spec_is_read_and_no_field_is_missing_there(tmp_path: Path) -> None:
-    """SPEC, bot.toml: the example, and the table with the fields that a refusal lists."""
+def test_the_bot_toml_of_the_spec_is_valid_and_complete(tmp_path: Path) -> None:
     section = SPEC.split("## bot.toml\n")[1].split("\n## ")[0]
     (tmp_path / "bot.py").touch()
     (tmp_path / "bot.toml").write_text(blocks("toml", section)[0])
@@ -151,8 +148,7 @@ def test_the_bot_toml_of_the_spec_is_read_and_no_field_is_missing_there(tmp_path
     assert f"The fields are {', '.join(fields)}." in str(refused.value)
 
 
-def test_the_spec_says_what_docker_boxes_are_made_of() -> None:
-    """SPEC, What is in a box, and the images' recipes."""
+def test_the_spec_lists_the_packages_of_docker_boxes() -> None:
     images = "".join(path.read_text() for path in (ROOT / "arena/sandbox/docker/images").iterdir())
     assert set(re.findall(r"BASE=(\S+)", images)) == {"debian:bookworm-slim"}
     assert "openjdk-17-jdk-headless" in images
@@ -163,13 +159,12 @@ def test_the_spec_says_what_docker_boxes_are_made_of() -> None:
 
 
 def test_the_map_of_the_packages_has_each_package_once() -> None:
-    """CONTRIBUTING's, and ALLOWED_IMPORTS; modules of ladder.rating that count as packages aren't in it."""
+    """Modules of ladder.rating that count as packages aren't in it."""
     listed = re.findall(r"^\| `([a-z._]+)` \|", section("docs/dev/architecture.md", "Packages"), re.MULTILINE)
     assert sorted(listed) == sorted(name for name in ALLOWED_IMPORTS if not name.startswith("ladder.rating."))
 
 
 def test_every_place_where_things_are_added_exists() -> None:
-    """CONTRIBUTING names a file, and what to look for in it."""
     places = re.findall(r"`([\w./]+\.(?:py|md|json))`(?: \(`(\w+)`\))?", document("docs/dev/extending.md"))
     assert len(places) > 10
     assert [file for file, _ in places if not (ROOT / file).is_file()] == []
@@ -181,7 +176,7 @@ def section(path: str, title: str) -> str:
     return document(path).split(f"## {title}\n")[1].split("\n## ")[0]
 
 
-# What nobody has who has the repository: notes and drafts beside it, and the numbers of a tracker.
+# Not in the repository: notes and drafts, and the numbers of a tracker.
 ELSEWHERE = re.compile(
     r"\bresearch/|\bDESIGN\b|\bSTYLE\b|\bhidden_information\b|(?<!/)\brules\.md\b(?!#)|\.\./shared"
     r"|\b[Ii]ssue:? \d|\b[Tt]he issue\b|Source: issue"
@@ -191,7 +186,7 @@ ALLOWED = {"tests/test_docs.py": "names what is forbidden"}
 
 @pytest.mark.needs("git", None if shutil.which("git") and (ROOT / ".git").exists() else "this is no clone")
 def test_nothing_cites_a_document_that_the_repository_does_not_hold() -> None:
-    """A reader can't look it up; the reason itself belongs there."""
+    """Readers couldn't open it; the text must give the reason itself."""
     cited = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in tracked()
@@ -203,7 +198,7 @@ def test_nothing_cites_a_document_that_the_repository_does_not_hold() -> None:
 
 
 def test_no_line_of_the_documents_and_pages_installs_the_arena_from_an_index() -> None:
-    """It is on none: a clone or a wheel is installed."""
+    """It is in no index: users install a clone or a wheel."""
     pages = [*ROOT.glob("ladder/web/templates/*"), *ROOT.glob("arena/**/*.py"), *ROOT.glob("ladder/**/*.py")]
     for text in (*DOCUMENTS, *pages):
         assert not re.search(r"install '?coup-arena", text.read_text()), text

@@ -1,7 +1,6 @@
-"""What the README and the page of the first bot show, runs.
+"""Commands and programs of the README and of other documents run.
 
-Commands are run with the present interpreter's environment in the place of `.venv`, which the README's first command
-would make from the network.
+The present interpreter's environment stands for `.venv`, which the README's first command would make from the network.
 """
 
 import csv
@@ -47,7 +46,7 @@ def first_commands() -> list[list[str]]:
 
 
 def test_the_readmes_first_commands_are_targets_that_begin_with_an_environment() -> None:
-    """`make run` and `make test` on a fresh machine: each makes .venv first, and then does what it says."""
+    """On a fresh machine `make run` and `make test` make .venv first."""
     found = first_commands()
     assert found[0] == ["make", "run"]
     assert ["make", "test"] in found
@@ -62,7 +61,6 @@ def test_the_readmes_first_commands_are_targets_that_begin_with_an_environment()
 
 
 def test_every_make_target_of_the_documents_exists() -> None:
-    """`make` takes its words from the Makefile, and documents theirs from memory."""
     text = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     targets = set(re.findall(r"\bmake ([a-z-]+)", "\n".join([*blocks("sh", text), *re.findall(r"`([^`\n]+)`", text)])))
     assert {"run", "quick", "check"} <= targets
@@ -70,9 +68,9 @@ def test_every_make_target_of_the_documents_exists() -> None:
     assert planned.returncode == 0, planned.stderr
 
 
-@pytest.mark.needs("command", None if (PREFIX / "bin" / "arena").exists() else "it isn't installed beside this Python")
+@pytest.mark.needs("command", None if (PREFIX / "bin" / "arena").exists() else "it isn't installed with this Python")
 def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None:
-    """`make run` in this environment (-o: which is taken to be up to date), with few games, and no fault."""
+    """-o: the environment counts as up to date."""
     out = tmp_path / "out"
     few = f"ARGS=--games 1 --seats 3 --match-games 3 --out {out}"
     ran = make("-o", f"{PREFIX}/.run", f"VENV={PREFIX}", *first_commands()[0][1:], few)
@@ -84,7 +82,7 @@ def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None
 
 
 def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) -> None:
-    """A whole bot without a kit."""
+    """It needs no kit."""
     bot = tmp_path / "mybot.py"
     bot.write_text(blocks("python", README)[0])
     with (ROOT / "protocol" / "examples" / "to_bot.jsonl").open() as heard:
@@ -103,8 +101,8 @@ def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) 
     assert {count for row in found["standings"] for count in row["faults_by_code"].values()} == {0}
 
 
-def test_the_first_page_leads_from_nothing_to_a_bot_that_wins_more(tmp_path: Path) -> None:
-    """Its commands as they stand there, but for few games; its change is made where it says."""
+def test_the_first_page_ends_with_a_bot_that_wins_more(tmp_path: Path) -> None:
+    """Its commands run with few games; its change is made in the place that it names."""
     before, after = FIRST_BOT.split("DOUBT = 0.1")
     assert [run(line, tmp_path) for line in commands_of(before)][-2].startswith("12 games")
     bot = tmp_path / "mybot" / "bot.py"
@@ -114,12 +112,12 @@ def test_the_first_page_leads_from_nothing_to_a_bot_that_wins_more(tmp_path: Pat
     (output,) = (run(line, tmp_path) for line in commands_of(after))
     assert "12 pairs in 1 block" in output
     assert (tmp_path / "lost.html").is_file()
-    bot.write_text(blocks("python", FIRST_BOT)[0])  # a whole bot, which needs the kit beside it
+    bot.write_text(blocks("python", FIRST_BOT)[0])  # a whole bot, which needs the kit in its folder
     assert "mybot can play" in run("arena check mybot --rules coup --sandbox process", tmp_path)
 
 
 def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Path) -> None:
-    """docs/howto/bots/use-bots-in-python.md as it stands there, but for few trials and games."""
+    """use-bots-in-python.md, with few trials and games."""
     recipe = TUNING.split("## Tune two numbers")[1].split("\n## ")[0]
     bot, tune = blocks("python", recipe)
     (new,), (copy, tuning, comparison) = (block.splitlines() for block in blocks("sh", recipe))
@@ -150,8 +148,8 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
     assert "12 pairs in 1 block" in run(f"{comparison} --max-pairs 12 --sandbox process", tmp_path)
 
 
-def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> None:
-    """docs/howto/course/plan.md: its settings, with deadlines that are over, and each command, but for few games."""
+def test_the_commands_of_the_course_run(place: Place) -> None:
+    """docs/howto/course/plan.md, with deadlines that are over and few games."""
     (settings,) = blocks("toml", COURSE)
     baselines = tomllib.loads(settings)["baselines"]
     assert sum(baseline["points"] for baseline in baselines) == 100
@@ -164,7 +162,7 @@ def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> No
     output = {}
     for command in commands:
         words = shlex.split(re.sub(r"--games \d+", "--games 2", command), comments=True)
-        if words[1] == "serve":  # without end; meanwhile somebody hands in
+        if words[1] == "serve":  # it doesn't end; meanwhile a student submits
             words = ["ladder", "run", "spring", "--until", "idle"]
             in_time = ["--owner", "ada", "--name", "mine", "--at", "2021-04-10T12:00Z"]
             assert place.call("ladder", "submit", "spring", "sample:bluffer", *in_time).code == 0
@@ -178,8 +176,8 @@ def test_a_lecturer_goes_through_the_course_as_its_page_says(place: Place) -> No
         assert f"{baseline['name']}: not passed, " in ada["reason"]  # there are too few games
 
 
-def test_a_run_becomes_the_tables_that_the_page_of_research_shows(tmp_path: Path) -> None:
-    """analyze-results.md: its command with fewer games, its script as it stands, and the rows of what it prints."""
+def test_a_run_becomes_the_tables_of_the_page_of_research(tmp_path: Path) -> None:
+    """analyze-results.md: its command with fewer games, its script, and the rows of its output."""
     (command,), (script,) = blocks("sh", RESEARCH), blocks("python", RESEARCH)
     assert "--games 1200 --seed 7" in command
     run(command.replace("--games 1200", "--games 36 --sandbox process"), tmp_path)
@@ -195,7 +193,7 @@ def test_a_run_becomes_the_tables_that_the_page_of_research_shows(tmp_path: Path
 
 
 def commands_of(text: str) -> list[str]:
-    """Return the commands that a document shows, with few games in plain processes."""
+    """Return the commands in a document, with few games in plain processes."""
     lines = "".join(blocks("sh", text)).splitlines()
     quick = {
         "--games 240": "--games 12 --match-games 12 --sandbox process",
@@ -207,7 +205,7 @@ def commands_of(text: str) -> list[str]:
 
 
 def run(line: str, folder: Path) -> str:
-    """Run a command of the documents, and return what it printed."""
+    """Run a command of the documents, and return its output."""
     words = line.split()
     if words[0] == "cp":
         return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout

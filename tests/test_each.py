@@ -1,4 +1,4 @@
-"""The cases that one test goes through: none is lost."""
+"""Every case of a test runs."""
 
 from pathlib import Path
 
@@ -8,7 +8,6 @@ from tests.cases import each
 
 
 def test_the_failure_of_a_late_case_ends_the_test_and_names_the_case(tmp_path: Path) -> None:
-    """And the earlier ones have run, with the test's fixtures."""
     seen = []
 
     @each("number", [1, 2, 3, 4])
@@ -23,7 +22,7 @@ def test_the_failure_of_a_late_case_ends_the_test_and_names_the_case(tmp_path: P
 
 
 def test_no_case_can_be_skipped() -> None:
-    """The later ones would be skipped with it, and nobody would see that."""
+    """Later cases would be skipped with it, unnoticed."""
 
     @each("number", [1, 2], ids=["one", "two"])
     def test(number: int) -> None:

@@ -1,6 +1,6 @@
-"""What a package is expected to have: a licence, types, one version, and completion for shells.
+"""The package has a licence, types, one version, and completion for shells.
 
-What the wheel holds, and that it works where it is installed, is tried by .ci/wheel. Source: pyproject.toml.
+.ci/wheel tests the content of the wheel, and that it works where it is installed. Source: pyproject.toml.
 """
 
 import re
@@ -23,8 +23,7 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in version.split("."))
 
 
-def test_the_version_is_said_once_and_not_behind_the_changelog() -> None:
-    """pyproject reads it from arena/__init__.py; the changelog has the newest release at its top, after "Next"."""
+def test_the_version_has_one_place_and_is_the_newest_in_the_changelog() -> None:
     assert "version" not in PROJECT["project"]
     assert PROJECT["tool"]["hatch"]["version"] == {"path": "arena/__init__.py"}
     released = re.findall(r"^## (\d+\.\d+\.\d+)\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
@@ -32,20 +31,17 @@ def test_the_version_is_said_once_and_not_behind_the_changelog() -> None:
     assert numbers(arena.__version__) >= numbers(released[0])
 
 
-def test_the_command_says_its_version_and_the_protocols(place: Place) -> None:
-    """A bot's author has to know both."""
+def test_the_command_prints_its_version_and_the_protocols(place: Place) -> None:
     ran = place.call("--version")
     assert (ran.code, ran.out) == (0, f"arena {arena.__version__}, protocol {protocol.PROTOCOL}\n")
 
 
 def test_every_package_is_typed() -> None:
-    """The marker of PEP 561."""
     assert PACKAGES == ["arena", "ladder", "protocol"]
     assert [package for package in PACKAGES if not (ROOT / package / "py.typed").is_file()] == []
 
 
-def test_the_licence_is_there_and_is_the_one_that_is_named() -> None:
-    """SPDX: MIT."""
+def test_the_licence_is_the_one_that_pyproject_names() -> None:
     assert PROJECT["project"]["license"] == "MIT"
     for name in PROJECT["project"]["license-files"]:
         assert (ROOT / name).read_text("utf-8").startswith("MIT License\n")
@@ -56,15 +52,13 @@ def test_the_licence_is_there_and_is_the_one_that_is_named() -> None:
     [("arena ver", "verify"), ("arena run --match-g", "--match-games"), ("arena sandbox im", "image")],
 )
 def test_a_shell_that_asks_for_completions_gets_them(place: Place, words: str, found: str) -> None:
-    """As bash asks, by what `_ARENA_COMPLETE=bash_source arena` told it."""
     asked = {"_ARENA_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     ran = place.run(**asked)
     assert ran.code == 0, ran.err
     assert ran.out.splitlines() == [f"plain,{found}"]
 
 
-def test_bash_is_told_how_to_ask(place: Place) -> None:
-    """The script that `eval` reads from ~/.bashrc."""
+def test_the_completion_script_for_bash_is_printed(place: Place) -> None:
     ran = place.run(_ARENA_COMPLETE="bash_source")
     assert ran.code == 0, ran.err
     assert "_ARENA_COMPLETE=bash_complete" in ran.out

@@ -1,4 +1,4 @@
-"""What somebody finds who comes to the public repository: its workflow, hooks, forms and citation.
+"""The public repository: its workflow, hooks, forms and citation.
 
 Source: .ci/run, pyproject.toml, and GitHub's syntax of issue forms.
 """
@@ -19,18 +19,15 @@ MAKE = re.compile(r"\bmake ([a-z-]+)")
 
 
 def read(name: str) -> Any:
-    """Read a file of YAML."""
     return yaml.safe_load((ROOT / name).read_text("utf-8"))
 
 
 def jobs() -> dict[str, dict[str, Any]]:
-    """Return the jobs of the workflow by their names."""
     found: dict[str, dict[str, Any]] = read(".github/workflows/tests.yml")["jobs"]
     return found
 
 
 def test_the_workflow_runs_ci_run_and_its_targets() -> None:
-    """There is one list of commands; a step with a name prepares the machine."""
     ran = {step["run"] for job in jobs().values() for step in job["steps"] if "run" in step and "name" not in step}
     matrix = jobs()["python"]["strategy"]["matrix"]
     targets = {*matrix["target"], *(row["target"] for row in matrix["include"])}
@@ -41,7 +38,6 @@ def test_the_workflow_runs_ci_run_and_its_targets() -> None:
 
 
 def test_the_workflow_runs_the_pythons_that_the_package_names() -> None:
-    """Source: the classifiers."""
     named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert jobs()["python"]["strategy"]["matrix"]["python"] == named
     assert PROJECT["requires-python"] == f">={named[0]}"
@@ -57,14 +53,13 @@ def test_the_workflow_may_read_and_its_jobs_end() -> None:
 
 
 def test_the_hooks_start_what_make_lint_starts() -> None:
-    """So the versions of ruff and mypy stand once, in constraints.txt."""
+    """Versions of ruff and mypy are only in constraints.txt."""
     hooks = [hook["entry"].split()[:2] for hook in read(".pre-commit-config.yaml")["repos"][0]["hooks"]][:3]
     assert hooks == [[".venv/bin/ruff", "format"], [".venv/bin/ruff", "check"], [".venv/bin/mypy"]]
 
 
 @each("form", FORMS)
-def test_a_form_has_what_its_syntax_asks_for(form: str) -> None:
-    """Each part has a name and a label of its own."""
+def test_a_form_has_the_required_fields(form: str) -> None:
     given = read(f".github/ISSUE_TEMPLATE/{form}.yml")
     assert {"name", "description", "body"} <= given.keys()
     parts = given["body"]
@@ -73,8 +68,7 @@ def test_a_form_has_what_its_syntax_asks_for(form: str) -> None:
         assert len(distinct) == len(parts)
 
 
-def test_the_citation_says_what_the_package_says() -> None:
-    """The version is what the command prints, and stands in one place."""
+def test_the_citation_agrees_with_the_package() -> None:
     cited = read("CITATION.cff")
     assert cited["title"] == PROJECT["name"]
     assert cited["abstract"] == PROJECT["description"]

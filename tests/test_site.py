@@ -1,6 +1,6 @@
-"""The documents as pages, as `make site` builds them: every link leads somewhere, and a reader asks nobody else.
+"""The documents as pages, as `make site` builds them: every link has a target, and no page fetches other sites.
 
-Source: docs/conf.py. That each link of a document has its file and its anchor Sphinx demands itself.
+Source: docs/conf.py. Sphinx itself checks the file and the anchor of each link in a document.
 """
 
 import re
@@ -21,7 +21,6 @@ from tests.test_docs_run import LIMIT_S, make
 
 
 def built(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    """Build the site by the command of `make site`."""
     planned = make("--dry-run", "--always-make", "site").stdout
     (words,) = (line.split()[1:-2] for line in planned.splitlines() if " -m sphinx " in line)
     words[words.index("build/doctrees")] = str(out.parent / "doctrees")
@@ -47,7 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Page(HTMLParser):
-    """What a page leads to (a), what a browser fetches for it (link, script, img ...), and its anchors."""
+    """The links of a page (a), the files that a browser fetches for it (link, script, img ...), and its anchors."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -66,12 +65,11 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Page]:
-    """Return every page by its path."""
     return {path: Page(path) for path in site.rglob("*.html")}
 
 
 def test_every_document_of_the_repository_is_a_page(site: Path) -> None:
-    """docs/index.md is the menu; what tests explain to themselves is no document."""
+    """docs/index.md is the menu; the tests' own documents aren't pages."""
     names = [path.relative_to(ROOT) for path in tracked() if path.suffix == ".md"]
     documents = [name for name in names if name.parts[0] not in ("tests", ".github")]
     assert len(documents) > 25
@@ -79,7 +77,7 @@ def test_every_document_of_the_repository_is_a_page(site: Path) -> None:
 
 
 def test_every_link_of_the_pages_leads_to_a_file_and_an_anchor(pages: dict[Path, Page]) -> None:
-    """The menu's, the theme's and the downloads', too."""
+    """The links of the menu, the theme and the downloads count, too."""
     lost = []
     for path, page in pages.items():
         for link in (*page.led, *page.fetched):
@@ -94,7 +92,7 @@ def test_every_link_of_the_pages_leads_to_a_file_and_an_anchor(pages: dict[Path,
 
 
 def test_no_page_fetches_anything_from_elsewhere(site: Path, pages: dict[Path, Page]) -> None:
-    """Neither by an attribute nor by a style sheet: fonts, scripts, pictures, counters."""
+    """Attributes and style sheets could fetch fonts, scripts, pictures or counters."""
     far = re.compile(r"^(?:\w+:)?//")
     assert [link for page in pages.values() for link in page.fetched if far.match(link)] == []
     for path in site.rglob("*.css"):
@@ -103,7 +101,7 @@ def test_no_page_fetches_anything_from_elsewhere(site: Path, pages: dict[Path, P
 
 
 def test_a_browser_asks_for_files_of_the_site_alone(site: Path, browser: Reader) -> None:
-    """On a phone, too, where no page is wider than the screen. Style and scripts lie beside the pages."""
+    """The width of a phone is tested, too, where no page may be wider than the screen."""
     for name in ("README", "docs/reference/cli", "protocol/SPEC", "search"):
         page = browser.open(site / f"{name}.html")
         for width in (1280, 390):
@@ -114,8 +112,7 @@ def test_a_browser_asks_for_files_of_the_site_alone(site: Path, browser: Reader)
     assert wrong == []
 
 
-def test_a_link_that_leads_nowhere_stops_the_site(tmp_path: Path) -> None:
-    """To a section, a page, a folder and a file that aren't: each is named with its line."""
+def test_a_broken_link_stops_the_site(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     (copy / "docs").mkdir(parents=True)
     for name in ("README.md", "docs/conf.py", "docs/index.md", "docs/site.css", "docs/faq.md"):

@@ -1,4 +1,4 @@
-"""Test time limits on a machine that may be busy or stall for seconds: one of several tries must meet the limit."""
+"""Test time limits on a machine that may be busy or stall for seconds: one of several attempts must meet the limit."""
 
 import time
 from collections.abc import Callable
@@ -7,10 +7,9 @@ TRIES = 6
 
 
 def within(limit_s: float, does: Callable[[], float | None], tries: int = TRIES) -> None:
-    """Demand that something takes less than a limit, in s, in one of some tries.
+    """Check that something takes less than a limit, in s, in one of several attempts.
 
-    A busy machine is late with some of them; what is slow by itself is late with all. `does` may return the time that
-    counts, if that isn't all of its own.
+    A busy machine exceeds some of them; slow code exceeds all. `does` may return the time that counts.
     """
     took: list[float] = []
     for _ in range(tries):

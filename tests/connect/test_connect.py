@@ -1,4 +1,4 @@
-"""`arena connect`: a program of this machine at a table elsewhere, whose server is real."""
+"""`arena connect`: a program of this machine at a table of a real server."""
 
 import re
 import signal
@@ -28,7 +28,6 @@ for line in sys.stdin:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Give a folder with a bot and its token."""
     (tmp_path / "bot.py").write_text(BOT, "utf-8")
     (tmp_path / "token").write_text("secret1\n", "utf-8")
     (tmp_path / "token").chmod(0o600)
@@ -36,20 +35,19 @@ def files(tmp_path: Path) -> Path:
 
 
 def begun(files: Path, url: str, *words: str, program: str = "bot.py") -> Command:
-    """Start the command."""
     line = ["connect", url, "--token-file", "token", *words, "--", sys.executable, program]
     return Command(line, cwd=files, stdout=-1, stderr=-1)
 
 
 def ended(command: Command) -> tuple[int, str, str]:
-    """Return its exit code, and what it wrote."""
+    """Return the exit code and the output."""
     out, err = command.communicate(timeout=WAIT_S)
     assert "Traceback" not in err, err
     return command.returncode, out, err
 
 
 def read_until(command: Command, what: str) -> str:
-    """Read what the command says until something is said."""
+    """Read the command's output until it contains a text."""
     said = ""
     assert command.stderr is not None
     for line in command.stderr:
@@ -63,8 +61,7 @@ def faults(there: TableServer, match: int = 0) -> list[str]:
     return [fault.code for game in there.records[match].games for fault in game.faults]
 
 
-def test_a_program_plays_a_match_and_cannot_tell(files: Path) -> None:
-    """What happens is said, its standard error comes to the terminal, and the delay is shown at the table."""
+def test_a_program_plays_a_match_as_a_local_bot_does(files: Path) -> None:
     with serve_tables("bot", "program", games=2) as there:
         code, out, err = ended(begun(files, f"{there.url}/program"))
         delay = there.table.places[1].delay_ms
@@ -84,8 +81,8 @@ def test_a_program_plays_a_match_and_cannot_tell(files: Path) -> None:
     verify_record(there.records[0])
 
 
-def test_a_challenge_is_asked_of_the_server_first(files: Path) -> None:
-    """With the account's token; the seat is where the answer says."""
+def test_a_challenge_asks_the_server_for_a_seat(files: Path) -> None:
+    """The request has the account's token."""
     with serve_tables("bot", "program") as there:
         url = there.url.replace("ws", "http")
         code, _, err = ended(begun(files, url, "--challenge", "bot0", "--games", "1", "--name", "home"))
@@ -105,17 +102,14 @@ def test_a_challenge_is_asked_of_the_server_first(files: Path) -> None:
         ),
     ],
 )
-def test_a_program_that_dies_or_floods_is_told_of_and_the_match_is_played_on(
-    files: Path, program: str, said: str
-) -> None:
-    """The others needn't wait."""
+def test_a_crash_or_flood_is_reported_and_the_match_continues(files: Path, program: str, said: str) -> None:
     (files / "bad.py").write_text(f"import sys; {program}\n", "utf-8")
     with serve_tables("bot", "program", games=2) as there:
         code, _, err = ended(begun(files, f"{there.url}/program", program="bad.py"))
         there.end()
     assert code == 1
     assert said in err, err
-    assert {"exited", "start_failed", "out_of_lives"} & set(faults(there))  # who floods may lose its lives first
+    assert {"exited", "start_failed", "out_of_lives"} & set(faults(there))  # a flooding bot may lose its lives first
     verify_record(there.records[0])
 
 
@@ -130,8 +124,7 @@ def test_a_program_that_dies_or_floods_is_told_of_and_the_match_is_played_on(
         ("{url}/program", "two words", 2, "holds no token"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(files: Path, url: str, token: str, code: int, said: str) -> None:
-    """And with the exit code of wrong use or of failure."""
+def test_errors_have_one_line(files: Path, url: str, token: str, code: int, said: str) -> None:
     (files / "token").write_text(token, "utf-8")
     with serve_tables("bot", "program") as there:
         left, _, err = ended(begun(files, url.format(url=there.url)))
@@ -149,7 +142,6 @@ def test_a_program_that_is_not_there_is_refused_before_anything_is_asked(files: 
 
 
 def test_ctrl_c_leaves_the_table(files: Path) -> None:
-    """The program ends with it, and the match after the game that is forfeited."""
     with serve_tables("bot", "program", "program", games=4) as there:
         command = begun(files, f"{there.url}/program")
         read_until(command, "there and back")
@@ -168,8 +160,8 @@ def test_ctrl_c_leaves_the_table(files: Path) -> None:
     assert len(there.records[0].games) < 4
 
 
-def test_a_socket_that_is_cut_is_opened_again_and_the_program_cannot_tell(files: Path) -> None:
-    """Cut in the middle of a game, several times: no line is missed and none comes twice."""
+def test_a_cut_socket_is_reopened_without_effect_on_the_program(files: Path) -> None:
+    """It is cut several times in a game: no line is lost and none arrives twice."""
     with serve_tables("person", "program", games=1) as there:
         command = begun(files, f"{there.url}/program")
         read_until(command, "there and back")
@@ -185,8 +177,8 @@ def test_a_socket_that_is_cut_is_opened_again_and_the_program_cannot_tell(files:
     assert faults(there) == []
 
 
-def test_a_program_that_died_is_begun_anew_and_stays_in_the_match_when_the_socket_is_cut(files: Path) -> None:
-    """Lines to the one before don't count any more."""
+def test_a_restarted_program_stays_in_the_match_when_the_socket_is_cut(files: Path) -> None:
+    """Lines to the previous process don't count."""
     once = (
         "elif message['type'] == 'request' and not died.exists():\n        died.touch()\n        sys.exit(4)\n    elif"
     )
@@ -206,8 +198,7 @@ def test_a_program_that_died_is_begun_anew_and_stays_in_the_match_when_the_socke
     assert faults(there) == ["exited"]
 
 
-def test_a_server_that_stays_away_is_given_up(files: Path) -> None:
-    """After as long as was asked for; that it is tried again is said at once."""
+def test_an_unreachable_server_is_given_up(files: Path) -> None:
     with serve_tables("bot", "program", "person") as there:
         command = begun(files, f"{there.url}/program", "--reconnect-timeout", "1")
         read_until(command, "there and back")
@@ -220,7 +211,7 @@ def test_a_server_that_stays_away_is_given_up(files: Path) -> None:
 
 
 def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
-    """Its seat's address and token are its words; the library alone is needed."""
+    """It needs only the websockets library."""
     text = (Path(__file__).parents[2] / "docs/howto/bots/connect-a-remote-bot.md").read_text("utf-8")
     (files / "client.py").write_text(re.findall("```python\n(.*?)```", text, re.DOTALL)[0], "utf-8")
     with serve_tables("bot", "program", games=2) as there:

@@ -1,4 +1,4 @@
-"""Scenes for the tests of the engine: a state written as text, a script of moves, what was told."""
+"""Scenes for the tests of the engine: a state written as text, a script of moves, the events."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ from tests.games import say
 
 
 class Scene:
-    """A game that starts in the middle. `told` is what has happened since, in words.
+    """A game that starts in the middle. `told` has the events since then, in words.
 
     `hands` has one entry a seat, split by "/", and "" for a seat that is out. `coins` has one number a seat, default 2.
     `deck` lists the court deck, drawn from its end; by default all cards that are left, in alphabetical order.
@@ -65,8 +65,8 @@ class Scene:
     def sees(self, seat: int) -> View:
         return view_from_seat(self.state, seat)
 
-    def menu(self, seat: int) -> list[str]:
-        """List what a seat may choose, in notation."""
+    def legal_words(self, seat: int) -> list[str]:
+        """List the legal moves of a seat, in notation."""
         return [format_move(move) for move in list_legal_moves(self.sees(seat))]
 
     def play(self, script: str) -> "Scene":
@@ -85,5 +85,5 @@ class Scene:
 
 @pytest.fixture(scope="session")
 def scene() -> type[Scene]:
-    """Give the class `Scene`: this folder is no package, so tests can't import it."""
+    """Return the class `Scene`: this folder is no package, so tests can't import it."""
     return Scene

@@ -1,7 +1,7 @@
-"""Chance: streams that don't touch one another, and draws that are uniform.
+"""Chance: streams are independent, and draws are uniform.
 
 Chance comes from labelled streams: arena/coup/rng.py. The samples come from fixed keys, so a test that passes once
-passes for ever. The critical values are those that chance passes once in 10,000.
+always passes. The critical values are those that chance exceeds once in 10,000.
 """
 
 from collections import Counter
@@ -28,7 +28,6 @@ def chi_square(counts: list[int], expected: list[float]) -> float:
 
 
 def test_each_label_and_key_has_a_stream_of_its_own() -> None:
-    """One stream each for deal, every reshuffle, seats, and each bot's handle and seed."""
     labels = [
         *(f"{purpose}|{game}|{event}" for purpose in ("deal", "reshuffle", "default 0", "default 1")
           for game in (0, 1, 11) for event in (0, 1, 11)),
@@ -41,7 +40,7 @@ def test_each_label_and_key_has_a_stream_of_its_own() -> None:
 
 
 def test_a_draw_depends_on_its_label_alone_not_on_those_before_it() -> None:
-    """A hidden choice never shifts another draw. Nothing is used up."""
+    """A hidden choice never shifts another draw."""
     cards = [role for role in COUP.roles for _ in range(3)]
     fresh = KeyedRng(KEY, 3).shuffled(cards, "reshuffle", 17)
     used = KeyedRng(KEY, 3)
@@ -54,7 +53,6 @@ def test_a_draw_depends_on_its_label_alone_not_on_those_before_it() -> None:
 
 @pytest.mark.parametrize("other", [("deal", 3, 17), ("reshuffle", 4, 17), ("reshuffle", 3, 18)])
 def test_another_purpose_game_or_moment_is_another_order(other: tuple[str, int, int]) -> None:
-    """HMAC-SHA256(key, purpose | deal | event)."""
     purpose, game, event = other
     items = list(range(25))
     assert KeyedRng(KEY, game).shuffled(items, purpose, event) != KeyedRng(KEY, 3).shuffled(items, "reshuffle", 17)
@@ -76,7 +74,6 @@ def test_streams_next_to_each_other_are_independent() -> None:
 
 
 def test_a_shuffle_leaves_its_argument_alone_and_keeps_every_card() -> None:
-    """Chance.shuffled returns a new list."""
     cards = [Role.DUKE, Role.DUKE, Role.CAPTAIN]
     shuffled = KeyedRng(KEY, 0).shuffled(cards, "deal", 0)
     assert cards == [Role.DUKE, Role.DUKE, Role.CAPTAIN]
@@ -87,28 +84,27 @@ def test_a_shuffle_leaves_its_argument_alone_and_keeps_every_card() -> None:
 
 
 def test_each_number_below_n_factorial_is_one_permutation() -> None:
-    """chance.permuted: so all orders are equally likely as far as the number is uniform."""
+    """So all orders are equally likely if the number is uniform."""
     assert {tuple(permute("abcd", number)) for number in range(24)} == set(permutations("abcd"))
     assert permute("abcd", 5) == permute("abcd", 5 + 24)
     assert permute([], 7) == []
 
 
 def test_more_items_than_one_draw_can_order_are_refused() -> None:
-    """chance.permuted: at most 40, since 256 bits are shared by all orders."""
+    """The limit is 40, since all orders share 256 bits."""
     assert len(permute(range(40), 1 << 255)) == 40
     with pytest.raises(ValueError, match="41 items"):
         permute(range(41), 0)
 
 
 def test_a_shuffle_is_uniform_over_all_orders() -> None:
-    """The 24 orders of four cards."""
     orders = Counter(tuple(KeyedRng(KEY, 0).shuffled("abcd", "reshuffle", event)) for event in range(12_000))
     counts = [orders[order] for order in permutations("abcd")]
     assert chi_square(counts, [500.0] * 24) < CRITICAL[23]
 
 
 def test_a_number_is_uniform() -> None:
-    """Chance.number: the lot of a default loss, and of six."""
+    """Cases: the card of a default loss, and of six."""
     for below, freedom in ((2, 1), (6, 5)):
         counts = Counter(KeyedRng(KEY, game).number("default 1", 12, below) for game in range(6000))
         assert sorted(counts) == list(range(below))
@@ -116,7 +112,7 @@ def test_a_number_is_uniform() -> None:
 
 
 @pytest.mark.parametrize("seat", [0, 5])
-def test_each_of_the_fifteen_hands_comes_as_often_as_it_should(seat: int) -> None:
+def test_each_of_the_fifteen_hands_has_its_probability(seat: int) -> None:
     """rules.md#deal: two of 15 cards. A pair has 3 ways out of 105, two different roles have 9."""
     hands = Counter(deal_game(COUP, 6, KeyedRng(KEY, game)).hands[seat] for game in range(4000))
     kinds = list(combinations_with_replacement(COUP.roles, 2))
@@ -125,7 +121,7 @@ def test_each_of_the_fifteen_hands_comes_as_often_as_it_should(seat: int) -> Non
 
 
 @pytest.mark.parametrize(("dukes", "others"), [(0, 3), (1, 4), (2, 7)])
-def test_a_shown_card_is_drawn_again_as_often_as_chance_says(scene: Scene, dukes: int, others: int) -> None:
+def test_a_shown_card_is_drawn_again_with_its_probability(scene: Scene, dukes: int, others: int) -> None:
     """With k of the role among the n cards of the deck, P(same) = (k + 1) / (n + 1)."""
     deck = " ".join(["duke"] * dukes + ["assassin"] * others)
     asked = scene("captain duke / contessa contessa", deck=deck).play("tax; !").state
@@ -139,7 +135,7 @@ def test_a_shown_card_is_drawn_again_as_often_as_chance_says(scene: Scene, dukes
 
 
 def test_a_reshuffle_makes_every_returned_card_as_likely_as_the_others(scene: Scene) -> None:
-    """rules.md#shown-card: where a returned card lies in the deck tells nothing. It has 5 places to be in."""
+    """rules.md#shown-card: a returned card can be in 5 places of the deck."""
     asked = scene("captain duke / contessa contessa", deck="assassin assassin assassin assassin").play("tax; !").state
     places: Counter[int | None] = Counter()
     games = 5000

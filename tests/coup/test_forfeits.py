@@ -1,13 +1,13 @@
-"""Seats that leave the game: what tests/conformance/scenarios/forfeits.toml doesn't have.
+"""Seats that leave the game: cases that tests/conformance/scenarios/forfeits.toml doesn't have.
 
-Of a seat that forfeits the arena says:
+The rules of a forfeit:
 
-(a) forfeits in a window are applied clockwise after all answers are in;
-(b) its cards go face up, its coins to the treasury;
+(a) forfeits in a window are applied clockwise after all answers have arrived;
+(b) the seat's cards go face up, its coins to the treasury;
 (c) its own pending action, block or challenge is cancelled, costs spent;
 (d) an action aimed at it ends;
 
-and one of SPEC.md, "Forfeits": (e) what the others answered in the same window counts, if the question still stands.
+and one of SPEC.md, "Forfeits": (e) the other answers of the same window count, if the question is still open.
 In a script, `#` is a forfeit; the rest is as in test_rules.py. Only a seat that is asked can leave.
 """
 
@@ -19,10 +19,10 @@ from arena.coup import Role
 
 Scene = Any  # the class in conftest.py
 
-# Four seats, so that one can leave and another be a bystander. Only seat 2 has a Duke besides seat 0.
+# Four seats, so that one can leave and another be a bystander. Only seats 0 and 2 have a Duke.
 HANDS = "captain duke / assassin contessa / ambassador duke / captain contessa"
 
-# coins ("": 2 each), script, told from the first forfeit on, coins afterwards, phase and seats asked next
+# coins ("": 2 each), script, events from the first forfeit on, coins afterwards, phase and seats asked next
 Case = tuple[str, str, list[str], str, str, tuple[int, ...]]
 
 OUT_0 = ["0 forfeits captain+duke"]
@@ -82,7 +82,7 @@ def test_a_seat_that_forfeits_leaves_at_once(scene: Scene, case: Case) -> None:
     *steps, last = script.split(";")
     played = scene(HANDS, coins).play(";".join(steps))
     before = len(played.messages)
-    hands = played.state.hands  # a shown card has been replaced by another: who leaves turns up what it has now
+    hands = played.state.hands  # a shown card has been replaced by another, which a leaving seat turns up
     played.play(last)
     fits = [f"{line[0]} forfeits {'+'.join(hands[int(line[0])])}" if "forfeits" in line else line for line in output]
     assert played.messages[before:] == fits
@@ -90,7 +90,7 @@ def test_a_seat_that_forfeits_leaves_at_once(scene: Scene, case: Case) -> None:
     assert (played.phase, played.asked) == (phase, asked)
 
 
-def test_a_forfeit_turns_up_what_is_left_beside_what_was_lost(scene: Scene) -> None:
+def test_a_forfeit_turns_up_the_remaining_cards(scene: Scene) -> None:
     """Rule (b)."""
     played = scene(HANDS, "7 2 2 2").play("coup:1; lose:contessa; #")
     assert played.board.revealed[1] == (Role.CONTESSA, Role.ASSASSIN)
@@ -98,6 +98,6 @@ def test_a_forfeit_turns_up_what_is_left_beside_what_was_lost(scene: Scene) -> N
 
 
 def test_a_forfeit_looks_the_same_whatever_the_others_answered_with_it(scene: Scene) -> None:
-    """Nobody learns who else wanted to challenge something that ended."""
+    """The other answers to a question that ended stay secret."""
     states = [scene(HANDS).play(f"steal:1; # {words}").state for words in ("- -", "! -", "- !", "! !")]
     assert all(state == states[0] for state in states)

@@ -1,4 +1,4 @@
-"""What follows for certain from what a seat was sent: against all deals that the seat can't rule out, and cases."""
+"""Certain knowledge of a seat: compared with all deals that the seat can't rule out, and single cases."""
 
 import copy
 import json
@@ -93,7 +93,7 @@ class Tops(KeyedRng):
 
 
 def ordered(cards: Sequence[Role], tops: Sequence[Role]) -> list[Role]:
-    """Return cards in an order in which those of `tops` that there are are drawn first."""
+    """Return cards in an order in which those of `tops` that are among them are drawn first."""
     left, first = [*cards], []
     for role in tops:
         if role in left:
@@ -103,7 +103,7 @@ def ordered(cards: Sequence[Role], tops: Sequence[Role]) -> list[Role]:
 
 
 def beginnings(state: State, seat: int) -> set[World]:
-    """Return all deals that a seat may think of when it sees its first cards."""
+    """Return all deals that a seat may consider when it sees its first cards."""
     if state.board.rules.draft:
         return {World(state.hands, tuple(sorted(state.deck)))}
     hidden = Counter([*state.deck, *(card for other, hand in enumerate(state.hands) if other != seat for card in hand)])
@@ -118,7 +118,7 @@ def beginnings(state: State, seat: int) -> set[World]:
 
 
 def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
-    """Return what may be after a step, for all that a seat sees: each world is played on in all ways by the engine."""
+    """Return the worlds that are possible after a step for a seat: the engine plays on each world in all ways."""
     before, after = step.before, step.after
     board, rules = before.board, before.board.rules
     output = [event_for_seat(event, seat) for event in step.events]
@@ -149,7 +149,7 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
 
 
 def replaces(event: Event) -> bool:
-    """Return whether an event tells that a card was examined and replaced."""
+    """Return whether an event is an examination after which the card was replaced."""
     return isinstance(event, CardExamined) and event.replaced
 
 
@@ -161,7 +161,7 @@ def returns_first(event: Event, rules: Ruleset) -> bool:
 
 
 def ways(state: State, step: Step, seat: int) -> Iterator[list[MoveOrForfeit]]:
-    """Yield all answers that may have been given, for all that a seat sees of them."""
+    """Yield all answers that are possible for a seat that doesn't see them."""
     phase = state.board.phase
     open_window = isinstance(phase, ChallengeWindow | BlockWindow)
     choices: list[Sequence[MoveOrForfeit]] = [
@@ -173,16 +173,16 @@ def ways(state: State, step: Step, seat: int) -> Iterator[list[MoveOrForfeit]]:
     yield from map(list, product(*choices))
 
 
-def certain(worlds: set[World], sight: View) -> tuple[CertainCards, dict[Role, int]]:
-    """Return what holds in all worlds; and of each role the cards that then must lie in the deck by their number."""
-    board, rules = sight.board, sight.board.rules
+def certain(worlds: set[World], view: View) -> tuple[CertainCards, dict[Role, int]]:
+    """Return what is true in all worlds; and for each role the cards that then must be in the deck by their number."""
+    board, rules = view.board, view.board.rules
     copies = 3 if rules.draft else rules.copies(board.seats)
     face_up = [card for cards in board.revealed for card in cards]
-    mine = [*sight.cards, *sight.drawn, *sight.discards]
+    mine = [*view.cards, *view.drawn, *view.discards]
     unseen = {role: copies - [*face_up, *mine].count(role) for role in rules.roles}
     players, places = [], Counter[Role]()
     for seat, influence in enumerate(board.influence):
-        if seat == sight.seat or not influence:
+        if seat == view.seat or not influence:
             continue
         hands = {world.hands[seat] for world in worlds}
         has = tuple(role for role in rules.roles for _ in range(min(hand.count(role) for hand in hands)))
@@ -191,7 +191,7 @@ def certain(worlds: set[World], sight: View) -> tuple[CertainCards, dict[Role, i
             players.append(CertainHand(seat, has, lacks))
         for role in rules.roles:
             places[role] += has.count(role) + (0 if role in lacks else influence - len(has))
-    hidden = {cards for world in worlds for seat, cards in enumerate(world.discards) if seat != sight.seat}
+    hidden = {cards for world in worlds for seat, cards in enumerate(world.discards) if seat != view.seat}
     for role in rules.roles if hidden else ():
         places[role] += any(role in cards for cards in hidden)
     least = {role: min(world.deck.count(role) for world in worlds) for role in rules.roles}
@@ -200,15 +200,15 @@ def certain(worlds: set[World], sight: View) -> tuple[CertainCards, dict[Role, i
 
 
 def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, CertainCards, set[World]]]:
-    """Yield the steps before which a seat is asked, with what it knows and all deals that it can't rule out."""
+    """Yield the steps before which a seat is asked, with its knowledge and all deals that it can't rule out."""
     worlds = beginnings(steps[0].before, seat)
     knowledge: Knowledge | None = None
     news: list[Event] = []
     for step in steps:
         if seat in step.before.board.phase.asked:
-            sight = view_from_seat(step.before, seat)
-            knowledge = knowledge or Knowledge(sight)
-            yield step, knowledge.known(sight, news), worlds
+            view = view_from_seat(step.before, seat)
+            knowledge = knowledge or Knowledge(view)
+            yield step, knowledge.known(view, news), worlds
             news = []
         news += [
             event_for_seat(event, seat) for event in step.events if type(event) in concerning(step.before.board.rules)
@@ -218,7 +218,7 @@ def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, CertainCard
 
 
 def games() -> list[tuple[Game, int]]:
-    """List small games, with the seat that looks on: of every preset at two and three seats, and of random rules."""
+    """List small games, with the observing seat: of every preset at two and three seats, and of random rules."""
     two = [(name, 2, seed, 0.01 * (seed % 2)) for name in PRESETS for seed in (3,) if 2 in seat_counts(PRESETS[name])]
     some = [("random 100", 2, 100, 0.0), ("random 111", 2, 111, 0.0), ("random 4", 2, 4, 0.0), ("random 0", 3, 0, 0.0)]
     three = [(name, 3, 2, 0.0) for name in ("classroom", "inquisitor", "treason", "blog", "reformation-inquisitor")]
@@ -226,7 +226,7 @@ def games() -> list[tuple[Game, int]]:
 
 
 def check(game: Game, seat: int) -> Counter[str]:
-    """Play a game, demand that a seat knows what is certain and nothing else, and count what it knows."""
+    """Play a game, check that a seat knows exactly what is certain, and count what it knows."""
     counted = Counter[str]()
     for step, known, worlds in follow(played(*game), seat):
         exact, by_number = certain(worlds, view_from_seat(step.before, seat))
@@ -241,8 +241,8 @@ def check(game: Game, seat: int) -> Counter[str]:
 
 
 @INTERPRETED
-def test_a_seat_knows_all_that_holds_in_every_deal_it_can_not_rule_out_and_nothing_else() -> None:
-    """By the engine's own moves; of the deck all but what follows from the numbers of hidden cards."""
+def test_a_seat_knows_exactly_what_is_true_in_every_possible_deal() -> None:
+    """The comparison leaves out what follows from the numbers of hidden cards in the deck."""
     counted = sum((check(game, seat % game[1]) for game, seat in games()), Counter[str]())
     assert min(counted[word] for word in ("has", "lacks", "deck")) > 50
 
@@ -250,22 +250,22 @@ def test_a_seat_knows_all_that_holds_in_every_deal_it_can_not_rule_out_and_nothi
 @INTERPRETED
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_at_four_seats_nothing_certain_is_missed(name: str) -> None:
-    """As at two and three; these take a minute."""
+    """These games take a minute."""
     for seed in range(2) if 4 in seat_counts(PRESETS[name]) else ():
         check((name, 4, seed, 0.0), seed)
 
 
 @each("game", GAMES)
-def test_what_is_called_certain_is_true_in_every_game(game: Game) -> None:
-    """Also with five seats and more, with forfeits, and by random rules."""
+def test_certain_knowledge_is_true_in_every_game(game: Game) -> None:
+    """These games have five and more seats, forfeits, and random rules."""
     news: list[list[Event]] = [[] for _ in range(game[1])]
     minds: dict[int, Knowledge] = {}
     before: dict[int, CertainCards] = {}
     for step in played(*game):
         hands, board = step.before.hands, step.before.board
         for seat in board.phase.asked:
-            sight = view_from_seat(step.before, seat)
-            known = minds.setdefault(seat, Knowledge(sight)).known(sight, news[seat])
+            view = view_from_seat(step.before, seat)
+            known = minds.setdefault(seat, Knowledge(view)).known(view, news[seat])
             news[seat] = []
             if known is before.get(seat):
                 continue
@@ -276,7 +276,7 @@ def test_what_is_called_certain_is_true_in_every_game(game: Game) -> None:
                 assert not Counter(player.has) - Counter(hands[player.seat])
                 assert not {*player.lacks} & {*hands[player.seat]}
             for other, role in product(range(game[1]), board.rules.roles):
-                chance = chance_held(sight, known, other, role)
+                chance = chance_held(view, known, other, role)
                 assert 0 <= chance <= 1
                 assert chance not in (0, 1) or (role in hands[other]) == chance
         for seat in range(game[1]):
@@ -285,8 +285,8 @@ def test_what_is_called_certain_is_true_in_every_game(game: Game) -> None:
             ]
 
 
-def test_a_player_who_drew_nothing_goes_on_lacking_what_lies_in_the_deck_or_was_drawn_by_another(scene: Scene) -> None:
-    """I hold an ambassador and return two; B exchanges; C goes on lacking it, and at ten seats, too."""
+def test_a_player_that_draws_no_card_still_lacks_a_role(scene: Scene) -> None:
+    """I hold an ambassador and return two; B exchanges; C still lacks it, at ten seats, too."""
     for others in ("captain duke / duke duke", "captain duke / duke duke" + " / assassin contessa" * 2):
         game = scene(f"ambassador captain / {others}", deck="assassin captain ambassador ambassador")
         mind = Knowledge(game.sees(0))
@@ -308,8 +308,7 @@ CASES = Path(__file__).with_name("cases.jsonl")
 
 
 @each("case", [json.loads(line) for line in CASES.read_text().splitlines()], lambda case: case["case"])
-def test_a_seat_knows_what_the_cases_say(case: dict[str, Any]) -> None:
-    """After each request: odds and cards that are held."""
+def test_knowledge_after_each_request_of_the_cases(case: dict[str, Any]) -> None:
     rules = replace_fields(COUP, {})
     mind = None
     for step in case["steps"]:
@@ -319,23 +318,23 @@ def test_a_seat_knows_what_the_cases_say(case: dict[str, Any]) -> None:
             output = {name: value for name, value in line["ruleset"].items() if name in fields and name != "seats"}
             rules = replace_fields(COUP, output)
         elif line["type"] == "game_start":
-            mind = Knowledge(sight_of(rules, line))
+            mind = Knowledge(view_of(rules, line))
         elif line["type"] == "request":
             assert mind is not None
-            sight = sight_of(rules, line)
+            view = view_of(rules, line)
             heard = filter(None, map(event_of, line["events"]))
-            known = mind.known(sight, [event for event in heard if type(event) in concerning(rules)])
+            known = mind.known(view, [event for event in heard if type(event) in concerning(rules)])
             knows = step.get("knows", {})
             for seat, chances in knows.get("odds", {}).items():
                 for role, chance in chances.items():
-                    holds = chance_held(sight, known, int(seat), Role(role.removeprefix("not_")))
+                    holds = chance_held(view, known, int(seat), Role(role.removeprefix("not_")))
                     assert (1 - holds if role.startswith("not_") else holds) == pytest.approx(float(Fraction(chance)))
             for seat, cards in knows.get("known", {}).items():
                 assert [role for player in known.players if player.seat == int(seat) for role in player.has] == cards
 
 
-def sight_of(rules: Ruleset, line: dict[str, Any]) -> View:
-    """Return the view that a line shows."""
+def view_of(rules: Ruleset, line: dict[str, Any]) -> View:
+    """Return the player view of a line."""
     state, you = line["state"], line["you"]
     players = state["players"]
     pending = (
@@ -357,7 +356,7 @@ def hand(roles: Sequence[str]) -> tuple[Role, ...]:
 
 
 def event_of(output: dict[str, Any]) -> Event | None:
-    """Return the event that a message tells, None for one that shows no card."""
+    """Return the event of a message, None for one that shows no card."""
     seat, role = output["seat"], output.get("role")
     cards = hand(output["cards"]) if "cards" in output else None
     match output["event"]:
@@ -377,7 +376,7 @@ def event_of(output: dict[str, Any]) -> Event | None:
 
 
 @pytest.mark.parametrize("seed", [330, 704])
-def test_nothing_false_is_certain_after_a_step_also_to_a_seat_that_forfeits_amid_an_exchange(seed: int) -> None:
+def test_nothing_false_is_certain_after_a_forfeit_within_an_exchange(seed: int) -> None:
     """Pages of replays ask at every step, for every seat; a seat that is out knows nothing."""
     steps = played("andy-as-written", 5, seed, 0.2)
     minds = [Knowledge(view_from_seat(steps[0].before, seat)) for seat in range(5)]
@@ -393,8 +392,8 @@ def test_nothing_false_is_certain_after_a_step_also_to_a_seat_that_forfeits_amid
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda mind: pickle.loads(pickle.dumps(mind))])
 def test_copies_share_the_large_tables(way: Callable[[Knowledge], Knowledge]) -> None:
-    """Copies of an environment's games would else each have their own, and all that is cached of it."""
-    sight = view_from_seat(deal_game(COUP, 4, KeyedRng(bytes(32), 0)), 0)
-    mind = Knowledge(sight)
-    mind.known(sight, [Shown(1, Role.DUKE, None)])
+    """Otherwise each copy of an environment's game would have its own tables and caches."""
+    view = view_from_seat(deal_game(COUP, 4, KeyedRng(bytes(32), 0)), 0)
+    mind = Knowledge(view)
+    mind.known(view, [Shown(1, Role.DUKE, None)])
     assert way(mind)._table is mind._table

@@ -1,4 +1,4 @@
-"""How likely an opponent holds a role. Source: rules.md#odds."""
+"""The probability that an opponent holds a role. Source: rules.md#odds."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,8 +13,8 @@ from arena.coup import COUP, PRESETS, Role, Ruleset, chance_of_role, nobody_hold
 DUKE, CAPTAIN, CONTESSA, AMBASSADOR = Role.DUKE, Role.CAPTAIN, Role.CONTESSA, Role.AMBASSADOR
 
 
-def test_the_worked_example_at_the_end_of_003() -> None:
-    """rules.md#odds: P(opponent doesn't have a duke given that I don't) = 10/13 * 9/12 = 30/52 = 58 %."""
+def test_the_worked_example_of_the_rules() -> None:
+    """P(opponent doesn't have a duke given that I don't) = 10/13 * 9/12 = 30/52 = 58 %."""
     expected = Fraction(10, 13) * Fraction(9, 12)
     assert expected == Fraction(30, 52) == Fraction(15, 26)
     assert 1 - chance_of_role(unseen=13, copies_unseen=3, cards=2) == expected
@@ -65,7 +65,7 @@ def test_the_odds_at_a_table(
 
 
 def test_the_odds_are_those_of_counting_all_deals() -> None:
-    """The definition: each set of hidden cards is equally likely."""
+    """Each set of hidden cards is equally likely."""
     unseen = [*[DUKE] * 2, *[CAPTAIN] * 3, *[CONTESSA] * 4]
     for cards in range(5):
         deals = [*combinations(unseen, cards)]
@@ -75,8 +75,8 @@ def test_the_odds_are_those_of_counting_all_deals() -> None:
             )
 
 
-def test_who_lost_a_card_must_be_told_where_it_isnt_clear() -> None:
-    """One revealed card of three opponents': the odds by number of cards are known, those of an opponent aren't."""
+def test_the_loser_of_a_card_must_be_given_where_it_is_unclear() -> None:
+    """For one revealed card of three opponents' the odds by number of cards are known, those of an opponent aren't."""
     found = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA])
     assert (found.influences, found.by_opponent, found.not_held) == (None, None, None)
     shown = odds(COUP, 4, [DUKE, CAPTAIN], [CONTESSA], [2, 2, 1])
@@ -102,7 +102,7 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {
     "a role of other rules": (lambda: odds(COUP, 2, [Role.INQUISITOR, DUKE]), "coup has no inquisitor"),
     "the ambassador with the inquisitor": (lambda: odds(PRESETS["inquisitor"], 2, [AMBASSADOR, DUKE]), "no ambassador"),
     "my lost card isn't revealed": (lambda: odds(COUP, 2, [DUKE]), "one of your own cards is face up"),
-    "nobody is left": (lambda: odds(COUP, 2, [DUKE, DUKE], [CAPTAIN, CAPTAIN]), "at most 1 cards are face up"),
+    "no player is left": (lambda: odds(COUP, 2, [DUKE, DUKE], [CAPTAIN, CAPTAIN]), "at most 1 cards are face up"),
     "an opponent too few": (lambda: odds(COUP, 3, [DUKE, DUKE], [], [2]), "2 opponents, and 1 influences"),
     "an influence of three": (lambda: odds(COUP, 3, [DUKE, DUKE], [], [2, 3]), "0 to 2 cards face down, not 3"),
     "an influence below nothing": (lambda: odds(COUP, 3, [DUKE, DUKE], [], [2, -1]), "not -1"),
@@ -113,8 +113,7 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.parametrize("case", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
-def test_what_no_table_can_show_is_refused(case: tuple[Callable[[], object], str]) -> None:
-    """The odds are of own cards, revealed cards and influence counts, so these must fit one another."""
+def test_impossible_cards_are_refused(case: tuple[Callable[[], object], str]) -> None:
     calculate, output = case
     with pytest.raises(ValueError, match=r".") as caught:
         calculate()
@@ -123,6 +122,5 @@ def test_what_no_table_can_show_is_refused(case: tuple[Callable[[], object], str
 
 
 def test_the_ruleset_names_itself_in_a_refusal() -> None:
-    """A custom ruleset has a name of its own."""
     with pytest.raises(ValueError, match="monday has no inquisitor"):
         odds(replace(COUP, name="monday"), 2, [Role.INQUISITOR, DUKE])

@@ -1,9 +1,9 @@
-"""What holds in every game: checked at every step of random games of 2 to 10 seats, some with forfeits sprinkled in.
+"""Invariants, checked at every step of random games of 2 to 10 seats, some with forfeits.
 
-By every preset, and by rulesets whose fields are drawn at random (tests/games.py).
+The games have every preset, and rulesets whose fields are drawn at random (tests/games.py).
 
 Cards and coins are conserved, every game ends, encode then decode is the identity. The games are drawn from fixed
-seeds, so that a failure comes back.
+seeds, so that failures are reproducible.
 """
 
 from collections import Counter
@@ -116,9 +116,9 @@ def everything(state: State) -> Counter[Role]:
 
 @each("game", GAMES)
 def test_no_card_and_no_coin_appears_or_gets_lost(game: Game) -> None:
-    """rules.md#deal (two cards each, face down or up), #out and #actions: coins move only as an event says.
+    """rules.md#deal (two cards each, face down or up), #out and #actions: coins move only by an event.
 
-    What a conversion costs goes to the treasury reserve, and an embezzler takes all of it (rules.md#conversion,
+    The cost of a conversion goes to the treasury reserve, and an embezzler takes all of it (rules.md#conversion,
     #embezzlement). The cards that a draft leaves over stay out of the game (rules.md#draft).
     """
     rules = rules_of(*game[:2])
@@ -157,7 +157,7 @@ def test_no_card_and_no_coin_appears_or_gets_lost(game: Game) -> None:
 
 
 class Ledger:
-    """The public state of a game, kept by somebody who knows its start and then hears nothing but the events."""
+    """The public state of a game, computed from its start and the events alone."""
 
     def __init__(self, rules: Ruleset, state: State) -> None:
         seats = state.board.seats
@@ -206,7 +206,7 @@ class Ledger:
 
 @each("game", GAMES)
 def test_the_public_state_follows_from_the_events_alone(game: Game) -> None:
-    """A bot that models its opponents appends events. And steal and stolen cancel out."""
+    """Bots that model their opponents append events."""
     ledger = None
     for step in played(*game):
         ledger = ledger or Ledger(rules_of(*game[:2]), step.before)
@@ -228,7 +228,7 @@ def test_the_public_state_follows_from_the_events_alone(game: Game) -> None:
 
 @each("game", SOME)
 def test_a_seat_can_follow_its_own_hand_from_its_copies_of_the_events(game: Game) -> None:
-    """The contract: `cards` in one's own copy is the whole hand; who keeps a card that was shown has the old one."""
+    """`cards` in one's own copy is the whole hand."""
     hands: list[list[Role]] = []
     for step in played(*game):
         hands = hands or [list(hand) for hand in step.before.hands]
@@ -278,8 +278,8 @@ def ending(events: Sequence[Event], rules: Ruleset) -> ActionOutcome:
 
 
 @each("game", GAMES)
-def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(game: Game) -> None:
-    """`Resolved` and `proven` of a block window tell nothing hidden: both follow from the public events before."""
+def test_the_end_of_an_action_follows_from_public_events(game: Game) -> None:
+    """`Resolved` and `proven` of a block window reveal nothing hidden."""
     rules = rules_of(*game[:2])
     turn: list[Event] = []
     for step in played(*game):
@@ -303,10 +303,7 @@ def test_an_action_ends_once_as_all_could_see_and_so_was_its_claim_proven(game: 
 
 
 def test_no_copy_of_an_event_but_the_owners_has_cards() -> None:
-    """What is private in it is a field in the copy of the seat it belongs to.
-
-    Of an examination there are two: the target's has the card and its new hand, the inquisitor's the card.
-    """
+    """An examination has two owners: the target's copy has the card and its new hand, the inquisitor's the card."""
     private: Counter[type] = Counter()
     for game in GAMES:
         for step in played(*game):
@@ -330,7 +327,6 @@ def test_no_copy_of_an_event_but_the_owners_has_cards() -> None:
 
 @each("game", GAMES)
 def test_every_game_ends_and_every_asked_seat_has_a_choice(game: Game) -> None:
-    """`legal` gives the full list, each move once; the default move is one of them."""
     limit = rules_of(*game[:2]).limit(game[1])
     last = None
     for step in played(*game):
@@ -353,17 +349,17 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(game: Game) -> None:
     assert isinstance(over, Over)
     survivors = tuple(seat for seat, hand in enumerate(last.hands) if hand)
     if over.ending is GameEnding.ALL_FORFEIT:
-        assert over.survivors  # who left at once
+        assert over.survivors  # those that left at once
         assert not survivors
-    elif not isinstance(step.before.board.phase, Drafting):  # who wins because the other left the draft has no cards
+    elif not isinstance(step.before.board.phase, Drafting):  # a winner because the other left the draft has no cards
         assert over.survivors == survivors
     assert over.winner == (over.survivors[0] if over.ending is GameEnding.LAST_STANDING else None)
     assert (len(over.survivors) == 1) == (over.ending is GameEnding.LAST_STANDING)
     assert over.ending is not GameEnding.TURN_LIMIT or last.board.turn == limit
 
 
-def test_random_games_reach_all_there_is() -> None:
-    """So that the tests of this file mean something: each event, phase and ending in many of the games."""
+def test_random_games_reach_every_event_phase_and_ending() -> None:
+    """Otherwise the tests of this file would prove little."""
     events: Counter[str] = Counter()
     phases: Counter[str] = Counter()
     endings: Counter[str] = Counter()
@@ -409,10 +405,9 @@ def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
 
 @each(("name", "seats", "seed"), EXCHANGERS)
 def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(seats: int, seed: int, name: str) -> None:
-    """A hidden choice never shifts another draw; rules.md#exchange: keeping all one's own looks the
-    same.
+    """A hidden choice never shifts another draw.
 
-    After every exchange the game goes on by default moves, which nobody's cards decide, until the first that does.
+    After every exchange the game continues by default moves, which don't depend on cards, until the first that does.
     """
     exchanges = 0
     steps = 0
@@ -440,7 +435,7 @@ def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(seat
 
 @pytest.mark.parametrize("name", ["inquisitor", "treason", "treason-inquisitors", "reformation-inquisitor"])
 def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(name: str) -> None:
-    """rules.md#examine: draw_first never gives the examined card back from the place where it was put."""
+    """draw_first never returns the examined card from the place where it was put (rules.md#examine)."""
     swaps = 0
     for seats in (3, 5, 8):
         for step in played(name, seats, 5):
@@ -470,13 +465,13 @@ def test_a_deck_after_an_examination_depends_on_the_cards_and_the_moment_alone(n
 
 
 def test_a_reshuffle_depends_on_the_cards_and_the_moment_not_on_where_they_came_from(scene: Scene) -> None:
-    """Streams are labelled, not used up. Two ways to the same cards give the same deck."""
+    """Streams are labelled, not used up: two ways to the same cards give the same deck."""
     first = scene("captain duke / contessa", deck="assassin duke captain").play("exchange; -; keep:captain+duke")
     other = scene("captain duke / contessa", deck="assassin captain duke").play("exchange; -; keep:captain+duke")
     assert first.state.deck == other.state.deck
 
 
-# --- answers that are none --------------------------------------------------------------------------------------------
+# --- wrong answers ----------------------------------------------------------------------------------------------------
 
 WRONG: dict[type, tuple[MoveOrForfeit, ...]] = {
     Turn: (PASS, CHALLENGE, DECLINE, Block(Role.DUKE), Show(Role.DUKE), Lose(Role.DUKE), Keep((Role.DUKE,)), HAND_BACK),
@@ -517,7 +512,7 @@ WRONG: dict[type, tuple[MoveOrForfeit, ...]] = {
 
 
 def test_apply_refuses_answers_of_the_wrong_kind_or_number() -> None:
-    """play.apply: IllegalMoveError. A wrong answer counts wherever it stands among right ones, also as no pass."""
+    """The position of a wrong answer among right ones doesn't matter."""
     chance = KeyedRng(bytes(32), 0)
     refused: Counter[type] = Counter()
     games = [("coup", 2), ("coup", 5), ("duel", 2), ("inquisitor", 4), ("reformation", 3), ("andy", 5)]
@@ -567,7 +562,6 @@ PIECES = [
 @given(ANSWERS)
 @settings(derandomize=True, database=None)
 def test_notation_and_parse_are_inverse(answer: MoveOrForfeit) -> None:
-    """moves.notation: one word without blanks."""
     word = format_move(answer)
     assert word.split() == [word]
     assert parse_move(word) == answer
@@ -577,8 +571,7 @@ def test_notation_and_parse_are_inverse(answer: MoveOrForfeit) -> None:
     st.lists(st.sampled_from(PIECES), max_size=5).map("".join) | st.text(st.characters(max_codepoint=127), max_size=12)
 )
 @settings(derandomize=True, database=None)
-def test_parse_reads_what_notation_writes_and_nothing_else(word: str) -> None:
-    """moves.parse: ValueError for anything that `notation` can't have written."""
+def test_parse_accepts_only_what_notation_writes(word: str) -> None:
     try:
         answer = parse_move(word)
     except ValueError:
@@ -594,6 +587,6 @@ def test_parse_reads_what_notation_writes_and_nothing_else(word: str) -> None:
      "convert:", "embezzle:x", "examine:duke"],
 )  # fmt: skip
 def test_a_word_that_is_no_move_is_refused(word: str) -> None:
-    """moves.parse; records are read by it."""
+    """Records are read by moves.parse."""
     with pytest.raises(ValueError, match=r"\w"):
         parse_move(word)

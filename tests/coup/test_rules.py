@@ -1,4 +1,4 @@
-"""What the scenarios of tests/conformance leave out of the rules of the basic game.
+"""Rules of the basic game that the scenarios of tests/conformance leave out.
 
 A scene is a state written as text (see conftest.py); its script has one word for each seat that is asked, in the order
 in which they are asked: `-` passes, `!` challenges. `told` lists all events, so a missing or additional one fails too.
@@ -38,7 +38,7 @@ ENDINGS: dict[str, tuple[str, str, str, list[str], int]] = {
 def test_the_game_ends_at_once_when_one_player_is_left(
     scene: Scene, case: tuple[str, str, str, list[str], int]
 ) -> None:
-    """rules.md#end: nothing more resolves. The turn doesn't pass on, and the winner keeps its coins."""
+    """rules.md#end: the turn doesn't pass on, and the winner keeps its coins."""
     hands, coins, script, output, winner = case
     played = scene(hands, coins).play(script)
     assert played.messages == output
@@ -47,12 +47,12 @@ def test_the_game_ends_at_once_when_one_player_is_left(
     assert list_legal_moves(played.sees(winner)) == ()
 
 
-# --- who is asked, and whose answer counts ------------------------------------------------------------------------
+# --- windows --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words", list(product(["-", "!"], repeat=3))[1:])
 def test_of_several_challengers_the_first_clockwise_counts(scene: Scene, words: tuple[str, ...]) -> None:
-    """Windows are simultaneous and sealed; what follows is the same whoever else wanted to challenge."""
+    """Windows are simultaneous and sealed; other challenges have no effect."""
     hands = "duke duke / captain captain / contessa contessa / assassin assassin"
     played = scene(hands, actor=2).play("tax").play(" ".join(words))
     first = words.index("!")
@@ -64,7 +64,6 @@ def test_of_several_challengers_the_first_clockwise_counts(scene: Scene, words: 
 
 @pytest.mark.parametrize("words", list(product(["-", "block:duke"], repeat=3))[1:])
 def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tuple[str, ...]) -> None:
-    """rules.md#blocks (one block per action)."""
     hands = "duke duke / captain captain / contessa contessa / assassin assassin"
     played = scene(hands, actor=1).play("foreign_aid").play(" ".join(words))
     first = words.index("block:duke")
@@ -79,20 +78,18 @@ def test_of_several_blockers_the_first_clockwise_counts(scene: Scene, words: tup
 
 @pytest.mark.parametrize("hand", ["duke duke", "captain contessa", "ambassador assassin", "duke", "contessa"])
 def test_any_role_may_be_claimed_with_any_hand(scene: Scene, hand: str) -> None:
-    """rules.md#challenges, #blocks: truth or bluff."""
     rest = "captain captain / ambassador contessa"
-    assert scene(f"{hand} / {rest}", "9 2 2").menu(0) == scene(f"assassin duke / {rest}", "9 2 2").menu(0)
+    assert scene(f"{hand} / {rest}", "9 2 2").legal_words(0) == scene(f"assassin duke / {rest}", "9 2 2").legal_words(0)
     blocks = {"steal:0": ["-", "block:ambassador", "block:captain"], "assassinate:0": ["-", "block:contessa"]}
     for action, menu in blocks.items():
         played = scene(f"{hand} / {rest}", "2 9 2", actor=1).play(action)
-        assert played.menu(0) == ["-", "!"]
-        assert played.play("- -").menu(0) == menu
-    assert scene(f"{hand} / {rest}", actor=1).play("foreign_aid").menu(0) == ["-", "block:duke"]
+        assert played.legal_words(0) == ["-", "!"]
+        assert played.play("- -").legal_words(0) == menu
+    assert scene(f"{hand} / {rest}", actor=1).play("foreign_aid").legal_words(0) == ["-", "block:duke"]
 
 
 def test_the_deck_is_shuffled_after_every_exchange_also_where_all_own_cards_are_kept(scene: Scene) -> None:
-    """rules.md#exchange: return, then shuffle. Nobody knows where the cards lie that were looked at and
-    returned."""
+    """rules.md#exchange: return, then shuffle. The places of the returned cards stay unknown."""
     tops = Counter()
     for number in range(60):
         played = scene(
@@ -123,7 +120,6 @@ DEFAULTS: dict[str, tuple[str, str, int, str, int, str]] = {
 
 @pytest.mark.parametrize("case", DEFAULTS.values(), ids=DEFAULTS)
 def test_the_default_move(scene: Scene, case: tuple[str, str, int, str, int, str]) -> None:
-    """SPEC.md, "Faults": one default move for each kind of request."""
     hands, coins, actor, script, seat, word = case
     played = scene(hands, coins, actor=actor)
     if script:
@@ -134,7 +130,7 @@ def test_the_default_move(scene: Scene, case: tuple[str, str, int, str, int, str
 
 
 def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
-    """The card to lose is chosen by a stream of its own."""
+    """A stream of its own chooses the card."""
     played = scene(THREE, "7 2 2").play("coup:1")
     drawn = []
     for number in range(2):
@@ -143,7 +139,7 @@ def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
 
 
 def test_the_action_table_is_the_rulebooks() -> None:
-    """rules.md#actions: the table from which the documents are made."""
+    """The documents are made from this table."""
     table = [
         (row.action, row.cost, row.gain, row.targeted, row.claim, row.blocked_by, row.block_roles)
         for row in COUP.actions

@@ -1,4 +1,4 @@
-"""A key gives the same game for good: records are replayed from their keys and moves, also by later versions."""
+"""A key always gives the same game: later versions replay records from their keys and moves."""
 
 from hashlib import sha256
 
@@ -8,10 +8,10 @@ from tests.games import say
 DIGEST = "0275574cd3ca56abde7e11ed50c81c0829dbe5af8f92375d123d12ca237a98a0"
 
 
-def test_keys_give_the_same_games_as_ever() -> None:
+def test_keys_give_the_same_games() -> None:
     """A new digest means that records of earlier versions can no longer be replayed.
 
-    The digest of what has happened so far chooses the moves, and now and then a forfeit.
+    The digest of the events so far chooses the moves, and now and then a forfeit.
     """
     digest = sha256()
     for game in range(100):

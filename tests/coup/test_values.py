@@ -10,12 +10,12 @@ from arena.coup import FORFEIT, PRESETS, KeyedRng, apply_moves, deal_game, list_
 
 
 def fields(value: Any) -> tuple[str, ...]:
-    """Return the names of a value's fields, whatever its form."""
+    """Return the names of a value's fields, in any form."""
     return tuple(getattr(value, "_fields", ())) or value.__match_args__
 
 
 def values(name: str, games: int) -> Iterator[Any]:
-    """Yield all values that random games of a preset hand out, a few forfeits included."""
+    """Yield all values that random games of a preset return, a few forfeits included."""
     rules = PRESETS[name]
     seats = 2 if rules.draft else 3
     rng = random.Random(name)

@@ -1,6 +1,6 @@
-"""The environment: PettingZoo's own tests, what is observed and what isn't, actions, rewards and seeds.
+"""The environment: PettingZoo's own tests, observations, actions, rewards and seeds.
 
-Sources: docs/reference/environment.md; PettingZoo's documentation for what its forms promise.
+Sources: docs/reference/environment.md; PettingZoo's documentation for the promises of its forms.
 """
 
 import copy
@@ -89,7 +89,6 @@ def played(rules: Ruleset, seats: int, seed: int) -> Iterator[Step]:
 
 
 def chosen(mask: Any, rng: random.Random) -> int:
-    """Choose a legal action at random."""
     return int(rng.choice(np.flatnonzero(mask)))
 
 
@@ -99,7 +98,7 @@ def chosen(mask: Any, rng: random.Random) -> int:
 @dictionaries
 @pytest.mark.parametrize(("rules", "seats"), [("coup", 4), ("duel", 2), ("treason", 10), ("andy", 3)])
 def test_pettingzoo_finds_nothing_in_either_form(rules: str, seats: int) -> None:
-    """pettingzoo.test; every warning is an error but those of `dictionaries`."""
+    """Every warning of pettingzoo.test is an error but those of `dictionaries`."""
     api_test(env(rules=rules, seats=seats), num_cycles=40)
     parallel_api_test(parallel_env(rules=rules, seats=seats), num_cycles=40)
     seed_test(lambda: env(rules=rules, seats=seats), num_cycles=40)
@@ -110,7 +109,7 @@ def test_pettingzoo_finds_nothing_in_either_form(rules: str, seats: int) -> None
 
 @each("game", GAMES)
 def test_no_observation_depends_on_what_the_seat_does_not_know(game: Game) -> None:
-    """Unseen cards are dealt anew, and what is private in others' events is replaced: the same bytes."""
+    """Unseen cards are dealt again, and private fields in others' events are replaced: the same bytes."""
     name, seats, seed = game
     rules = rules_of(name, seats)
     rng = random.Random(seed)
@@ -132,7 +131,7 @@ def test_no_observation_depends_on_what_the_seat_does_not_know(game: Game) -> No
 
 @pytest.mark.parametrize("name", ["coup", "treason", "andy"])
 def test_no_agent_observes_or_may_do_something_else_when_unseen_cards_differ(name: str) -> None:
-    """The environment hands out what the test above looks at, and a mask."""
+    """The environment adds a mask to the observation of the test above."""
     rng = random.Random(1)
     game = env(rules=name, seats=4)
     game.reset(seed=1)
@@ -152,8 +151,7 @@ def test_no_agent_observes_or_may_do_something_else_when_unseen_cards_differ(nam
 
 
 @each("game", GAMES)
-def test_every_field_says_what_the_view_says(game: Game) -> None:
-    """Read back by their names, and by the events counted here."""
+def test_every_field_agrees_with_the_view(game: Game) -> None:
     name, seats, seed = game
     rules = rules_of(name, seats)
     fields = env(rules=rules, seats=seats).fields
@@ -235,7 +233,7 @@ KINDS = {
 
 
 def lit(read: dict[str, list[int]], fields: dict[str, tuple[slice, str]], name: str) -> list[str]:
-    """Return the words that are lit in a field that lists them."""
+    """Return the words whose bits are set in a field that lists them."""
     words = fields[name][1].split(": ")[1].split(", ")
     return [word for word, on in zip(words, read[name], strict=True) if on]
 
@@ -245,8 +243,8 @@ def roles(rules: Ruleset, counted: list[int]) -> list[str]:
     return [role for role, count in zip(rules.roles, counted, strict=True) for _ in range(count)]
 
 
-def test_an_observation_is_its_readers_own() -> None:
-    """Who writes into an array changes nothing for others, or later."""
+def test_an_observation_is_a_copy() -> None:
+    """Writing into an array changes no other one."""
     game = env()
     game.reset(seed=1)
     first = game.observe("player_0")
@@ -258,8 +256,8 @@ def test_an_observation_is_its_readers_own() -> None:
     assert (again["action_mask"] == kept[1]).all()
 
 
-def test_a_sealed_answer_changes_nothing_for_those_who_are_asked_with_it() -> None:
-    """Seats of one window are asked in order; what each observes is the same whatever the others answered."""
+def test_a_sealed_answer_changes_no_observation_of_its_window() -> None:
+    """Seats of one window are asked in order."""
     compared = 0
     for seed in range(3):
         actions: list[int] = []  # what was done in this game so far
@@ -293,7 +291,7 @@ def test_a_sealed_answer_changes_nothing_for_those_who_are_asked_with_it() -> No
 
 @each("game", GAMES)
 def test_the_mask_allows_what_is_legal_and_nothing_else(game: Game) -> None:
-    """Words are the moves' notation, with targets counted clockwise from the agent; who isn't asked waits."""
+    """Words are the moves' notation, with targets counted clockwise from the agent; other agents wait."""
     name, seats, seed = game
     rng = random.Random(seed)
     table = env(rules=rules_of(name, seats), seats=seats)
@@ -324,8 +322,8 @@ def absolute(word: str, seat: int, seats: int) -> str:
 
 
 @pytest.mark.parametrize("action", [0, 999, -1, None, "tax", 1.5])
-def test_what_the_mask_forbids_is_refused_in_words(action: object) -> None:
-    """And changes nothing: the agent may act again."""
+def test_a_masked_action_is_refused(action: object) -> None:
+    """The agent may act again."""
     game = env(seats=2)
     game.reset(seed=1)
     before = game.observe("player_0")["observation"].tobytes()
@@ -339,14 +337,12 @@ def test_what_the_mask_forbids_is_refused_in_words(action: object) -> None:
     "too_early",
     [lambda: env().step(1), lambda: env().observe("player_0"), lambda: parallel_env().step({"player_0": 1})],
 )
-def test_what_needs_a_game_asks_for_a_reset(too_early: Callable[[], object]) -> None:
-    """Both forms, whatever comes before the first one."""
+def test_methods_before_the_first_reset_raise(too_early: Callable[[], object]) -> None:
     with pytest.raises(AttributeError, match=r"there is no (agent_selection|game): call reset\(\) first"):
         too_early()
 
 
 def test_rules_and_seats_that_do_not_fit_are_refused() -> None:
-    """In words, when the environment is made."""
     with pytest.raises(ValueError, match="no preset 'chess'; there are: coup, duel"):
         env(rules="chess")
     with pytest.raises(ValueError, match="not to 4"):
@@ -372,7 +368,7 @@ def random_game(game: Any, rng: random.Random) -> dict[str, float]:
 
 @pytest.mark.parametrize("seats", [2, 10])
 def test_the_winner_is_rewarded_and_the_others_are_not(seats: int) -> None:
-    """The rewards of a game are one together, as win rates are."""
+    """The rewards of a game sum to one, as win rates do."""
     game = env(seats=seats)
     game.reset(seed=seats)
     rewards = random_game(game, random.Random(seats))
@@ -381,7 +377,7 @@ def test_the_winner_is_rewarded_and_the_others_are_not(seats: int) -> None:
 
 
 def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
-    """Source: `Ruleset.limit`; a draw of j survivors is 1/j of a win to each."""
+    """A draw of j survivors is 1/j of a win to each (`Ruleset.limit`)."""
     rules = replace_fields(COUP, {"turn_limit": 2})
     game = env(rules=rules, seats=4)
     game.reset(seed=1)
@@ -400,7 +396,7 @@ def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
 
 
 def test_the_winner_starts_the_next_game_and_seat_0_after_a_draw() -> None:
-    """As in a match over pipes. Source: `first_seat`."""
+    """Matches over pipes do so, too (`first_seat`)."""
     rng = random.Random(5)
     game = env(rules=replace_fields(COUP, {"turn_limit": 14, "first_player": "last_winner"}), seats=3)
     game.reset(seed=5)
@@ -413,8 +409,8 @@ def test_the_winner_starts_the_next_game_and_seat_0_after_a_draw() -> None:
         assert game._game.state.board.actor == (ends[-1] or 0)
 
 
-def test_who_loses_the_last_card_is_terminated_at_once() -> None:
-    """While the others go on; its reward is 0."""
+def test_an_agent_without_cards_is_terminated_at_once() -> None:
+    """The others continue; its reward is 0."""
     rng = random.Random(3)
     game = env(seats=4)
     game.reset(seed=3)
@@ -430,7 +426,7 @@ def test_who_loses_the_last_card_is_terminated_at_once() -> None:
 
 
 def test_both_forms_play_the_same_game() -> None:
-    """The same seed and choices; what agents do that aren't asked is ignored."""
+    """Actions of agents that aren't asked are ignored."""
     for seed in range(5):
         one, other = env(seats=4, rules="treason"), parallel_env(seats=4, rules="treason")
         one.reset(seed=seed)
@@ -456,7 +452,6 @@ def test_both_forms_play_the_same_game() -> None:
 
 
 def test_in_the_parallel_form_every_asked_agent_must_act() -> None:
-    """Else no action is taken."""
     game = parallel_env(seats=3)
     game.reset(seed=1)
     with pytest.raises(ValueError, match="player_0 gave the action None"):
@@ -468,9 +463,7 @@ def test_in_the_parallel_form_every_asked_agent_must_act() -> None:
     assert game._game.state.board.coins == (4, 2, 2)
 
 
-def test_a_seed_repeats_games_and_without_one_they_go_on() -> None:
-    """PettingZoo: reset(seed) makes all that follows the same."""
-
+def test_a_seed_repeats_games_and_no_seed_continues_them() -> None:
     def hands(game: raw_env, seed: int | None) -> Any:
         game.reset(seed=seed)
         return game._game.state.hands
@@ -487,7 +480,7 @@ def test_a_seed_repeats_games_and_without_one_they_go_on() -> None:
 
 @pytest.mark.parametrize("name", ["coup", "treason", "andy"])
 def test_an_observation_does_not_depend_on_earlier_ones(name: str) -> None:
-    """What is certain is followed also while a program looks elsewhere; a copy, which looks late, observes the same."""
+    """Knowledge is updated at every step; a copy that observes late gets the same."""
     rng = random.Random(7)
     certain = 0
     for seed in range(4):
@@ -510,8 +503,8 @@ def test_an_observation_does_not_depend_on_earlier_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
-def test_a_copy_observes_what_the_original_does_and_goes_on_alone(way: Callable[[raw_env], raw_env]) -> None:
-    """Amid a window of several seats, too."""
+def test_a_copy_observes_the_same_and_plays_independently(way: Callable[[raw_env], raw_env]) -> None:
+    """A copy is also made within a window of several seats."""
     rng = random.Random(5)
     game = env(rules="reformation", seats=3)
     game.reset(seed=1)
@@ -533,8 +526,7 @@ def test_a_copy_observes_what_the_original_does_and_goes_on_alone(way: Callable[
     assert rest(game) == past
 
 
-def test_a_game_that_is_left_in_its_midst_leaves_nothing_for_the_next() -> None:
-    """Also amid the steps of agents that are out."""
+def test_a_reset_within_a_game_leaves_nothing_for_the_next() -> None:
     rng = random.Random(5)
     game = env(seats=3)
     game.reset(seed=5)
@@ -547,7 +539,6 @@ def test_a_game_that_is_left_in_its_midst_leaves_nothing_for_the_next() -> None:
 
 
 def test_the_table_is_rendered_as_text() -> None:
-    """What everybody sees: no card of a hand."""
     game = env(seats=2, render_mode="ansi")
     game.reset(seed=1)
     assert game.render() == "turn 1: Turn asks 0\n> 0: 1 coins, 2 cards\n  1: 2 coins, 2 cards"
@@ -557,11 +548,11 @@ def test_the_table_is_rendered_as_text() -> None:
     plain.close()
 
 
-# --- rivals -----------------------------------------------------------------------------------------------------------
+# --- opponents --------------------------------------------------------------------------------------------------------
 
 
 class Dice:
-    """A bot that chooses at random. It keeps what it hears, but no hello, handles and seeds, which a match draws."""
+    """A bot that chooses at random. It saves its messages, but no hello, handles and seeds, which a match draws."""
 
     def __init__(self, seat: int) -> None:
         self.rng = random.Random(seat)
@@ -581,8 +572,8 @@ class Dice:
 
 @each("form", [env, parallel_env])
 @each("rules, seats", [("coup", 2), ("coup", 5), ("reformation", 4), ("inquisitor", 3)])
-def test_a_rival_hears_what_it_would_hear_in_a_match(form: Any, rules: str, seats: int) -> None:
-    """The same cards dealt to the same bots in `arena.local`. Of the last game's end a rival hears in the next one."""
+def test_an_opponent_gets_the_messages_of_a_match(form: Any, rules: str, seats: int) -> None:
+    """`arena.local` deals the same cards. An opponent gets the end of the last game in the next one."""
     spec = MatchSpec(
         match=0,
         key=derive_key(b"arena.env", "seed|3"),
@@ -594,27 +585,27 @@ def test_a_rival_hears_what_it_would_hear_in_a_match(form: Any, rules: str, seat
     play_match(spec, [LocalPlayer(str(seat), dice) for seat, dice in enumerate(there)], keep_moves=False)
     here = [Dice(seat) for seat in range(seats)]
     game = form(rules=rules, seats=seats)
-    rivals = {agent: game.opponent(agent, dice) for agent, dice in zip(game.possible_agents, here, strict=True)}
+    opponents = {agent: game.opponent(agent, dice) for agent, dice in zip(game.possible_agents, here, strict=True)}
     for number in range(4):
         game.reset(seed=None if number else 3)
         while game.agents:
             if form is parallel_env:
-                game.step({agent: rivals[agent].action() for agent in game.agents})
+                game.step({agent: opponents[agent].action() for agent in game.agents})
                 continue
             agent = game.agent_selection
             over = game.terminations[agent] or game.truncations[agent]
-            game.step(None if over else rivals[agent].action())
-    for rival, bot in zip(here, there, strict=True):
-        assert rival.heard == bot.heard[:-2]
-        assert sum(message["type"] == "request" for message in rival.heard) > 3
-    assert len({seed for rival in here for seed in rival.seeds}) == 4 * seats
+            game.step(None if over else opponents[agent].action())
+    for opponent, bot in zip(here, there, strict=True):
+        assert opponent.heard == bot.heard[:-2]
+        assert sum(message["type"] == "request" for message in opponent.heard) > 3
+    assert len({seed for opponent in here for seed in opponent.seeds}) == 4 * seats
 
 
-def test_sample_bots_are_rivals_by_name_and_a_seed_begins_their_match_anew() -> None:
-    """Asked twice at one request they answer once; who isn't asked waits; a name that is none is refused."""
+def test_sample_bots_are_opponents_by_name_and_a_seed_restarts_their_match() -> None:
+    """Asked twice at one request they answer once; a bot that isn't asked waits."""
     game = env(seats=3)
     names = ("sample:honest", "sample:opportunist", "sample:python")
-    rivals = {agent: game.opponent(agent, name) for agent, name in zip(game.possible_agents, names, strict=True)}
+    opponents = {agent: game.opponent(agent, name) for agent, name in zip(game.possible_agents, names, strict=True)}
 
     def actions(seed: int) -> list[int]:
         chosen = []
@@ -623,14 +614,14 @@ def test_sample_bots_are_rivals_by_name_and_a_seed_begins_their_match_anew() -> 
             for agent in game.agent_iter():
                 over = game.terminations[agent] or game.truncations[agent]
                 if not over:
-                    chosen.append(rivals[agent].action())
-                    assert chosen[-1] == rivals[agent].action()
+                    chosen.append(opponents[agent].action())
+                    assert chosen[-1] == opponents[agent].action()
                 game.step(None if over else chosen[-1])
         return chosen
 
     assert actions(1) == actions(1) != actions(2)
     game.reset(seed=1)
-    assert rivals["player_1"].action() == 0
+    assert opponents["player_1"].action() == 0
     with pytest.raises(ValueError, match="no sample bot that plays in this process"):
         game.opponent("player_0", "sample:shell.sh")
     with pytest.raises(AttributeError, match=r"call reset\(\) first"):
@@ -653,7 +644,6 @@ EXAMPLES = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTA
 
 
 def test_the_document_has_every_field() -> None:
-    """Its name, how many numbers it has, and what they say, in their order."""
     rows = re.findall(r"^\| `([\w: ]+)` \| (\d+) \| (.*) \|$", DOCUMENT, re.MULTILINE)
     fields = {
         name.replace("player 1", "player K"): (str(place.stop - place.start), says)
@@ -665,14 +655,13 @@ def test_the_document_has_every_field() -> None:
 
 
 def test_the_loop_of_the_document_plays_a_game() -> None:
-    """As it stands there."""
     names: dict[str, Any] = {}
     exec(EXAMPLES[0], names)
     assert names["game"].agents == []
 
 
 def test_the_player_of_the_document_learns(capsys: pytest.CaptureFixture[str]) -> None:
-    """In a tenth of the games; all is seeded, and it begins with what chance gives."""
+    """It plays a tenth of the games; all is seeded, and it begins at random."""
     exec(TRAINING[0].replace("play(1000, rate=0.0)", "play(80, rate=0.0)").replace("play(1000", "play(120"), {})
     before, after = (float(share) for share in re.findall(r"([\d.]+) % \(", capsys.readouterr().out))
     assert before < 40 < after
@@ -711,7 +700,7 @@ class MaskablePPO:
 
 @pytest.mark.parametrize("trainer", ["own", "stand-in", *(["MaskablePPO"] if find_spec("sb3_contrib") else [])])
 def test_what_the_document_trains_and_saves_is_a_bot(tmp_path: Path, trainer: str) -> None:
-    """After a few steps; `own` is the player that learns. MaskablePPO itself learns where it is installed."""
+    """`own` is the player that learns. MaskablePPO itself learns where it is installed."""
     example = "\n".join(TRAINING[:2]) if trainer == "own" else TRAINING[-1]
     few = {"play(1000, rate=0.0)": "play(4, rate=0.0)", "play(1000": "play(8", "learn(60_000)": "learn(64)"}
     few |= {"seed=1, device": "seed=1, n_steps=64, device"}
@@ -741,8 +730,8 @@ def test_what_the_document_trains_and_saves_is_a_bot(tmp_path: Path, trainer: st
     assert bot.stdout.count(b"\n") > 5
 
 
-def test_who_is_out_when_a_draw_comes_is_terminated_and_gets_nothing() -> None:
-    """Also one who goes out by the last turn before the limit: it survives no draw."""
+def test_an_agent_that_is_out_before_a_draw_is_terminated_without_reward() -> None:
+    """It may lose its last card in the last turn before the limit."""
     for limit in range(8, 60):
         game = env(rules=replace_fields(COUP, {"turn_limit": limit}), seats=3)
         game.reset(seed=1)
@@ -760,7 +749,7 @@ def test_who_is_out_when_a_draw_comes_is_terminated_and_gets_nothing() -> None:
             if len(survivors) < 3 and set(seats.values()) - set(survivors):
                 break
     else:
-        raise AssertionError("no limit falls on the turn by which somebody goes out")
+        raise AssertionError("no limit falls on the turn in which a player loses its last card")
     for agent, seat in seats.items():
         out = seat not in survivors
         assert (game.terminations[agent], game.truncations[agent]) == (out, not out)

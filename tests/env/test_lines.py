@@ -1,4 +1,4 @@
-"""What a bot makes of its lines by `coup_env` is what `arena.env` observes; and what lines tell apart, numbers do.
+"""`coup_env` makes of a bot's lines what `arena.env` observes; different lines give different numbers.
 
 Source: docs/reference/environment.md, "What an agent observes".
 """
@@ -43,10 +43,10 @@ class Reader:
 
 
 def games(rules: str | Ruleset, seats: int, count: int, seed: int) -> Iterator[tuple[Any, str, Reader]]:
-    """Play games of readers; yield at each request the environment, who is asked, and its reader, who has answered."""
+    """Play games of readers; yield at each request the environment, the asked agent, and its reader that answered."""
     game = env(rules=rules, seats=seats)
     readers = {agent: Reader(seed + place) for place, agent in enumerate(game.possible_agents)}
-    rivals = {agent: game.opponent(agent, reader) for agent, reader in readers.items()}
+    opponents = {agent: game.opponent(agent, reader) for agent, reader in readers.items()}
     for number in range(count):
         game.reset(seed=None if number else seed)
         while game.agents:
@@ -54,13 +54,13 @@ def games(rules: str | Ruleset, seats: int, count: int, seed: int) -> Iterator[t
             if game.terminations[agent] or game.truncations[agent]:
                 game.step(None)
                 continue
-            action = rivals[agent].action()
+            action = opponents[agent].action()
             yield game, agent, readers[agent]
             game.step(action)
 
 
 def same(game: Any, agent: str, encoder: Encoder) -> None:
-    """Demand the same observation and the same mask from the environment and from the lines."""
+    """Check that the environment and the lines give the same observation and the same mask."""
     observed = game.observe(agent)
     assert observed["observation"].tolist() == encoder.observation.tolist()
     assert observed["action_mask"].tolist() == [*encoder.mask]
@@ -69,7 +69,7 @@ def same(game: Any, agent: str, encoder: Encoder) -> None:
 
 @each("table", TABLES)
 def test_lines_and_environment_make_the_same_numbers(table: tuple[str, int]) -> None:
-    """At every request of every preset, at few, some and many seats, in two games of a match."""
+    """These games have every preset, at few, some and many seats, in two games of a match."""
     name, seats = table
     asked = 0
     for game, agent, reader in games(name, seats, 2, seed=seats):
@@ -81,15 +81,14 @@ def test_lines_and_environment_make_the_same_numbers(table: tuple[str, int]) -> 
 
 
 @each("seed", range(700, 715))
-def test_rules_of_an_organisers_own_do_too(seed: int) -> None:
-    """Rulesets drawn at random."""
+def test_lines_and_environment_agree_for_random_rules(seed: int) -> None:
     seats = 2 + seed % 5
     rules = rules_of(f"random {seed}", seats)
     for game, agent, reader in games(rules, seats, 2, seed):
         same(game, agent, reader.encoder)
 
 
-# --- what lines tell apart --------------------------------------------------------------------------------------------
+# --- different lines -------------------------------------------------------------------------------------------------
 
 COUNTED = {"action", "block", "challenge", "shown", "unproven", "shown_hand", "examined"}
 
@@ -99,7 +98,7 @@ def other_role(role: str, roles: list[str]) -> str:
 
 
 def changes(event: Message, roles: list[str]) -> Iterator[Message]:
-    """Yield events that a seat tells from this one, though nothing but the event says so: one field is another."""
+    """Yield events that a seat can distinguish from this one by a single field of the event."""
     word = event["event"]
     if word == "shown":
         yield {**event, "replaced": event.get("replaced") is False}
@@ -121,8 +120,8 @@ def encoded(lines: list[Message]) -> Encoder:
 
 
 @pytest.mark.parametrize("name", ["andy", "inquisitor", "treason", "reformation", "coup"])
-def test_what_lines_tell_apart_the_numbers_tell_apart(name: str) -> None:
-    """One event of a game is another one, and the request after it the same: another observation."""
+def test_different_events_give_different_numbers(name: str) -> None:
+    """The request after the event is the same."""
     rng = random.Random(name)
     seen: set[str] = set()
     for game, _, reader in games(name, 4, 9, seed=4):
@@ -143,7 +142,7 @@ def test_what_lines_tell_apart_the_numbers_tell_apart(name: str) -> None:
 
 
 def test_every_number_is_in_use() -> None:
-    """None stays 0 in all presets but those about oneself that can't be: so each was compared above."""
+    """The tests above compared each. Only numbers about oneself that can't occur stay 0 in all presets."""
     used: dict[str, int] = {}
     for name in ("treason", "reformation-inquisitor", "andy", "duel", "coup"):
         for game, _, reader in games(name, 2 if name == "duel" else 3, 40, seed=2):
@@ -182,8 +181,7 @@ def after(*events: Message, known: Message | None = None) -> dict[str, list[int]
     return {field: value for field, value in read.items() if any(value)}
 
 
-def test_what_a_later_protocol_adds_is_no_action() -> None:
-    """A kind, an event, a move: the rest is encoded."""
+def test_additions_of_a_later_protocol_are_ignored() -> None:
     request = asked({"event": "bid", "seat": 2, "coins": 3})
     request |= {"kind": "auction", "legal": [{"pass": True}, {"bid": [1, 2], "at": 3}]}
     encoder = encoded([*start(), {"type": "weather"}, request])
@@ -192,8 +190,8 @@ def test_what_a_later_protocol_adds_is_no_action() -> None:
     assert encoder.observation[0] == 4
 
 
-def test_what_is_certain_is_what_the_request_says() -> None:
-    """Of each player, clockwise from oneself, and of the deck; it is no longer certain when a request is silent."""
+def test_certain_knowledge_comes_from_the_request() -> None:
+    """It isn't certain any more when a request omits it."""
     players = [{"seat": 0, "lacks": ["assassin", "duke"]}, {"seat": 2, "has": ["contessa", "contessa"]}]
     certain = after(known={"players": players, "deck": ["captain", "duke", "duke"]})
     assert certain["player 1: known"] == [0, 0, 2, 0, 0]

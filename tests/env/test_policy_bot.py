@@ -1,4 +1,4 @@
-"""A trained policy as a bot: its scores, its folder, and what it plays there. Source: docs/reference/environment.md."""
+"""A trained policy as a bot: its scores, its folder, and its moves. Source: docs/reference/environment.md."""
 
 import json
 import random
@@ -23,7 +23,7 @@ Layers = list[tuple[Any, Any]]
 
 
 def layers(game: Any, *hidden: int, seed: int = 1) -> Layers:
-    """Return layers with weights of chance, from what a game's agents observe to their actions."""
+    """Return layers with random weights, from an observation to the actions."""
     rng = np.random.default_rng(seed)
     sizes = [size(len(game.possible_agents)), *hidden, len(game.action_words)]
     return [
@@ -33,7 +33,7 @@ def layers(game: Any, *hidden: int, seed: int = 1) -> Layers:
 
 
 def scores(network: Layers, activation: str, observation: Any) -> Any:
-    """Return what the layers say of an observation."""
+    """Return the output of the layers for an observation."""
     values = np.asarray(observation, float)
     for place, (weights, bias) in enumerate(network):
         if place and activation != "none":
@@ -44,7 +44,6 @@ def scores(network: Layers, activation: str, observation: Any) -> Any:
 
 @each("activation, hidden", [("tanh", (16, 8)), ("relu", (16, 8)), ("none", ()), ("tanh", ())])
 def test_a_policy_scores_as_its_layers_do_with_numpy_and_without(activation: str, hidden: tuple[int, ...]) -> None:
-    """And takes the legal action of the highest score."""
     game = env(seats=3)
     network = layers(game, *hidden)
     plain = [(np.asarray(rows, np.float32).tolist(), np.asarray(bias, np.float32).tolist()) for rows, bias in network]
@@ -66,7 +65,7 @@ def test_a_policy_scores_as_its_layers_do_with_numpy_and_without(activation: str
 
 
 def test_equal_scores_are_one_choice_and_chance_draws_by_the_softmax() -> None:
-    """What rounding alone tells apart is equal; a score that is ln 3 higher is drawn three times as often."""
+    """Scores that differ by rounding are equal; a score that is ln 3 higher is drawn three times as often."""
     policy = Policy([([[0.0]] * 3, [0.1 + 0.2, 0.3, np.log(3) + 0.3])], numpy=False)
     assert policy.best([1], [1, 0]) == 0
     assert policy.best([1], [0, 1, 2]) == 2
@@ -75,8 +74,7 @@ def test_equal_scores_are_one_choice_and_chance_draws_by_the_softmax() -> None:
     assert policy.drawn([1], [0, 1], 1.0) == 1
 
 
-def test_what_a_policy_cannot_be_is_said() -> None:
-    """In words, before it plays."""
+def test_a_wrong_policy_is_refused() -> None:
     with pytest.raises(ValueError, match="no activation 'sigmoid'; there are: tanh, relu, none"):
         Policy([([[1.0]], [0.0])], "sigmoid")
     with pytest.raises(ValueError, match="a layer has 2 inputs, and the one before it 1 outputs"):
@@ -97,8 +95,7 @@ def trained(folder: Path, rules: str, seats: int, choice: Any = "best") -> tuple
 
 
 @each("rules, seats", [("coup", 2), ("treason", 5), ("andy", 4), ("duel", 2)])
-def test_a_bot_plays_what_its_policy_says_of_the_observation(tmp_path: Path, rules: str, seats: int) -> None:
-    """From its lines alone, in all seats of a game."""
+def test_a_bot_plays_by_its_policy(tmp_path: Path, rules: str, seats: int) -> None:
     game, network = trained(tmp_path / rules, rules, seats)
     players: dict[str, Player] = {}
 
@@ -112,7 +109,7 @@ def test_a_bot_plays_what_its_policy_says_of_the_observation(tmp_path: Path, rul
                 return {"type": "hello"}
             return None if choice is None else {"id": message["id"], "choice": choice}
 
-    rivals = {agent: game.opponent(agent, Bot(agent)) for agent in game.possible_agents}
+    opponents = {agent: game.opponent(agent, Bot(agent)) for agent in game.possible_agents}
     decided = 0
     for seed in range(3):
         game.reset(seed=seed)
@@ -123,14 +120,13 @@ def test_a_bot_plays_what_its_policy_says_of_the_observation(tmp_path: Path, rul
                 continue
             legal = np.flatnonzero(observed["action_mask"]).tolist()
             wanted = scores(network, "tanh", observed["observation"])
-            assert rivals[agent].action() == max(legal, key=lambda action: wanted[action])
-            game.step(rivals[agent].action())
+            assert opponents[agent].action() == max(legal, key=lambda action: wanted[action])
+            game.step(opponents[agent].action())
             decided += len(legal) > 1
     assert decided > 20
 
 
-def test_the_folder_is_a_bot_that_passes_its_examination_and_plays(place: Place) -> None:
-    """Over pipes, without a fault."""
+def test_the_folder_is_a_bot_that_passes_its_check_and_plays(place: Place) -> None:
     trained(place.folder / "trained", "coup", 2, "drawn")
     checked = place.run("check", "trained", "--sandbox", "process")
     assert checked.code == 0, checked.out + checked.err
@@ -144,7 +140,7 @@ def test_the_folder_is_a_bot_that_passes_its_examination_and_plays(place: Place)
 
 @pytest.mark.parametrize("box", ISOLATING_SANDBOXES)
 def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -> None:
-    """It is submitted, examined and plays in a box, where nothing but its folder and the standard library is sure."""
+    """Its box may have only its folder and the standard library."""
     needs(box, unavailable_reason(box))
     trained(place.folder / "trained", "coup", 2, "drawn")
     for words in (
@@ -163,8 +159,8 @@ def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -
     place.require_nothing_left()
 
 
-def test_at_another_table_the_bot_says_so_and_plays_quietly(tmp_path: Path) -> None:
-    """The kit's methods choose there. A file of another encoding is refused."""
+def test_at_another_table_the_bot_warns_and_plays_by_the_kit(tmp_path: Path) -> None:
+    """A file of another encoding is refused."""
     trained(tmp_path, "coup", 2)
     player = Player(tmp_path / "weights.json")
     other = env(seats=4)
@@ -175,17 +171,16 @@ def test_at_another_table_the_bot_says_so_and_plays_quietly(tmp_path: Path) -> N
             answers = {"hello": {"type": "hello"}, "request": {"id": message.get("id"), "choice": 0}}
             return answers.get(message["type"])
 
-    rival = other.opponent("player_0", Bot())
+    opponent = other.opponent("player_0", Bot())
     other.reset(seed=1)
-    assert other.action_words[rival.action()] == "income"
+    assert other.action_words[opponent.action()] == "income"
     weights = json.loads((tmp_path / "weights.json").read_text())
     (tmp_path / "weights.json").write_text(json.dumps({**weights, "encoding": 2}))
     with pytest.raises(ValueError, match=r"trained with encoding 2, and this coup_env\.py has 3: copy"):
         Player(tmp_path / "weights.json")
 
 
-def test_what_an_author_changed_in_the_folder_stays(tmp_path: Path) -> None:
-    """The program; the weights are new."""
+def test_changes_of_an_author_in_the_folder_stay(tmp_path: Path) -> None:
     game, network = trained(tmp_path, "coup", 2)
     before = (tmp_path / "weights.json").read_text()
     (tmp_path / "bot.py").write_text("# mine\n")
@@ -196,7 +191,6 @@ def test_what_an_author_changed_in_the_folder_stays(tmp_path: Path) -> None:
 
 
 def test_the_encoder_needs_the_standard_library_alone(tmp_path: Path) -> None:
-    """Its file is alone with the weights, and numpy can't be imported."""
     trained(tmp_path, "coup", 2)
     script = (
         "import sys; sys.modules['numpy'] = None; import coup_env; p = coup_env.Player('weights.json');"

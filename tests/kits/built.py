@@ -13,7 +13,7 @@ BUILD_S = 240
 
 
 def built(factory: pytest.TempPathFactory, kit: Kit, folder: Path) -> Path:
-    """Return a copy of a folder's files with the kit beside them, built by its bot.toml as the arena does."""
+    """Return a copy of a folder with the kit in it, built by its bot.toml as the arena does."""
 
     def make(place: Path) -> None:
         copy = place / kit.language

@@ -1,4 +1,4 @@
-"""Bots that are built once for all tests, and how they are talked to."""
+"""Bots that are built once for all tests, and how tests run them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ LIMIT_S = 60
 
 @dataclass(frozen=True)
 class Ran:
-    """How a bot ended: its exit code, its lines, what it wrote to standard error."""
+    """The end of a bot: its exit code, its lines, its standard error."""
 
     code: int
     lines: list[dict[str, Any]]
@@ -33,8 +33,8 @@ class Made:
     argv: tuple[str, ...]
     cwd: Path
 
-    def hears(self, messages: list[dict[str, Any]], *words: str) -> Ran:
-        """Give a bot all lines at once, and the end of file."""
+    def feed(self, messages: list[dict[str, Any]], *words: str) -> Ran:
+        """Send a bot all lines at once, and the end of file."""
         done = subprocess.run(
             [*self.argv, *words],
             cwd=self.cwd,
@@ -50,7 +50,7 @@ class Made:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kit, Path], Made]:
-    """Give a maker of bots: it puts the kit beside a copy of a folder's files, and builds that, once."""
+    """Return a maker of bots: it puts the kit next to a copy of a folder's files, and builds that, once."""
     known: dict[Path, Made] = {}
 
     def make(kit: Kit, folder: Path) -> Made:

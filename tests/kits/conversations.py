@@ -1,4 +1,4 @@
-"""Matches of random players, as the bot of one of them hears them: for kits that are tried without a referee."""
+"""Matches of random players as messages to one of their bots, for kits that are tested without a referee."""
 
 import json
 import random
@@ -35,13 +35,13 @@ MATCHES = [
 
 
 def match(preset: str, seats: int, games: int = 2) -> list[Message]:
-    """Return all that bot 0 hears in a match, from the hello to the end. Somebody forfeits now and then."""
+    """Return all messages to bot 0 in a match, from the hello to the end. Some players forfeit now and then."""
     return _played(preset, seats, games)[0]
 
 
 @cache
 def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[Any]]:
-    """Return all that bot 0 hears, and the engine's truth of it; see `truths`."""
+    """Return all messages to bot 0, and the engine's truth of it; see `truths`."""
     games = 16 if preset == "andy" else games  # to keep a shown card is rare
     rng = random.Random(f"{preset} {seats}")
     rules = PRESETS[preset]
@@ -76,7 +76,7 @@ def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[An
         lines.append(wire.encode_game_over(game, state.board, feed.take(me)))
         truth.append({"cards": sorted(state.hands[me]), "influence": [len(hand) for hand in state.hands]})
     messages = [*map(json.loads, lines), {"type": "match_over"}]
-    for message in messages:  # so that a player of one match is none of another
+    for message in messages:  # so that no two matches share a player
         if message["type"] == "game_start":
             message["players"] = [f"{preset} {handle}" for handle in message["players"]]
     return messages, truth
@@ -102,9 +102,9 @@ def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> MoveOrForf
 
 @cache
 def matches() -> list[Message]:
-    """Return all matches, one after the other, as no bot hears them: so that a language need be started once.
+    """Return all matches, one after the other, as no bot gets them: so that a language is started only once.
 
-    Handles differ from match to match; only the last match says that it is over.
+    Handles differ from match to match; only the last match has an end.
     """
     heard = [message for preset, seats in MATCHES for message in match(preset, seats, GAMES)[:-1]]
     return [*heard, {"type": "match_over"}]
@@ -119,5 +119,4 @@ def truths() -> list[Any]:
 
 
 def requests(messages: list[Message]) -> Iterator[Message]:
-    """Yield the requests among the messages."""
     return (message for message in messages if message["type"] == "request")

@@ -1,4 +1,4 @@
-"""The kits and their starters: a row a language. Whoever adds a language adds a row, and a probe (probes/README.md)."""
+"""The kits and their starters, a row for each language. A new language needs a row, and a probe (probes/README.md)."""
 
 import shutil
 from dataclasses import dataclass
@@ -19,17 +19,16 @@ class Kit:
 
     @property
     def file(self) -> Path:
-        """The kit."""
         return ROOT / "protocol" / "kits" / self.name
 
     @property
     def starter(self) -> Path:
-        """The folder of the bot to begin with."""
+        """The folder that a new bot begins with."""
         return ROOT / "sample_bots" / self.language
 
     @property
     def probe(self) -> Path:
-        """The folder of the bot by which tests look into the kit; the kit itself isn't in it."""
+        """The folder of the bot by which tests query the kit; the kit itself isn't in it."""
         return Path(__file__).parent / "probes" / self.language
 
 

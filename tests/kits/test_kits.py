@@ -1,4 +1,4 @@
-"""Every kit, in every language: what it says, what it ignores, how it fails. Source: the kits' README, SPEC.md."""
+"""Every kit, in every language: its output, what it ignores, how it fails. Source: the kits' README, SPEC.md."""
 
 import json
 from collections.abc import Callable
@@ -22,8 +22,8 @@ def example() -> list[Message]:
 
 
 def choices(made: Made, messages: list[Message], *words: str) -> tuple[list[int], str]:
-    """Return which of the legal moves a bot takes, and its standard error; each must be legal, and its end peaceful."""
-    ran = made.hears(messages, *words)
+    """Return the moves that a bot chooses by index, and its standard error; each must be legal, and its end regular."""
+    ran = made.feed(messages, *words)
     assert ran.code == 0, ran.err
     replies = [line for line in ran.lines if "type" not in line]
     hellos = [line["type"] for line in ran.lines if "type" in line]
@@ -38,16 +38,15 @@ def choices(made: Made, messages: list[Message], *words: str) -> tuple[list[int]
 
 
 def test_every_kit_and_every_starter_is_in_the_table() -> None:
-    """Else nobody tries it."""
+    """Otherwise it wouldn't be tested."""
     folders = {path.parent for path in KITS[0].starter.parent.glob("*/bot.toml")}
     assert {kit.starter for kit in KITS} == {folder for folder in folders if folder.name != "llm"}  # no starter
-    beside_a_kit = {KITS[0].file.with_name(name) for name in ("coup_env.py", "coup_kit.d.ts")}
+    additional = {KITS[0].file.with_name(name) for name in ("coup_env.py", "coup_kit.d.ts")}
     files = {path for path in KITS[0].file.parent.glob("*oup*") if path.is_file()}
-    assert {kit.file for kit in KITS} == files - beside_a_kit
+    assert {kit.file for kit in KITS} == files - additional
 
 
 def test_the_recorded_matches_have_all_that_a_kit_follows() -> None:
-    """Else a kit might follow it wrongly, and no test would tell."""
     assert {message.get("kind") for message in matches()} - {None} == KINDS
     events = [event for message in matches() for event in message.get("events", [])]
     assert sum(event["event"] == "forfeit" for event in events) > 1
@@ -57,10 +56,9 @@ def test_the_recorded_matches_have_all_that_a_kit_follows() -> None:
 
 
 @each_kit
-def test_a_failure_tells_the_request_that_it_came_at(kit: Kit, made: Make) -> None:
-    """And what could be chosen there; then the program has failed."""
+def test_a_failure_is_printed_with_its_request(kit: Kit, made: Make) -> None:
     messages = example()
-    ran = made(kit, kit.probe).hears(messages, "fail")
+    ran = made(kit, kit.probe).feed(messages, "fail")
     first = next(request for request in requests(messages) if request["kind"] == "turn")
     assert ran.code != 0
     assert [line["id"] for line in ran.lines[1:]] == [
@@ -79,8 +77,8 @@ SAYS = [
 
 
 @each_kit
-def test_a_bot_speaks_with_one_call_and_hears_others_where_there_is_talk(kit: Kit, made: Make) -> None:
-    """SPEC, Talk: words go beside the next answer, once. Without talk nothing of them is sent."""
+def test_a_statement_is_sent_once_and_received_where_there_is_talk(kit: Kit, made: Make) -> None:
+    """SPEC, Talk: it is sent with the next answer. Without talk it isn't sent."""
     messages = example()
     for talk in ("off", "text"):
         messages[0]["ruleset"]["talk"] = talk
@@ -89,7 +87,7 @@ def test_a_bot_speaks_with_one_call_and_hears_others_where_there_is_talk(kit: Ki
                 if "events" in message:
                     statement = SAYS[number % len(SAYS)]
                     message["events"] = [{"n": 0, "event": "say", "seat": 1, **statement}, *message["events"]]
-        ran = made(kit, kit.probe).hears(messages, "say")
+        ran = made(kit, kit.probe).feed(messages, "say")
         assert ran.code == 0, ran.err
         _, *replies = ran.lines
         for reply, request in zip(replies, requests(messages), strict=True):
@@ -101,9 +99,9 @@ def test_a_bot_speaks_with_one_call_and_hears_others_where_there_is_talk(kit: Ki
 
 @each_kit
 def test_a_games_dice_are_those_of_its_seed_and_else_of_the_match(kit: Kit, made: Make) -> None:
-    """SPEC, game_start: whoever rolls more in one game has the same dice in the next, also in another match.
+    """SPEC, game_start: the number of rolls in one game doesn't change the dice of the next.
 
-    An arena that sends no game_seed has one stream for the match, seeded by bot_seed, as before it was added.
+    An arena that sends no game_seed has one stream for the match, seeded by bot_seed.
     """
     hello, start, request, *_ = example()
     del start["game_seed"]
@@ -119,7 +117,7 @@ def test_a_games_dice_are_those_of_its_seed_and_else_of_the_match(kit: Kit, made
         for number, (game_seed, turns) in enumerate(games):
             messages.append({**start, **game_seed, "game": number})
             messages += [{**request, "id": turn} for turn in range(turns)]
-    ran = made(kit, kit.probe).hears(messages, "roll")
+    ran = made(kit, kit.probe).feed(messages, "roll")
     assert ran.code == 0, ran.err
     numbers = list(map(float, ran.err.splitlines()))
     assert all(0 <= number < 1 for number in numbers)
@@ -153,8 +151,7 @@ def test_a_kit_ignores_what_it_does_not_know(kit: Kit, made: Make) -> None:
 
 
 @each_kit
-def test_a_kit_leaves_at_the_end_of_its_input_too(kit: Kit, made: Make) -> None:
-    """Also in the midst of a game, and before the hello."""
+def test_a_kit_ends_at_the_end_of_its_input(kit: Kit, made: Make) -> None:
     messages = example()
     choices(made(kit, kit.starter), messages[: len(messages) // 2])
-    assert made(kit, kit.starter).hears([]).code == 0
+    assert made(kit, kit.starter).feed([]).code == 0

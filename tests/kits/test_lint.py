@@ -27,7 +27,6 @@ module.exports = [{ languageOptions, linterOptions, rules: Object.fromEntries(re
 
 
 def needs(program: str) -> pytest.MarkDecorator:
-    """Skip where a program isn't installed."""
     return pytest.mark.needs(program, None if shutil.which(program) else f"{program} isn't installed")
 
 
@@ -42,7 +41,7 @@ def copied(language: str, folder: Path) -> list[Path]:
 
 
 def passes(folder: Path, *command: str | Path) -> str:
-    """Run a command, demand that it passes, and return what it printed."""
+    """Run a command, check that it passes, and return its output."""
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
@@ -50,7 +49,6 @@ def passes(folder: Path, *command: str | Path) -> str:
 
 @needs("eslint")
 def test_javascript_passes_eslint(tmp_path: Path) -> None:
-    """The kit, starters and the probe; a name that nobody uses is an error."""
     eslint = shutil.which("eslint")
     assert eslint is not None
     (tmp_path / "eslint.config.cjs").write_text(ESLINT_CONFIG.replace("BIN", str(Path(eslint).resolve())))
@@ -58,14 +56,13 @@ def test_javascript_passes_eslint(tmp_path: Path) -> None:
     samples = KIT["javascript"].starter.parent
     shutil.copy(samples / "honest.js", tmp_path)
     passes(tmp_path, eslint, "--max-warnings", "0", ".")
-    (tmp_path / "unused.js").write_text("const nobody = 1;\n")
+    (tmp_path / "unused.js").write_text("const unused = 1;\n")
     with pytest.raises(AssertionError, match="no-unused-vars"):
         passes(tmp_path, eslint, "--max-warnings", "0", ".")
 
 
 @needs("cargo-clippy")
 def test_rust_passes_clippy_by_the_starters_manifest(tmp_path: Path) -> None:
-    """Offline, its tests too; the probe by the same manifest."""
     starter, probe = copied("rust", tmp_path)
     manifest = (starter / "Cargo.toml").read_text()
     (probe / "Cargo.toml").write_text(manifest.replace("bot.rs", "probe.rs"))

@@ -1,4 +1,4 @@
-"""A method that has a request's look and another name: each language says so as it can. Source: the kits' README."""
+"""A method similar to a request's with another name: each language reports it in its way. Source: the kits' README."""
 
 import shutil
 from pathlib import Path
@@ -129,12 +129,12 @@ def spelled(kit: Kit, folder: Path) -> Path:
 def heard(folder: Path, logs: Path) -> Ran:
     (bot,), _ = load_bots([str(folder)])
     build_all([bot], logs, 240)
-    return Made(bot.argv, bot.cwd).hears(example())
+    return Made(bot.argv, bot.cwd).feed(example())
 
 
 @each_kit
 def test_a_misspelt_method_is_named_at_the_start_or_refused_by_the_compiler(kit: Kit, tmp_path: Path) -> None:
-    """Helpers of the bot's own aren't: those that it calls, and those that don't look like a request's method."""
+    """Methods that the bot calls, or that look different, aren't reported."""
     folder = spelled(kit, tmp_path / "bot")
     named = SOURCES[kit.language][2]
     if not named:
@@ -156,8 +156,8 @@ def test_a_class_in_place_of_a_bot_is_refused_with_what_to_write(place: Place) -
     assert "needs a bot: run(MyBot())" in " ".join(checked.out.split())
 
 
-def test_check_says_that_the_kit_never_calls_a_method(place: Place) -> None:
-    """It warns, and the bot passes: the method may be a helper that nothing calls yet."""
+def test_check_warns_of_a_method_that_the_kit_never_calls(place: Place) -> None:
+    """The bot passes, since the method may be an unused helper."""
     folder = spelled(KITS[0], place.folder / "mine")
     checked = place.call("check", str(folder), "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out

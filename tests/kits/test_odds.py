@@ -1,4 +1,4 @@
-"""What a starter plays and its kit reckons, against the engine; what two kits count. Source: the kits' README."""
+"""Moves of a starter and odds of its kit, compared with the engine; counts of two kits. Source: the kits' README."""
 
 import json
 import shutil
@@ -16,17 +16,15 @@ Message = dict[str, Any]
 
 @pytest.fixture(scope="session")
 def model(made: Make) -> list[int]:
-    """Return what the starter in Python plays in all matches."""
+    """Return the moves of the starter in Python in all matches."""
     return choices(made(KITS[0], KITS[0].starter), matches())[0]
 
 
 @each_kit
-def test_a_starter_plays_every_preset_as_the_others_do_and_its_kits_odds_are_the_engines(
-    kit: Kit, made: Make, model: list[int]
-) -> None:
-    """Without a fault, and by odds of 2,000 requests; at the end of each game by its cards and by who has how many."""
+def test_starters_play_alike_and_their_odds_are_the_engines(kit: Kit, made: Make, model: list[int]) -> None:
+    """2,000 requests of every preset are compared, and the cards and influence at the end of each game."""
     assert choices(made(kit, kit.starter), matches())[0] == model
-    ran = made(kit, kit.probe).hears(matches(), "odds")
+    ran = made(kit, kit.probe).feed(matches(), "odds")
     assert ran.code == 0, ran.err
     reckoned = list(map(json.loads, ran.err.splitlines()))
     assert len(truths()) > 2000
@@ -39,7 +37,7 @@ def test_a_starter_plays_every_preset_as_the_others_do_and_its_kits_odds_are_the
 
 
 class Historian(Bot):
-    """Keeps what each player did in each game, and in the match so far."""
+    """Saves the actions of each player in each game, and in the match so far."""
 
     def match_start(self, game: Game) -> None:
         self.game = game
@@ -56,7 +54,7 @@ HISTORY = ("claimed", "challenged", "proven", "caught", "challenges", "won_chall
 
 
 def history(messages: list[Message], handle: str) -> dict[str, int]:
-    """Count what a handle did in all games."""
+    """Count the actions of a handle in all games."""
     found = dict.fromkeys(HISTORY, 0)
     players: list[str] = []
     challenger = ""
@@ -77,8 +75,7 @@ def history(messages: list[Message], handle: str) -> dict[str, int]:
     return found
 
 
-def test_the_kit_for_python_counts_what_players_did_in_all_games() -> None:
-    """Of each handle, as counted slowly from all events."""
+def test_the_kit_for_python_counts_actions_of_all_games() -> None:
     for preset, seats in MATCHES:
         bot = Historian()
         messages = match(preset, seats)
@@ -89,15 +86,15 @@ def test_the_kit_for_python_counts_what_players_did_in_all_games() -> None:
 
 
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
-def test_the_kit_for_javascript_counts_what_the_one_for_python_does(made: Make) -> None:
-    """In each game of all matches; its names are camelCase."""
+def test_the_kit_for_javascript_counts_as_the_one_for_python_does(made: Make) -> None:
+    """Its names are camelCase."""
     bot, ends = Historian(), []
     for message in matches():
         bot.reply(message)
         if message["type"] == "game_over":
             ends.append(bot.ends[-1])
     kit = next(kit for kit in KITS if kit.language == "javascript")
-    ran = made(kit, kit.probe).hears(matches(), "history")
+    ran = made(kit, kit.probe).feed(matches(), "history")
     text = json.dumps(ends).replace("won_challenges", "wonChallenges")
     assert list(map(json.loads, ran.err.splitlines())) == json.loads(text)
 
@@ -121,7 +118,7 @@ FORGOTTEN: list[tuple[Message, set[str]]] = [
 
 @pytest.mark.parametrize(("event", "left"), FORGOTTEN)
 def test_a_claim_is_forgotten_when_the_card_has_gone(event: Message, left: set[str]) -> None:
-    """And all of them when the cards may be others."""
+    """All claims are forgotten when the cards may be others."""
     bot = Historian()
     hello, start, request, *_ = match("coup", 3)
     claims = [{"event": "action", "seat": 1, "action": action, "claim": role} for action, role in CLAIMS]

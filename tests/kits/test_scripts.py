@@ -1,4 +1,4 @@
-"""The kits in Python and JavaScript, in which a bot is a script: what it may return, where it prints, what it tells."""
+"""The kits in Python and JavaScript, whose bots are scripts: return values, output, descriptions of events."""
 
 import ast
 import re
@@ -39,7 +39,7 @@ def play(folder: Path, kit: str, body: str, messages: list[Message]) -> Ran:
         )
         program = "node"
     (folder / "bot").write_text(source)
-    return Made((program, "bot"), folder).hears(messages)
+    return Made((program, "bot"), folder).feed(messages)
 
 
 def asked(*legal: list[Move], kind: str = "turn") -> list[Message]:
@@ -79,7 +79,7 @@ def body_that_returns(kit: str, values: list[tuple[str, str]]) -> str:
 
 @each_script
 def test_a_method_returns_a_move_its_index_or_nothing(tmp_path: Path, kit: str) -> None:
-    """Source: the kit's first lines. Nothing is the default; the cards of `keep` come in any order."""
+    """Nothing is the default; the cards of `keep` may have any order."""
     body = body_that_returns(kit, [(python, javascript) for python, javascript, _, _ in GOOD])
     ran = play(tmp_path, kit, body, asked(*(legal for _, _, legal, _ in GOOD)))
     assert ran.err == ""
@@ -87,8 +87,7 @@ def test_a_method_returns_a_move_its_index_or_nothing(tmp_path: Path, kit: str) 
 
 
 @each_script
-def test_what_is_no_legal_move_is_a_failure_that_shows_it(tmp_path: Path, kit: str) -> None:
-    """And not the referee's business."""
+def test_an_illegal_move_is_a_failure_that_shows_it(tmp_path: Path, kit: str) -> None:
     ran = play(tmp_path, kit, body_that_returns(kit, BAD), asked(*[LEGAL] * len(BAD)))
     assert [line["choice"] for line in ran.lines[1:]] == [0] * len(BAD)
     for python, javascript in BAD:
@@ -97,8 +96,7 @@ def test_what_is_no_legal_move_is_a_failure_that_shows_it(tmp_path: Path, kit: s
 
 
 @each_script
-def test_what_was_never_counted_is_none(tmp_path: Path, kit: str) -> None:
-    """Also of a role that this game's deck doesn't have."""
+def test_a_count_without_entries_is_none(tmp_path: Path, kit: str) -> None:
     body = (
         "def turn(self, game): return game.me.claims['inquisitor'] + game.me.caught['not_duke'] + 1"
         if kit == "python"
@@ -108,7 +106,7 @@ def test_what_was_never_counted_is_none(tmp_path: Path, kit: str) -> None:
 
 
 @NODE
-def test_a_long_line_costs_no_more_than_its_length_in_javascript(tmp_path: Path) -> None:
+def test_a_long_line_costs_linear_time_in_javascript(tmp_path: Path) -> None:
     """Its pieces are joined once. Joined at each piece, 30 MB took 7 s, not 0.4."""
     body = "turn(game) { const { user, system } = process.cpuUsage(); console.log((user + system) / 1e6); }"
     messages = asked(LEGAL)
@@ -120,7 +118,7 @@ def test_a_long_line_costs_no_more_than_its_length_in_javascript(tmp_path: Path)
 
 @each_script
 def test_what_a_bot_prints_goes_to_standard_error(tmp_path: Path, kit: str) -> None:
-    """Also what a program that it starts prints. (Node's own process.stdout stays what it is.)"""
+    """This includes the programs that it starts. (Node's own process.stdout is unchanged.)"""
     body = (
         "def turn(self, game): print('thinking'); os.system('echo deeply')"
         if kit == "python"
@@ -134,7 +132,7 @@ def test_what_a_bot_prints_goes_to_standard_error(tmp_path: Path, kit: str) -> N
 
 @each_script
 def test_events_come_once_in_order_and_before_the_request(tmp_path: Path, kit: str) -> None:
-    """And each notification when its line has come."""
+    """Each notification arrives with its line."""
     names = ("match_start", "game_start", "game_over", "match_over")
     if kit == "python":
         body = "def turn(self, game): print('turn', game.number); return 0"
@@ -171,8 +169,7 @@ def test_events_come_once_in_order_and_before_the_request(tmp_path: Path, kit: s
 
 
 @each_script
-def test_a_careful_bot_survives_a_failure_in_what_it_is_told(tmp_path: Path, kit: str) -> None:
-    """Not only in what it is asked."""
+def test_a_careful_bot_survives_a_failure_in_a_notification(tmp_path: Path, kit: str) -> None:
     body = (
         "careful = True\n    def event(self, game, event): raise ValueError('on purpose')"
         if kit == "python"
@@ -186,7 +183,7 @@ def test_a_careful_bot_survives_a_failure_in_what_it_is_told(tmp_path: Path, kit
 
 @each_script
 def test_a_broken_pipe_of_the_bots_own_is_a_failure(tmp_path: Path, kit: str) -> None:
-    """Only where the arena has gone, a kit leaves without a word."""
+    """A kit ends without a message only if the arena has ended."""
     body = (
         "def turn(self, game): raise BrokenPipeError"
         if kit == "python"
@@ -200,8 +197,8 @@ def test_a_broken_pipe_of_the_bots_own_is_a_failure(tmp_path: Path, kit: str) ->
 @pytest.mark.parametrize(
     "kit", [SCRIPTS["python"], pytest.param(SCRIPTS["javascript"], marks=NODE)], ids=lambda kit: kit.language
 )
-def test_a_kit_tells_events_in_the_words_of_the_arena(kit: Kit, made: Make) -> None:
-    """protocol/words.json; players are called by their handles."""
+def test_a_kit_describes_events_as_the_arena_does(kit: Kit, made: Make) -> None:
+    """The texts are in protocol/words.json; players are called by their handles."""
     presets = ("andy", "duel", "treason")  # these have all events between them
     messages = [message for preset in presets for message in match(preset, dict(MATCHES)[preset])[:-1]]
     wanted, names = [], []
@@ -209,11 +206,11 @@ def test_a_kit_tells_events_in_the_words_of_the_arena(kit: Kit, made: Make) -> N
         if message["type"] == "game_start":
             names = message["players"]
         wanted += [describe_event(event, names) for event in message.get("events", [])]
-    assert made(kit, kit.probe).hears(messages, "words").err.splitlines() == wanted
+    assert made(kit, kit.probe).feed(messages, "words").err.splitlines() == wanted
 
 
 def test_the_kits_tables_of_words_are_the_arenas() -> None:
-    """Every text of an event, also of those that are rare; but a kit is never sent whether a declined card was held."""
+    """A kit never gets whether a declined card was held."""
     words = {
         name: text for name, text in EVENT_TEXTS["events"].items() if text and not name.endswith((".held", ".lacking"))
     }
@@ -227,13 +224,12 @@ def test_the_kits_tables_of_words_are_the_arenas() -> None:
 
 
 def test_the_kit_and_the_starter_are_python_3_9() -> None:
-    """What Debian 11 and macOS have."""
+    """Debian 11 and macOS have this version."""
     for path in (PYTHON, *SCRIPTS["python"].starter.glob("*.py")):
         ast.parse(path.read_text(), feature_version=(3, 9))
 
 
-def test_the_kits_page_names_all_that_a_bot_can_ask() -> None:
-    """docs/reference/kits.md and the kit in Python, which the others follow."""
+def test_the_kits_page_names_every_public_member() -> None:
     text = PYTHON.with_name("README.md").read_text()
     named = set(re.findall(r"`(\w+)(?:\([\w, ]+\))?`", text))
     game = Game({"type": "hello"})
@@ -253,7 +249,6 @@ class Mine(Bot):
 
 
 def test_a_bot_needs_no_init_of_its_parent_and_no_pipes() -> None:
-    """`reply` is all that there is between a message and a move. Kinds that are no methods are other kinds."""
     bot = Mine()
     for kind in ("reply", "event", "__init__", "juggle"):
         replies = [bot.reply(message) for message in asked(LEGAL, kind=kind)]
@@ -261,7 +256,7 @@ def test_a_bot_needs_no_init_of_its_parent_and_no_pipes() -> None:
     assert bot.asked == ["reply", "event", "__init__", "juggle"]
 
 
-def test_a_game_says_all_that_the_request_does() -> None:
+def test_a_game_has_all_fields_of_the_request() -> None:
     """Source: the kit's table in docs/reference/kits.md, and SPEC."""
     seen: list[Game] = []
 

@@ -1,4 +1,4 @@
-"""The starters' own tests, by the command that their READMEs name. Most of the time goes into compilers."""
+"""The starters' own tests, by the command in their READMEs. Compilers take most of the time."""
 
 import re
 import shutil
@@ -10,7 +10,6 @@ from tests.kits.table import Kit, each_kit
 
 @each_kit
 def test_a_starters_own_test_passes_by_the_command_in_its_readme(kit: Kit, tmp_path: Path) -> None:
-    """It is the last of three, and what a student types first after a change."""
     folder = tmp_path / "bot"
     shutil.copytree(kit.starter, folder, ignore=shutil.ignore_patterns("build", "__pycache__"))
     shutil.copy(kit.file, folder)
@@ -23,7 +22,6 @@ def test_a_starters_own_test_passes_by_the_command_in_its_readme(kit: Kit, tmp_p
 
 @each_kit
 def test_a_starters_readme_has_three_commands_in_a_screen(kit: Kit) -> None:
-    """Look at it, play it, try it."""
     lines = (kit.starter / "README.md").read_text().splitlines()
     assert len(lines) <= 12
     commands = lines[lines.index("```sh") + 1 : lines.index("```")]

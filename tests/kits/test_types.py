@@ -22,12 +22,12 @@ def members(text: str, name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", ["Bot", "Game", "History", "Player"])
 def test_every_name_of_the_kit_has_a_type_and_no_other_has(name: str) -> None:
-    """Else an editor hides it, or offers what isn't there."""
+    """Otherwise an editor would hide a member, or offer one that doesn't exist."""
     assert members(TYPES.read_text(), name) == members(KIT.read_text(), name)
 
 
 def fields(text: str, name: str) -> set[str]:
-    """Return the fields of an interface or of a type; those of types within it aren't its own."""
+    """Return the fields of an interface or of a type, without those of types within it."""
     body = re.split(rf"(?:interface|type) {name}(?:<.*>)? ", text)[1].split("\n\n")[0].partition("{")[2]
     while "{" in body.split("}")[0]:
         body = re.sub(r"\{[^{}]*\}", "", body)
@@ -49,10 +49,8 @@ def fields(text: str, name: str) -> set[str]:
     ],
 )
 def test_a_message_has_the_fields_of_the_protocol(name: str, parts: list[str]) -> None:
-    """No more, no fewer."""
     assert fields(TYPES.read_text(), name) == {field for part in parts for field in SCHEMA[part]["properties"]}
 
 
 def test_the_types_are_given_with_the_kit() -> None:
-    """So they are nobody's own work."""
     assert TYPES in {path.resolve() for path in shipped_files()}

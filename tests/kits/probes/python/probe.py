@@ -1,4 +1,4 @@
-"""Writes what the kit reckons, or fails: by the word that it is given. ../README.md says what a probe does."""
+"""Prints what the kit computes, or fails, depending on its argument: see ../README.md."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ ROLES = ("ambassador", "assassin", "captain", "contessa", "duke", "inquisitor", 
 
 
 class Reckoner(Bot):
-    """Writes the odds of each seat at each request, and at the end of a game its cards and who has how many."""
+    """Prints the odds of each seat at each request, and at the end of a game its cards and all influence."""
 
     def turn(self, game: Game) -> Answer:
         print(json.dumps([{role: game.odds(player.seat, role) for role in ROLES} for player in game.players]))
@@ -23,15 +23,13 @@ class Reckoner(Bot):
 
 
 class Narrator(Bot):
-    """Writes each event in words."""
+    """Prints each event in words."""
 
     def event(self, game: Game, event: Message) -> None:
         print(game.tell(event))
 
 
 class Speaker(Bot):
-    """Speaks at each turn, and listens."""
-
     def turn(self, game: Game) -> Answer:
         game.say("hold", "duke")
         game.say("spare", 1)
@@ -45,16 +43,12 @@ class Speaker(Bot):
 
 
 class Roller(Bot):
-    """Rolls the kit's dice at each turn."""
-
     def turn(self, game: Game) -> Answer:
         print(game.random.random())
         return 0
 
 
 class Failing(Bot):
-    """Fails at each turn."""
-
     def turn(self, game: Game) -> Answer:
         raise RuntimeError("on purpose")
 
