@@ -24,7 +24,7 @@ from tests.games import say
 
 
 class Scene:
-    """A game that starts in the middle. `told` has the events since then, in words.
+    """A game that starts in the middle. `messages` describes the events since then.
 
     `hands` has one entry a seat, split by "/", and "" for a seat that is out. `coins` has one number a seat, default 2.
     `deck` lists the court deck, drawn from its end; by default all cards that are left, in alphabetical order.

@@ -1,7 +1,7 @@
 """Rules of the basic game that the scenarios of tests/conformance leave out.
 
 A scene is a state written as text (see conftest.py); its script has one word for each seat that is asked, in the order
-in which they are asked: `-` passes, `!` challenges. `told` lists all events, so a missing or additional one fails too.
+in which they are asked: `-` passes, `!` challenges. `messages` lists all events, so that none may be missing or added.
 """
 
 from collections import Counter
