@@ -403,10 +403,7 @@ _ROWS = (
     _row(
         88,
         "never flushes",
-        _by(
-            _BAD_BOTS,
-            "tests/sandbox/test_process_box.py::test_python_finds_its_answer_sent_without_a_flush_and_its_folder_unwritten",
-        ),
+        _by(_BAD_BOTS, "tests/sandbox/test_process_box.py::test_a_python_bot_needs_no_flush_and_writes_no_bytecode"),
     ),
     _row(
         89,
@@ -502,14 +499,14 @@ _ROWS = (
     _row(
         113,
         "files that play and have no digest",
-        _by("tests/sandbox/test_bundle.py::test_what_no_digest_covers_is_not_given"),
+        _by("tests/sandbox/test_bundle.py::test_files_without_a_digest_are_not_copied"),
     ),
     _row(
         114,
         "sparse files, and files without number",
         _by(
-            "tests/sandbox/test_bundle.py::test_a_sparse_file_counts_as_large_as_it_looks",
-            "tests/sandbox/test_bundle.py::test_every_entry_is_counted_and_the_bound_may_be_met_exactly",
+            "tests/sandbox/test_bundle.py::test_a_sparse_file_counts_with_its_full_size",
+            "tests/sandbox/test_bundle.py::test_every_entry_is_counted_up_to_the_exact_limit",
             "tests/bots/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
         ),
     ),
@@ -520,12 +517,12 @@ _ROWS = (
     _row(
         119,
         "a file of /proc that tells of another box",
-        _by("tests/sandbox/test_proc_between_boxes.py::test_what_differs_between_boxes_or_moves_has_a_reason"),
+        _by("tests/sandbox/test_proc_between_boxes.py::test_files_that_differ_between_boxes_or_change_have_a_reason"),
     ),
     _row(
         120,
         "a system call that nobody thought of",
-        _by("tests/sandbox/linux/test_seccomp.py::test_each_call_that_is_left_open_has_its_reason"),
+        _by("tests/sandbox/linux/test_seccomp.py::test_each_allowed_call_has_a_reason"),
     ),
 )
 ROWS = {row.number: row for row in _ROWS}

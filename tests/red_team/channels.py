@@ -6,7 +6,7 @@ median; the same for differences; and both the other way round), and the best re
 
 "Carries nothing" proves little where plain processes carry nothing either: `sure` and `on_ci` say where they must.
 
-`CHANNELS` names the channels that are closed. Those that stay open, and their rates, are in docs/explanation/security-model.md.
+`CHANNELS` names the channels that are closed. docs/explanation/security-model.md has the open ones, with rates.
 """
 
 import itertools

@@ -29,7 +29,7 @@ def random_game(rules: Ruleset, seats: int, seed: int) -> Record:
 
 
 def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequence[Move]], MoveOrForfeit]) -> Record:
-    """Play a game in which `choose` chooses among the legal moves of every seat, and return its record."""
+    """Play a game in which `choose` picks a legal move for every seat, and return its record."""
     chance = KeyedRng(bytes([seed] * 32), 0)
     state = deal_game(rules, seats, chance)
     notes = GameRecorder(0, tuple(range(seats)), 0)
@@ -55,7 +55,7 @@ def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequen
 
 
 def _said(state: State, seat: int) -> list[StatementMade]:
-    """Return what a seat says beside an answer where there is talk: a statement of each form in turn, and a text."""
+    """Return a seat's statement with an answer where there is talk: one of each form in turn, and a text."""
     board = state.board
     others = [other for other, cards in enumerate(board.influence) if other != seat and cards]
     says = list(StatementKind)[board.turn % 5]

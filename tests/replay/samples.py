@@ -1,4 +1,4 @@
-"""Told matches to show: games of random moves that the engine played, with what bots wrote and did wrong."""
+"""Replays for tests: games of random moves by the engine, with output and faults of bots."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ def sample(
     bots: Sequence[str] | None = None,
     viewers: Collection[int] | None = None,
 ) -> dict[str, Any]:
-    """Return a match of so many games, as these bots could know it, or with all cards.
+    """Return a match of this number of games, as these bots could know it, or with all cards.
 
     Seats rotate, some turns have standard error, and a step has a fault.
     """

@@ -1,4 +1,4 @@
-"""Tests of told matches: what a page is given says the same as the engine."""
+"""Tests of replays as objects: the data of a page agrees with the engine."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 4
 
 @pytest.mark.parametrize(("name", "seats"), TABLES)
 def test_hands_follow_from_the_start_and_the_events(name: str, seats: int) -> None:
-    """Source: told.py. So a page needs no engine."""
+    """A page thus needs no engine."""
     record = random_game(PRESETS[name], seats, seed=7)
     game = make_replay_object(record)["games"][0]
     hands = [Counter(hand) for hand in game["start"]["hands"]]
@@ -31,8 +31,8 @@ def test_hands_follow_from_the_start_and_the_events(name: str, seats: int) -> No
 
 
 @pytest.mark.parametrize(("name", "seats"), [*TABLES, ("coup", 6)])
-def test_a_step_says_what_is_certain_to_each_viewer_after_it(name: str, seats: int) -> None:
-    """To a seat what its next request would say, to a spectator what holds in every deal; and each nothing false."""
+def test_a_step_has_what_is_certain_to_each_viewer_after_it(name: str, seats: int) -> None:
+    """A seat's is that of its next request, a spectator's holds in every deal; nothing in it is false."""
     record = random_game(PRESETS[name], seats, seed=7)
     steps = make_replay_object(record)["games"][0]["steps"]
     unfolded = list(list_steps(record.header, record.games[0]))
@@ -61,7 +61,7 @@ def fold(event: dict[str, Any], hands: list[Counter[str]], coins: list[int]) -> 
         hands[seat] = Counter(event["cards"])
 
 
-def test_what_a_claimant_held_is_told_where_all_cards_are_known_and_to_no_seat() -> None:
+def test_a_claimants_cards_are_shown_only_where_all_cards_are_known() -> None:
     """Source: SPEC.md, `unproven`: it couldn't or didn't wish to prove its claim."""
     seen = set()
     for name, seats in TABLES:
@@ -114,16 +114,15 @@ def cards_of(word: str, verb: str) -> Counter[str]:
     return Counter(word.removeprefix(f"{verb}:").split("+"))
 
 
-def test_standard_error_stands_beside_the_turn_in_which_it_was_written() -> None:
-    """Source: told.py. The marks of the match say when; what came before a game belongs to none."""
+def test_standard_error_is_shown_with_its_turn() -> None:
+    """The log markers name it; output before a game belongs to none."""
     record = random_game(PRESETS["coup"], 2, seed=3)
     log = b"loading\n--- game 0 ---\n--- turn 2 ---\nhm\nso\n--- turn 5 ---\nno \xff\n--- game 1 ---\nother\n"
     game = make_replay_object(record, {"bot1": [log]})["games"][0]
     assert game["stderr"] == [{"seat": 1, "turn": 2, "text": "hm\nso"}, {"seat": 1, "turn": 5, "text": "no \ufffd"}]
 
 
-def test_a_told_match_is_json() -> None:
-    """Every value can be written, and read again the same."""
+def test_a_replay_is_json() -> None:
     match = make_replay_object(random_game(PRESETS["reformation"], 4, seed=5))
     assert json.loads(json.dumps(match)) == match
 
@@ -144,8 +143,8 @@ def with_faults(record: Record) -> Record:
 
 
 @pytest.mark.parametrize("viewers", [(), (1,), (0,), (0, 2)])
-def test_what_some_bots_are_told_is_the_same_bytes_whatever_they_could_not_know(viewers: tuple[int, ...]) -> None:
-    """Other cards, draws, sealed answers, times, faults, standard error and key, in games of the same events."""
+def test_a_replay_for_some_bots_is_independent_of_what_they_could_not_know(viewers: tuple[int, ...]) -> None:
+    """The games have the same events, and other cards, draws, sealed answers, times, faults, standard error and key."""
     tables = [("coup", 3), ("reformation-inquisitor", 3), ("andy", 3)]
     if max(viewers, default=0) < 2:
         tables += [("duel", 2), ("treason", 2), ("reformation-inquisitor", 2)]
@@ -169,8 +168,8 @@ def test_what_some_bots_are_told_is_the_same_bytes_whatever_they_could_not_know(
 
 
 @pytest.mark.parametrize(("name", "seats"), TABLES)
-def test_a_bot_is_told_all_that_is_its_own(name: str, seats: int) -> None:
-    """All bots together are told all; one is told its part of it. What a claimant held, only who sees all cards."""
+def test_a_replay_for_a_bot_has_all_its_own_data(name: str, seats: int) -> None:
+    """All bots together see everything, one sees its part. Only with all cards are a claimant's cards shown."""
     record = with_faults(random_game(PRESETS[name], seats, seed=7))
     logs = {f"bot{seat}": [b"--- game 0 ---\nhm"] for seat in range(seats)}
     [whole] = make_replay_object(record, logs)["games"]
@@ -192,8 +191,8 @@ def test_a_bot_is_told_all_that_is_its_own(name: str, seats: int) -> None:
             assert step.get("faults", []) == [fault for fault in all_of_it.get("faults", []) if fault[0] == seat]
 
 
-def test_the_key_is_told_to_nobody() -> None:
-    """It decides all deals; nothing of a record's head but names, handles and rules is told."""
+def test_a_replay_never_contains_the_key() -> None:
+    """It decides all deals; of a record's header only names, handles and rules are shown."""
     record = random_game(PRESETS["coup"], 3, seed=7)
     for viewers in (None, (), (0, 1, 2)):
         match = make_replay_object(record, viewers=viewers)

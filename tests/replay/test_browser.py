@@ -1,6 +1,6 @@
-"""The page in a browser: what its reader sees, and does with mouse, keyboard, phone and screen reader.
+"""Tests of the replay page in a browser: reading, and control by mouse, keyboard, phone and screen reader.
 
-Every test holds that the page asked nothing of the network and wrote nothing to the console (see Reader.check).
+Every test asserts that the page made no network request and wrote nothing to the console (see Reader.check).
 """
 
 import re
@@ -45,20 +45,20 @@ def look(reader: Reader, path: Path) -> Callable[..., Any]:
 
 
 def expect(locator: Any) -> Any:
-    """Wait until what is said of an element is so."""
+    """Wait until an element has this text or property."""
     from playwright.sync_api import expect
 
     return expect(locator)
 
 
 def text(page: Any, selector: str) -> str:
-    """Return what the first element that fits says, without what cuts names off from the text around them."""
+    """Return the text of the first element that matches, without what shortens names."""
     said: str = page.locator(selector).first.inner_text()
     return re.sub("[\u2068\u2069]", "", said)
 
 
 def where(page: Any) -> tuple[str, str]:
-    """Return which moment the page shows: its turn, and what happened."""
+    """Return the moment that the page shows: its turn, and its event."""
     return text(page, ".turn-text"), text(page, ".sentence")
 
 
@@ -71,7 +71,7 @@ def choice(page: Any, name: str) -> Any:
 
 
 def game(page: Any) -> str:
-    """Return which game the page's header says it shows."""
+    """Return the game that the page's header names."""
     return re.sub(" · .*", "", re.sub("Match [0-9]+ · ", "", text(page, ".chosen")))
 
 
@@ -93,7 +93,7 @@ def at(page: Any) -> int:
 
 
 def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str, Any]) -> None:
-    """The deal, what stands beside a turn, the marks, the claims, the end. Words, states and odds: test_modules.py."""
+    """The deal, notes on turns, marks, claims, and the end. test_modules.py tests texts, states and odds."""
     page, info = look(), match["games"][0]
     names = [match["bots"][bot] for bot in info["seating"]]
     assert where(page) == ("Game 0", f"The cards are dealt; {names[info['start']['actor']]} begins")
@@ -140,10 +140,8 @@ def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str,
         assert cells[4] in ("not challenged", "proven", "not proven", "open")
 
 
-def test_a_seat_is_shown_what_it_could_know_and_beside_it_the_truth(
-    look: Callable[..., Any], match: dict[str, Any]
-) -> None:
-    """Once the truth is off, nothing tells of others: cards, faults, standard error, or whether a claim was true."""
+def test_a_seats_view_with_and_without_the_truth(look: Callable[..., Any], match: dict[str, Any]) -> None:
+    """Without the truth nothing reveals others' cards, faults, standard error, or whether a claim was true."""
     page, info = look("#game=0&turn=1"), match["games"][0]
     culprit = info["steps"][0]["faults"][0][0]
     bluffs = page.locator(".lanes .mark.bluff").count()
@@ -201,7 +199,7 @@ EACH_STEP = """steps => Array.from({ length: steps }, () => {
 def test_a_game_is_played_to_its_end_at_each_view(
     reader: Reader, tmp_path: Path, preset: str, seats: int, viewers: tuple[int, ...] | None
 ) -> None:
-    """Of a match that was cut, the views are those of the bots that it was told for, and an onlooker's."""
+    """A restricted match has the views of the bots that it was made for, and a spectator's."""
     match = sample(preset, seats, 2, viewers=viewers)
     (tmp_path / "page.html").write_text(replay_page([match], preset), "utf-8")
     shown = reader.open(tmp_path / "page.html")
@@ -233,8 +231,8 @@ def test_a_game_is_played_to_its_end_at_each_view(
 # ---------------------------------------------------------------- controls, keys, links
 
 
-def test_every_control_does_what_it_says(look: Callable[..., Any]) -> None:
-    """And there are no others: whoever adds one adds it here."""
+def test_every_control_works(look: Callable[..., Any]) -> None:
+    """The list is complete, so a new control is added here."""
     page = look()
     used = set()
 
@@ -317,7 +315,7 @@ def test_every_control_does_what_it_says(look: Callable[..., Any]) -> None:
     assert set(names) == used - {"pause"}
 
 
-def test_every_key_of_the_help_does_what_it_says(look: Callable[..., Any]) -> None:
+def test_every_key_of_the_help_works(look: Callable[..., Any]) -> None:
     """The table of keys is the page's own."""
     page = look()
     press = page.keyboard.press
@@ -377,7 +375,7 @@ def test_every_key_of_the_help_does_what_it_says(look: Callable[..., Any]) -> No
 
 
 def test_links_lead_to_moments_and_back(look: Callable[..., Any]) -> None:
-    """The address is one at any moment; links of the log are links of the browser."""
+    """The address is unique for each moment; links of the log are links of the browser."""
     page = look("#game=1&turn=3&seat=2")
     assert where(page)[0].startswith("Turn 3 ")
     assert game(page) == "Game 1"
@@ -418,8 +416,8 @@ def test_links_lead_to_moments_and_back(look: Callable[..., Any]) -> None:
         assert where(page)[1], wrong
 
 
-def test_a_link_to_a_view_leads_to_it_in_a_match_that_was_cut(reader: Reader, tmp_path: Path) -> None:
-    """To an onlooker's too; one to a seat whose cards the page lacks leads to what the page opens with."""
+def test_a_link_to_a_view_leads_to_it_in_a_restricted_match(reader: Reader, tmp_path: Path) -> None:
+    """A link to a seat whose cards the page lacks leads to the page's first view."""
     (tmp_path / "page.html").write_text(replay_page([sample(viewers=(1, 2))], "cut"), "utf-8")
     for hash_, value in {"": "1", "&seat=2": "2", "&seat=0": "1", "&seat=-1": "-1"}.items():
         shown = reader.open(tmp_path / "page.html", f"#game=0&turn=2{hash_}")
@@ -429,7 +427,7 @@ def test_a_link_to_a_view_leads_to_it_in_a_match_that_was_cut(reader: Reader, tm
 
 
 def test_a_match_without_the_loser_shows_what_all_could_see(reader: Reader, folder: Path) -> None:
-    """However one gets there: never all cards. Back in its own matches the loser's viewers are there again."""
+    """It never shows all cards. In its other matches the loser's views are there again."""
     bots = ("honest", "mybot", "bluffer", "turtle")
     first = sample(games=1, bots=bots)
     second = {**sample(games=1, bots=("honest", "other", "bluffer", "turtle")), "match": 1}
@@ -465,7 +463,7 @@ def test_a_match_without_the_loser_shows_what_all_could_see(reader: Reader, fold
 def test_the_closest_games_are_those_in_which_the_winner_had_few_cards_more(
     look: Callable[..., Any], match: dict[str, Any]
 ) -> None:
-    """Of two alike the longer one; `j` follows the list. Cards: source is the game's own events."""
+    """Of two equal ones the longer is first; `j` follows the list. Source of the cards: the game's events."""
     page = look()
     page.keyboard.press("g")
     rows = page.locator(".games tbody tr")
@@ -499,7 +497,7 @@ def test_the_closest_games_are_those_in_which_the_winner_had_few_cards_more(
 
 @pytest.fixture(scope="module")
 def hostile(folder: Path) -> Path:
-    """Give a page whose bots have names, output and faults that want to be more than text."""
+    """Give a page with hostile names, output and faults of bots."""
     match = sample(games=1, bots=[HOSTILE, "א" * 40, "x" * 40, "{seat} $& <b>"])
     for entry in match["games"][0]["stderr"]:
         entry["text"] = f"first\n{HOSTILE}\n\tlast"
@@ -509,8 +507,8 @@ def hostile(folder: Path) -> Path:
     return path
 
 
-def test_what_strangers_wrote_is_shown_as_text(reader: Reader, hostile: Path) -> None:
-    """No element comes of it, no script runs, and what can't be seen is told by an escape; also without JavaScript."""
+def test_untrusted_text_is_shown_as_text(reader: Reader, hostile: Path) -> None:
+    """It creates no element and runs no script, and invisible characters are escaped, also without JavaScript."""
     page = reader.open(hostile, "#game=0&turn=2")
     assert page.locator("img, b").count() == 0
     said = page.locator(".stderr pre").inner_text()
@@ -529,7 +527,7 @@ def test_what_strangers_wrote_is_shown_as_text(reader: Reader, hostile: Path) ->
 
 
 def test_a_script_that_gets_into_the_page_does_not_run(look: Callable[..., Any], reader: Reader) -> None:
-    """Content-Security-Policy: neither inline, nor as an attribute, nor from anywhere."""
+    """Content-Security-Policy forbids it inline, as an attribute, and from elsewhere."""
     page = look()
     page.evaluate(
         """() => {
@@ -555,7 +553,7 @@ def test_a_script_that_gets_into_the_page_does_not_run(look: Callable[..., Any],
 
 
 def test_a_game_can_be_read_on_a_phone(look: Callable[..., Any]) -> None:
-    """Nothing is cut off at the side, all that is pressed is large enough for a finger, the bar covers no seat."""
+    """Nothing is cut off at the side, controls are large enough for a finger, the bar covers no seat."""
     for width in (320, 900):
         page = look("#game=0&turn=4&seat=1", width=width, height=740)
         assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -582,8 +580,8 @@ def test_a_game_can_be_read_on_a_phone(look: Callable[..., Any]) -> None:
     assert bar["y"] + bar["height"] <= 640
 
 
-def test_ten_players_have_room_for_their_cards(reader: Reader, tmp_path: Path) -> None:
-    """None is cut off, or lies on another; of a name of five letters all is shown."""
+def test_the_cards_of_ten_players_fit(reader: Reader, tmp_path: Path) -> None:
+    """None is cut off, or covers another; a name of five letters is shown completely."""
     match = sample("coup", 10, 1) | {"bots": [f"mybo{place}" for place in range(10)]}
     (tmp_path / "page.html").write_text(replay_page([match], "coup"), "utf-8")
     cut = """all => all.filter(one => one.scrollWidth > one.clientWidth ||
@@ -595,8 +593,8 @@ def test_ten_players_have_room_for_their_cards(reader: Reader, tmp_path: Path) -
             press(shown, "ArrowRight", 3)
 
 
-def test_the_keyboard_reaches_every_control_and_a_screen_reader_is_told_of_each_step(look: Callable[..., Any]) -> None:
-    """What has the focus is framed; the line that is read out, the slider's text, the step in the list, the cards."""
+def test_the_keyboard_reaches_every_control_and_a_screen_reader_reads_each_step(look: Callable[..., Any]) -> None:
+    """Checked are the focus frame, the live region, the slider's text, the step in the list, the cards."""
     page = look("#game=0&turn=2")
     reached = []
     for _ in range(25):
@@ -628,7 +626,7 @@ def test_the_keyboard_reaches_every_control_and_a_screen_reader_is_told_of_each_
 def test_axe_finds_nothing(
     look: Callable[..., Any], reader: Reader, axe: Callable[[Any], list[str]], lost: Any, tmp_path: Path
 ) -> None:
-    """Contrast, names, roles, order: the rules of axe-core. Dark and light are the system's."""
+    """The rules of axe-core cover contrast, names, roles and order, in dark and light mode."""
     (tmp_path / "cut.html").write_text(replay_page([sample(viewers=())], "cut"), "utf-8")
     sums = {}
     for scheme, hash_, width in (
@@ -705,7 +703,7 @@ def lost(folder: Path) -> tuple[Path, dict[str, Any]]:
 def test_a_review_leads_to_the_moments_that_cost_most(
     reader: Reader, lost: tuple[Path, dict[str, Any]], look: Callable[..., Any]
 ) -> None:
-    """By the curve, by the costly decisions, and by how close games were: the mean of their chances."""
+    """It does so by the curve, by the costly decisions, and by how close games were: the mean of their chances."""
     path, review = lost
     shown = reader.open(path, "#game=1")
     assert text(shown, ".chances figcaption") == "mybot wins: no decision yet"

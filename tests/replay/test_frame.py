@@ -1,4 +1,4 @@
-"""The frame of a page: one file, with nothing in it that a stranger's text could run."""
+"""Tests of the frame of a page: one file, in which no untrusted text can run."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ def sha256(text: str) -> str:
 
 
 def test_a_page_allows_its_own_scripts_and_styles_and_no_others() -> None:
-    """Content-Security-Policy, level 3: by the hash of each text."""
+    """Content-Security-Policy, level 3, by the hash of each text."""
     html = html_page("title", "<p>body</p>", ["p{color:red}", "b{}"], ["let a = 1;"])
     policy = re.search('Content-Security-Policy" content="([^"]*)"', html)
     assert policy
@@ -33,20 +33,20 @@ def test_a_page_allows_its_own_scripts_and_styles_and_no_others() -> None:
 
 
 def test_a_page_without_scripts_allows_none() -> None:
-    """So a page of plots is as safe as one that plays games."""
+    """A page of plots is thus as safe as one that plays games."""
     assert "script-src 'none'" in html_page("title", "", [], [])
 
 
 def test_a_title_is_text() -> None:
-    """A bot's name may be in it."""
+    """It may contain a bot's name."""
     html = html_page(HOSTILE, "", [], [])
     assert "<img" not in html
     assert "\\x1b[31m" in html
     html.encode()  # half a surrogate pair would raise
 
 
-def test_data_comes_back_as_it_was_and_ends_nothing_early() -> None:
-    """Names, standard error and lines that bots sent are strangers' text."""
+def test_data_is_unchanged_and_cannot_close_its_element() -> None:
+    """Names, standard error and lines of bots are untrusted."""
     element = json_element("told", {"name": HOSTILE})
     found = re.fullmatch('<script type="application/json" id="told">([^<>&]*)</script>\n', element)
     assert found
@@ -54,8 +54,8 @@ def test_data_comes_back_as_it_was_and_ends_nothing_early() -> None:
     assert json.loads(found[1]) == {"name": HOSTILE}
 
 
-def test_a_module_comes_after_what_it_imports_and_each_once() -> None:
-    """It runs from top to bottom."""
+def test_a_module_comes_once_and_after_its_imports() -> None:
+    """The page runs from top to bottom."""
     text = inline_module("app")
     places = [text.index(f"modules.{path.stem} = ") for path in STATIC.glob("*.js") if path.stem not in ENTRIES]
     assert sorted(places)[-1] == text.index("modules.app = ")
@@ -65,7 +65,7 @@ def test_a_module_comes_after_what_it_imports_and_each_once() -> None:
 
 @pytest.mark.parametrize("path", sorted(STATIC.glob("*.js")), ids=lambda path: path.name)
 def test_a_module_imports_only_what_the_other_exports(path: Path) -> None:
-    """An inline module can't tell: a name that isn't there is undefined."""
+    """An inline module doesn't fail for a missing name: it is undefined."""
     for names, module in re.findall(
         r'^import \{ ([^}]*) \} from "\./(\w+)\.js";$', path.read_text("utf-8"), re.MULTILINE
     ):
@@ -77,7 +77,7 @@ def test_a_module_imports_only_what_the_other_exports(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(STATIC.iterdir()), ids=lambda path: path.name)
 def test_no_part_reads_html_or_asks_the_network(path: Path) -> None:
-    """Text goes in by textContent, and all that a page needs is in it."""
+    """Text is inserted by textContent, and the page contains all that it needs."""
     text = path.read_text("utf-8")
     for word in (
         "innerHTML",
@@ -93,7 +93,7 @@ def test_no_part_reads_html_or_asks_the_network(path: Path) -> None:
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
 
 
-def test_style_sheets_stand_one_behind_the_other() -> None:
-    """The look that all pages share, then what is a page's own."""
+def test_style_sheets_are_concatenated() -> None:
+    """The common style is before a page's own."""
     assert style_sheets("look", "page") == f"{style_sheets('look')}\n{style_sheets('page')}"
     assert "--ground" in style_sheets("look")

@@ -1,4 +1,4 @@
-"""The page's modules say the same as the engine, the referee and the table of words. Node runs them, once for all."""
+"""Tests that the page's modules agree with the engine, the referee and the event texts. Node runs them once for all."""
 
 import json
 import shutil
@@ -32,14 +32,14 @@ ENDS = [*GameEnding, "earthquake", "toString"]
 
 
 class Follower(Bot):
-    """A bot whose game can be asked."""
+    """A bot whose game can be read."""
 
     def match_start(self, game: Followed) -> None:
         self.game = game
 
 
 class Game:
-    """One recorded game with what the modules say of it."""
+    """One recorded game with the output of the modules for it."""
 
     def __init__(self, record: Record, match: dict[str, Any], said: dict[str, Any]) -> None:
         self.record = record
@@ -53,7 +53,7 @@ class Game:
 
 @pytest.fixture(scope="module")
 def twins() -> dict[str, Any]:
-    """Give what the modules say of a game of each table."""
+    """Give the output of the modules for a game of each table."""
     records = [random_game(PRESETS[name], seats, seed=3) for name, seats in TABLES]
     matches = [make_replay_object(record) for record in records]
     asked = {
@@ -96,7 +96,7 @@ def game(request: pytest.FixtureRequest, twins: dict[Any, Any]) -> Game:
 
 
 def test_the_page_folds_a_game_to_the_states_of_the_engine(game: Game) -> None:
-    """Source: arena.coup. Coins, hands, face-up cards, who is out, sides, reserve, deck, drawn cards, at each step."""
+    """Compared are coins, hands, face-up cards, living seats, sides, reserve, deck and drawn cards, at each step."""
     for state, moment in zip(game.states, game.said["moments"], strict=True):
         board = state.board
         assert moment["coins"] == list(board.coins)
@@ -112,7 +112,7 @@ def test_the_page_folds_a_game_to_the_states_of_the_engine(game: Game) -> None:
 
 
 def test_a_claim_is_true_where_its_owner_has_the_card(game: Game) -> None:
-    """Source: the engine's state in which the claim was made; the rulebook's embezzler claims to have no duke."""
+    """Source: the engine's state at the claim; the rulebook's embezzler claims not to have a duke."""
     claims = {(claim["index"], claim["seat"]): claim for claim in game.said["moments"][-1]["claims"]}
     for index, step in enumerate(game.game["steps"], start=1):
         for event in step["events"]:
@@ -147,7 +147,7 @@ def test_a_seats_copy_of_an_event_is_what_the_referee_sent_it(game: Game) -> Non
 
 
 def test_a_seat_knows_its_own_cards_and_no_others_but_those_it_saw(game: Game) -> None:
-    """What it knows is true."""
+    """All that it knows is true."""
     for seat, known in enumerate(game.said["known"]):
         for state, hands in zip(game.states, known, strict=True):
             assert sorted(hands[seat]) == list(state.hands[seat])
@@ -157,8 +157,8 @@ def test_a_seat_knows_its_own_cards_and_no_others_but_those_it_saw(game: Game) -
                     left.remove(card)
 
 
-def test_answers_that_the_referee_keeps_to_itself_are_shown_to_no_seat(game: Game) -> None:
-    """SPEC.md, "What you can and can't learn": who passed, who else wanted to speak, what an exchange kept."""
+def test_private_answers_are_shown_to_no_seat(game: Game) -> None:
+    """SPEC.md, "What you can and can't learn": passes, challenges that came too late, the cards an exchange kept."""
     for seat, steps in enumerate(game.said["answers"]):
         for step, shown in zip(game.game["steps"], steps, strict=True):
             others = [given for given in shown if given[0] != seat]
@@ -167,7 +167,7 @@ def test_answers_that_the_referee_keeps_to_itself_are_shown_to_no_seat(game: Gam
 
 
 def test_odds_are_those_of_the_kit_at_every_request(twins: dict[Any, Any]) -> None:
-    """So the page knows what is certain as bots do. Source: the kit in Python, given the lines that a seat was sent."""
+    """The page thus knows what is certain as bots do. Source: the kit in Python, with the lines sent to a seat."""
     certain: Counter[float] = Counter()
     for game, looker in ((twins[table], looker) for table in TABLES for looker in range(table[1])):
         asked = [
@@ -192,7 +192,7 @@ def test_odds_are_those_of_the_kit_at_every_request(twins: dict[Any, Any]) -> No
     assert certain[0] > 10
 
 
-def test_both_tell_the_same_words(game: Game) -> None:
+def test_both_have_the_same_event_texts(game: Game) -> None:
     """Source: protocol/event_text.py."""
     for step, told_, stories in zip(game.game["steps"], game.said["told"], game.said["stories"], strict=True):
         assert told_ == [describe_event(event, game.names) for event in step["events"]]
@@ -202,8 +202,8 @@ def test_both_tell_the_same_words(game: Game) -> None:
         ]
 
 
-def test_both_tell_the_same_ends(twins: dict[Any, Any]) -> None:
-    """Also of a reason that the table doesn't have."""
+def test_both_have_the_same_texts_for_ends(twins: dict[Any, Any]) -> None:
+    """One reason is not in the table."""
     assert twins["ends"] == [describe_end(reason) for reason in ENDS]
 
 
@@ -219,12 +219,12 @@ def test_both_read_the_same_moves(game: Game) -> None:
 
 
 def test_a_moment_s_own_link_leads_to_it(game: Game) -> None:
-    """Turn and step name each moment once."""
+    """Turn and step identify each moment."""
     assert game.said["placed"] == list(range(len(game.states)))
 
 
-def test_a_match_comes_out_of_the_page_as_it_went_in(twins: dict[Any, Any]) -> None:
-    """But for the numbers of events, which their order tells."""
+def test_a_match_is_unchanged_by_the_page(twins: dict[Any, Any]) -> None:
+    """Only the numbers of events are missing, which their order implies."""
     match = sample("reformation-inquisitor", 5)
     for game in match["games"]:
         for step in game["steps"]:
@@ -233,8 +233,8 @@ def test_a_match_comes_out_of_the_page_as_it_went_in(twins: dict[Any, Any]) -> N
     assert twins["unpacked"] == [match]
 
 
-def test_a_match_that_was_cut_for_a_seat_shows_it_the_same(twins: dict[Any, Any]) -> None:
-    """Cards, events, answers, odds and claims at each moment, beside those of a match that was told with all cards."""
+def test_a_match_restricted_to_a_seat_shows_it_the_same(twins: dict[Any, Any]) -> None:
+    """Compared at each moment are cards, events, answers, odds and claims."""
     drawn = 0
     for whole, cut in twins["cuts"]:
         assert cut == whole
@@ -243,8 +243,7 @@ def test_a_match_that_was_cut_for_a_seat_shows_it_the_same(twins: dict[Any, Any]
     assert drawn
 
 
-def test_whether_a_claim_was_true_is_known_of_the_eyes_own_alone(twins: dict[Any, Any]) -> None:
-    """Of others a page that was cut can't tell it."""
+def test_a_restricted_page_knows_only_its_viewers_true_claims(twins: dict[Any, Any]) -> None:
     seen = set()
     for (_, viewers), games in zip(cycle(SEATS), twins["honest"], strict=False):
         for claims in games:

@@ -1,4 +1,4 @@
-"""The page as a file: how large it is, what it leaves out, and its text for browsers without JavaScript."""
+"""Tests of the replay page as a file: its size, its omissions, and its text for browsers without JavaScript."""
 
 import html
 import json
@@ -22,7 +22,7 @@ from tests.replay.worlds import other_world
 
 @pytest.mark.parametrize("seats", [4, 10])
 def test_a_page_of_24_games_is_at_most_500_kb(seats: int) -> None:
-    """Also of bots that write all the standard error that is kept, which is 64 KiB a process."""
+    """This holds too if bots write all the standard error that is kept, 64 KiB a process."""
     match = sample("reformation-inquisitor", seats, 24)
     for seat in range(seats):
         for game in match["games"]:
@@ -31,8 +31,8 @@ def test_a_page_of_24_games_is_at_most_500_kb(seats: int) -> None:
     assert len(replay_page([match], "24 games").encode()) <= 500_000
 
 
-def test_what_is_left_out_of_standard_error_is_counted() -> None:
-    """The beginning and the end stay; short texts stay whole."""
+def test_omitted_standard_error_is_counted() -> None:
+    """The beginning and the end stay; short texts stay complete."""
     match = sample(games=1)
     long = "begin" + "x" * 50_000 + "end"
     match["games"][0]["stderr"] = [{"seat": 0, "turn": 1, "text": long}, {"seat": 1, "turn": 1, "text": "short"}]
@@ -46,13 +46,13 @@ def test_what_is_left_out_of_standard_error_is_counted() -> None:
     assert len(first) < 6000
 
 
-def test_each_different_event_is_carried_once() -> None:
-    """Two of three are the same as another."""
+def test_each_distinct_event_is_stored_once() -> None:
+    """Two of three are equal to another."""
     carried = pack_matches([sample(games=3)])["events"]
     assert len({json.dumps(event, sort_keys=True) for event in carried}) == len(carried)
 
 
-def test_a_draw_is_told_with_its_reason() -> None:
+def test_a_draw_is_described_with_its_reason() -> None:
     """Source: words.json."""
     match = sample(games=1)
     match["games"][0] |= {"winner": None, "reason": "turn_limit"}
@@ -60,7 +60,7 @@ def test_a_draw_is_told_with_its_reason() -> None:
 
 
 def test_the_page_has_every_game_as_text() -> None:
-    """Names, the deal, and each turn in the words of the terminal."""
+    """It has names, the deal, and each turn in the text of the terminal."""
     match = sample(games=2, bots=("honest", "mybot", "a & b", "turtle"))
     noscript = re.search("<noscript>(.*?)</noscript>", replay_page([match], "Title & more"), re.DOTALL)
     assert noscript
@@ -79,14 +79,13 @@ def test_the_page_has_every_game_as_text() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_game_can_be_shown(preset: str) -> None:
-    """A duel's hands are empty before its draft."""
+    """In a game of two, hands are empty before the draft."""
     seats = PRESETS[preset].min_seats
     assert "</html>" in replay_page([make_replay_object(random_game(PRESETS[preset], seats, seed=5))], preset)
 
 
 @pytest.mark.parametrize("matches", [[], [{"match": 1, "games": []}]])
 def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None:
-    """There would be nothing on it."""
     with pytest.raises(ValueError, match="no game"):
         replay_page(matches, "nothing")
 
@@ -101,13 +100,13 @@ def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None
     ],
 )
 def test_the_page_says_which_cards_it_holds(viewers: tuple[int, ...] | None, front: str | None, holds: str) -> None:
-    """Also to a browser without JavaScript."""
+    """It does so without JavaScript, too."""
     text = replay_page([sample(games=1, bots=("a", "b&b", "c", "d"), viewers=viewers)], "", front)
     assert f'<aside class="holds" aria-label="cards">{holds}</aside>' in text
 
 
 def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> None:
-    """The whole file: its text, its lists and its data."""
+    """Compared is the whole file: its text, its lists and its data."""
     others = 0
     for seed in range(6):
         record = random_game(PRESETS["coup"], 3, seed=seed)
@@ -124,8 +123,9 @@ def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> 
 def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The curve, the costly decisions and their patterns too. The seeds that were sent differ as well, and are made the
-    same."""
+    """This includes the curve, the costly decisions and their patterns. The sent seeds differ as well, and are made
+    equal.
+    """
 
     def seeded(record: Record, bot: int) -> list[SentLine]:
         return [

@@ -1,6 +1,6 @@
-"""A recorded game as it might have been for all that some of its bots know: other cards, draws and sealed answers.
+"""A recorded game as it could have been, as far as some of its bots know: other cards, draws and sealed answers.
 
-The events are the same, in the copies of these bots and of an onlooker. It is found by search: other deals, until one
+The events are the same, in the copies of these bots and of a spectator. It is found by search: other deals, until one
 can be played to the same end.
 """
 
@@ -32,9 +32,9 @@ _Step = tuple[State, Sequence[MoveOrForfeit], State, Sequence[Event]]
 
 
 def other_world(record: Record, viewers: Collection[int], deals: int) -> Record | None:
-    """Return a record of one game with other hidden cards, None if so many deals have none; bots sit by their places.
+    """Return a record of one game with other hidden cards, or None if this many deals give none; bots keep their seats.
 
-    What is its owner's alone is another, too, but for the viewers: times and faults. So is the key.
+    Private data of all but the viewers differs, too: times and faults. So does the key.
     """
     [game] = record.games
     story = list(list_steps(record.header, game))
@@ -64,7 +64,7 @@ def other_world(record: Record, viewers: Collection[int], deals: int) -> Record 
 def _played(
     state: State, story: Sequence[ReplayStep], chance: KeyedRng, viewers: Collection[int], rng: random.Random
 ) -> list[_Step] | None:
-    """Return the steps from a state on that tell the same as the rest of a story; None if there are none."""
+    """Return the steps from a state on that give the same events as the rest of a game; None if there are none."""
     if not story:
         return []
     moment, *rest = story

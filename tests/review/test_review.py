@@ -1,4 +1,4 @@
-"""What `arena.review` says of lost games, held against bots whose faults are known. Source: arena/review."""
+"""Tests of `arena.review` with bots whose mistakes are known. Source: arena/review."""
 
 import json
 import random
@@ -19,7 +19,7 @@ Honest: Any = sample("sample:honest")
 
 
 class Meek(Honest):
-    """Never blocks, whatever it holds."""
+    """Never blocks, whatever cards it has."""
 
     def block(self, game: Any) -> Any:
         return None
@@ -33,21 +33,21 @@ class Blind(Honest):
 
 
 class Taxes(Honest):
-    """Claims the Duke each turn that it may, caught or not."""
+    """Claims the Duke each turn if possible, even after it was caught."""
 
     def turn(self, game: Any) -> Any:
         return next((move for move in game.legal if move["action"] == "tax"), None) or super().turn(game)
 
 
 class Kills(Honest):
-    """Assassinates whenever it may, and takes foreign aid to pay for it."""
+    """Assassinates if possible, and takes foreign aid to pay for it."""
 
     def turn(self, game: Any) -> Any:
         return game.find("assassinate") or game.find("foreign_aid") or super().turn(game)
 
 
 class Forgets(Honest):
-    """Challenges who has two cards, and lets all pass who was caught: a claim of the same card can't be true then."""
+    """Challenges players with two cards, and passes for those that were caught, whose same claim can't be true."""
 
     def challenge(self, game: Any) -> Any:
         return game.find("challenge") if game.players[game.claim["seat"]].influence == 2 else None
@@ -58,8 +58,8 @@ def records(*bots: Any, games: int = 60, rules: str = "coup") -> tuple[Record, .
     return play(named, games, seed=3, rules=rules, records=True).records
 
 
-def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> None:
-    """The first of them beside one who assassinates, so that a few games bring enough to block."""
+def test_the_first_pattern_of_a_review_is_the_bots_mistake() -> None:
+    """The bot that never blocks plays against one that assassinates, so that a few games have enough to block."""
     for bot, other, patterns in (
         (
             Meek,
@@ -76,7 +76,7 @@ def test_who_never_blocks_is_told_so_first_and_who_challenges_always_that() -> N
 
 
 def test_a_certain_lie_that_passes_though_its_challenge_wins_comes_first() -> None:
-    """And its challenge wins all playouts: who couldn't prove the Duke is never imagined to hold it."""
+    """Its challenge wins all playouts: a player who couldn't prove the Duke is never imagined to have it."""
     games, lies = records(Forgets, Taxes, games=36, rules="treason-original"), 0
     found = review_bot(games, "bot0", 20)
     assert (found.costly_decisions[0].move, found.costly_decisions[0].better_move) == ("pass", "challenge")
@@ -90,8 +90,8 @@ def test_a_certain_lie_that_passes_though_its_challenge_wins_comes_first() -> No
     assert lies > 10
 
 
-def test_who_takes_the_last_card_of_the_last_opponent_has_won() -> None:
-    """A coup can't be answered: all playouts say 1."""
+def test_taking_the_last_card_of_the_last_opponent_wins() -> None:
+    """A coup can't be answered, so all playouts are 1."""
     coups = 0
     for record in records(Honest, Honest, games=12):
         for judged in MoveEvaluator().judge(list(sent_lines(record, 0)), frozenset(range(len(record.games)))):
@@ -104,8 +104,8 @@ def test_who_takes_the_last_card_of_the_last_opponent_has_won() -> None:
 
 
 @pytest.mark.long
-def test_chances_are_those_of_the_games_to_come() -> None:
-    """Of all decisions, in bins: where the playouts say that a game is lost, it mostly is."""
+def test_estimated_chances_agree_with_outcomes() -> None:
+    """All decisions are binned: where the playouts predict a loss, the game is mostly lost."""
     said: list[tuple[float, bool]] = []
     for record in records(*(sample(f"sample:{name}") for name in ("honest", "bluffer", "counter")), games=36):
         for place, bot in enumerate(record.header.bots):
@@ -139,7 +139,7 @@ def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone(
 
 
 def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All cards that the bot can't see are dealt anew before each request, and in what others alone were told."""
+    """All cards and events that the bot can't see are dealt again before each request."""
     games = records(Honest, sample("sample:bluffer"), Honest, games=12)
     found = review_bot(games, "bot0", 5)
     rng, others = random.Random(1), 0
@@ -158,8 +158,8 @@ def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch
     assert found.games == 5
 
 
-def test_what_was_sent_decides_and_nothing_else() -> None:
-    """The judge has no other source: of each request, it takes what a bot is sent, and what it chose."""
+def test_a_review_uses_only_what_the_bot_was_sent() -> None:
+    """For each request it gets the lines sent to the bot, and the bot's choice."""
     record = records(Honest, Honest, games=2)[0]
     lines = list(sent_lines(record, 0))
     judged = list(MoveEvaluator().judge(lines, frozenset(range(len(record.games)))))

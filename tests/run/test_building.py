@@ -1,6 +1,6 @@
-"""The folder beside a run's own, where bots are built: whose it is, and who may remove it.
+"""Tests of the folder in which a run builds bots: its owner, and its removal.
 
-Source: the docstring of arena/run/preflight.py. Builds themselves are in tests/bots/test_building.py.
+Source: the docstring of arena/run/preflight.py. tests/bots/test_building.py tests the builds themselves.
 """
 
 import os
@@ -34,7 +34,7 @@ RunBuilds(Path(folder, "out")).remove_dead()
 
 
 def left_by(run: Path) -> Path:
-    """Make what an arena leaves in the middle of a build."""
+    """Make the files that an arena leaves in the middle of a build."""
     left = run.with_name(f"{run.name}.building")
     (left / "bots" / "00-cbot").mkdir(parents=True)
     (left / "logs").mkdir()
@@ -54,13 +54,13 @@ def in_use(tmp_path: Path) -> Iterator[Path]:
 
 
 def build(building: RunBuilds, scratch: Path) -> None:
-    """Take the place of the builds; there is no bot to build."""
+    """Replace the builds; there is no bot to build."""
     with closing(make_sandbox(SandboxChoice("process"), scratch)) as box:
         building.build(CONFIG, box)
 
 
 def test_where_another_arena_builds_a_run_is_refused_and_touches_nothing(tmp_path: Path, in_use: Path) -> None:
-    """Neither the refusal nor what is done after it removes the other's builds."""
+    """Neither the refusal nor the cleanup removes the other's builds."""
     building = RunBuilds(tmp_path / "out")
     building.remove_dead()
     with pytest.raises(FolderError, match=r"another arena builds into .*/out\.building now; wait for it, or name"):
@@ -71,7 +71,7 @@ def test_where_another_arena_builds_a_run_is_refused_and_touches_nothing(tmp_pat
 
 
 def test_a_run_that_builds_nothing_leaves_the_builds_of_another_arena(tmp_path: Path, in_use: Path) -> None:
-    """They would be moved into its folder, or removed."""
+    """Otherwise they would be moved into its folder, or removed."""
     folder = RunFolder(tmp_path / "out", record_results)
     RunBuilds(folder.path).settle(CONFIG, folder)
     assert (in_use / "bots" / "00-cbot").is_dir()
@@ -79,8 +79,8 @@ def test_a_run_that_builds_nothing_leaves_the_builds_of_another_arena(tmp_path: 
     assert not (folder.path / "bots").exists()
 
 
-def test_what_a_dead_arena_left_is_removed_before_a_build_there(tmp_path: Path) -> None:
-    """The folder is then locked; what it lacks at the end is removed with it."""
+def test_files_of_a_dead_arena_are_removed_before_a_build(tmp_path: Path) -> None:
+    """The folder is then locked."""
     left = left_by(tmp_path / "out")
     building = RunBuilds(tmp_path / "out")
     build(building, tmp_path)
@@ -91,7 +91,7 @@ def test_what_a_dead_arena_left_is_removed_before_a_build_there(tmp_path: Path) 
 
 
 def test_a_plain_build_that_was_killed_is_removed_and_the_log_of_a_failed_one_stays(tmp_path: Path) -> None:
-    """Nor is a folder removed that an arena has only just made: it is locked next."""
+    """A folder that an arena has just made isn't removed: it is locked next."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "exit 3"]\n')
     config = replace(CONFIG, bots=tuple(load_bots([str(tmp_path / "b")])[0]), sandbox=SandboxChoice("process"))
@@ -106,8 +106,8 @@ def test_a_plain_build_that_was_killed_is_removed_and_the_log_of_a_failed_one_st
     assert [path.name for path in (tmp_path / "failed.building").rglob("*")] == ["logs", "build-00-b.log"]
 
 
-def test_a_folder_that_cannot_be_looked_into_stops_no_run_beside_it(tmp_path: Path) -> None:
-    """It is another user's, or its owner shut it; what is dead and ours is removed all the same."""
+def test_an_unreadable_folder_does_not_block_other_runs(tmp_path: Path) -> None:
+    """It belongs to another user, or its owner made it private; dead folders of this user are removed anyway."""
     shut, dead = left_by(tmp_path / "shut"), left_by(tmp_path / "dead")
     if os.geteuid() == 0:  # who may look into everything, so nobody removes
         tmp_path.chmod(0o777)

@@ -1,4 +1,4 @@
-"""A run's key: stretched from a seed, or random; what run.json keeps. Source: security-model.md, of --seed."""
+"""Tests of a run's key, from a seed or random, and of run.json. Source: docs/explanation/security-model.md."""
 
 import json
 import subprocess
@@ -26,23 +26,22 @@ print(seed_key(7).hex(), peak_kb() - before)
 
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc")
-def test_a_guess_at_a_seed_takes_more_memory_than_a_bot_has_by_default_and_gives_the_same_key_again() -> None:
-    """In a process of its own: a peak never falls."""
+def test_stretching_a_seed_takes_more_memory_than_a_bot_has() -> None:
+    """It runs in another process, since a memory peak never falls. The key is reproducible."""
     done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, timeout=60, check=True)
     key, more_kb = done.stdout.split()
     assert int(more_kb) > Limits().memory_mb * 1024
     assert bytes.fromhex(key) == seed_key(7) != seed_key(8)
 
 
-def test_without_a_seed_each_key_is_another() -> None:
-    """256 random bits."""
+def test_without_a_seed_each_key_is_different() -> None:
     keys = {seed_key(None) for _ in range(3)}
     assert len(keys) == 3
     assert {len(key) for key in keys} == {32}
 
 
-def test_a_run_that_goes_on_takes_its_key_from_run_json_and_not_from_the_seed(tmp_path: Path) -> None:
-    """--resume stretches nothing, and goes on also where a later arena would stretch otherwise."""
+def test_a_resumed_run_reads_its_key_from_run_json(tmp_path: Path) -> None:
+    """--resume stretches nothing, and works also where a later arena would stretch differently."""
     for name in ("a.py", "b.py"):
         (tmp_path / name).touch()
     bots, _ = load_bots([str(tmp_path / "a.py"), str(tmp_path / "b.py")])

@@ -1,7 +1,7 @@
-"""A kill at any moment costs nothing that was complete: kill -9 of workers and of the whole run.
+"""Tests that a kill at any moment loses no complete match: kill -9 of workers and of the whole run.
 
 The match is the unit of durability: a dead worker costs its match, which is played again. Moments are random, from a
-seed that the test names. Linux only: elsewhere the kernel ends no orphans.
+seed that the test prints. Linux only: elsewhere the kernel ends no orphans.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def results(folder: Path) -> list[dict[str, Any]]:
 
 
 def moves(folder: Path) -> dict[str, list[str]]:
-    """Return what was played in each match; times differ from run to run."""
+    """Return the moves of each match; times differ from run to run."""
     return {
         path.name: [json.loads(line).get("moves", "") for line in path.read_text().splitlines()]
         for path in sorted((folder / "records").iterdir())
@@ -73,7 +73,7 @@ def workers(process: "subprocess.Popen[str]") -> list[int]:
 
 @pytest.fixture(scope="module")
 def begun(places: Callable[[], Place]) -> Place:
-    """Give a place with a run, `killed`, that was killed soon after it began."""
+    """Give a folder with a run, `killed`, that was killed soon after its start."""
     place = places()
     process = place.start("run", *place.bots(3), "--games", 2 * MATCHES, *ARGUMENTS, "--out", "killed")
     place.wait((place.folder / "killed" / "run.json").exists, process=process)
@@ -86,7 +86,7 @@ def begun(places: Callable[[], Place]) -> Place:
 
 @pytest.fixture(scope="module")
 def calm(begun: Place) -> Path:
-    """Give a run of the same key that nothing disturbed."""
+    """Give a run of the same key without kills."""
     begun.twin("killed", "calm")
     assert begun.run("run", "--resume", "calm", "--jobs", 2).code == 0
     assert complete(begun.folder / "calm") == MATCHES
@@ -94,7 +94,7 @@ def calm(begun: Place) -> Path:
 
 
 def require_the_same(found: Path, calm: Path) -> None:
-    """Demand each match once, in order, with the games of the undisturbed run."""
+    """Assert that each match is there once, in order, with the games of the undisturbed run."""
     listed = [(line["match"], line["game"]) for line in results(found)]
     assert listed == [(match, game) for match in range(MATCHES) for game in range(2)]
     assert (found / "results.jsonl").read_bytes() == (calm / "results.jsonl").read_bytes()
@@ -103,7 +103,7 @@ def require_the_same(found: Path, calm: Path) -> None:
 
 
 def kill_often(place: Place, out: Path, chance: random.Random) -> int:
-    """Kill a run at random moments of its whole life, and return how many of its matches are complete then."""
+    """Kill a run at random moments of its whole life, and return the number of its complete matches."""
     before = complete(out)
     for kill in range(RUN_KILLS):
         process = place.start("run", "--resume", out.name, "--jobs", 2)
@@ -121,8 +121,8 @@ def kill_often(place: Place, out: Path, chance: random.Random) -> int:
     return before
 
 
-def test_a_run_that_is_killed_again_and_again_ends_like_one_that_is_not(begun: Place, calm: Path) -> None:
-    """kill -9 of the run at random moments; each time --resume goes on with what is complete."""
+def test_a_repeatedly_killed_run_ends_like_an_undisturbed_one(begun: Place, calm: Path) -> None:
+    """kill -9 of the run at random moments; each time --resume continues it."""
     place = begun
     chance = random.Random(20240)
     out = place.folder / "killed"
@@ -142,7 +142,7 @@ def test_a_run_that_is_killed_again_and_again_ends_like_one_that_is_not(begun: P
     place.require_nothing_left()
 
 
-def test_workers_that_are_killed_cost_only_time(begun: Place, calm: Path) -> None:
+def test_killed_workers_cost_only_time(begun: Place, calm: Path) -> None:
     """kill -9 of a worker at random moments: its match is played again, and no other is touched."""
     place = begun
     chance = random.Random(20241)
@@ -171,7 +171,7 @@ def test_workers_that_are_killed_cost_only_time(begun: Place, calm: Path) -> Non
 
 
 def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -> None:
-    """Its bots, which answer nothing, end with it, and the match begins anew."""
+    """Its bots, which never answer, end with it, and the match is restarted."""
     silent = place.bot("silent.py", FALLS_SILENT)
     other = place.bot("other.py")
     flags = ("--limit-ms", 60_000, "--games", 2, "--match-games", 2, "--jobs", 1, "--out", "out")
@@ -196,7 +196,7 @@ def test_a_worker_that_dies_in_a_long_match_leaves_no_bot_behind(place: Place) -
 
 
 def test_a_run_has_as_many_workers_as_jobs(place: Place) -> None:
-    """Also more than cores. The bots answer nothing, so that no match ends meanwhile."""
+    """There may be more than cores. The bots never answer, so that no match ends meanwhile."""
     jobs = 3
     bots = [place.bot(name, FALLS_SILENT) for name in ("one.py", "two.py")]
     flags = ("--limit-ms", 60_000, "--games", 40, "--match-games", 2, "--jobs", jobs, "--out", "out")
@@ -215,8 +215,8 @@ def test_a_run_has_as_many_workers_as_jobs(place: Place) -> None:
 # --- asked to stop ----------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_asked_to_stop_prints_its_standings(place: Place) -> None:
-    """Exit 130, the standings so far on stdout, how to go on on stderr, nothing left running or lying about."""
+def test_an_interrupted_run_prints_its_standings(place: Place) -> None:
+    """The exit code is 130, the way to continue is on stderr, and nothing is left running."""
     process = place.start("run", *place.bots(3), "--games", NEVER, *ARGUMENTS, "--out", "the out")
     out = place.folder / "the out"
     place.wait(lambda: out.exists() and complete(out) >= 5, process=process)
@@ -235,10 +235,10 @@ def test_a_run_that_is_asked_to_stop_prints_its_standings(place: Place) -> None:
     place.require_nothing_left()
 
 
-def test_json_is_printed_and_a_bots_children_are_ended_when_a_run_is_asked_to_stop(place: Place) -> None:
+def test_an_interrupted_run_prints_json_and_ends_its_bots_children(place: Place) -> None:
     """A program that stops a run gets its results.
 
-    The worker is asked to leave before it is killed, so it ends its bots with all that they started.
+    The worker is asked to exit before it is killed, so it ends its bots with all their processes.
     """
     forking = place.bot("forking.py", (Path(__file__).parents[1] / "bad_bots" / "forking.py").read_text())
     process = place.start("run", forking, *place.bots(1), "--games", NEVER, *ARGUMENTS, "--out", "out", "--json")
@@ -253,7 +253,7 @@ def test_json_is_printed_and_a_bots_children_are_ended_when_a_run_is_asked_to_st
 
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGHUP], ids=["Ctrl-C", "SIGHUP"])
 def test_a_run_can_be_stopped_while_it_greets(place: Place, asked: signal.Signals) -> None:
-    """A bot that doesn't say hello holds it up for --start-ms; nothing is left, no folder either."""
+    """A bot that sends no hello delays it for --start-ms; no file or folder is left."""
     sign = place.folder / "started"
     silent = place.bot("silent.py", f"import sys\nopen({str(sign)!r}, 'w').close()\nsys.stdin.read()\n")
     process = place.start("run", silent, place.bot("other.py"), "--start-ms", 600_000, "--out", "out")

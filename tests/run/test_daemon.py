@@ -1,7 +1,7 @@
-"""A Docker daemon that dies, restarts or hangs while matches are played.
+"""Tests of a Docker daemon that dies, restarts or hangs while matches are played.
 
-It voids the match within 30 s, and the match is played again. The daemon of this host serves others too, so what dies
-here is a relay before its socket, which is all that the arena sees of the daemon.
+It voids the match within 30 s, and the match is played again. The daemon of this host serves others too, so the test
+kills a relay in front of its socket, which is all that the arena sees of the daemon.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ LIMIT_S = 60
 
 
 class Relay:
-    """A unix socket that leads to the daemon's, while it is up; hung, it takes connections and carries nothing."""
+    """A unix socket forwarded to the daemon's while it is up; hung, it accepts connections and forwards nothing."""
 
     def __init__(self, target: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="relay-"))  # a socket's path may have 107 bytes
@@ -112,7 +112,7 @@ def records(place: Place) -> int:
 
 
 def test_a_daemon_that_restarts_costs_time_and_no_match(place: Place, relay: Relay) -> None:
-    """What was being played is void and played again; nothing is given up, nothing is left."""
+    """Matches in progress are void and played again."""
     process = playing(place, relay)
     relay.down()
     wait_for_void(process)
@@ -128,7 +128,7 @@ def test_a_daemon_that_restarts_costs_time_and_no_match(place: Place, relay: Rel
 
 
 def test_a_daemon_that_does_not_come_back_ends_the_run(place: Place, relay: Relay) -> None:
-    """Exit 1, with what is complete, and the way to go on, which works once the daemon is back."""
+    """The exit code is 1, complete matches are kept, and --resume works once the daemon is back."""
     process = playing(place, relay)
     relay.down()
     # Not place.end: Docker's client leaks a socket when it can't connect, of which Python warns at the end.
@@ -139,30 +139,30 @@ def test_a_daemon_that_does_not_come_back_ends_the_run(place: Place, relay: Rela
     assert "games of coup at 2 seats" in out
     assert "arena/cli/run.py" not in err, "no traceback of ours"
     relay.up()
-    go_on(place, relay)
+    resume(place, relay)
 
 
 def test_a_daemon_that_hangs_voids_the_match_in_time(place: Place, relay: Relay) -> None:
-    """Every question to it has a time limit; and the run can still be stopped."""
+    """Every request to it has a time limit; and the run can still be stopped."""
     process = playing(place, relay)
     relay.hung.set()
     wait_for_void(process)
     process.send_signal(signal.SIGINT)
     assert place.end(process).code == 130
     relay.hung.clear()
-    go_on(place, relay)
+    resume(place, relay)
 
 
 def test_a_daemon_that_hangs_as_it_is_asked_for_its_events_ends_the_run(place: Place, relay: Relay) -> None:
-    """The one question for which docker-py sets no time limit."""
+    """docker-py sets no time limit only for this request."""
     relay.hangs_at = b"/events?"
     ran = place.run("run", *place.bots(2), "--sandbox", "docker", "--out", "out", DOCKER_HOST=relay.host)
     assert ran.code == 2
     assert "the sandbox docker doesn't work here: the Docker engine: it doesn't answer (time-out)" in ran.err
 
 
-def go_on(place: Place, relay: Relay) -> None:
-    """Resume the run until a match more is complete, and demand that then nothing is left."""
+def resume(place: Place, relay: Relay) -> None:
+    """Resume the run until one more match is complete, and assert that then nothing is left."""
     before = records(place)
     process = place.start("run", "--resume", "out", "--jobs", 1, DOCKER_HOST=relay.host)
     place.wait(lambda: records(place) > before, LIMIT_S, process)
@@ -172,7 +172,7 @@ def go_on(place: Place, relay: Relay) -> None:
 
 
 def wait_for_void(process: Any) -> None:
-    """Read what a run says until a match is void, and demand that this took no longer than it may."""
+    """Read a run's output until a match is void, and assert that this was in time."""
     began = time.monotonic()
     line = ""
     while " failed: " not in line:

@@ -1,7 +1,7 @@
-"""A disk that runs full under the temporary files while matches are played: one message, and the way to go on.
+"""Tests of a full disk below the temporary files of a run: one message, and the way to continue.
 
-Full disks at the start, and under the results, are in tests/cli/test_boxes.py.
-What isn't a full disk, though the kernel's number is the same, still voids its match.
+tests/cli/test_boxes.py tests full disks at the start, and below the results.
+Other failures with the same errno still void their match.
 """
 
 import errno
@@ -27,7 +27,7 @@ ENDLESS = ("--games", 100_000, "--match-games", 2, "--jobs", 2)
 def test_a_disk_that_runs_full_ends_the_run_with_one_message(
     place: Place, needs: Needs, small_disk: Path, name: str
 ) -> None:
-    """It says what is full and what to do, not that the results are at fault, and no match is said to be void."""
+    """It names the disk and a remedy, doesn't blame the results, and reports no match as void."""
     needs(name, unavailable_reason(name))
     process = place.start("run", *place.bots(2), *ENDLESS, "--sandbox", name, "--out", "out", TMPDIR=str(small_disk))
     records = place.folder / "out" / "records"
@@ -57,7 +57,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_one_message(
 
 
 def caused(cause: OSError) -> SandboxError:
-    """Return a sandbox's error as it comes of the system's."""
+    """Return a sandbox's error with this cause."""
     try:
         try:
             raise cause
@@ -68,7 +68,7 @@ def caused(cause: OSError) -> SandboxError:
 
 
 def test_a_full_table_of_the_kernel_is_no_full_disk(tmp_path: Path) -> None:
-    """Control groups and mounts have limits whose excess is ENOSPC too; they say so themselves."""
+    """Limits of control groups and mounts raise ENOSPC too, with their own message."""
     scratch = tmp_path / "scratch"
     assert is_disk_full(caused(OSError(errno.ENOSPC, "full", str(scratch / "box-1"))), scratch)
     assert is_disk_full(caused(OSError(errno.EDQUOT, "full", os.fsencode(scratch / "box-1"))), scratch)
@@ -82,7 +82,7 @@ def test_a_full_table_of_the_kernel_is_no_full_disk(tmp_path: Path) -> None:
     assert is_disk_full(caused(OSError(errno.ENOSPC, "full", str(scratch / "docker-1"))), link)
 
 
-def test_that_there_is_no_room_comes_from_a_worker_as_it_was_said(tmp_path: Path) -> None:
+def test_a_full_disk_in_a_worker_is_reported_unchanged(tmp_path: Path) -> None:
     """Exceptions are pickled on their way."""
     problem = OutOfSpaceError(no_space_message(tmp_path))
     assert str(pickle.loads(pickle.dumps(problem))) == str(problem)

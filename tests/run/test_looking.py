@@ -1,4 +1,4 @@
-"""What a run looks at before it plays. Source: the help of `arena run`, --skip-failing."""
+"""Tests of the preflight of a run. Source: the help of `arena run`, --skip-failing."""
 
 import sys
 import time
@@ -17,7 +17,7 @@ SMALL = (*GAMES, "--limit-ms", 500, "--bank-ms", 2000)
 
 
 def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Place) -> None:
-    """With what each wrote, its last words, and what to do; one that is silent is told of while it is waited for."""
+    """The list has each bot's last output and advice; a silent bot is reported during the wait."""
     silent = place.bot("silent.py", SILENT)
     dies = place.bot("dies.py", "raise SystemExit('no weights')\n")
     ran = place.run("run", *place.bots(2), silent, dies, *SMALL, "--out", "out")
@@ -30,8 +30,8 @@ def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Pla
     place.require_nothing_left()
 
 
-def test_a_run_that_leaves_bots_out_says_so_at_the_top_at_the_end_and_in_json(place: Place) -> None:
-    """Also when it is taken up again; the others play as if nobody else had been named."""
+def test_skipped_bots_are_reported_at_the_top_at_the_end_and_in_json(place: Place) -> None:
+    """The others play as if the skipped bots had not been named, also in a resumed run."""
     dies = place.bot("dies.py", "raise SystemExit('no weights')\n")
     ran = place.run("run", *place.bots(2), dies, *SMALL, "--skip-failing", "--json", "--out", "out")
     assert ran.code == 0
@@ -52,8 +52,8 @@ def test_a_run_of_which_one_bot_is_left_is_refused(place: Place) -> None:
     assert not (place.folder / "out").exists()
 
 
-def test_a_silent_bot_of_a_run_with_long_limits_is_let_go_on(place: Place) -> None:
-    """It may be thinking: the look waits less long than the match would."""
+def test_a_silent_bot_in_a_run_with_long_limits_passes(place: Place) -> None:
+    """It may be thinking: the preflight waits less long than the match would."""
     thinks = place.bot("thinks.py", SILENT)
     process = place.start("run", *place.bots(1), thinks, *GAMES, "--limit-ms", 60_000, "--out", "out")
     place.wait(lambda: (place.folder / "out").exists(), process=process)
@@ -61,8 +61,8 @@ def test_a_silent_bot_of_a_run_with_long_limits_is_let_go_on(place: Place) -> No
     assert place.end(process).code == 130
 
 
-def test_an_interrupted_look_ends_at_once(place: Place) -> None:
-    """Although a bot says nothing, and its time isn't over."""
+def test_an_interrupted_preflight_ends_at_once(place: Place) -> None:
+    """The bot is silent, and its time isn't over."""
     mark = Path("said")
     silent = place.bot("silent.py", f"open({str(place.tmp / mark)!r}, 'w').close()\n" + SILENT)
 

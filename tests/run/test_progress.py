@@ -1,4 +1,4 @@
-"""How far a run is, also where Ctrl-C came while a match was counted."""
+"""Tests of the progress of a run, also where Ctrl-C came while a match was counted."""
 
 import sys
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def played(match: int) -> PlayedMatch:
 
 
 def interrupted_at_line(number: int, call: Callable[[], Any]) -> bool:
-    """Raise KeyboardInterrupt where the line of this number of the counting begins; tell whether it has as many."""
+    """Raise KeyboardInterrupt at this line number of the counting; return whether it has this many."""
     left = number
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:

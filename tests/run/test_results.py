@@ -1,4 +1,4 @@
-"""A match's record gives one result a game. Records here are values; the referee's tests say what a match records."""
+"""Tests of the results in a match's record, one for each game. The referee's tests check the records themselves."""
 
 import pytest
 
@@ -50,14 +50,14 @@ def test_results_name_the_seats_by_their_bots() -> None:
 
 @pytest.mark.parametrize("code", FAULTS)
 def test_a_fault_that_forfeits_is_listed_as_a_forfeit(code: str) -> None:
-    """The table of faults says which do."""
+    """The table of faults marks them."""
     (found,) = game_results(record(game(0, (2, 1, 0), [Fault(0, code, 3)])))
     assert found.faults == ((2, code, 1),)
     assert found.forfeits == ((2,) if FAULTS[code].consequence is Consequence.FORFEIT else ())
 
 
 def test_a_forfeit_by_the_last_life_is_listed_once() -> None:
-    """A bot out of lives has two faults at one step."""
+    """A bot without lives has two faults at one step."""
     faults = [Fault(2, "bad_json", 4), Fault(2, "out_of_lives", 4, used="#"), Fault(1, "stray_line", count=7)]
     (found,) = game_results(record(game(0, (0, 1, 2), faults)))
     assert found.forfeits == (2,)
@@ -65,18 +65,17 @@ def test_a_forfeit_by_the_last_life_is_listed_once() -> None:
 
 
 def test_forfeits_are_listed_by_seat() -> None:
-    """In the order of the seats, not of the faults."""
+    """The order of the faults doesn't matter."""
     faults = [Fault(1, "exited", 3), Fault(2, "exited", 5)]
     assert game_results(record(game(0, (2, 0, 1), faults)))[0].forfeits == (0, 2)
 
 
 def test_a_record_gives_the_results_that_its_text_gives() -> None:
-    """A session counts what its workers made; a later one reads the records."""
+    """A session counts the objects of its workers; a later one reads the records."""
     whole = record(game(0, (0, 1, 2), [Fault(1, "timeout", 3)]), game(1, (1, 2, 0), [], winner=None))
     assert record_results(write_record(whole)) == game_results(whole)
 
 
-def test_a_text_that_is_no_record_is_refused() -> None:
-    """In the words of whoever reads a folder."""
+def test_an_invalid_record_is_refused() -> None:
     with pytest.raises(FolderError, match="cut off"):
         record_results('{"record":1')

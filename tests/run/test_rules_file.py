@@ -1,5 +1,6 @@
-"""What --rules makes of a name or a file, and a ruleset as plain data. Source: arena/run/rules_file.py, and
-arena/coup/ruleset_schema.py for the fields."""
+"""Tests of --rules with a name or a file, and of rulesets as plain data. Source: arena/run/rules_file.py, and
+arena/coup/ruleset_schema.py for the fields.
+"""
 
 import json
 from dataclasses import fields, replace
@@ -49,13 +50,13 @@ def refusal(name_or_path: str) -> str:
 
 
 def test_the_table_has_every_field_of_a_ruleset_once_and_in_its_order() -> None:
-    """`arena rules --fields` prints the table: a field that it lacked could be neither set nor recorded."""
+    """`arena rules --fields` prints the table: a missing field could be neither set nor recorded."""
     assert [rule.name for rule in FIELDS] == [field.name for field in fields(Ruleset) if field.init]
 
 
 @pytest.mark.parametrize("rule", FIELDS, ids=lambda rule: rule.name)
 def test_a_field_takes_its_default_and_every_member_of_its_enum(rule: Any) -> None:
-    """Nobody is no value of attacks_blocked_by: no rule document has that."""
+    """The value for no seat is missing in attacks_blocked_by: no rule document has it."""
     assert rule.default is None or rule.read(to_dict(COUP)[rule.name]) == rule.default
     values = [option.value for option in rule.options]
     if isinstance(rule.default, StrEnum):
@@ -76,8 +77,8 @@ def variants() -> list[Ruleset]:
     return [rules for rules in found if rules.min_seats <= rules.max_seats]
 
 
-def test_a_ruleset_survives_the_way_through_json() -> None:
-    """A custom ruleset travels in run.json and in records: every preset, and every value of every field."""
+def test_a_ruleset_survives_json() -> None:
+    """run.json and records contain custom rulesets."""
     assert len(variants()) > 50
     for rules in variants():
         read = from_dict(json.loads(json.dumps(to_dict(rules))))
@@ -103,15 +104,15 @@ BAD_DATA: dict[str, tuple[dict[str, object], str]] = {
 
 @pytest.mark.parametrize("case", BAD_DATA.values(), ids=BAD_DATA)
 def test_data_that_no_ruleset_writes_is_refused(case: tuple[dict[str, object], str]) -> None:
-    """Strict: a record or a run.json that was changed isn't guessed at."""
+    """A changed record or run.json isn't guessed at."""
     changed, output = case
     with pytest.raises(ValueError, match=r".") as caught:
         from_dict({**to_dict(COUP), **changed})
     assert output in str(caught.value)
 
 
-def test_data_of_an_earlier_arena_has_what_it_played() -> None:
-    """Records and ladders from before the field: the coins of the dead went to the treasury."""
+def test_data_of_an_earlier_arena_has_its_rules() -> None:
+    """In records and ladders without the field the coins of eliminated players went to the treasury."""
     data = to_dict(PRESETS["treason-site"])
     del data["dead_target"]
     assert from_dict(data).dead_target == "nothing"
@@ -121,7 +122,7 @@ def test_data_of_an_earlier_arena_has_what_it_played() -> None:
 
 @pytest.mark.parametrize("name", [name for name in FIELD_BY_NAME if name not in ("dead_target", "talk")])
 def test_data_that_lacks_a_field_is_refused(name: str) -> None:
-    """Strict: a record holds the whole ruleset, so that it doesn't change when a default does."""
+    """A record contains the whole ruleset, so that it doesn't change when a default does."""
     data = to_dict(COUP)
     del data[name]
     with pytest.raises(ValueError, match=f"no field {name}"):
@@ -181,7 +182,7 @@ def test_every_preset_is_there_and_described() -> None:
 
 @pytest.mark.parametrize("name", PRESET_TABLE)
 def test_a_preset_differs_from_the_base_game_as_its_document_says(name: str) -> None:
-    """The rule documents: PRESET_TABLE."""
+    """Source: the rule documents, PRESET_TABLE."""
     seats, different = PRESET_TABLE[name]
     rules = load_ruleset(name)
     assert {rule.name: to_dict(rules)[rule.name] for rule in changed_fields(rules)} == different
@@ -190,7 +191,7 @@ def test_a_preset_differs_from_the_base_game_as_its_document_says(name: str) -> 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_file_with_only_a_base_and_its_name_is_that_preset(tmp_path: Path, name: str) -> None:
-    """Nothing that a preset sets is idle, or it would fall back and differ."""
+    """Every field of a preset has an effect; otherwise it would be reset and differ."""
     assert load_ruleset(write(tmp_path, f'base = "{name}"\nname = "{name}"\n')) == PRESETS[name]
 
 
@@ -231,14 +232,13 @@ GOOD: dict[str, tuple[str, Ruleset]] = {
 
 @pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)
 def test_a_file_is_read(tmp_path: Path, case: tuple[str, Ruleset]) -> None:
-    """The docstring of arena/run/rules_file.py."""
     text, rules = case
     assert load_ruleset(write(tmp_path, text)) == rules
 
 
 @pytest.mark.parametrize("rule", [rule for rule in FIELDS if rule.name != "name"], ids=lambda rule: rule.name)
 def test_every_value_of_every_field_can_be_written_in_a_file(tmp_path: Path, rule: Any) -> None:
-    """An organiser can mix rules of their own."""
+    """Organisers can combine rules."""
     values = [(option.value, option.value) for option in rule.options] + [(n, n) for n in rule.span or ()]
     values += [(option.word, option.value) for option in rule.options if option.word]
     for written, value in values:
@@ -313,10 +313,8 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD.values(), ids=BAD)
-def test_a_file_that_is_no_ruleset_is_refused_with_what_is_allowed(
-    tmp_path: Path, case: tuple[str | bytes, str, str]
-) -> None:
-    """A wrong field or value gets a message naming the allowed ones; what can't be played, the reason."""
+def test_an_invalid_file_is_refused_with_the_allowed_values(tmp_path: Path, case: tuple[str | bytes, str, str]) -> None:
+    """For an unplayable combination the message has the reason."""
     text, wrong, allowed = case
     path = write(tmp_path, text)
     first, _, second = refusal(path).partition("\n")
@@ -326,7 +324,6 @@ def test_a_file_that_is_no_ruleset_is_refused_with_what_is_allowed(
 
 
 def test_every_wrong_value_names_the_allowed_ones(tmp_path: Path) -> None:
-    """Every field names them."""
     for rule in FIELDS:
         output = refusal(write(tmp_path, f"{rule.name} = [7]"))
         assert f"{rule.name} = [7] is not allowed" in output
@@ -335,16 +332,15 @@ def test_every_wrong_value_names_the_allowed_ones(tmp_path: Path) -> None:
             assert str(to_plain(option.value)).lower() in rule.allowed
 
 
-def test_a_file_is_named_by_its_stem_which_must_do_as_a_name(tmp_path: Path) -> None:
-    """The docstring: the name is optional. A stem that is a preset's name would pass other rules off as the preset."""
+def test_a_file_without_a_name_is_named_by_its_stem(tmp_path: Path) -> None:
+    """A stem that is a preset's name would disguise other rules as the preset."""
     assert load_ruleset(write(tmp_path, "start_coins = 3", "Monday.toml")).name == "Monday"
     assert '"blog" is the name of a preset' in refusal(write(tmp_path, "start_coins = 3", "blog.toml"))
     assert 'name = "\\u0007" is not allowed' in refusal(write(tmp_path, "start_coins = 3", "\x07.toml"))
     assert load_ruleset(write(tmp_path, 'name = "bell"', "\x07.toml")).name == "bell"
 
 
-def test_what_has_a_slash_or_ends_in_toml_is_a_file_and_all_else_a_preset(tmp_path: Path) -> None:
-    """The contract of --rules."""
+def test_a_path_with_a_slash_or_toml_suffix_is_a_file(tmp_path: Path) -> None:
     assert load_ruleset(write(tmp_path, "start_coins = 3", "rules.txt")).name == "rules"
     for missing in (f"{tmp_path}/coup", "coup.toml", "no\nsuch.toml", "a\0.toml"):
         assert "can't be read" in refusal(missing)

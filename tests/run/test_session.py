@@ -1,4 +1,4 @@
-"""A session of a run over a store: what is noted, when it stops, what it demands of the bots' files."""
+"""Tests of a session of a run over a store: records, reasons to stop, and changed files of bots."""
 
 import gc
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def config(tmp_path: Path) -> RunConfig:
 
 
 def played(job: Job) -> MatchOutput:
-    """Return a match whose games all went to seat 0."""
+    """Return a match whose games were all won by seat 0."""
     results = tuple(
         GameResult(job.spec.match, game, job.spec.bots, 0, "last_standing", (0,), ((1, 3),), 3, (), ())
         for game in range(2)
@@ -39,7 +39,7 @@ def played(job: Job) -> MatchOutput:
 
 
 class Scripted(Executor):
-    """Ends each job as the script says, by the number of the match."""
+    """Ends each job according to the script, by the number of the match."""
 
     def __init__(self, script: Callable[[int], Exception | None]) -> None:
         self.script = script
@@ -56,7 +56,7 @@ class Scripted(Executor):
 
 
 def fails(*matches: int, problem: Exception | None = None) -> Scripted:
-    """Let some matches be void, however often they are played."""
+    """Make all attempts at some matches void."""
     return Scripted(lambda match: (problem or ArenaError("no memory")) if match in matches else None)
 
 
@@ -65,8 +65,8 @@ def play(run: Run, executor: Executor, width: int = 1) -> None:
         pass
 
 
-def test_what_is_played_is_kept_and_counted(config: RunConfig) -> None:
-    """Progress is what the store holds."""
+def test_played_matches_are_kept_and_counted(config: RunConfig) -> None:
+    """Progress is the content of the store."""
     store = MemoryStore()
     run = Run(config, store)
     assert run.progress.plan.matches == MATCHES
@@ -82,7 +82,7 @@ def test_what_is_played_is_kept_and_counted(config: RunConfig) -> None:
 
 
 def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp_path: Path) -> None:
-    """They are on the disk, and what is printed of them is counted."""
+    """They are on the disk, and printed from counts."""
 
     def held() -> int:
         gc.collect()
@@ -98,8 +98,8 @@ def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp
     assert len(list(store.records.iterdir())) == MATCHES
 
 
-def test_what_is_kept_already_is_not_played_again(config: RunConfig) -> None:
-    """And is counted as what another session played."""
+def test_stored_matches_are_not_played_again(config: RunConfig) -> None:
+    """They are counted as played by another session."""
     store = MemoryStore()
     first = Run(config, store)
     events = first.play_with(fails(), 1, pauses_s=())
@@ -116,7 +116,7 @@ def test_what_is_kept_already_is_not_played_again(config: RunConfig) -> None:
 
 
 def test_progress_is_true_at_every_event(config: RunConfig) -> None:
-    """A consumer that stops anywhere has the standings of all that is kept, neither more nor less."""
+    """A consumer that stops anywhere has the standings of exactly the stored matches."""
     store = MemoryStore()
     run = Run(config, store)
     for _ in run.play_with(fails(2), 2, pauses_s=()):
@@ -127,8 +127,7 @@ def test_progress_is_true_at_every_event(config: RunConfig) -> None:
         assert run.progress.failed_attempts == len(store.list_failed_attempts())
 
 
-def test_matches_that_are_given_up_are_listed_with_their_reason(config: RunConfig) -> None:
-    """The others are played."""
+def test_abandoned_matches_are_listed_with_their_reason(config: RunConfig) -> None:
     store = MemoryStore()
     run = Run(config, store)
     play(run, fails(2, 5))
@@ -137,8 +136,8 @@ def test_matches_that_are_given_up_are_listed_with_their_reason(config: RunConfi
     assert run.progress.done == MATCHES - 2
 
 
-def test_three_matches_given_up_in_a_row_stop_the_run(config: RunConfig) -> None:
-    """Then it's this machine, and what is kept is kept."""
+def test_three_abandoned_matches_in_a_row_stop_the_run(config: RunConfig) -> None:
+    """The machine is then the cause."""
     store = MemoryStore()
     run = Run(config, store)
     with pytest.raises(HostError, match="3 matches in a row failed too often: no memory"):
@@ -148,15 +147,15 @@ def test_three_matches_given_up_in_a_row_stop_the_run(config: RunConfig) -> None
     assert store.finished == 1
 
 
-def test_given_up_in_a_row_starts_anew_after_a_match_that_was_played(config: RunConfig) -> None:
-    """Two, one that is played, and two more: this machine can play."""
+def test_a_played_match_resets_the_count_of_abandoned_ones(config: RunConfig) -> None:
+    """After two abandoned, one played, and two more, this machine can play."""
     run = Run(config, MemoryStore())
     play(run, fails(1, 2, 4, 5, 7, 8))
     assert len(run.progress.abandoned) == 6
     assert run.progress.done == MATCHES - 6
 
 
-def test_no_room_for_temporary_files_stops_the_run_at_once(config: RunConfig) -> None:
+def test_no_space_for_temporary_files_stops_the_run_at_once(config: RunConfig) -> None:
     """No match is to blame."""
     store = MemoryStore()
     run = Run(config, store)
@@ -187,7 +186,7 @@ def clock() -> Clock:
 def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second_or_so(
     config: RunConfig, clock: Clock
 ) -> None:
-    """Its files are looked at once a second."""
+    """Its files are compared once a second."""
     store = MemoryStore()
     events = Run(config, store, clock).play_with(fails(), 1, pauses_s=())
     next(events)
@@ -200,7 +199,7 @@ def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second
 
 
 def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunConfig, clock: Clock) -> None:
-    """After the last match, whenever the files were looked at before."""
+    """Files are compared again after the last match."""
     store = MemoryStore()
     events = Run(config, store, clock).play_with(fails(), 1, pauses_s=())
     for _ in range(MATCHES):
@@ -214,8 +213,8 @@ def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunCo
 # --- workers of this machine ------------------------------------------------------------------------------------------
 
 
-def test_local_workers_play_the_bots_from_where_they_stand(config: RunConfig, tmp_path: Path) -> None:
-    """The whole way, with real processes: two matches, two workers, nothing left over."""
+def test_local_workers_play_the_bots_from_their_folders(config: RunConfig, tmp_path: Path) -> None:
+    """Two real workers play two matches and leave nothing."""
     store = MemoryStore()
     small = replace(config, games=4)
     with local_workers(small, 2) as workers:
@@ -228,8 +227,8 @@ def test_local_workers_play_the_bots_from_where_they_stand(config: RunConfig, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
 
 
-def test_who_lets_time_run_out_is_known_while_the_run_goes_on(config: RunConfig) -> None:
-    """Source: arena/run/session.py: the worst first; who cost next to nothing is not named."""
+def test_bots_that_time_out_are_listed_during_the_run(config: RunConfig) -> None:
+    """Source: arena/run/session.py: the worst first; bots that cost next to no time are not listed."""
     progress = Run(config, MemoryStore()).progress
     match = PlayedMatch(0, "record", ())
     progress.count(MatchOutput(match, 7, 0.5, (("a", 2, 3.0), ("b", 1, 0.5))))

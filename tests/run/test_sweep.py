@@ -1,6 +1,6 @@
-"""What a run that was killed leaves is removed by the next one, whatever sandbox either was in.
+"""Tests that the next run removes the leftovers of a killed one, whatever sandbox either used.
 
-Also that it costs nothing where nothing was left, and that a run removes what its own dead workers leave.
+They also check that this has no cost without leftovers, and that a run removes those of its own dead workers.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ HELLO_S = 5.0  # for an engine to say its version
 
 @functools.cache
 def sandbox_problem(name: str) -> str | None:
-    """Ask in a process of its own: a trial box would make this one the reaper of the run that a test kills."""
+    """Test the sandbox in another process: a test box would make this one the reaper of the run that a test kills."""
     code = f"from arena.sandbox import unavailable_reason; print(unavailable_reason({name!r}) or '', end='')"
     return (
         subprocess.run(
@@ -50,7 +50,7 @@ def docker(needs: Needs) -> Engine:
 
 
 def owned_by(made: Engine, pids: set[int]) -> list[str]:
-    """Return the containers, running or not, that these processes made."""
+    """Return the containers, running or not, made by these processes."""
     found = made.call(made.api.containers, all=True, filters={"label": [OWNER_LABEL]})
     return [one["Id"] for one in found if int(one["Labels"][OWNER_LABEL].rpartition("/")[2].split(".")[0]) in pids]
 
@@ -70,7 +70,7 @@ def family(pid: int) -> set[int]:
 def test_a_killed_docker_run_leaves_no_container_after_the_next_run(
     place: Place, needs: Needs, docker: Engine, after: str
 ) -> None:
-    """kill -9 of a run whose matches are being played; then a short run in any sandbox."""
+    """After kill -9 during matches a short run in any sandbox follows."""
     needs(after, sandbox_problem(after))
     bots = place.bots(2)
     process = place.start("run", *bots, *ENDLESS, "--sandbox", "docker", "--out", "killed")
@@ -88,7 +88,7 @@ def test_a_killed_docker_run_leaves_no_container_after_the_next_run(
 
 
 def test_a_living_run_keeps_its_containers(place: Place, needs: Needs, docker: Engine) -> None:
-    """Two runs at a time: one in plain processes doesn't take the other's containers for a dead one's."""
+    """A concurrent run in plain processes doesn't mistake them for those of a dead one."""
     process = place.start("run", *place.bots(2), *ENDLESS, "--sandbox", "docker", "--out", "lives")
     records = place.folder / "lives" / "records"
     place.wait((records / "000001.jsonl").exists, process=process)
@@ -105,7 +105,7 @@ def test_a_living_run_keeps_its_containers(place: Place, needs: Needs, docker: E
 def test_a_run_that_is_killed_in_a_build_leaves_nothing_after_the_next_run(
     place: Place, needs: Needs, name: str, request: pytest.FixtureRequest
 ) -> None:
-    """kill -9 while a bot is built: its folder, its temporary files, its groups, and a container that runs on."""
+    """A killed build leaves its folder, its temporary files, its groups, and a running container."""
     needs(name, sandbox_problem(name))
     place.bot("built/bot.toml", 'run = "python3 bot.py"\nbuild = ["sh", "-c", "sleep 100"]\n')
     place.bot("built/bot.py")
@@ -129,8 +129,8 @@ def test_a_run_that_is_killed_in_a_build_leaves_nothing_after_the_next_run(
 
 
 @pytest.mark.boxes
-def test_a_build_that_goes_on_keeps_its_folder(place: Place, needs: Needs) -> None:
-    """Another run beside it begins, and doesn't take it for a dead one's."""
+def test_a_running_build_keeps_its_folder(place: Place, needs: Needs) -> None:
+    """A concurrent run doesn't mistake it for that of a dead one."""
     needs("bubblewrap", sandbox_problem("bubblewrap"))
     place.bot("built/bot.toml", 'run = "python3 bot.py"\nbuild = ["sh", "-c", "sleep 100"]\n')
     place.bot("built/bot.py")
@@ -148,13 +148,13 @@ def test_a_build_that_goes_on_keeps_its_folder(place: Place, needs: Needs) -> No
 
 
 def groups_of(pids: set[int]) -> list[str]:
-    """Return the control groups that these processes made."""
+    """Return the control groups made by these processes."""
     marks = tuple(f"arena.{pid}." for pid in pids)
     return [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(marks)]
 
 
 def test_what_a_killed_worker_leaves_is_gone_at_the_end_of_its_run(place: Place, needs: Needs, docker: Engine) -> None:
-    """kill -9 of a worker during a match: the run goes on with another worker, and leaves nothing of the first."""
+    """After kill -9 of a worker during a match the run continues with another worker."""
     needs("cgroup", cgroup.cgroup_problem())
     flags = ("--games", 12, "--match-games", 2, "--jobs", 1, "--sandbox", "docker", "--out", "out")
     process = place.start("run", *place.bots(2), *flags)
@@ -176,9 +176,9 @@ def test_what_a_killed_worker_leaves_is_gone_at_the_end_of_its_run(place: Place,
 
 @pytest.mark.parametrize("name", ["process", "bubblewrap"])
 def test_groups_of_the_dead_are_swept_at_the_end_of_a_run(place: Place, needs: Needs, name: str) -> None:
-    """A group of a process that is gone, as a killed worker leaves it, made while the last matches are played.
+    """A group of a dead process, as a killed worker leaves it, is made while the last matches are played.
 
-    So late, since the start of any other run on this machine sweeps it, too.
+    It is made late, since the start of any other run on this machine removes it, too.
     """
     needs(name, sandbox_problem(name))
     problem = cgroup.cgroup_problem()
@@ -212,7 +212,7 @@ print(time.monotonic() - began, "docker" in sys.modules)
 
 
 def clean_up(host: str, tmp: Path) -> tuple[float, bool]:
-    """Return how long a start's cleaning up takes, in s, and whether it imported the docker package."""
+    """Return the seconds that the cleanup of a start takes, and whether it imported the docker package."""
     done = subprocess.run(
         [sys.executable, "-c", CLEAN_UP],
         env={**os.environ, "DOCKER_HOST": host, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp)},
@@ -226,7 +226,7 @@ def clean_up(host: str, tmp: Path) -> tuple[float, bool]:
 
 
 def killed(tmp: Path) -> Path:
-    """Make what a run that was killed leaves: a scratch folder that nobody has locked."""
+    """Make a leftover of a killed run: a scratch folder without a lock."""
     folder = tmp / "arena-run-0123456789abcdef"
     folder.mkdir()
     return folder
@@ -251,7 +251,7 @@ def test_where_nothing_is_left_no_engine_is_asked(tmp_path: Path, docker: Engine
 
 @pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "odd"])
 def test_after_a_killed_run_an_engine_is_looked_for_once(tmp_path: Path, host: str) -> None:
-    """Where there is none the start goes on, and the next one has nothing to look for."""
+    """Without one the start continues, and the next one has nothing to look for."""
     dead = killed(tmp_path)
     assert clean_up(host, tmp_path)[1]
     assert not dead.exists()
@@ -259,7 +259,7 @@ def test_after_a_killed_run_an_engine_is_looked_for_once(tmp_path: Path, host: s
 
 
 def test_after_a_killed_run_an_engine_that_hangs_costs_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes the question and says nothing: a start waits as long as for an engine that it needs, once."""
+    """It accepts the request and never responds: a start waits once, as long as for an engine that it needs."""
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as peer:
         peer.bind("sock")  # a socket's path may have 107 bytes, so it is a relative one
@@ -277,7 +277,7 @@ def test_after_a_killed_run_an_engine_that_hangs_costs_seconds(tmp_path: Path, m
 
 
 class Answering:
-    """A socket that gives everybody the same answer."""
+    """A socket with the same response to every request."""
 
     def __init__(self, path: Path, answer: bytes) -> None:
         self.listener = socket.socket(socket.AF_UNIX)
@@ -305,8 +305,8 @@ def said(found: object) -> bytes:
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.0 500 Oops\r\n\r\n[]", b"hello", said([{"Labels": None}])])
-def test_an_odd_answer_keeps_no_run_from_starting(tmp_path: Path, answer: bytes) -> None:
-    """Whatever listens there, a run in plain processes begins."""
+def test_an_unexpected_response_does_not_prevent_a_run(tmp_path: Path, answer: bytes) -> None:
+    """Whatever program listens there, a run in plain processes starts."""
     killed(tmp_path)
     one = Answering(tmp_path / "sock", answer)
     try:

@@ -1,4 +1,4 @@
-"""Quantiles of any number of times in little room. Source: the docstring of arena/run/worker.py."""
+"""Tests of quantiles of any number of times in constant memory. Source: the docstring of arena/run/worker.py."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from arena.run import LatencyHistogram
 
 
 def test_quantiles_are_right_to_a_hundredth() -> None:
-    """However many times there are, and in whatever parts they come."""
+    """The number of times, and the way they are split, doesn't matter."""
     times = LatencyHistogram()
     for start in range(0, 100_000, 1000):
         times.add(range(start, start + 1000))

@@ -1,6 +1,7 @@
-"""A run's folder is held against its run.json. Source: docs/explanation/fairness-and-proofs.md.
+"""Tests that a run's folder is compared to its run.json.
 
-Each change below is consistent in itself, as somebody would make it who can write checksums and results.jsonl again.
+Source: docs/explanation/fairness-and-proofs.md. Each change below is consistent in itself, as by an attacker who can
+write checksums and results.jsonl again.
 """
 
 import json
@@ -32,7 +33,7 @@ CONFIG = RunConfig(
 
 
 def script(peer: ScriptPeer) -> None:
-    """Play at random by the seed of the match; bot A, which has it from its handle, makes mistakes and dies."""
+    """Play at random by the seed of the match; bot A makes mistakes and dies."""
     chance, bad = random.Random(), False
     for line in peer.lines():
         message = json.loads(line)
@@ -139,7 +140,7 @@ def without(code: str) -> Change:
 
 
 def other_than_default(game: GameRecord) -> int:
-    """Return a move that nobody plays for a bot: a coup below ten coins, or a bluff."""
+    """Return a move that is never a default: a coup below ten coins, or a bluff."""
     return next(place for place, word in enumerate(game.moves) if word.startswith(("coup", "tax", "steal", "!")))
 
 
@@ -268,7 +269,7 @@ def copies(run: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_run_verifies_and_has_every_kind_of_fault(run: Path) -> None:
-    """So that the changes below change something."""
+    """Otherwise the changes below would prove little."""
     output = verify_all(run)
     assert (output.records, output.games, output.planned, output.differences) == (3, 9, 3, ())
     faults = {fault.code for game in read_record(record_file(run, 1).read_text()).games for fault in game.faults}
@@ -276,10 +277,8 @@ def test_a_run_verifies_and_has_every_kind_of_fault(run: Path) -> None:
 
 
 @each("change, words", CHANGES.values(), ids=CHANGES.keys())
-def test_what_does_not_follow_from_the_key_and_the_plan_is_told(
-    copies: Iterator[Path], change: Change, words: str
-) -> None:
-    """Each difference is a line, and there are never many."""
+def test_differences_from_the_key_and_the_plan_are_reported(copies: Iterator[Path], change: Change, words: str) -> None:
+    """Each difference is a line, and their number is limited."""
     folder = next(copies)
     change(folder)
     listed(folder)
@@ -291,7 +290,7 @@ def test_what_does_not_follow_from_the_key_and_the_plan_is_told(
 
 @each("field", ["games", "match_games"])
 def test_a_plan_that_would_be_huge_is_refused(copies: Iterator[Path], field: str) -> None:
-    """A run's file comes from elsewhere: no number in it may take all memory, or hours."""
+    """Files of a run are untrusted: no number in them may take all memory, or hours."""
     folder = next(copies)
     in_run(lambda run: run.update({field: 3 * 10**12}))(folder)
     with pytest.raises(
@@ -309,7 +308,7 @@ def test_results_that_are_not_those_of_the_records_are_told(copies: Iterator[Pat
 
 
 def test_a_run_that_was_interrupted_verifies_and_its_matches_are_counted(tmp_path: Path) -> None:
-    """One that was killed may not have written all its results yet."""
+    """A killed run may not have written all its results yet."""
     folder = played(CONFIG, tmp_path / "out", 2)
     for text in ((folder / "results.jsonl").read_text(), (folder / "results.jsonl").read_text()[:-9]):
         (folder / "results.jsonl").write_text(text)
@@ -318,7 +317,7 @@ def test_a_run_that_was_interrupted_verifies_and_its_matches_are_counted(tmp_pat
 
 
 def test_records_without_a_plan_are_replayed_alone(run: Path, tmp_path: Path) -> None:
-    """A record, and a folder of records; a plan that can't be read is no plan to hold records against."""
+    """Tried with a record, and with a folder of records whose plan is unreadable."""
     shutil.copytree(run / "records", tmp_path / "records")
     for path in (tmp_path, tmp_path / "records", record_file(tmp_path, 1)):
         output = verify_all(path)

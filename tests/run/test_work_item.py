@@ -1,6 +1,6 @@
-"""A work item is a job that any worker of any machine can play, or refuse with a reason that travels back.
+"""Tests of work items: any worker of any machine can play one, or refuse with a reason that is sent back.
 
-Source: the docstring of arena/run/worker.py. Workers are real processes, with a cache of their own by ARENA_CACHE.
+Source: the docstring of arena/run/worker.py. Workers are real processes, with separate caches by ARENA_CACHE.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ LIMIT_S = 60
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the folder that workers which begin now keep bots in; it doesn't exist yet."""
+    """Give the folder for bots of workers that start now; it doesn't exist yet."""
     folder = tmp_path / "home" / "cache"
     monkeypatch.setenv("ARENA_CACHE", str(folder))
     return folder
@@ -42,7 +42,7 @@ def workers(cache: Path) -> Iterator[LocalExecutor]:
 
 @pytest.fixture
 def full(tmp_path: Path) -> WorkItem:
-    """Give a work item with the archives of its two bots, whose files are gone by now."""
+    """Give a work item with the archives of its two bots, whose files are deleted."""
     bots = []
     for name in ("one", "two"):
         (tmp_path / f"{name}.py").write_text(BOT + f"# {name}\n")
@@ -65,7 +65,7 @@ def outcome(workers: LocalExecutor, item: WorkItem) -> MatchOutput | BaseExcepti
 
 
 def test_a_worker_asks_once_for_the_bots_that_it_lacks(workers: LocalExecutor, full: WorkItem) -> None:
-    """The job alone, then with what was missing, then alone for ever."""
+    """The job is sent alone, then with the missing bots, then always alone."""
     alone = replace(full, archives=())
     one, two = full.job.bots
     missing = outcome(workers, alone)
@@ -84,7 +84,7 @@ def test_a_worker_asks_once_for_the_bots_that_it_lacks(workers: LocalExecutor, f
 
 
 def test_bots_stay_for_later_workers(full: WorkItem, cache: Path) -> None:
-    """The cache is the machine's, not the process's; nobody else may look into it."""
+    """The cache is the machine's, not the process's, and private."""
     for archives in (full.archives, ()):
         with LocalExecutor(1) as pool:
             assert isinstance(outcome(pool, replace(full, archives=archives)), MatchOutput)
@@ -92,7 +92,7 @@ def test_bots_stay_for_later_workers(full: WorkItem, cache: Path) -> None:
 
 
 def test_an_archive_of_other_files_voids_the_match(workers: LocalExecutor, full: WorkItem) -> None:
-    """Whoever sent it: a bot must not play as another version."""
+    """A bot must not play as another version."""
     (one, _), (_, wrong) = full.archives
     problem = outcome(workers, replace(full, archives=((one, wrong),)))
     assert isinstance(problem, ArenaError)
@@ -109,7 +109,7 @@ def test_a_worker_of_another_version_refuses(workers: LocalExecutor, full: WorkI
 
 
 def test_a_worker_without_the_sandbox_refuses(workers: LocalExecutor, full: WorkItem) -> None:
-    """Here a runtime of Docker's that no machine has, or no Docker at all."""
+    """Here a Docker runtime is missing, or Docker itself."""
     choice = SandboxChoice("docker", runtime="nobodys")
     problem = outcome(workers, replace(full, job=replace(full.job, choice=choice)))
     assert isinstance(problem, WorkerRejectedError)
@@ -117,7 +117,7 @@ def test_a_worker_without_the_sandbox_refuses(workers: LocalExecutor, full: Work
 
 
 def test_a_worker_without_a_folder_for_bots_refuses(full: WorkItem, cache: Path, tmp_path: Path) -> None:
-    """And says how it can get one."""
+    """The reason names the remedy."""
     (tmp_path / "home").write_text("a file")
     with LocalExecutor(1) as pool:
         problem = outcome(pool, full)
@@ -137,8 +137,8 @@ def full_disk(cache: Path, needs: Callable[[str, str | None], None]) -> Iterator
     subprocess.run(["umount", "-l", str(cache)], check=True, timeout=LIMIT_S)
 
 
-def test_a_worker_without_room_for_bots_refuses(full_disk: Path, workers: LocalExecutor, full: WorkItem) -> None:
-    """The match can be played on another machine, and nothing stays of what was half unpacked."""
+def test_a_worker_without_space_for_bots_refuses(full_disk: Path, workers: LocalExecutor, full: WorkItem) -> None:
+    """The match can be played on another machine, and the half unpacked bot is removed."""
     bot = replace(full.job.bots[0], digest=hashlib.sha256(bytes(100_000)).hexdigest())
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as entries:
@@ -151,12 +151,12 @@ def test_a_worker_without_room_for_bots_refuses(full_disk: Path, workers: LocalE
     assert list(full_disk.iterdir()) == []
 
 
-def test_authors_that_are_trusted_need_no_box(full: WorkItem) -> None:
-    """The plain process is for them; it says so itself."""
+def test_trusted_bots_need_no_box(full: WorkItem) -> None:
+    """They are plain processes."""
     require_suitable_machine(full.arena, SandboxChoice("process"))
     assert untrusted_problem(SandboxChoice("process")) is not None
 
 
-def test_a_worker_says_how_many_calls_it_runs_at_once(workers: LocalExecutor) -> None:
-    """As a cluster does, whose width changes."""
+def test_a_worker_reports_how_many_calls_it_runs_at_once(workers: LocalExecutor) -> None:
+    """The capacity of a cluster changes."""
     assert (workers.width(), workers.refused(), workers.last_error()) == (1, {}, None)

@@ -1,4 +1,4 @@
-"""Matches on a Dask cluster of real processes: the same results, each once, whatever is killed meanwhile.
+"""Tests of matches on a Dask cluster of real processes: the same results, each once, despite kills.
 
 Source: the docstrings of arena/run/worker.py and ladder/pool/cluster.py.
 """
@@ -36,7 +36,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 class Games:
-    """Matches of two bots, and the bots' archives; their files are gone once they are packed."""
+    """Matches of two bots, and the bots' archives; their files are deleted once they are packed."""
 
     def __init__(self, folder: Path, choice: SandboxChoice, match_games: int = 4) -> None:
         folder.mkdir()
@@ -58,7 +58,7 @@ class Games:
         self.lost = 0
 
     def play(self, executor: WorkerExecutor, disturb: Callable[[int], None] = lambda _: None) -> dict[int, MatchOutput]:
-        """Play all matches as a ladder does; `disturb` is told, after each, how many have ended."""
+        """Play all matches as a ladder does; `disturb` gets the number of ended ones after each."""
         waiting = list(self.items)
         running: dict[Future[MatchOutput], WorkItem] = {}
         ended: dict[int, MatchOutput] = {}
@@ -88,7 +88,7 @@ class Games:
 
 
 def lines(ended: dict[int, MatchOutput]) -> list[str]:
-    """Return what a ladder keeps as the results, in the order of the matches."""
+    """Return the results as a ladder stores them, in the order of the matches."""
     return [result.to_line() for _, played in sorted(ended.items()) for result in played.match.results]
 
 
@@ -100,7 +100,7 @@ def here(games: Games, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
 
 
 def left(cluster: Cluster) -> list[str]:
-    """Return what is left of matches: temporary folders, and processes that have the cluster's TMPDIR."""
+    """Return the leftovers of matches: temporary folders, and processes with the cluster's TMPDIR."""
     found = [path.name for path in (cluster.folder / "tmp").glob("arena-*")]
     mark = str(cluster.folder / "tmp").encode()
     for path in Path("/proc").glob("[0-9]*"):
@@ -127,7 +127,7 @@ def until(what: Callable[[], object]) -> None:
 def test_a_cluster_plays_the_same_games_and_keeps_the_bots(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two workers of two machines, each with a cache of its own; a later executor sends none."""
+    """Two workers of two machines have separate caches; a later executor sends no bots."""
     choice = SandboxChoice("process")
     games = Games(tmp_path / "bots", choice)
     cluster.start_scheduler()
@@ -148,10 +148,10 @@ def test_a_cluster_plays_the_same_games_and_keeps_the_bots(
 
 
 @pytest.mark.boxes
-def test_workers_that_are_killed_cost_no_match(
+def test_killed_workers_lose_no_match(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs: Callable[..., None]
 ) -> None:
-    """kill -9 of two in turn, while they play; what they leave is gone once the next has begun there."""
+    """kill -9 of two in turn, while they play; their leftovers are removed once the next has started there."""
     choice = SandboxChoice("bubblewrap")
     problem = untrusted_problem(choice)
     needs("bubblewrap", None if problem is None else str(problem))
@@ -180,10 +180,8 @@ def test_workers_that_are_killed_cost_no_match(
     assert here(games, tmp_path / "here", monkeypatch) == found
 
 
-def test_a_scheduler_that_is_killed_costs_no_match(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its workers end with it and clean up; the matches go on as another is there, with other workers."""
+def test_a_killed_scheduler_loses_no_match(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its workers end with it and clean up; the matches continue with another scheduler and other workers."""
     choice = SandboxChoice("process")
     games = Games(tmp_path / "bots", choice)
     schedulers = [cluster.start_scheduler()]
@@ -206,8 +204,8 @@ def test_a_scheduler_that_is_killed_costs_no_match(
     assert here(games, tmp_path / "here", monkeypatch) == found
 
 
-def test_workers_that_may_not_play_get_no_match(cluster: Cluster, tmp_path: Path) -> None:
-    """One with another version of the arena, one without the box, one without the arena: each says why."""
+def test_unsuitable_workers_get_no_match(cluster: Cluster, tmp_path: Path) -> None:
+    """One has another version of the arena, one lacks the box, one the arena: each gives its reason."""
     other = tmp_path / "other"
     for name in ("arena", "ladder", "protocol"):
         shutil.copytree(ROOT / name, other / name, ignore=shutil.ignore_patterns("__pycache__"))

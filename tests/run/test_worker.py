@@ -1,4 +1,4 @@
-"""A worker plays jobs with the bots of its own machine's cache. A job names no path of the machine it comes from."""
+"""Tests of a worker that plays jobs with bots of its machine's cache. A job contains no path of its sender."""
 
 import io
 import json
@@ -23,7 +23,7 @@ FOLDER_BOT = BOT.replace("import json", "import json, pathlib").replace(
 
 @pytest.fixture
 def config(tmp_path: Path) -> RunConfig:
-    """Give a run of a bare file and of a folder that reads a file of its own."""
+    """Give a run of a bare file and of a folder that reads one of its files."""
     home = tmp_path / "home"
     (home / "folder" / "data").mkdir(parents=True)
     (home / "file.py").write_text(BOT)
@@ -62,7 +62,7 @@ def job_of(config: RunConfig) -> Job:
 
 
 def played(cache: BotCache, job: Job) -> MatchOutput:
-    """Play a job as it comes over the network."""
+    """Play a job as it arrives over the network."""
     worker = Worker(cache)
     try:
         return worker.play(pickle.loads(pickle.dumps(job)))
@@ -84,7 +84,7 @@ def moves(found: MatchOutput) -> list[object]:
 def test_a_worker_with_an_empty_cache_gets_the_bots_and_plays_the_same(
     config: RunConfig, caches: tuple[BotCache, BotCache], tmp_path: Path
 ) -> None:
-    """On another machine: it has no access to the original files, only to archives of them."""
+    """On another machine it has only archives of the original files."""
     here, there = caches
     job = job_of(config)
     for bot in config.bots:
@@ -104,7 +104,7 @@ def test_a_worker_with_an_empty_cache_gets_the_bots_and_plays_the_same(
 
 
 def test_a_job_holds_no_path_of_its_machine(config: RunConfig, tmp_path: Path) -> None:
-    """Nor does what comes back."""
+    """Neither does its result."""
     job = pickle.dumps(job_of(config))
     for path in (str(tmp_path), sys.prefix, sys.base_prefix, str(Path(__file__).parents[2])):
         assert path.encode() not in job
@@ -113,7 +113,7 @@ def test_a_job_holds_no_path_of_its_machine(config: RunConfig, tmp_path: Path) -
 def test_a_bot_that_the_cache_does_not_have_voids_the_match(
     config: RunConfig, caches: tuple[BotCache, BotCache]
 ) -> None:
-    """It is no fault of the bot's. The error names what is missing."""
+    """It is not the bot's fault. The error names it."""
     here, _ = caches
     here.link(config.bots[0])
     with pytest.raises(ArenaError, match=f"isn't in the cache of this machine: {config.bots[1].digest}"):
@@ -123,7 +123,7 @@ def test_a_bot_that_the_cache_does_not_have_voids_the_match(
 def test_a_bots_modules_are_compiled_before_it_first_plays(
     caches: tuple[BotCache, BotCache], tmp_path: Path, bubblewrap: None
 ) -> None:
-    """And shown in each of its boxes: else it could tell which match is the first. Its own folder stays as it is."""
+    """Bytecode is in each of its boxes: otherwise a bot could recognize its first match. Its folder stays unchanged."""
     here, _ = caches
     home = tmp_path / "bot"
     home.mkdir()
@@ -148,7 +148,7 @@ def test_a_bots_modules_are_compiled_before_it_first_plays(
 
 
 def test_a_worker_plays_any_number_of_jobs(config: RunConfig, caches: tuple[BotCache, BotCache]) -> None:
-    """In one scratch folder, of which each match leaves nothing."""
+    """They share one scratch folder, in which each match leaves nothing."""
     here, _ = caches
     for bot in config.bots:
         here.link(bot)

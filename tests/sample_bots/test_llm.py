@@ -1,4 +1,4 @@
-"""The language model's bot, against an endpoint that answers well, badly, late and not at all."""
+"""Tests of the language model's bot, against an endpoint that answers well, badly, late and not at all."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ Says = Callable[[BaseHTTPRequestHandler, str], None]
 
 
 def output(handler: BaseHTTPRequestHandler, text: str, status: int = 200) -> None:
-    """Answer in the usual form."""
+    """Return a response in the usual form."""
     body = json.dumps({"choices": [{"message": {"content": text}}], "usage": {"total_tokens": 7}}).encode()
     raw(handler, body, status)
 
@@ -37,7 +37,7 @@ def raw(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200) -> None
 
 @contextmanager
 def endpoint(says: Says) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Give the address of an endpoint, and what it was asked."""
+    """Give the address of an endpoint, and the requests that it got."""
     asked: list[dict[str, Any]] = []
     ended = threading.Event()
 
@@ -52,7 +52,7 @@ def endpoint(says: Says) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             output(self, '{"choice": 1}')
 
         def log_message(self, *given: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -83,7 +83,7 @@ def elsewhere(handler: BaseHTTPRequestHandler, prompt: str) -> None:
 
 
 def drops(handler: BaseHTTPRequestHandler, prompt: str) -> None:
-    """Send a header's bytes, each in time for a socket that waits anew for each, until nobody listens."""
+    """Send a header's bytes, each in time for a socket timeout, until the client closes."""
     handler.wfile.write(b"HTTP/1.0 200 OK\r\nX: ")
     with suppress(OSError):
         while not handler.server.ended.wait(0.05):  # type: ignore[attr-defined]
@@ -150,8 +150,8 @@ def played(folder: Path, url: str, *more: str, **environment: str) -> list[dict[
     return [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
 
 
-def test_whatever_the_endpoint_says_a_legal_move_is_played_in_time(tmp_path: Path) -> None:
-    """Without a fault; the log says what came, and the key is nowhere but in the request."""
+def test_a_legal_move_is_played_in_time_for_any_response(tmp_path: Path) -> None:
+    """The log shows the response; the key is only in the request."""
     turns = itertools.cycle(SAYS.values())
     with endpoint(lambda handler, prompt: next(turns)[0](handler, prompt)) as (url, asked):
         log = played(tmp_path, url, COUP_LLM_SECONDS="0.4", COUP_LLM_CALLS="18")
@@ -178,8 +178,8 @@ SPOKEN: list[tuple[str, list[dict[str, Any]]]] = [  # what the endpoint answers,
 ]
 
 
-def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_path: Path) -> None:
-    """The rest is dropped, so that no word is a fault; the key is never said, however it is hidden."""
+def test_valid_statements_of_the_model_are_sent(tmp_path: Path) -> None:
+    """Invalid ones are dropped, so that none is a fault; the key is never sent, however it is disguised."""
     answers = itertools.cycle(SPOKEN)
     with endpoint(lambda handler, prompt: output(handler, next(answers)[0])) as (url, asked):
         more = ["--rules", "open-table", "--limit-ms", "9000"]
@@ -196,8 +196,8 @@ def test_where_there_is_talk_it_says_what_the_model_says_and_can_be_said(tmp_pat
     assert not any("You may say something" in each["messages"][1]["content"] for each in asked)
 
 
-def test_an_endpoint_that_is_busy_is_asked_once_more(tmp_path: Path) -> None:
-    """And no oftener: a decision doesn't use up the match's calls."""
+def test_a_busy_endpoint_is_asked_twice(tmp_path: Path) -> None:
+    """A decision must not use up the calls of the match."""
     statuses = iter([503, 200, 429, 500])
     with endpoint(lambda handler, prompt: output(handler, '{"choice": 0}', next(statuses))) as (url, asked):
         log = played(tmp_path, url, "--limit-ms", "9000", COUP_LLM_CALLS="4")
@@ -208,15 +208,15 @@ def test_an_endpoint_that_is_busy_is_asked_once_more(tmp_path: Path) -> None:
     assert asked[0]["messages"] == asked[1]["messages"]
 
 
-def test_the_clock_bounds_a_decision_whatever_was_asked_for(tmp_path: Path) -> None:
-    """So that an endpoint that never answers costs no life."""
+def test_the_clock_limits_a_decision_for_any_setting(tmp_path: Path) -> None:
+    """An endpoint that never answers thus costs no life."""
     with endpoint(never) as (url, _):
         log = played(tmp_path, url, "--limit-ms", "600", "--bank-ms", "800", COUP_LLM_SECONDS="inf", COUP_LLM_CALLS="2")
     assert log[0]["heard"] == {"problem": "TimeoutError"}
 
 
-def test_without_an_endpoint_or_with_a_wrong_number_it_plays_and_says_so(tmp_path: Path) -> None:
-    """Quiet moves alone."""
+def test_without_an_endpoint_or_with_an_invalid_number_it_plays_quiet_moves(tmp_path: Path) -> None:
+    """A message explains it."""
     assert played(tmp_path, "", COUP_LLM_CALLS="many") == []
     said = b"".join(file.read_bytes() for file in (tmp_path / "r" / "logs").rglob("*") if file.is_file())
     assert b"COUP_LLM_URL isn't set" in said
@@ -230,17 +230,14 @@ def test_without_an_endpoint_or_with_a_wrong_number_it_plays_and_says_so(tmp_pat
         (["--sandbox", "bubblewrap", "--pass-env", "PATH"], "--pass-env is for --sandbox process"),
     ],
 )
-def test_a_variable_is_passed_where_it_is_and_to_plain_processes_alone(
-    place: Place, words: list[str], says: str
-) -> None:
-    """Nobody wonders why a bot hasn't got it."""
+def test_variables_are_passed_only_to_plain_processes(place: Place, words: list[str], says: str) -> None:
     done = place.call("run", "sample:turtle", "sample:honest", *words)
     assert done.code == 2
     assert says in done.err
 
 
-def test_a_run_goes_on_with_the_variables_that_it_began_with(place: Place) -> None:
-    """Their values aren't kept, so they must be set again."""
+def test_a_resumed_run_needs_its_variables(place: Place) -> None:
+    """Their values aren't stored, so they must be set again."""
     played(place.folder, "")
     done = place.call("run", "--resume", "r")
     assert done.code == 2

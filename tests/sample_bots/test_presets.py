@@ -1,4 +1,4 @@
-"""Every sample bot plays every ruleset without a fault, well or badly."""
+"""Test that every sample bot plays every ruleset without a fault."""
 
 import hmac
 import shutil
@@ -25,7 +25,7 @@ def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_path: Path) -> None:
-    """Bots keep working under every preset. As many bots at a table as the rules allow, until each has sat at one."""
+    """Tables are as large as the rules allow, until each bot has sat at one."""
     rules = PRESETS[preset]
     seats = min(rules.max_seats, len(BOTS))
     (tmp_path / "boxes").mkdir()

@@ -1,4 +1,4 @@
-"""The sample bots, run as the arena runs them: lines in, lines out. No referee, so nothing but a bot can fail."""
+"""Tests of the sample bots as programs: lines in, lines out, without a referee."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ def seat(coins: int, influence: int = 2, revealed: tuple[str, ...] = ()) -> Mess
 
 
 def request(kind: str, cards: list[str], legal: list[Message], **more: Any) -> Message:
-    """Build a request to seat 0 of three; `players`, `turn` and `events` have defaults, the rest is added as it is."""
+    """Build a request to seat 0 of three; `players`, `turn` and `events` have defaults, the rest is added unchanged."""
     players = more.pop("players", [seat(2, len(cards)), seat(2), seat(2)])
     state = {"turn": more.pop("turn", 1), "actor": 0, "deck": 9, "players": players}
     you = {"seat": 0, "cards": cards}
@@ -58,7 +58,7 @@ def turn_moves(coins: int) -> list[Message]:
 
 
 def conversation() -> list[Message]:
-    """Return the requests of a long, made-up match: every kind, every hand, poor and rich, with blocks in between."""
+    """Return the requests of a long synthetic match: every kind, every hand, poor and rich, with blocks in between."""
     lines: list[Message] = []
     passing: Message = {"pass": True}
     for hand in combinations_with_replacement(ROLES, 2):
@@ -92,9 +92,9 @@ def conversation() -> list[Message]:
 
 
 def converse(bot: str, messages: list[Message], **environment: str) -> list[Message]:
-    """Run a bot over all lines at once, renumbering the requests; give its answers without the hello.
+    """Run a bot over all lines at once, renumbering the requests; return its answers without the hello.
 
-    It must leave in silence when its input ends.
+    It must exit silently when its input ends.
     """
     runtime = "node" if bot.endswith(".js") else sys.executable
     lines = [HELLO, *({**m, "id": n} if "kind" in m else m for n, m in enumerate(messages, 1)), {"type": "match_over"}]
@@ -127,7 +127,7 @@ def moves(bot: str, messages: list[Message]) -> list[tuple[Message, Message]]:
 
 
 def replies(name: str, *messages: Message) -> list[Message]:
-    """Return what a sample bot in this process replies, the hello and the beginning of a game left out."""
+    """Return the replies of a sample bot in this process, without the hello and the beginning of a game."""
     bot = sample(f"sample:{name}")()
     start = {"type": "game_start", "game": 0, "seat": 0, "players": ["A", "B", "C"], "you": {"seat": 0, "cards": []}}
     bot.reply(HELLO)
@@ -142,13 +142,13 @@ def chosen(name: str, ask: Message, *events: Message) -> Message:
     return move
 
 
-def test_every_request_to_the_random_bot_gets_a_legal_move_and_the_end_of_input_a_silent_leave() -> None:
+def test_the_random_bot_answers_every_request_and_exits_silently() -> None:
     """Source: the protocol, one answer for each request and none for any other line. A kit does it for the others."""
     moves("random_bot.py", conversation())
 
 
 @pytest.mark.parametrize("bot", BOTS)
-def test_what_a_bot_was_not_written_for_does_not_stop_it(bot: str) -> None:
+def test_unknown_parts_of_the_protocol_do_not_stop_a_bot(bot: str) -> None:
     """Source: the protocol, bots ignore unknown fields and lines; variants add kinds, roles, actions and events."""
     strange: list[Message] = [
         {"type": "weather", "rain": True},
@@ -170,8 +170,8 @@ def test_what_a_bot_was_not_written_for_does_not_stop_it(bot: str) -> None:
         assert len(replies(bot.removesuffix(".py"), *strange)) == len(asked)
 
 
-def test_the_random_bot_rolls_a_games_dice_anew_whatever_it_rolled_before() -> None:
-    """SPEC, game_start: its dice in a game follow from that game's seed alone; without one they go on."""
+def test_the_random_bots_dice_in_a_game_are_independent_of_earlier_games() -> None:
+    """SPEC, game_start: they follow from that game's seed alone; without one they continue."""
     asked = request("turn", ["duke", "duke"], turn_moves(2))
 
     def second(seed: Message, earlier: int) -> list[int]:
@@ -185,7 +185,7 @@ def test_the_random_bot_rolls_a_games_dice_anew_whatever_it_rolled_before() -> N
 
 
 @pytest.mark.parametrize("bot", ["random_bot.py", "strategist.py"])
-def test_the_same_lines_bring_the_same_answers_whatever_the_hash_seed(bot: str) -> None:
+def test_answers_are_independent_of_the_hash_seed(bot: str) -> None:
     """A run with a seed repeats only if its bots do. Each hand has every kind of request.
 
     The others' choices are known (CHOICES), and each run of the tests has another hash seed.
@@ -209,7 +209,7 @@ def test_a_bot_that_says_it_does_not_bluff_claims_only_what_it_holds(bot: str) -
         assert claim is None or claim in message["you"]["cards"]
 
 
-def test_honest_does_not_run_against_the_same_block_twice() -> None:
+def test_honest_avoids_an_action_that_was_blocked() -> None:
     """Without this memory one game in eleven among the sample bots ended at the turn limit (600 simulated games)."""
     ask = request("turn", ["captain", "contessa"], turn_moves(2))
     wall: list[Message] = [
@@ -232,7 +232,7 @@ def test_honest_does_not_run_against_the_same_block_twice() -> None:
         (["duke", "duke"], ("duke",), 1, 0.0),
     ],
 )
-def test_counter_reckons_as_the_rulebook_does(
+def test_counter_computes_the_odds_of_the_rulebook(
     hand: list[str], revealed: tuple[str, ...], influence: int, chance: float
 ) -> None:
     """Source: the odds at the end of rule document 003, and the same sum with other cards."""
@@ -312,7 +312,9 @@ CAUGHT: list[Message] = [
         ("it was caught as Captain, so it is a Duke now", CAUGHT, ["contessa"], {"action": "tax"}),
     ],
 )
-def test_bluffer_tells_a_story_where_it_passes(why: str, events: list[Message], hand: list[str], move: Message) -> None:
+def test_bluffer_claims_consistently_where_it_passes(
+    why: str, events: list[Message], hand: list[str], move: Message
+) -> None:
     """Source: its docstring."""
     assert chosen("bluffer", request("turn", hand, turn_moves(2)), *events) == move, why
 
@@ -329,8 +331,8 @@ CHOICES = {
 
 
 @pytest.mark.parametrize("bot", CHOICES)
-def test_a_bots_choices_stay(bot: str) -> None:
-    """Ratings that were published are of these bots. Whoever wants others writes another bot."""
+def test_choices_of_sample_bots_never_change(bot: str) -> None:
+    """Published ratings are of these bots, so other choices need a new bot."""
     tables = [("coup", 2), ("coup", 3), ("coup", 4), ("coup", 6), ("reformation", 5), ("inquisitor", 4)]
     messages = [message for table in tables for message in match(*table)[:-1]] + [HELLO, *conversation()]
     made = [reply["choice"] for reply in replies(bot, *messages) if "choice" in reply]

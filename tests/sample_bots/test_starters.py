@@ -1,7 +1,7 @@
-"""The bots to begin with, one a language, and one in plain sh: built and checked in each sandbox, and at one table.
+"""Tests of the starters, one for each language and one in plain sh: built and checked in each sandbox, and playing.
 
-Source: SPEC.md, bot.toml and What is in a box. Those of a sandbox are checked by one command, side by side, since
-starting a command takes longer than most bots do. What plain processes build is shared with the tests of the kits.
+Source: SPEC.md, bot.toml and What is in a box. One command checks all of a sandbox in parallel, since starting a
+command takes longer than most bots do. Builds of plain processes are shared with the tests of the kits.
 """
 
 import json
@@ -31,7 +31,7 @@ def marks_of(sandbox: str) -> list[pytest.MarkDecorator]:
 
 
 def bots_here(place: Place, sandbox: str, needs: Needs) -> list[str]:
-    """Make all bots in a user's folder, as `arena new` does; skip where what builds them is missing."""
+    """Make all bots in a user's folder, as `arena new` does; skip where their compilers are missing."""
     if sandbox != "process":
         needs(sandbox, unavailable_reason(sandbox))
     for program in sorted(sum(BOTS.values(), ())) if sandbox != "docker" else ():
@@ -56,10 +56,10 @@ def ran(place: Place, *arguments: object) -> Ran:
 
 @pytest.mark.timeout(LIMIT_S)
 @pytest.mark.parametrize("sandbox", [pytest.param(name, marks=marks_of(name)) for name in SANDBOX_NAMES])
-def test_every_bot_to_begin_with_is_built_and_can_play(
+def test_every_starter_is_built_and_passes_its_check(
     sandbox: str, place: Place, needs: Needs, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """It is asked all requests of all rulesets, in a box within the default limits; as a plain process it plays too."""
+    """It gets all requests of all rulesets, in a box within the default limits; as a plain process it plays too."""
     bots = bots_here(place, sandbox, needs)
     if sandbox == "process":
         take_built(place, tmp_path_factory)
@@ -72,7 +72,7 @@ def test_every_bot_to_begin_with_is_built_and_can_play(
 
 
 def take_built(place: Place, factory: pytest.TempPathFactory) -> None:
-    """Take what the arena has built from the same files, in place of building it again."""
+    """Copy what the arena has built from the same files, in place of building it again."""
     for kit in KITS:
         made, folder = built(factory, kit, kit.starter), place.folder / kit.language
         for name in (kit.file.name, "bot.toml"):
@@ -83,7 +83,7 @@ def take_built(place: Place, factory: pytest.TempPathFactory) -> None:
 
 
 def plays(place: Place, bots: list[str]) -> None:
-    """All sit at one table, as they were built, and none makes a fault."""
+    """Play a match of all at one table, and assert that none makes a fault."""
     table = ("--seats", len(bots), "--games", len(bots), "--match-games", len(bots))
     output = ran(place, "run", *bots, *table, "--out", "out")
     assert output.code == 0, output.err

@@ -1,4 +1,4 @@
-"""The strategist wins far more than its share, and stays sane beside its own kind. Its presets: test_presets.py."""
+"""Tests of the strategist: its win rate, and its play against itself. test_presets.py tests its presets."""
 
 import sys
 from itertools import chain
@@ -14,12 +14,12 @@ STRATEGIST = "sample:strategist"
 
 @pytest.mark.long
 def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
-    """A few games. Honest, who is next, wins half."""
+    """In a few games honest, the next best, wins half as often."""
     results = play([STRATEGIST, "sample:honest", "sample:counter", "sample:bluffer"], games=24, seed=5)
     assert results.win_rates["Strategist"].value >= 0.5
 
 
-def test_a_table_of_its_own_kind_comes_to_an_end_and_repeats() -> None:
+def test_games_against_itself_end_and_repeat() -> None:
     """Its dice are the arena's, so the same seed plays the same games; no loop of blocks fills the turn limit."""
     bots = dict.fromkeys("ABC", STRATEGIST)
     first, second = (play(bots, games=3, match_games=3, seed=2) for _ in range(2))
@@ -27,8 +27,8 @@ def test_a_table_of_its_own_kind_comes_to_an_end_and_repeats() -> None:
     assert {game.reason for game in first.games} == {"last_standing"}
 
 
-def test_it_challenges_whoever_was_caught_and_claims_the_same_again() -> None:
-    """What a player was caught without it hardly holds a turn later. A first claim is believed."""
+def test_it_challenges_a_caught_player_that_claims_the_same_again() -> None:
+    """A player caught without a card hardly has it a turn later. A first claim is believed."""
     tax = {"event": "action", "seat": 1, "action": "tax", "claim": "duke"}
     caught = [
         tax,
@@ -51,8 +51,8 @@ def test_it_challenges_whoever_was_caught_and_claims_the_same_again() -> None:
     assert answer(seat(4, 1, ("contessa",)), *caught, tax) == {"challenge": True}
 
 
-def test_imagined_deals_have_every_card_once_and_what_is_certain_where_it_is() -> None:
-    """Cards are conserved: hands, deck and face-up cards are the pack."""
+def test_imagined_deals_conserve_cards_and_respect_what_is_certain() -> None:
+    """Hands, deck and face-up cards are the pack."""
     sample(STRATEGIST)
     module = sys.modules[sample(STRATEGIST).__module__]
     game = coup_kit.Game({"ruleset": {"deck": dict.fromkeys(module.ROLE.keys() - {"inquisitor"}, 3)}})
@@ -74,7 +74,7 @@ def test_imagined_deals_have_every_card_once_and_what_is_certain_where_it_is() -
 
 
 def test_it_challenges_a_claim_that_is_certainly_false() -> None:
-    """Whatever it would win by believing it."""
+    """It does so whatever it would win by believing it."""
     claim = {"seat": 1, "role": "duke", "block": False}
     pending = {"actor": 1, "action": "tax"}
     ask = request(

@@ -1,7 +1,7 @@
-"""What the tests of boxes share: running a program in one, reading what it says, and waiting for it, never for ever.
+"""Helpers of the tests of boxes: running a program, reading its output, and waiting for it, always with a timeout.
 
-It knows no kind of box: whatever has the `start` of a Sandbox will do. pyproject's pythonpath makes it importable
-(`from tests.sandbox.talk import ...`); pytest doesn't rewrite its assertions, so each says itself what went wrong.
+They work with any box that has the `start` of a Sandbox. pyproject's pythonpath makes the module importable
+(`from tests.sandbox.talk import ...`); pytest doesn't rewrite its assertions, so each has a message.
 """
 
 import contextlib
@@ -38,13 +38,13 @@ _shared: frozenset[int] = frozenset()  # processes
 
 
 class Starts(Protocol[B]):
-    """Start programs in one kind of box, as that kind's Sandbox does."""
+    """Starts programs in one kind of box, as that kind's Sandbox does."""
 
     def start(self, program: Program, limits: Limits) -> B: ...
 
 
 def made(kind: str, scratch: Path) -> Sandbox:
-    """Return a sandbox by its name; behind which "without groups" may stand."""
+    """Return a sandbox by its name, which may end in "without groups"."""
     name, _, bare = kind.partition(" ")
     if not bare:
         return make_sandbox(SandboxChoice(name), scratch)
@@ -106,7 +106,7 @@ def dead(pid: int) -> bool:
 
 
 def gone(pids: Iterable[int]) -> None:
-    """Demand that processes of closed boxes are dead and reaped: at once, unless a close was late."""
+    """Assert that processes of closed boxes are dead and reaped: at once, unless a close was late."""
 
     def left() -> list[int]:
         _reap_late()
@@ -116,7 +116,7 @@ def gone(pids: Iterable[int]) -> None:
 
 
 def childless() -> None:
-    """Demand that this process has no child, dead or alive: at once, unless a close was late."""
+    """Assert that this process has no child, dead or alive: at once, unless a close was late."""
 
     def none() -> bool:
         _reap_late()
@@ -128,13 +128,13 @@ def childless() -> None:
 
 
 def remember_children() -> None:
-    """Take the children that this process has now for what tests share: they may stay."""
+    """Treat the present children of this process as shared by tests: they may stay."""
     global _shared
     _shared = frozenset(list_children("self"))
 
 
 def no_children() -> bool:
-    """Return whether this process has no child, dead or alive, but those that tests share."""
+    """Return whether this process has no child, dead or alive, except shared ones."""
     if sys.platform == "linux":
         return _shared.issuperset(list_children("self"))
     try:
@@ -157,14 +157,14 @@ def _patience() -> float:
 
 
 def _reap_late() -> None:
-    """Reap what late closes left dead; a close that was in time has to do it itself."""
+    """Reap the processes that late closes left; a close in time has to do it itself."""
     with contextlib.suppress(ChildProcessError):
         while _late and os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def stand_still(cpu_ns: Callable[[], int | None]) -> int:
-    """Wait until a frozen program uses no CPU time, demand that it goes on so, and return what it has used, in ns."""
+    """Wait until a frozen program uses no CPU time, assert that this lasts, and return the used time, in ns."""
 
     def used_in(seconds: float) -> int:
         before = cpu_ns()
@@ -181,7 +181,7 @@ def stand_still(cpu_ns: Callable[[], int | None]) -> int:
 
 
 def descriptors() -> int:
-    """Return how many are open but sockets: a Docker client's idle connections come and go by themselves."""
+    """Return the number of open descriptors except sockets: a Docker client's idle connections vary."""
     count = 0
     for name in os.listdir("/dev/fd"):
         with contextlib.suppress(OSError):  # that of the listing
@@ -190,13 +190,13 @@ def descriptors() -> int:
 
 
 def groups_of(pid: int) -> list[str]:
-    """Return the control groups that a process made. Walks: others make and remove groups meanwhile."""
+    """Return the control groups made by a process. Walks: others make and remove groups meanwhile."""
     mine = f"arena.{pid}."
     return [f"{top}/{name}" for top, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(mine)]
 
 
 def groupless() -> None:
-    """Demand that no control group of this process is left; the next `make` takes those that were late."""
+    """Assert that no control group of this process is left; the next `make` removes late ones."""
     found = cgroup.hierarchy()
 
     def none() -> bool:
@@ -208,7 +208,7 @@ def groupless() -> None:
 
 
 def read_some(fd: int) -> bytes:
-    """Read what comes next; nothing at end of file."""
+    """Read the next bytes; nothing at end of file."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     assert poll.poll(WAIT_S * 1000), "the program kept silent"
@@ -216,7 +216,7 @@ def read_some(fd: int) -> bytes:
 
 
 def read_line(fd: int) -> bytes:
-    """Read until what was read ends with a line feed."""
+    """Read until the bytes end with a line feed."""
     line = b""
     while not line.endswith(b"\n"):
         piece = read_some(fd)
@@ -234,7 +234,7 @@ def read_to_end(fd: int) -> bytes:
 
 
 def until(what: Callable[[], T | None], failure: str = "waited in vain", seconds: float = WAIT_S) -> T:
-    """Return what becomes true in time."""
+    """Return the first true value within the timeout."""
     pause = select.poll()
     end = time.monotonic() + seconds
     while not (found := what()):
@@ -244,7 +244,7 @@ def until(what: Callable[[], T | None], failure: str = "waited in vain", seconds
 
 
 def exit_of(box: Box) -> Exit:
-    """Wait for the program to end by itself."""
+    """Wait until the program ends by itself."""
     return until(box.exit, "the program runs on")
 
 

@@ -1,4 +1,4 @@
-"""Each sandbox is one row, and nobody else decides by a sandbox's name."""
+"""Tests that each sandbox is one row, and no other module depends on a sandbox's name."""
 
 import ast
 from pathlib import Path
@@ -22,15 +22,15 @@ ELSEWHERE = sorted((ROOT / "arena").rglob("*.py"))
 
 @pytest.mark.parametrize("name", SANDBOX_NAMES)
 def test_every_sandbox_has_a_row(name: str) -> None:
-    """It is a module arena.sandbox.NAME, and makes a sandbox of that name."""
+    """It is a module arena.sandbox.NAME, and makes a sandbox with that name."""
     row = get_backend(name)
     assert isinstance(row, Backend)
     assert set(row.supported_options) <= {field for field in SandboxChoice.__dataclass_fields__ if field != "name"}
     assert SandboxChoice(name).isolates == (name in ISOLATING_SANDBOXES)
 
 
-def test_the_row_makes_the_sandbox_that_it_is_listed_under(tmp_path: Path) -> None:
-    """Where it works here; the others say why they don't."""
+def test_each_row_makes_its_sandbox(tmp_path: Path) -> None:
+    """Where it doesn't work, it has a reason."""
     for name in SANDBOX_NAMES:
         if get_backend(name).find_problem(SandboxChoice(name)) is None:
             made = get_backend(name).make(SandboxChoice(name), tmp_path / name)
@@ -38,21 +38,21 @@ def test_the_row_makes_the_sandbox_that_it_is_listed_under(tmp_path: Path) -> No
             made.close()
 
 
-def test_a_box_with_an_image_finds_nothing_on_this_machine() -> None:
+def test_a_box_with_an_image_uses_no_interpreter_of_this_machine() -> None:
     """The others run a bare .py file with the arena's own interpreter."""
     assert [name for name in SANDBOX_NAMES if programs_of(name).image] == ["docker"]
     assert programs_of("bubblewrap").path is not None
     assert programs_of("process").path is None
 
 
-def test_what_only_some_sandboxes_take_is_refused_by_the_others() -> None:
+def test_options_of_other_sandboxes_are_refused() -> None:
     """Source: arena run --help: --docker-runtime, --docker-image."""
     assert sandboxes_with_option("runtime") == sandboxes_with_option("image") == ("docker",)
 
 
 @each("path", ELSEWHERE)
 def test_no_file_compares_with_a_sandboxs_name(path: Path) -> None:
-    """What differs between sandboxes is a field of their rows, so that a new one is a room and a line."""
+    """Differences between sandboxes are fields of their rows, so that a new one is a package and a line."""
     compared = [
         constant.value
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""The copy of a program's own files: what comes along, how much of it, and with which modes."""
+"""Tests of the copy of a program's own files: its entries, its size, and its modes."""
 
 import os
 import stat
@@ -30,7 +30,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def entry(files: Path, kind: str) -> int:
-    """Make one entry of a kind, and return the blocks that it counts for: one as an entry, and what a file holds."""
+    """Make one entry of a kind, and return its blocks: one for the entry, and those of a file's content."""
     if kind == "folder":
         (files / "one").mkdir()
         return 1
@@ -45,8 +45,8 @@ def entry(files: Path, kind: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "pipe", "0", "4095", "4096", "10000"])
-def test_every_entry_is_counted_and_the_bound_may_be_met_exactly(files: Path, copy: Path, kind: str) -> None:
-    """Else empty files and links without number would fill the machine's memory."""
+def test_every_entry_is_counted_up_to_the_exact_limit(files: Path, copy: Path, kind: str) -> None:
+    """Otherwise any number of empty files and links would fill the machine's memory."""
     for number in range(BLOCKS - entry(files, kind)):
         (files / f"link {number}").symlink_to("nowhere")
     copy_files(Program(("true",), files), copy, 1)
@@ -60,7 +60,6 @@ def test_every_entry_is_counted_and_the_bound_may_be_met_exactly(files: Path, co
 
 
 def test_entries_in_folders_are_counted_together(files: Path, copy: Path) -> None:
-    """Each folder counts, and each entry in it."""
     for folder in range(BLOCKS // 8):
         (files / str(folder)).mkdir()
         for link in range(7):
@@ -74,7 +73,7 @@ def test_entries_in_folders_are_counted_together(files: Path, copy: Path) -> Non
         copy_files(Program(("true",), files), again, 1)
 
 
-def test_a_sparse_file_counts_as_large_as_it_looks(files: Path, copy: Path) -> None:
+def test_a_sparse_file_counts_with_its_full_size(files: Path, copy: Path) -> None:
     """A copy in the host's memory has no holes."""
     with (files / "sparse").open("wb") as file:
         file.truncate(500 * MB)
@@ -85,13 +84,13 @@ def test_a_sparse_file_counts_as_large_as_it_looks(files: Path, copy: Path) -> N
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="needs /proc")
 def test_no_more_of_a_file_is_copied_than_was_counted(copy: Path) -> None:
-    """A file of /proc has a size of 0, and bytes."""
+    """A file of /proc has a size of 0, and content."""
     with pytest.raises(ProgramError, match="more bytes than its size says"):
         copy_files(Program(("true",), Path("/proc/self"), files=Path("/proc/self/maps")), copy, 1)
 
 
 def test_bytecode_is_added_to_folders_that_were_copied(files: Path, copy: Path) -> None:
-    """Not below links or new folders, and not in place of a file; nobody can write to it."""
+    """It isn't added below links or new folders, or in place of a file, and is read-only."""
     (files / "sub").mkdir()
     (files / "link").symlink_to("sub")
     (files / "file").write_text("own")
@@ -105,7 +104,7 @@ def test_bytecode_is_added_to_folders_that_were_copied(files: Path, copy: Path) 
 
 
 def test_bytecode_that_does_not_fit_is_left_out(files: Path, copy: Path) -> None:
-    """All of it: a bot whose own files just fit plays on."""
+    """All of it is omitted: a bot whose own files just fit still plays."""
     for number in range(BLOCKS - 4):
         (files / f"link {number}").symlink_to("nowhere")
     one, two = copy / "one", copy / "two"
@@ -117,8 +116,8 @@ def test_bytecode_that_does_not_fit_is_left_out(files: Path, copy: Path) -> None
     assert len(os.listdir(two)) == BLOCKS - 4
 
 
-def test_what_no_digest_covers_is_not_given(files: Path, copy: Path) -> None:
-    """Else a change of bytecode would play, and go unseen by --resume."""
+def test_files_without_a_digest_are_not_copied(files: Path, copy: Path) -> None:
+    """Otherwise changed bytecode would play, unnoticed by --resume."""
     (files / "sub").mkdir()
     for folder in (files, files / "sub"):
         for name in EXCLUDED_NAMES:
@@ -130,7 +129,6 @@ def test_what_no_digest_covers_is_not_given(files: Path, copy: Path) -> None:
 
 
 def test_a_pipe_in_the_files_stays_out(files: Path, copy: Path) -> None:
-    """It is neither file, folder nor link."""
     os.mkfifo(files / "pipe")
     (files / "bot.py").write_text("pass")
     copy_files(Program(("true",), files), copy, 1)
@@ -138,7 +136,7 @@ def test_a_pipe_in_the_files_stays_out(files: Path, copy: Path) -> None:
 
 
 def test_a_program_that_is_a_pipe_is_an_empty_file(tmp_path: Path, copy: Path) -> None:
-    """Nothing is read of it, not even what waits in it; nor is its writer waited for."""
+    """Nothing is read from it, even if its content waits; no writer is awaited."""
     pipe = tmp_path / "bot"
     os.mkfifo(pipe)
     copy_files(Program(("true",), tmp_path, files=pipe), copy, 1)
@@ -156,7 +154,7 @@ def test_a_program_that_is_a_pipe_is_an_empty_file(tmp_path: Path, copy: Path) -
 
 
 def test_modes_and_links_of_the_copy(files: Path, copy: Path) -> None:
-    """Folders and programs are 0555, whoever may execute them, other files 0444; a link keeps its text."""
+    """Folders and programs are 0555, other files 0444; a link keeps its target."""
     (files / "sub").mkdir(mode=0o700)
     for name, mode in (("data", 0o600), ("user", 0o700), ("group", 0o610), ("others", 0o601)):
         (files / "sub" / name).write_text(name)

@@ -1,4 +1,4 @@
-"""What ended a program: a limit, or what it did itself; real programs in every box.
+"""Tests of the cause of a program's end, a limit or itself, with real programs in every box.
 
 Sources: cause.py; protocol/SPEC.md, "Faults".
 """
@@ -107,14 +107,14 @@ def output(sandbox: Sandbox, code: str, folder: Path, limits: Limits = LIMITED) 
         box.close()
 
 
-def test_who_dies_of_its_own_error_is_told_of_no_limit(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_program_that_dies_of_its_own_error_hit_no_limit(sandbox: Sandbox, tmp_path: Path) -> None:
     """EAGAIN is an empty pipe's number too."""
     assert output(sandbox, NON_BLOCKING, tmp_path) == EXITED
 
 
 @pytest.mark.parametrize("code", [FORK_BOMB, THREADS, ONCE_TOO_MANY], ids=["processes", "threads", "handled"])
 def test_refused_forks_are_counted_and_no_end(sandbox: Sandbox, tmp_path: Path, code: str) -> None:
-    """Who exits after a refusal has exited. Without a control group nothing counts, and root may fork at will."""
+    """A program that exits after a refusal has exited. Without a control group nothing counts, and root may fork at will."""
     if "approximate" in sandbox.note:
         return
     fault, detail = output(sandbox, code, tmp_path)
@@ -124,7 +124,7 @@ def test_refused_forks_are_counted_and_no_end(sandbox: Sandbox, tmp_path: Path, 
     assert int(detail.removeprefix(REFUSED)) >= 1
 
 
-def test_a_child_that_memory_cost_is_counted_and_no_end(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_child_killed_for_memory_is_counted_and_no_end(sandbox: Sandbox, tmp_path: Path) -> None:
     """The kernel kills one process (cgroups v1) or all of the box (v2); without a group the child ends by itself."""
     fault, detail = output(sandbox, LOST_CHILD, tmp_path)
     assert detail is not None
@@ -158,6 +158,6 @@ KILLED, OF_MEMORY = Exit(None, signal.SIGKILL), (("memory_mb", 1),)
 def test_a_limit_is_named_only_where_it_was_the_end(
     ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool, limit: str | None
 ) -> None:
-    """What was counted is kept whatever the end."""
+    """The counts are kept for any end."""
     found = with_cause(ended, counted, killed_for, cpu_used_up)
     assert found == Exit(ended.code, ended.signal, limit, counted)

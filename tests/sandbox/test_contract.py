@@ -1,7 +1,7 @@
-"""The contract of boxes: what every sandbox keeps, with control groups and without, shown by real programs.
+"""Tests of the contract of every sandbox, with control groups and without, with real programs.
 
-Sources: arena/sandbox/box.py; "row N" is that of tests/red_team/catalog.py. A program's ends by limits that cost it a
-child, or a refused fork, are in test_cause.py. What one sandbox alone has is tested in its own file.
+Sources: arena/sandbox/box.py; "row N" is that of tests/red_team/catalog.py. test_cause.py tests limits that kill a
+child, or refuse a fork. Each sandbox's own features are tested in its own file.
 """
 
 import contextlib
@@ -133,7 +133,7 @@ Start = Callable[[str], Box]
 
 @pytest.fixture(params=["inside", "process", "bubblewrap", "docker"])
 def start(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Start]:
-    """Start one of the programs above in each kind of sandbox; what a failed test left open is closed."""
+    """Start one of the programs above in each kind of sandbox; boxes that a failed test left open are closed."""
     inside = request.param == "inside"
     if not inside:
         needs(
@@ -203,8 +203,8 @@ def test_a_program_that_ended_by_itself_keeps_its_own_exit(start: Start, name: s
     assert box.exit() == ended
 
 
-def test_close_kills_what_does_not_leave(start: Start) -> None:
-    """Contract: SIGKILL, reported as such, and the same answer the second time."""
+def test_close_kills_a_program_that_does_not_exit(start: Start) -> None:
+    """Contract: SIGKILL, reported as such, and the same result the second time."""
     box = start("stubborn")
     assert read_line(box.stdout) == b"here\n"
     ended = kill(box)
@@ -213,7 +213,7 @@ def test_close_kills_what_does_not_leave(start: Start) -> None:
 
 
 def test_close_closes_the_three_descriptors(start: Start) -> None:
-    """Contract: a stale number must not reach a stranger's file, so each is -1 afterwards."""
+    """Contract: a stale number must not reach another file, so each is -1 afterwards."""
     box = start("echo")
     ends = (box.stdin, box.stdout, box.stderr)
     close(box)
@@ -272,7 +272,7 @@ input()
 
 
 def test_a_program_has_three_descriptors(sandbox: Sandbox, files: Path) -> None:
-    """Row 49: not those of another box, nor of what keeps the box, nor one that this process left inheritable."""
+    """Row 49: not those of another box, nor of the box's keeper, nor one that this process left inheritable."""
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     try:
@@ -307,7 +307,7 @@ HOG = "x = []\nwhile True: x.append(bytearray(b'1') * 1_000_000)"
 def test_a_program_that_exceeds_a_limit_ends_and_the_limit_is_named(
     sandbox: Sandbox, files: Path, code: str, limits: Limits, limit: str
 ) -> None:
-    """Rows 19, 21 and 38: an author isn't just told that the program was killed."""
+    """Rows 19, 21 and 38: "killed" alone wouldn't help an author."""
     with running(sandbox, python(code, files), limits) as box:
         ended = exit_of(box)
         assert ended.limit == limit
@@ -316,7 +316,7 @@ def test_a_program_that_exceeds_a_limit_ends_and_the_limit_is_named(
 
 
 def test_memory_beyond_the_limit_is_named_with_groups_and_refused_without(kind: Kind, files: Path) -> None:
-    """Row 32. Without groups a process gets no more than four times the limit, and tells of it itself."""
+    """Row 32. Without groups a process gets at most four times the limit, and gets the error itself."""
     with running(kind.sandbox, python(HOG, files), Limits(memory_mb=64)) as box:
         ended = exit_of(box)
         said = read_to_end(box.stderr)
@@ -337,7 +337,7 @@ def test_memory_beyond_the_limit_is_named_with_groups_and_refused_without(kind: 
         ("import os; os.kill(os.getpid(), 9)", Exit(None, signal.SIGKILL)),
     ],
 )
-def test_a_programs_own_end_is_told_and_is_no_limits(sandbox: Sandbox, files: Path, code: str, ended: Exit) -> None:
+def test_a_programs_own_end_is_not_a_limits(sandbox: Sandbox, files: Path, code: str, ended: Exit) -> None:
     """Rows 7 and 9. SIGKILL alone is no sign of lacking memory."""
     with running(sandbox, python(code, files)) as box:
         assert exit_of(box) == ended
@@ -360,8 +360,9 @@ input()
 
 
 def test_the_limit_of_processes_is_the_programs_own(kind: Kind, files: Path, needs: Needs) -> None:
-    """Rows 1 and 16: what keeps the box doesn't count. Without groups a few more, and root as a plain process may
-    fork at will."""
+    """Rows 1 and 16: the box's keeper doesn't count. Without groups a few more, and root as a plain process may
+    fork without limit.
+    """
     needs("a limit", "nothing bounds its processes" if not kind.groups and kind.name == "process" else None)
     with running(kind.sandbox, python(FORKS, files), Limits(processes=20)) as box:
         count = int(read_line(box.stdout))
@@ -379,7 +380,7 @@ os.read(0, 1)
 
 
 def test_the_children_of_a_program_are_charged_to_it(sandbox: Sandbox, files: Path) -> None:
-    """Row 21: also a child in a session of its own; what was charged stays until the box is closed."""
+    """Row 21: also a child in another session; the charge stays until the box is closed."""
     assert sandbox.reports_wait_time
     with running(sandbox, python(BURNING_CHILD, files)) as box:
         assert read_line(box.stdout) == b"ready\n"
@@ -435,7 +436,7 @@ while True: os.write(2, bytes(65536))
 
 @LINUX_ONLY
 def test_daemons_that_ignore_all_signals_die_with_their_box(sandbox: Sandbox, files: Path) -> None:
-    """Row 2. The one test that shows how soon a box is closed, also one that floods: box.py, CLOSE_MS."""
+    """Row 2. Only this test shows how soon a box is closed, also one that floods: box.py, CLOSE_MS."""
 
     def closes() -> float:
         with running(sandbox, python(DAEMON, files)) as box:
@@ -479,7 +480,7 @@ SLEEPER = "import time; print('here', flush=True); time.sleep(60)"
 
 @LINUX_ONLY
 def test_a_killed_referee_leaves_nothing(kind: Kind, files: Path, tmp_path: Path) -> None:
-    """Row 18: frozen programs die too; what the kernel doesn't end goes with the next start's sweep.
+    """Row 18: frozen programs die too; the next start's sweep ends what the kernel doesn't.
 
     A plain process without a group may leave its daemons.
     """
@@ -506,7 +507,7 @@ def test_a_killed_referee_leaves_nothing(kind: Kind, files: Path, tmp_path: Path
 
 
 def on_the_machine(kind: Kind) -> dict[str, set[object]]:
-    """Return what this process has there, but for control groups."""
+    """Return what this process has there, except control groups."""
     found: dict[str, set[object]] = {
         "children": set(list_children("self")),
         "mounts": {each for each in Path("/proc/self/mountinfo").read_text().splitlines() if str(kind.scratch) in each},
@@ -565,7 +566,7 @@ WRONG: dict[tuple[str, ...], str] = {  # the words of the sandboxes without imag
 
 
 def test_a_program_that_cannot_be_run_is_a_program_error(kind: Kind, files: Path, tmp_path: Path) -> None:
-    """Each way in one line, and nothing is left behind. A SandboxError would void the match."""
+    """Each case is reported in one line, and leaves nothing. A SandboxError would void the match."""
     (files / "plain.py").write_text("print(1)")
     for name, text in (("garbage", "hello\n"), ("orphan", "#!/no/such/interpreter\n")):
         (files / name).write_text(text)

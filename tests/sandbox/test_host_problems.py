@@ -1,6 +1,6 @@
-"""What is wrong with a host, and what mends it: the one table of commands, and which of them is chosen.
+"""Tests of host problems and their remedies: one table of commands, and the choice among them.
 
-`arena doctor` prints the command that mends a finding, and errors of the command line quote it.
+`arena doctor` prints the command that fixes a finding, and errors of the command line quote it.
 """
 
 import ast
@@ -22,7 +22,7 @@ PROGRAMS = {"arena", "brew", "bwrap", "docker", "echo", "export", "open", "pip",
 
 @pytest.mark.parametrize("remedy", Remedy)
 def test_each_command_is_one_for_a_shell(remedy: Remedy) -> None:
-    """Each simple command of it begins with a program that is known; a comma ends none, as it would a sentence."""
+    """Each simple command in it begins with a known program; none ends with a comma, as in a sentence."""
     problem = HostProblem("it is broken", remedy, ("one", "two"))
     assert problem.fix_command is not None
     assert subprocess.run(["sh", "-n", "-c", problem.fix_command], capture_output=True, timeout=60).returncode == 0
@@ -36,12 +36,12 @@ def test_each_command_is_one_for_a_shell(remedy: Remedy) -> None:
 
 
 def test_no_two_remedies_are_one() -> None:
-    """An Enum takes a second name of the same value for an alias, and the table would be shorter than it reads."""
+    """An Enum makes an alias of a second name with the same value, so the table would be shorter than it looks."""
     assert len(Remedy.__members__) == len(list(Remedy))
 
 
-def test_no_other_file_words_a_command() -> None:
-    """One table, so that nothing is advised that the test above hasn't read."""
+def test_no_other_file_contains_a_command() -> None:
+    """All advice is thus tested above."""
     paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/checks/host.py", ROOT / "arena/cli/doctor.py"]
     found = [
         (path.name, node.value)
@@ -56,7 +56,6 @@ def test_no_other_file_words_a_command() -> None:
 
 
 def test_all_remedies_are_used() -> None:
-    """What nobody names is no remedy of anything."""
     paths = [*(ROOT / "arena/sandbox").rglob("*.py"), ROOT / "arena/checks/host.py"]
     named = {
         node.attr
@@ -69,21 +68,21 @@ def test_all_remedies_are_used() -> None:
 
 
 def test_in_one_line_the_command_is_marked() -> None:
-    """So that it is plain where it ends: errors of the command line have no line of its own for it."""
+    """Its end is then clear: errors of the command line have no separate line for it."""
     assert str(HostProblem("it is broken")) == "it is broken"
     assert str(BWRAP_MISSING) == "bubblewrap is missing: run `sudo apt install bubblewrap`"
     assert str(HostProblem("no", Remedy.TRY_BWRAP)).endswith("true`, and see what it says")
     assert str(HostProblem("no", Remedy.TRY_BWRAP, hint="or not")).endswith("true`, or not")
 
 
-def test_what_a_user_typed_stays_one_word() -> None:
-    """The name of an image may hold anything; what is copied into a shell runs nothing of it."""
+def test_user_input_stays_one_word_of_a_command() -> None:
+    """The name of an image may contain anything; a command copied into a shell must not run it."""
     assert missing_image_problem("x; rm -rf ~").fix_command == "docker pull 'x; rm -rf ~'"
     assert missing_image_problem("coup-arena/node").fix_command == "arena sandbox image build node"
 
 
-def test_an_error_keeps_the_command_apart_also_between_processes() -> None:
-    """A worker's error comes to the command line by pickle."""
+def test_an_error_keeps_its_command_when_pickled() -> None:
+    """Errors of workers reach the command line by pickle."""
     sent = pickle.loads(pickle.dumps(HostProblemError(BWRAP_MISSING)))
     assert isinstance(sent, SandboxError)
     assert str(sent) == str(BWRAP_MISSING)
@@ -126,18 +125,18 @@ ENGINES = {
 
 
 @pytest.mark.parametrize(("error", "here", "remedy", "text"), ENGINES.values(), ids=ENGINES.keys())
-def test_a_missing_engine_is_had_as_the_situation_asks(
+def test_the_remedy_of_a_missing_engine_depends_on_the_situation(
     error: Exception, here: DockerSituation, remedy: Remedy, text: str
 ) -> None:
-    """Never one command for two situations, and nothing to install where DOCKER_HOST is what is wrong."""
+    """Each situation has one command, and none installs an engine where DOCKER_HOST is wrong."""
     problem = unreachable_problem(error, here)
     assert problem.remedy is remedy
     assert text in problem.message
     assert "systemctl" not in problem.message
 
 
-def test_settings_that_name_no_engine_are_what_is_mended() -> None:
-    """DOCKER_HOST, or what asks for TLS without it."""
+def test_wrong_settings_of_the_engine_are_fixed_first() -> None:
+    """They are DOCKER_HOST, or a request of TLS without it."""
     problem = no_address_problem(ValueError("bad port"), "tcp://x:y")
     assert problem.message == "DOCKER_HOST=tcp://x:y names no Docker engine (bad port)"
     assert problem.fix_command == "unset DOCKER_HOST"
@@ -155,10 +154,10 @@ KERNELS = {
 
 
 @pytest.mark.parametrize(("files", "remedy"), KERNELS.values(), ids=KERNELS.keys())
-def test_a_box_that_does_not_start_is_mended_as_the_kernel_says(
+def test_the_remedy_of_a_failing_box_depends_on_the_kernel(
     tmp_path: Path, files: dict[str, str], remedy: Remedy
 ) -> None:
-    """What keeps namespaces from users, and where that is seen."""
+    """The cause is what forbids namespaces to users, and where that is configured."""
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -167,16 +166,16 @@ def test_a_box_that_does_not_start_is_mended_as_the_kernel_says(
     assert problem.remedy is remedy
 
 
-def test_what_bwrap_is_asked_to_do_by_hand_works_where_boxes_do(bubblewrap: None) -> None:
-    """The command that is to say what is wrong says nothing where nothing is."""
+def test_the_diagnostic_command_of_bwrap_works_where_boxes_do(bubblewrap: None) -> None:
+    """It prints nothing where nothing is wrong."""
     assert shutil.which("bwrap") is not None
     command = Remedy.TRY_BWRAP.value[0]
     done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_host_without_groups_is_told_the_command(tmp_path: Path) -> None:
-    """A v2 tree that isn't mounted."""
+def test_a_host_without_groups_gets_the_command(tmp_path: Path) -> None:
+    """Its v2 tree isn't mounted."""
     (tmp_path / "self").mkdir()
     (tmp_path / "self/cgroup").write_text("1:memory:/\n")
     (tmp_path / "self/mountinfo").write_text("30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n")

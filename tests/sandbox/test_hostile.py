@@ -1,4 +1,4 @@
-"""Tests against programs that want to harm: void a match they lose, stop the referee, outlive it, take from others.
+"""Tests of programs that try to void a match they lose, stop the referee, outlive it, or harm others.
 
 Each began as an attack that worked. A match is void only by signs that none of its bots can cause. "Row N" is that of
 tests/red_team/catalog.py.
@@ -65,8 +65,9 @@ def line_of(box: BubblewrapBox) -> bytes:
 
 @pytest.mark.parametrize("name", ["two  spaces", "a\ttab", "a\nline", "not\udcff utf-8"])
 def test_a_name_that_garbles_bwraps_message_voids_nothing(sandbox: BubblewrapSandbox, files: Path, name: str) -> None:
-    """A program that can't be executed is at fault whatever it is called; and what is said of it is a line
-    that can be written into a record."""
+    """A program that can't be executed is at fault whatever its name; the message is a line
+    that can be written into a record.
+    """
     (files / name).write_text("#!/no/such/interpreter\n")
     (files / name).chmod(0o755)
     with pytest.raises(ProgramError, match="the interpreter that its #! line names is missing") as problem:
@@ -76,9 +77,9 @@ def test_a_name_that_garbles_bwraps_message_voids_nothing(sandbox: BubblewrapSan
 
 
 def test_what_bwrap_refuses_voids_nothing(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """The program is at fault: bwrap takes 9,000 arguments, chdir(2) only folders.
+    """The program is at fault: bwrap accepts 9,000 arguments, chdir(2) only folders.
 
-    A bot.toml of 64 KB holds 30,000 words.
+    A bot.toml of 64 KB has 30,000 words.
     """
     (files / "link").symlink_to("/nowhere")
     cases = [
@@ -103,9 +104,9 @@ copy_files(Program(("true",), Path(sys.argv[1])), Path(sys.argv[2]), 64)
 
 
 def test_a_deep_tree_of_files_takes_no_descriptors(files: Path, tmp_path: Path) -> None:
-    """A copy that fails for want of a descriptor would void the match.
+    """A copy that fails for lack of a descriptor would void the match.
 
-    In a process of its own: the limit would strike this one's other threads too.
+    It runs in another process: the limit would affect this one's other threads too.
     """
     deep = os.open(files, os.O_RDONLY)
     for _ in range(300):
@@ -153,7 +154,8 @@ def test_a_path_that_is_too_long_only_in_the_copy_is_the_programs_fault(files: P
 
 def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None:
     """cgroup-v1/memory.rst: memory and swap together have a limit, at which the group's own program is killed. Where a
-    machine in need swaps, that isn't the machine's kill, which would void the match."""
+    machine swaps, that isn't the machine's kill, which would void the match.
+    """
     unified, memory = tmp_path / "unified", tmp_path / "memory"
     kernel = {"cgroup.freeze": "0\n", "cgroup.kill": ""}
     for folder, made in (
@@ -176,7 +178,7 @@ def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None
 
 
 def test_a_lost_group_is_the_machines_fault(needs: Callable[[str, str | None], None]) -> None:
-    """Contract of Box: what somebody on this machine breaks is a SandboxError, and no traceback."""
+    """Contract of Box: damage by another process on this machine is a SandboxError, without a traceback."""
     needs("cgroup", cgroup.cgroup_problem())
     found = cgroup.hierarchy()
     assert found is not None
@@ -194,7 +196,7 @@ def test_a_lost_group_is_the_machines_fault(needs: Callable[[str, str | None], N
 def test_a_link_to_a_pipe_of_the_machine_is_never_opened(
     sandbox: BubblewrapSandbox, files: Path, tmp_path: Path
 ) -> None:
-    """Row 43: the referee looked at the program's first two bytes, of a pipe too, and waited for them for ever."""
+    """Row 43: the referee once read the program's first two bytes, of a pipe too, and waited for them forever."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     pipe.chmod(0o755)
@@ -240,7 +242,8 @@ def test_a_watch_forgets_the_dead_but_not_their_time() -> None:
 
 def test_process_1_is_out_of_reach(sandbox: BubblewrapSandbox, files: Path) -> None:
     """Row 48: it has the program's user, so by its mem file the program could rewrite it: report any exit code while it
-    plays on, and undo its death with bwrap's."""
+    plays on, and undo its death with bwrap's.
+    """
     code = """
 import os
 found = os.listdir("/proc/1")
@@ -263,8 +266,8 @@ def test_control_c_at_the_referees_terminal_does_not_reach_bwrap(sandbox: Bubble
 
 
 @pytest.mark.needs("root", None if os.geteuid() == 0 else "only root gives boxes users of their own")
-def test_what_a_killed_start_left_is_ended_and_never_shares_a_user(tmp_path: Path) -> None:
-    """bwrap's first process waits for ever if bwrap dies before telling it to go on; it counts against its user id."""
+def test_the_rest_of_a_killed_start_ends_and_never_shares_a_user(tmp_path: Path) -> None:
+    """bwrap's first process waits forever if bwrap dies before releasing it; it counts against its user ID."""
     become_subreaper(os.getpid())
     slot = user_ids.take_user_id()  # so that no other box takes it meanwhile
     output, told_end = os.pipe()

@@ -1,4 +1,4 @@
-"""Tests of the inside sandbox; what it has in common with the others is in test_contract.py."""
+"""Tests of the inside sandbox; test_contract.py tests what it has in common with the others."""
 
 import os
 import select
@@ -28,7 +28,6 @@ def start_inside(script: Script) -> InProcessBox:
 
 
 def test_replies_sends_one_answer_several_or_none_per_line() -> None:
-    """The three shapes that a reply function may return."""
     table = {b"one\n": b"1\n", b"two\n": [b"1", b"2\n"], b"none\n": None}
     box = start_inside(make_reply_script(table.__getitem__))
     os.write(box.stdin, b"one\nnone\ntwo\n")
@@ -38,7 +37,7 @@ def test_replies_sends_one_answer_several_or_none_per_line() -> None:
 
 
 def test_a_peer_reads_lines_however_they_arrive_and_the_unfinished_rest() -> None:
-    """Only LF ends a line; what stands before end of file is given as it is."""
+    """Only LF ends a line; the rest before end of file is returned unchanged."""
 
     def report(peer: ScriptPeer) -> None:
         peer.send(repr(list(peer.lines())).encode())
@@ -52,7 +51,7 @@ def test_a_peer_reads_lines_however_they_arrive_and_the_unfinished_rest() -> Non
 
 
 def test_an_exception_in_a_script_is_a_traceback_and_exit_code_1() -> None:
-    """As Python does it, so that a broken test script is seen."""
+    """A broken test script is thus visible, as with Python."""
     box = start_inside(lambda peer: 1 / 0)
     assert b"ZeroDivisionError" in read_to_end(box.stderr)
     assert box.exit() == Exit(1, None)
@@ -60,7 +59,7 @@ def test_an_exception_in_a_script_is_a_traceback_and_exit_code_1() -> None:
 
 
 def test_a_script_may_close_its_stdout_and_live_on() -> None:
-    """End of file on stdout with a program that still runs: a fault of its own for a referee."""
+    """End of file on stdout of a running program is a separate fault for a referee."""
 
     def mute(peer: ScriptPeer) -> None:
         peer.close_stdout()
@@ -73,7 +72,7 @@ def test_a_script_may_close_its_stdout_and_live_on() -> None:
 
 
 def test_when_end_of_file_is_seen_the_exit_is_known() -> None:
-    """The one thing in which an inside box is kinder than a process: tests need not wait twice."""
+    """This differs from a process, so that tests need not wait twice."""
     for _ in range(20):
         box = start_inside(lambda peer: peer.die(3))
         assert read_to_end(box.stdout) == b""
@@ -106,7 +105,6 @@ def test_close_interrupts_a_script_whatever_it_does(script: Script) -> None:
 
 
 def test_fifty_inside_boxes_leave_no_thread_and_no_descriptor() -> None:
-    """Half of them end by themselves, half are killed."""
     threads, before = threading.active_count(), descriptors()
     sandbox = InProcessSandbox({"leaves": lambda peer: None, "stays": ScriptPeer.wait})
     for name in ("leaves", "stays") * 25:
@@ -118,7 +116,7 @@ def test_fifty_inside_boxes_leave_no_thread_and_no_descriptor() -> None:
     assert len(sandbox.boxes) == 50
 
 
-def test_what_a_script_burns_is_accounted_where_that_is_asked_for() -> None:
+def test_the_cpu_time_of_a_script_is_accounted_on_request() -> None:
     """Contract: None where it isn't; it never falls, and stays readable after the end."""
 
     def burns(peer: ScriptPeer) -> None:
@@ -140,7 +138,7 @@ def test_what_a_script_burns_is_accounted_where_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("step", [ScriptPeer.read_line, lambda peer: peer.send(b"x"), lambda peer: peer.burn(0)])
-def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Callable[[ScriptPeer], object]) -> None:
+def test_a_frozen_script_stops_at_its_next_step_and_continues_when_thawed(step: Callable[[ScriptPeer], object]) -> None:
     """Contract: stopped where it is; freezing and thawing twice is harmless."""
     frozen = threading.Event()
     went_on = threading.Event()
@@ -165,8 +163,8 @@ def test_a_frozen_script_stops_at_its_next_step_and_goes_on_when_thawed(step: Ca
     box.close()
 
 
-def test_a_script_that_waits_when_it_is_frozen_does_not_see_what_comes() -> None:
-    """Contract: it is stopped in its read, not at the next one only."""
+def test_a_script_frozen_in_a_read_gets_no_input() -> None:
+    """Contract: it is stopped in this read, not only at the next one."""
     got: list[bytes] = []
 
     def script(peer: ScriptPeer) -> None:
@@ -188,7 +186,7 @@ def test_a_script_that_waits_when_it_is_frozen_does_not_see_what_comes() -> None
 
 
 def test_a_frozen_script_can_be_closed() -> None:
-    """Contract: a frozen program can be killed. And one that can't be frozen isn't."""
+    """Contract: a frozen program can be killed."""
     frozen = threading.Event()
 
     def script(peer: ScriptPeer) -> None:
@@ -208,6 +206,6 @@ def test_a_frozen_script_can_be_closed() -> None:
 
 
 def test_an_unknown_script_is_a_program_error() -> None:
-    """As a missing file is for a real sandbox."""
+    """It corresponds to a missing file of a real sandbox."""
     with pytest.raises(ProgramError, match="nobody: no such script"):
         InProcessSandbox({}).start(Program(("nobody",), Path()), Limits())

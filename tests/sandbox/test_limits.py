@@ -1,4 +1,4 @@
-"""The table of limits: one row for each, which the protocol's model, its schema and SPEC.md agree with."""
+"""Tests of the table of limits, which the protocol's model, its schema and SPEC.md agree with."""
 
 import json
 from pathlib import Path
@@ -25,8 +25,8 @@ def test_the_hello_has_every_limit_of_the_table_and_no_other() -> None:
     assert [name for name in output if f"| `limits.{name}` |" not in text] == []
 
 
-def test_a_limit_is_told_in_the_units_of_the_protocol() -> None:
-    """Source: protocol/SPEC.md, `hello`: flood_bytes is the only one in other units than the option."""
+def test_a_limit_has_the_units_of_the_protocol() -> None:
+    """Source: protocol/SPEC.md, `hello`: only flood_bytes has other units than the option."""
     limits = Limits(memory_mb=7, processes=8, cpu_s=9, cores=0.5, file_size_mb=10, tmp_mb=11, open_files=12)
     assert limits.on_wire() == {
         "memory_mb": 7,
@@ -42,7 +42,7 @@ def test_a_limit_is_told_in_the_units_of_the_protocol() -> None:
 
 @pytest.mark.parametrize("field", LIMITS)
 def test_a_row_is_complete(field: str) -> None:
-    """Its default is the field's; a fault has a message and a help; what is said names the value."""
+    """Its default is the field's; a fault has a message with the value, and a help text."""
     row = LIMITS[field]
     assert row.field == field
     assert row.default == getattr(Limits(), field) == row.value(Limits())
@@ -52,8 +52,7 @@ def test_a_row_is_complete(field: str) -> None:
     assert all("{}" in text for text in (row.message, row.counted) if text)
 
 
-def test_what_is_said_of_a_limit_has_its_value_and_unit() -> None:
-    """As the report and the log show it."""
+def test_the_text_of_a_limit_has_its_value_and_unit() -> None:
     limits = Limits(memory_mb=64, processes=20)
     assert LIMITS["memory_mb"].exceeded(limits) == "out of memory: 64 MB"
     assert LIMITS["memory_mb"].message_of_any == "out of memory: N MB"

@@ -1,4 +1,4 @@
-"""What is removed with a scratch folder are the links in it, never what they lead to."""
+"""Tests that removing a scratch folder removes the links in it, and never their targets."""
 
 import stat
 from pathlib import Path
@@ -9,9 +9,9 @@ from arena.sandbox import remove_tree, scratch_folder
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
+def user_folder(tmp_path: Path) -> Path:
     """Give a folder of the user's, with a file in it."""
-    folder = tmp_path / "mine"
+    folder = tmp_path / "user_folder"
     folder.mkdir()
     (folder / "bot.py").write_text("print()\n")
     (folder / "bot.py").chmod(0o644)
@@ -19,30 +19,30 @@ def mine(tmp_path: Path) -> Path:
     return folder
 
 
-def require_unharmed(mine: Path) -> None:
-    assert (mine / "bot.py").read_text() == "print()\n"
-    assert stat.S_IMODE((mine / "bot.py").stat().st_mode) == 0o644
-    assert stat.S_IMODE(mine.stat().st_mode) == 0o755
+def require_unharmed(user_folder: Path) -> None:
+    assert (user_folder / "bot.py").read_text() == "print()\n"
+    assert stat.S_IMODE((user_folder / "bot.py").stat().st_mode) == 0o644
+    assert stat.S_IMODE(user_folder.stat().st_mode) == 0o755
 
 
-def test_links_in_a_scratch_folder_go_with_it_and_lead_nowhere(mine: Path) -> None:
-    """At its top and below, to files and to folders, and to nothing."""
+def test_links_in_a_scratch_folder_are_removed_without_their_targets(user_folder: Path) -> None:
+    """They are at its top and below, and lead to files, to folders, and to nothing."""
     with scratch_folder() as scratch:
         (scratch / "deep").mkdir()
         for folder in (scratch, scratch / "deep"):
-            (folder / "file").symlink_to(mine / "bot.py")
-            (folder / "folder").symlink_to(mine)
-            (folder / "nothing").symlink_to(mine / "nothing")
+            (folder / "file").symlink_to(user_folder / "bot.py")
+            (folder / "folder").symlink_to(user_folder)
+            (folder / "nothing").symlink_to(user_folder / "nothing")
         (scratch / "plain").write_text("x")
     assert not scratch.exists()
-    require_unharmed(mine)
+    require_unharmed(user_folder)
 
 
-def test_a_link_that_is_to_be_removed_is_not_followed(mine: Path, tmp_path: Path) -> None:
-    """remove_tree of the link itself."""
-    for name, target in (("file", mine / "bot.py"), ("folder", mine)):
+def test_a_link_that_is_to_be_removed_is_not_followed(user_folder: Path, tmp_path: Path) -> None:
+    """remove_tree gets the link itself."""
+    for name, target in (("file", user_folder / "bot.py"), ("folder", user_folder)):
         link = tmp_path / name
         link.symlink_to(target)
         remove_tree(link)
         assert not link.is_symlink()
-    require_unharmed(mine)
+    require_unharmed(user_folder)

@@ -1,4 +1,4 @@
-"""A bot's own processes work together in a box: by pools, locks and a database in a file."""
+"""Test that processes of a bot cooperate in a box, by pools, locks and a database in a file."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -65,7 +65,7 @@ def sandbox(request: pytest.FixtureRequest, needs: Needs, tmp_path: Path) -> Ite
 def test_a_bots_processes_share_work_locks_and_a_database(
     sandbox: Sandbox, tmp_path: Path, code: str, says: bytes
 ) -> None:
-    """SQLite locks by a file of its own, since nothing locks files in a box."""
+    """SQLite uses a lock file, since file locks don't work in a box."""
     files = tmp_path / "bot"
     files.mkdir()
     (files / "bot.py").write_text(code)

@@ -1,4 +1,4 @@
-"""What two boxes see of /proc and /sys is the same and stands still, but for files that a table gives a reason for."""
+"""Test that two boxes see the same, unchanging /proc and /sys, except for files with a reason in a table."""
 
 import json
 import os
@@ -78,8 +78,8 @@ def ask(box: Box, word: bytes) -> dict[str, str]:
     return {re.sub(r"/map_files/.*", "/map_files/x", name): seen for name, seen in answer.items()}
 
 
-def test_what_differs_between_boxes_or_moves_has_a_reason(sandbox: Sandbox, tmp_path: Path) -> None:
-    """So a kernel's new file fails here, unless it is covered or the table says why it may be seen."""
+def test_files_that_differ_between_boxes_or_change_have_a_reason(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A new kernel's file fails here, unless it is covered or has a reason in the table."""
     files = tmp_path / "bot"
     files.mkdir()
     (files / "look.py").write_text(LOOKER)

@@ -1,6 +1,6 @@
-"""Tests of the plain-process sandbox: what a program sees, what is left of it, and whose fault a failed start is.
+"""Tests of the plain-process sandbox: a program's view, its leftovers, and whose fault a failed start is.
 
-What every sandbox has in common is tested in test_contract.py. The attack list is tests/red_team/catalog.py.
+test_contract.py tests what every sandbox has in common. The attack list is tests/red_team/catalog.py.
 """
 
 import contextlib
@@ -79,7 +79,7 @@ def spy(sandbox: ProcessSandbox, cwd: Path, limits: Limits | None = None) -> dic
 
 
 def test_a_program_gets_a_clean_environment(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    """An allow-list: whatever else this process has in its environment stays here."""
+    """It is an allow-list: no other variable of this process is inherited."""
     env = spy(sandbox, tmp_path)["env"]
     env.pop("__CF_USER_TEXT_ENCODING", None)  # macOS gives it to every process
     assert set(env) == {
@@ -91,7 +91,7 @@ def test_a_program_gets_a_clean_environment(sandbox: ProcessSandbox, tmp_path: P
 def test_home_and_tmp_are_private_and_new_for_each_program(
     sandbox: ProcessSandbox, scratch: Path, tmp_path: Path
 ) -> None:
-    """Nothing is carried from one match to the next, and nothing is left. They are one folder, as in other boxes."""
+    """No file passes from one match to the next. They are one folder, as in other boxes."""
     first, second = (spy(sandbox, tmp_path)["env"] for _ in range(2))
     folders = {env[name] for env in (first, second) for name in ("HOME", "TMPDIR")}
     assert len(folders) == 2
@@ -100,24 +100,22 @@ def test_home_and_tmp_are_private_and_new_for_each_program(
 
 
 def test_a_program_leads_its_own_session_and_group_in_its_folder(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    """No terminal, no Ctrl-C meant for the referee, and one kill reaches all."""
+    """It has no terminal and no Ctrl-C meant for the referee, and one kill reaches all its processes."""
     report = spy(sandbox, tmp_path)
     assert report["pgid"] == report["sid"] == report["pid"]
     assert report["cwd"] == str(tmp_path.resolve())
 
 
 def test_a_program_runs_under_its_limits(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    """Soft and hard alike; core dumps are off without asking."""
+    """Soft and hard ones are equal; core dumps are always off."""
     report = spy(sandbox, tmp_path, limits=Limits(open_files=50, file_size_mb=1))
     assert report["core"] == [0, 0]
     assert report["files"] == [50, 50]
     assert report["size"] == [1024 * 1024, 1024 * 1024]
 
 
-def test_python_finds_its_answer_sent_without_a_flush_and_its_folder_unwritten(
-    sandbox: ProcessSandbox, tmp_path: Path
-) -> None:
-    """The commonest beginner's error does no harm, and imports leave no __pycache__ beside the bot."""
+def test_a_python_bot_needs_no_flush_and_writes_no_bytecode(sandbox: ProcessSandbox, tmp_path: Path) -> None:
+    """The commonest beginner's error is harmless, and imports leave no __pycache__ in the bot's folder."""
     (tmp_path / "brain.py").write_text("ANSWER = 42\n")
     (tmp_path / "bot.py").write_text("import brain\nprint(brain.ANSWER)\ninput()\n")
     with running(sandbox, Program((sys.executable, "bot.py"), tmp_path)) as box:
@@ -145,7 +143,7 @@ def test_a_dead_program_is_seen_though_its_daemon_holds_the_pipes(sandbox: Proce
 
 
 def start_forking(sandbox: ProcessSandbox, scratch: Path) -> tuple[Box, list[int]]:
-    """Start the forking bot; give its box and the process numbers of its child and its daemon (Linux)."""
+    """Start the forking bot; return its box and the process numbers of its child and its daemon (Linux)."""
     box = sandbox.start(Program((sys.executable, "forking.py"), BAD_BOTS), Limits())
     try:
         send(box, HELLO)
@@ -157,7 +155,7 @@ def start_forking(sandbox: ProcessSandbox, scratch: Path) -> tuple[Box, list[int
 
 
 def at_home_in(scratch: Path) -> list[int]:
-    """Return the processes whose HOME is a private folder of a box there; what they print may run together."""
+    """Return the processes whose HOME is a private folder of a box there; their output may be mixed."""
     found = []
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -176,7 +174,7 @@ os.waitpid(pid, 0)
 
 
 def test_the_group_dies_though_it_cleared_its_environment(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    """Whoever stays in the group needs no marker to be found."""
+    """Processes of the group are found without a marker."""
     with running(sandbox, python(FORK_UNMARKED, tmp_path)) as box:
         pid = int(read_line(box.stdout))
         assert exists(pid)
@@ -185,8 +183,8 @@ def test_the_group_dies_though_it_cleared_its_environment(sandbox: ProcessSandbo
 
 
 @LINUX_ONLY
-def test_other_children_of_this_process_are_left_alone(sandbox: ProcessSandbox, scratch: Path, tmp_path: Path) -> None:
-    """A library user's own children, alive or dead and not yet waited for, and another box."""
+def test_other_children_of_this_process_are_unaffected(sandbox: ProcessSandbox, scratch: Path, tmp_path: Path) -> None:
+    """They are a library user's children, alive or not yet waited for, and another box."""
     with (
         subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True) as alive,
         subprocess.Popen([sys.executable, "-c", "raise SystemExit(5)"], stdout=subprocess.PIPE) as dead,
@@ -234,7 +232,7 @@ print("done")
 
 
 def test_deep_and_forbidden_folders_are_removed(sandbox: ProcessSandbox, scratch: Path, tmp_path: Path) -> None:
-    """1,500 levels are beyond PATH_MAX at once and beyond Python's recursion limit; modes are 000; links stay links."""
+    """1,500 levels exceed PATH_MAX and Python's recursion limit; modes are 000; links aren't followed."""
     with running(sandbox, python(LITTER, tmp_path)) as box:
         assert read_line(box.stdout) == b"done\n"
     assert list(scratch.iterdir()) == []
@@ -255,8 +253,8 @@ def test_deep_and_forbidden_folders_are_removed(sandbox: ProcessSandbox, scratch
         ),
     ],
 )
-def test_an_exit_describes_itself(ended: Exit, words: str) -> None:
-    """The words follow a program's name in an error message."""
+def test_the_description_of_an_exit(ended: Exit, words: str) -> None:
+    """The text follows a program's name in an error message."""
     assert ended.describe(Limits(processes=64)) == words
 
 
@@ -265,7 +263,7 @@ def test_an_exit_describes_itself(ended: Exit, words: str) -> None:
 
 @pytest.fixture(params=["cgroup", "rough"])
 def limited(request: pytest.FixtureRequest, needs: Callable[[str, str | None], None], scratch: Path) -> ProcessSandbox:
-    """Give a sandbox with control groups, and one that has none: the kernel bounds each process instead, roughly."""
+    """Give a sandbox with control groups, and one without: the kernel then limits each process, roughly."""
     if request.param == "rough":
         needs("/proc", None if sys.platform == "linux" else "Linux only")
         return ProcessSandbox(scratch, None)
@@ -273,8 +271,8 @@ def limited(request: pytest.FixtureRequest, needs: Callable[[str, str | None], N
     return ProcessSandbox(scratch)
 
 
-def test_the_most_memory_that_a_box_had_is_told_by_its_group_alone(limited: ProcessSandbox, tmp_path: Path) -> None:
-    """Also that of a child which has ended; None where the processes are only looked at."""
+def test_peak_memory_is_known_with_a_group_only(limited: ProcessSandbox, tmp_path: Path) -> None:
+    """It includes an ended child; None where the processes are only sampled."""
     code = "import os\nif os.fork() == 0:\n    bytearray(b'x') * (50 << 20)\n    os._exit(0)\nos.wait()\n"
     with running(limited, python(code, tmp_path), Limits(memory_mb=200)) as box:
         assert exit_of(box) == Exit(0, None)
@@ -289,7 +287,7 @@ def test_the_most_memory_that_a_box_had_is_told_by_its_group_alone(limited: Proc
 
 
 def test_cpu_time_of_many_short_children_never_falls(limited: ProcessSandbox, tmp_path: Path) -> None:
-    """A clock of a process that is gone must not be missing from the sum, nor a number that is used again."""
+    """The sum must include the clock of a dead process, and cope with reused numbers."""
     code = "import os\nfor _ in range(200):\n    if os.fork() == 0:\n        os._exit(0)\n    os.wait()\n"
     with running(limited, python(code, tmp_path)) as box:
         seen = []
@@ -298,8 +296,8 @@ def test_cpu_time_of_many_short_children_never_falls(limited: ProcessSandbox, tm
         assert seen == sorted(seen)
 
 
-def test_a_sandbox_without_groups_says_what_is_approximate(scratch: Path) -> None:
-    """Its limits are approximate; it freezes nothing; it says both."""
+def test_a_sandbox_without_groups_reports_what_is_approximate(scratch: Path) -> None:
+    """Its limits are approximate, and it freezes nothing."""
     sandbox = ProcessSandbox(scratch, None)
     assert not sandbox.can_freeze
     if sys.platform == "linux":
@@ -340,7 +338,7 @@ def test_a_daemon_that_hides_dies_with_its_box(
 
 
 def test_a_scratch_folder_that_cannot_be_made_is_a_sandbox_error(tmp_path: Path) -> None:
-    """Says nothing about the program, so it must not cost a bot anything."""
+    """It is not the program's fault, so it must not cost a bot anything."""
     (tmp_path / "file").touch()
     with pytest.raises(SandboxError, match="can't prepare a box in"):
         ProcessSandbox(tmp_path / "file" / "scratch").start(Program(("cat",), tmp_path), Limits())
@@ -371,8 +369,9 @@ print(len(os.listdir("/dev/fd")) - before, os.listdir(scratch))
 
 @pytest.mark.parametrize("spare", [0, 3])
 def test_running_out_of_descriptors_is_a_sandbox_error(scratch: Path, tmp_path: Path, spare: int) -> None:
-    """EMFILE; half-made pipes and folders are undone without a descriptor to spare. In a process of its own: the limit
-    would strike this one's other threads too."""
+    """EMFILE; half-made pipes and folders are undone without a spare descriptor. It runs in another process: the limit
+    would affect this one's other threads too.
+    """
     ran = subprocess.run(
         [sys.executable, "-c", SCARCE, str(scratch), str(tmp_path), str(spare)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -1,4 +1,4 @@
-"""Where a sandbox finds interpreters. Source: the docstring of arena/sandbox/program_files.py."""
+"""Tests of finding interpreters. Source: the docstring of arena/sandbox/program_files.py."""
 
 import os
 import select
@@ -14,8 +14,8 @@ from arena.sandbox import Limits, Program, SandboxChoice, make_sandbox
 ROOT = Path(__file__).parents[2]
 
 
-def test_pythons_that_are_one_have_one_path() -> None:
-    """So `arena run --resume` goes on with what `python -m arena.cli run` began: a bare file's command is the same."""
+def test_the_same_python_has_one_path() -> None:
+    """`arena run --resume` thus continues a run of `python -m arena.cli run`: a bare file's command is the same."""
     folder = Path(sys.executable).parent
     names = [path for path in folder.glob("python*") if path.name[6:].strip("0123456789.") == ""]
     pythons = [path for path in names if os.path.samefile(path, sys.executable)]
@@ -30,7 +30,7 @@ def test_pythons_that_are_one_have_one_path() -> None:
 def test_a_bot_is_started_without_the_shim_of_pyenv(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: str, started: str
 ) -> None:
-    """The shim takes 0.1 s a start. What it would start is asked for once; where pyenv can't tell, the shim runs."""
+    """The shim takes 0.1 s a start. Its target is looked up once; where pyenv can't name it, the shim runs."""
     for folder, name, script in (
         ("shims", "python9", "echo shim"),
         ("real", "python9", "echo real"),

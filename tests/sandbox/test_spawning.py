@@ -1,4 +1,4 @@
-"""Tests of new processes: what a program gets, the calls before it, and how a failed start is told."""
+"""Tests of new processes: what a program gets, the calls before it, and the report of a failed start."""
 
 import contextlib
 import fcntl
@@ -35,17 +35,17 @@ def pipe() -> Iterator[tuple[int, int]]:
             os.close(end)
 
 
-def said_by(popen: subprocess.Popen[bytes]) -> bytes:
-    """Return all that a program writes, and reap it."""
+def output_of(popen: subprocess.Popen[bytes]) -> bytes:
+    """Return all output of a program, and reap it."""
     with popen:
         return popen.communicate(timeout=WAIT_S)[0]
 
 
-def test_a_program_gets_its_words_its_environment_and_its_folder(tmp_path: Path) -> None:
-    """Nothing else, and it leads a session. Folders of PATH that haven't got it do no harm."""
+def test_a_program_gets_its_arguments_environment_and_folder(tmp_path: Path) -> None:
+    """It gets nothing else, and leads a session. Folders of PATH without it are skipped."""
     script = 'printf "%s|" "$0" "$@"; env; pwd; cut -d " " -f 6 /proc/$$/stat; echo $$'
     words = ["sh", "-c", script, "a b", "", "ü\udcff"]
-    said = said_by(spawn(words, str(tmp_path), ENV, [])).splitlines()
+    said = output_of(spawn(words, str(tmp_path), ENV, [])).splitlines()
     first = os.fsencode("a b||ü\udcff|")
     assert said[0].startswith(first)
     found = {said[0].removeprefix(first), *said[1:-3]}
@@ -57,7 +57,7 @@ def test_a_program_gets_its_words_its_environment_and_its_folder(tmp_path: Path)
 
 
 def test_calls_are_made_in_order_before_the_program_runs(pipe: tuple[int, int]) -> None:
-    """Bytes reach the kernel, also those that hold a NUL; a long list is no problem."""
+    """Bytes reach the kernel unchanged, also NUL; a long list is allowed."""
     reader, writer = pipe
     calls = [PreexecCall(f"write {letter}", "write", (writer, bytes([letter]), 1), 1) for letter in b"abcdefghij" * 30]
     calls.append(PreexecCall("limit", "setrlimit", (resource.RLIMIT_CORE, struct.pack("LL", 0, 0))))
@@ -66,7 +66,7 @@ def test_calls_are_made_in_order_before_the_program_runs(pipe: tuple[int, int]) 
         assert popen.communicate(timeout=WAIT_S)[0] == b"0\n"
 
 
-def test_a_program_gets_what_is_passed_and_no_other_descriptor(tmp_path: Path) -> None:
+def test_a_program_gets_the_passed_descriptors_only(tmp_path: Path) -> None:
     """The calls use both; its three pipes are there, and nothing that this process left inheritable."""
     passed, lent, stray = (os.open(tmp_path, os.O_RDONLY) for _ in range(3))
     try:
@@ -74,7 +74,7 @@ def test_a_program_gets_what_is_passed_and_no_other_descriptor(tmp_path: Path) -
         calls = [PreexecCall("use", "fcntl", (each, fcntl.F_GETFD)) for each in (passed, lent)]
         code = "import os\nfor n in range(256):\n try: os.fstat(n); print(n)\n except OSError: pass"
         argv = [sys.executable, "-S", "-c", code]
-        said = said_by(spawn(argv, "/", ENV, calls, passed=(passed,)))
+        said = output_of(spawn(argv, "/", ENV, calls, passed=(passed,)))
     finally:
         for each in (passed, lent, stray):
             os.close(each)
@@ -82,15 +82,15 @@ def test_a_program_gets_what_is_passed_and_no_other_descriptor(tmp_path: Path) -
 
 
 def test_a_folder_that_cannot_be_entered_is_named() -> None:
-    """It is the working folder's fault, not the program's."""
+    """The working folder is at fault, not the program."""
     with pytest.raises(FileNotFoundError) as caught:
         spawn(["cat"], "/no/such/folder", ENV, [])
     assert caught.value.filename == "/no/such/folder"
 
 
 @pytest.mark.parametrize("argv", [["c\0at"], ["cat", "\0"], ["cat", "\ud800"]])
-def test_words_that_no_program_can_get_are_refused(argv: list[str]) -> None:
-    """A NUL byte would end the word; half a character has no bytes."""
+def test_impossible_arguments_are_refused(argv: list[str]) -> None:
+    """A NUL byte would end the argument; a half surrogate has no bytes."""
     before = descriptors()
     with pytest.raises(ValueError, match=r"null byte|surrogates"):
         spawn(argv, "/", ENV, [])
@@ -99,7 +99,7 @@ def test_words_that_no_program_can_get_are_refused(argv: list[str]) -> None:
 
 
 def test_a_call_that_fails_is_named_and_nothing_runs(pipe: tuple[int, int], tmp_path: Path) -> None:
-    """The first that fails: those before it are made, none after it, and no process or descriptor is left."""
+    """Only the calls before the first failing one are made, and no process or descriptor is left."""
     reader, writer = pipe
     before = descriptors()
     calls = [
@@ -115,15 +115,15 @@ def test_a_call_that_fails_is_named_and_nothing_runs(pipe: tuple[int, int], tmp_
     childless()
 
 
-def test_a_call_that_finds_something_else_than_expected_ends_the_process(tmp_path: Path) -> None:
-    """So a child whose parent has died leaves at once: nobody is there to be told."""
+def test_a_call_with_an_unexpected_result_ends_the_process(tmp_path: Path) -> None:
+    """A child whose parent has died thus exits at once."""
     with spawn(["touch", "mark"], str(tmp_path), ENV, [PreexecCall("parent", "getppid", (), 1)]) as popen:
         assert popen.wait(WAIT_S) == 255
     assert not (tmp_path / "mark").exists()
 
 
-def test_programs_start_beside_threads_that_hold_locks(pipe: tuple[int, int]) -> None:
-    """A lock that is held at a fork stays held in the child: none may be wanted there."""
+def test_programs_start_while_threads_hold_locks(pipe: tuple[int, int]) -> None:
+    """A lock that is held at a fork stays held in the child: it must not need any."""
     ended = threading.Event()
     logger = logging.Logger("busy")
     logger.addHandler(logging.StreamHandler(io.StringIO()))
@@ -139,7 +139,7 @@ def test_programs_start_beside_threads_that_hold_locks(pipe: tuple[int, int]) ->
     try:
         for _ in range(20):
             calls = [PreexecCall("write", "write", (pipe[1], b"1", 1), 1)] * 5
-            assert said_by(spawn(["echo", "hi"], "/", ENV, calls)) == b"hi\n"
+            assert output_of(spawn(["echo", "hi"], "/", ENV, calls)) == b"hi\n"
     finally:
         ended.set()
         for thread in threads:
@@ -167,13 +167,13 @@ except BaseException as problem:
 
 @pytest.fixture(params=["process", pytest.param("bubblewrap", marks=pytest.mark.boxes)])
 def box(request: pytest.FixtureRequest, needs: Callable[[str, str | None], None]) -> str:
-    """Name a box whose programs are started here."""
+    """Give the name of a box whose programs are started here."""
     needs(request.param, unavailable_reason(request.param))
     return str(request.param)
 
 
-def said_by_python(code: str, *words: str) -> str:
-    """Return what a process of its own prints."""
+def output_of_python(code: str, *words: str) -> str:
+    """Return the output of Python code in another process."""
     ran = subprocess.run(
         [sys.executable, "-c", code, *words], env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=WAIT_S,
@@ -185,4 +185,4 @@ def said_by_python(code: str, *words: str) -> str:
 @pytest.mark.parametrize("closed", ["01", "12"])
 def test_boxes_start_where_standard_descriptors_are_closed(box: str, tmp_path: Path, closed: str) -> None:
     """Source: a shell's `<&- >&-`. A descriptor of ours with such a number would be overwritten by the box's pipe."""
-    assert said_by_python(CLOSED, box, str(tmp_path), closed) == "hi\n"
+    assert output_of_python(CLOSED, box, str(tmp_path), closed) == "hi\n"

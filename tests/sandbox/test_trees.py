@@ -1,4 +1,4 @@
-"""Folders of our own: who may look into one, and that a dead owner's are removed."""
+"""Tests of the arena's own folders: their mode, and the removal of a dead owner's."""
 
 import os
 import stat
@@ -12,13 +12,13 @@ from arena.sandbox import lock_folder, remove_dead_scratch, scratch_folder
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have the folder for temporary files be one of this test's."""
+    """Make the folder for temporary files one of this test's."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
-def test_a_scratch_folder_is_its_owners_alone(temporary: Path) -> None:
-    """Bots' private folders, copies and logs lie in it: no other user may read, write or enter, whatever the umask."""
+def test_a_scratch_folder_is_private(temporary: Path) -> None:
+    """It has bots' private folders, copies and logs: no other user may read, write or enter it, for any umask."""
     before = os.umask(0)
     try:
         with scratch_folder() as scratch:
@@ -30,7 +30,7 @@ def test_a_scratch_folder_is_its_owners_alone(temporary: Path) -> None:
 
 
 def test_a_scratch_folder_in_use_is_locked_and_a_dead_ones_is_removed(temporary: Path) -> None:
-    """The lock is the owner's life: a folder that nobody locks is left of a killed arena."""
+    """A folder without a lock is left of a killed arena."""
     dead = temporary / "arena-run-dead"
     (dead / "box" / "home").mkdir(parents=True)
     with scratch_folder() as scratch:

@@ -1,4 +1,4 @@
-"""What differs between two bots: of what is compared, little is clear by chance alone."""
+"""Tests of the comparison of two bots: few differences are significant by chance."""
 
 from random import Random
 
@@ -14,7 +14,7 @@ MATCHES, CASES = 20, 12
 
 
 def play(fold: StatsAccumulator, bot: str, random: Random, more: float = 0.0) -> None:
-    """Count for a bot whose rates are a half, alike by .1 in a match; the first one is higher."""
+    """Count for a bot whose rates are one half, with a correlation of .1 in a match; the first one is higher."""
     for place in PLACES:
         for _ in range(MATCHES):
             share = random.betavariate(4.5, 4.5) + (more if place == PLACES[0] else 0.0)
@@ -22,7 +22,7 @@ def play(fold: StatsAccumulator, bot: str, random: Random, more: float = 0.0) ->
 
 
 def clear(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
-    """Return the sections and names of what differs clearly between two bots that never met."""
+    """Return the sections and names of significant differences between two bots that never met."""
     fold = StatsAccumulator(("one", "other"))
     play(fold, "one", random, more)
     play(fold, "other", random)
@@ -38,13 +38,13 @@ def clear(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
     return [(section, name) for section, name, is_clear in each if is_clear]
 
 
-def test_where_nothing_differs_few_pages_have_a_star() -> None:
+def test_without_differences_few_pages_have_a_star() -> None:
     """Expected 5 % or less; each rate at 95 % alone gives one to 9 pages of 10."""
     random = Random(1)
     assert sum(bool(clear(random)) for _ in range(60)) <= 5
 
 
-def test_what_differs_much_has_a_star() -> None:
-    """By .4 of a share in 240 cases."""
+def test_a_large_difference_has_a_star() -> None:
+    """The rates differ by .4 in 240 cases."""
     random = Random(2)
     assert sum(PLACES[0] in clear(random, 0.4) for _ in range(10)) >= 9

@@ -1,4 +1,4 @@
-"""What is counted, of games whose players are known. Source: the descriptions of `Profile` in arena/stats/report.py."""
+"""Tests of counts in games of known players. Source: the descriptions of `Profile` in arena/stats/report.py."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def bot(found: StatsReport, name: str) -> Profile:
 
 
 def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
-    """Seat 0 always taxes, or must coup seat 1; seat 1 takes income and doubts whatever is claimed."""
+    """Seat 0 always taxes, or must coup seat 1; seat 1 takes income and challenges every claim."""
     for wanted in (ActionMove(Action.TAX), ActionMove(Action.COUP, 1 - seen.seat)) if seen.seat == 0 else (CHALLENGE,):
         if wanted in legal:
             return wanted
@@ -37,8 +37,8 @@ def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
 
 @pytest.mark.parametrize("rules", ["coup", "reformation"])
 @pytest.mark.parametrize("number", range(3))
-def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(number: int, rules: str) -> None:
-    """A seat that wanted to challenge, and came too late, isn't among them: nobody learns of it."""
+def test_counts_use_only_public_events(number: int, rules: str) -> None:
+    """A seat that wanted to challenge, and came too late, isn't counted: no other seat learns of it."""
     records = [random_game(PRESETS[rules], 4, 3 * number + seed) for seed in range(3)]
     found, seen, wanted = of(*records), Counter[tuple[str, int]](), 0
     for record in records:
@@ -58,8 +58,8 @@ def test_what_counted_at_the_table_is_what_events_say_that_all_seats_are_sent(nu
     assert sum(profile.visible_at_table["right"].count for profile in found.bots) == lost
 
 
-def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> None:
-    """Over ten deals, against what the events of the told games say."""
+def test_bluffs_and_challenges_are_counted_by_the_held_cards() -> None:
+    """Over ten deals, compared to the events of replays with all cards."""
     records = [played(COUP, 2, seed, taxes_and_doubts) for seed in range(10)]
     found = of(*records)
     events = [
@@ -90,13 +90,13 @@ def test_lies_and_who_called_them_are_counted_by_the_cards_that_were_held() -> N
 
 
 def steals_and_blocks(seen: View, legal: Sequence[Move]) -> Move:
-    """Seat 0 steals from seat 1; seat 1 blocks as the captain, and nobody doubts."""
+    """Seat 0 steals from seat 1; seat 1 blocks as the captain, without a challenge."""
     steal, block = ActionMove(Action.STEAL, 1), Block(legal[-1].role) if isinstance(legal[-1], Block) else PASS
     return steal if steal in legal and seen.seat == 0 else block if block in legal else legal[0]
 
 
 def test_blocks_and_attacks_are_counted() -> None:
-    """Every steal is aimed at bot1 and blocked; some blocks are bluffs."""
+    """Every steal has the target bot1 and is blocked; some blocks are bluffs."""
     found = of(*(played(COUP, 2, seed, steals_and_blocks) for seed in range(6)))
     first, second = bot(found, "bot0"), bot(found, "bot1")
     assert first.attack_counts["bot1"]["steal"] == first.actions["steal"].count > 0
@@ -111,7 +111,7 @@ def test_blocks_and_attacks_are_counted() -> None:
 
 @pytest.mark.parametrize(("name", "seats"), TABLES)
 def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
-    """One win a game, one action a turn, one answer a request; what was called was claimed."""
+    """One win a game, one action a turn, one answer a request; only claims are challenged."""
     records = [random_game(PRESETS[name], seats, seed) for seed in range(3)]
     found = of(*records)
     games = [record.games[0] for record in records]
@@ -140,8 +140,8 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
     assert acted == sum(rate.count for each in found.bots for rate in each.actions.values())
 
 
-def test_shares_by_players_left_are_of_those_who_were_left() -> None:
-    """Of each game two are left at some time, and one of them wins; nobody attacks itself, and losers go out."""
+def test_win_rates_by_players_left_are_of_those_players() -> None:
+    """Two are left in each game at some time, and one of them wins."""
     records = [random_game(COUP, 4, seed) for seed in range(5)]
     found = of(*records)
     for left in ("2", "3"):
@@ -158,14 +158,13 @@ def test_shares_by_players_left_are_of_those_who_were_left() -> None:
 
 
 def test_a_draw_is_a_part_of_a_win_for_each_survivor() -> None:
-    """At the turn limit all four live."""
     found = of(random_game(replace(COUP, turn_limit=2), 4, 1))
     assert [each.win_rate[ALL].count for each in found.bots] == [0.25] * 4
     assert found.records.draws == 1
 
 
 def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
-    """A seat that leaves at its first turn has made no request's answer, and its faults are told."""
+    """A seat that leaves at its first turn has answered no request, and its faults are reported."""
     record = played(COUP, 2, 1, lambda seen, legal: FORFEIT if seen.seat == 0 else legal[0])
     game = replace(record.games[0], faults=(Fault(0, "exited", step=0),))
     loser = bot(of(Record(record.header, (game,))), "bot0")
@@ -174,7 +173,7 @@ def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
     assert loser.faults_by_code == {"exited": 1}
 
 
-def test_two_bots_of_the_same_matches_differ_by_what_ties_them() -> None:
+def test_results_of_two_bots_of_the_same_matches_are_correlated() -> None:
     """Of two seats one wins what the other loses: the interval is wider by about the root of 2."""
     fold = StatsAccumulator(("bot0", "bot1"))
     for seed in range(20):

@@ -1,4 +1,4 @@
-"""The page of statistics: one file, whose plots say the same as its tables, to whoever reads it and however."""
+"""Tests of the page of statistics: one file, whose plots and tables agree, and are accessible."""
 
 import re
 from collections.abc import Callable
@@ -35,14 +35,14 @@ def output() -> StatsReport:
 
 
 def one() -> StatsReport:
-    """Return a bot beside another."""
+    """Return a bot, for a page of one or of two."""
     found, fold = counted()
     bots = {bot.bot: bot for bot in found.bots}
     return compare_bots(found, fold, bots["mybot"], bots[HOSTILE])
 
 
-def test_every_rate_stands_in_a_table_and_has_a_point() -> None:
-    """A point of a plot is a circle of the class `now`; those of a legend have none beside them."""
+def test_every_rate_is_in_a_table_and_has_a_point() -> None:
+    """A point of a plot is a circle of the class `now`; those of a legend have no number."""
     found = output()
     text = stats_page(found, "title")
     rates = [rate for bot in found.bots for _, _, rate in rates_of(bot)]
@@ -54,7 +54,7 @@ def test_every_rate_stands_in_a_table_and_has_a_point() -> None:
 
 
 def test_a_comparison_has_two_points_a_row() -> None:
-    """Where both have the rate."""
+    """This is so where both bots have the rate."""
     found = one()
     assert found.comparison
     both = sum(len(names) for names in found.comparison.bots[0].differences.values())
@@ -62,8 +62,8 @@ def test_a_comparison_has_two_points_a_row() -> None:
     assert len(re.findall(r"<circle class='point before' cx='\d+\.", text)) == both
 
 
-def test_a_comparison_says_what_differs_clearly() -> None:
-    """A star in the plot and in the table, beside the difference and its interval; and how many there are."""
+def test_a_comparison_marks_significant_differences() -> None:
+    """A star is in the plot and in the table, with the difference and its interval; their number is stated."""
     found = one()
     assert found.comparison
     (pair,) = found.comparison.bots
@@ -80,20 +80,20 @@ def test_a_comparison_says_what_differs_clearly() -> None:
 
 
 def test_a_comparison_has_the_times_of_both() -> None:
-    """Without them a slower bot would be found only in the terminal."""
+    """Otherwise only the terminal would show a slower bot."""
     text = stats_page(one(), "title")
     heads = re.findall(r"<th scope='col' class='number'>([^<]*)</th>", text.split("time for a request")[1])
     assert heads == ["requests", "median", "before", "99 % within", "before"]
 
 
 def test_a_comparison_has_a_legend() -> None:
-    """Its signs are what the plots have."""
+    """Its signs are those of the plots."""
     text = stats_page(one(), "title")
     assert text.count("class='legend'") == 1
 
 
-def test_each_plot_is_named_and_told_in_words() -> None:
-    """For readers who don't see it; a name that is a stranger's is text."""
+def test_each_plot_has_a_title_and_a_description() -> None:
+    """They are for readers that don't see it; a bot's name is untrusted text."""
     text = stats_page(output(), HOSTILE)
     plots = re.findall(r"<svg role='img'.*?</svg>", text, re.DOTALL)
     assert len(plots) > 30
@@ -107,7 +107,7 @@ def test_each_plot_is_named_and_told_in_words() -> None:
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
     reader: Reader, axe: Callable[[Any], list[str]], tmp_path: Path, scheme: str, width: int, whole: bool
 ) -> None:
-    """Contrast, names, roles, order; with the tables open."""
+    """The rules cover contrast, names, roles and order, with open tables."""
     path = tmp_path / "page.html"
     path.write_text(stats_page(output() if whole else one(), "What bots do"), "utf-8")
     shown = reader.open(path, color_scheme=scheme, width=width)
@@ -117,8 +117,8 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
     assert shown.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_a_page_of_another_game_holds_its_actions() -> None:
-    """Names come from the records; one match has points without a line, and the page says why."""
+def test_a_page_of_another_game_has_its_actions() -> None:
+    """Names come from the records; one match has points without a line, and the page explains it."""
     fold = StatsAccumulator()
     fold.add(random_game(PRESETS["reformation-inquisitor"], 4, 2))
     text = stats_page(make_stats_report(fold, ["x"], []), "title")
@@ -128,8 +128,8 @@ def test_a_page_of_another_game_holds_its_actions() -> None:
     assert "the line through it" not in text
 
 
-def test_a_rate_without_a_line_doesnt_take_the_meaning_of_the_others_lines() -> None:
-    """Of several matches most rates have an interval, and what came up in one match only has none."""
+def test_a_rate_without_an_interval_leaves_the_legend_of_the_others() -> None:
+    """Of several matches most rates have an interval, and one that occurred in a single match has none."""
     found = output()
     lines = [rate.low is not None for bot in found.bots for _, _, rate in rates_of(bot)]
     assert {*lines} == {True, False}
@@ -139,8 +139,8 @@ def test_a_rate_without_a_line_doesnt_take_the_meaning_of_the_others_lines() -> 
     assert "A point without a line has no interval: all cases are of one match" in text
 
 
-def test_what_a_rate_is_of_has_the_names_that_stand_beside_it() -> None:
-    """People see blanks, and whoever reads the JSON its keys."""
+def test_the_denominator_of_a_rate_has_the_names_of_its_row() -> None:
+    """People see blanks, and readers of the JSON its keys."""
     assert "_" not in "".join(about for _, about in SECTIONS.values())
     for name, keys in (("challenges", ("of_lies", "of_truths")), ("blocks", ("as_target",))):
         described = StatsReport.model_json_schema(mode="serialization")["$defs"]["Profile"]["properties"][name][

@@ -1,4 +1,4 @@
-"""Intervals of shares. Source: Wilson (1927); Newcombe (1998), whose example of differences is a textbook's."""
+"""Tests of intervals of proportions. Source: Wilson (1927); Newcombe (1998), whose example is a textbook's."""
 
 from random import Random
 
@@ -8,7 +8,7 @@ from arena.stats import JointCounts, Proportion, proportion_difference, student_
 
 
 def by_case(count: int, of: int) -> Proportion:
-    """Return a tally of independent cases: each a match of its own."""
+    """Return a tally of independent cases, each a match."""
     tally = Proportion()
     for place in range(of):
         tally.add(place < count, 1)
@@ -28,8 +28,8 @@ def test_students_t_is_a_tables() -> None:
         assert student_t_quantile(freedom) == pytest.approx(value, abs=3e-4)
 
 
-def test_without_a_case_there_is_neither_share_nor_interval_and_in_one_match_no_interval() -> None:
-    """One match doesn't tell how matches vary."""
+def test_no_cases_have_no_proportion_and_one_match_has_no_interval() -> None:
+    """One match doesn't show how matches vary."""
     assert (Proportion().value, Proportion().interval) == (None, None)
     one, other = Proportion(), by_case(0, 50)
     one.add(80, 80)
@@ -37,8 +37,8 @@ def test_without_a_case_there_is_neither_share_nor_interval_and_in_one_match_no_
     assert proportion_difference(one, other) == (1, None)
 
 
-def test_cases_of_a_match_that_are_all_alike_tell_as_much_as_one() -> None:
-    """40 matches of 10 cases, all so in half of them: as wide as 20 of 40, and not as 200 of 400."""
+def test_identical_cases_of_a_match_count_as_one() -> None:
+    """40 matches of 10 cases, in half of them all true, have an interval as wide as 20 of 40, not as 200 of 400."""
     alike, single = Proportion(), Proportion()
     for match in range(40):
         alike.add(10 * (match % 2), 10)
@@ -56,7 +56,7 @@ def test_cases_that_vary_less_than_chance_would_have_them_count_as_independent()
 
 
 def clustered(random: Random, matches: int) -> Proportion:
-    """Return matches of 80 cases, each with a share of its own about a half, alike by .05."""
+    """Return matches of 80 cases, each with a different rate near a half, with a correlation of .05."""
     tally = Proportion()
     for _ in range(matches):
         share = random.betavariate(9.5, 9.5)
@@ -65,7 +65,7 @@ def clustered(random: Random, matches: int) -> Proportion:
 
 
 @pytest.mark.parametrize("matches", [3, 5, 9])
-def test_a_few_matches_of_like_cases_have_intervals_that_hold_and_few_false_differences(matches: int) -> None:
+def test_intervals_of_clustered_cases_have_their_coverage(matches: int) -> None:
     """Expected 95 % and 5 % or less; as if cases were independent it is 63 % and 39 %."""
     random = Random(matches)
     held = stars = 0
@@ -85,8 +85,8 @@ def test_a_difference_has_newcombes_interval() -> None:
     assert interval == pytest.approx((0.0524, 0.3339), abs=4e-3)
 
 
-def test_what_one_wins_the_other_loses_makes_a_difference_less_sure() -> None:
-    """Two equal bots of the same games: 5 % or less differ clearly, where 15 % would as if they were independent."""
+def test_opposite_results_widen_the_interval_of_a_difference() -> None:
+    """Of two equal bots in the same games, 5 % or less differ significantly; assuming independence 15 % would."""
     random = Random(1)
     stars = 0
     for _ in range(300):
@@ -101,8 +101,8 @@ def test_what_one_wins_the_other_loses_makes_a_difference_less_sure() -> None:
     assert stars <= 0.08 * 300
 
 
-def test_what_goes_together_match_by_match_cancels() -> None:
-    """Two rates that differ by .1 in every match, whatever the match is like: the difference is clear."""
+def test_correlated_results_narrow_the_interval_of_a_difference() -> None:
+    """Two rates that differ by .1 in every match differ significantly."""
     one, other, both = Proportion(), Proportion(), JointCounts()
     for match in range(10):
         one.add(10 * match + 10, 100)

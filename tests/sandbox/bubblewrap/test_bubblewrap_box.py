@@ -1,7 +1,6 @@
-"""Tests of the bubblewrap sandbox: what a program sees, what bounds it, what is left of it, and whose fault it was.
+"""Tests of the bubblewrap sandbox: a program's view, its limits, its leftovers, and whose fault a failure is.
 
-"Row N" is that of tests/red_team/catalog.py. What all sandboxes have in common is tested in
-tests/sandbox/test_contract.py.
+"Row N" is that of tests/red_team/catalog.py. tests/sandbox/test_contract.py tests what all sandboxes have in common.
 """
 
 import contextlib
@@ -49,7 +48,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def require_free(wanted: set[int], lock_file: Path) -> None:
-    """Wait until no box holds these user ids any more; each may meanwhile be a box's of another run."""
+    """Wait until no box holds these user IDs; boxes of other runs may take them meanwhile."""
     left = set(wanted)
 
     def free() -> bool:
@@ -60,7 +59,7 @@ def require_free(wanted: set[int], lock_file: Path) -> None:
 
 
 def free_uids(highest: int, lock_file: Path) -> set[int]:
-    """Return the user ids up to this one that can be had; some may be other runs'. Takes no more: others need them."""
+    """Return the free user IDs up to this one; some may be other runs'. Takes no more: others need them."""
     slots: list[user_ids.UserIdLease] = []
     with contextlib.suppress(BlockingIOError), contextlib.ExitStack() as stack:
         while not slots or slots[-1].uid < highest:
@@ -103,7 +102,7 @@ print(json.dumps({
 def test_the_environment_is_what_the_sandbox_sets(
     sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trap 2: nothing of the referee's is inherited, and nothing is found in process 1's. (bwrap itself sets PWD.)"""
+    """Trap 2: nothing of the referee's is inherited, and process 1's has nothing else. (bwrap itself sets PWD.)"""
     monkeypatch.setenv("SECRET_TOKEN", "hunter2")
     (files / "bot.py").write_text("import json, os, sys\n" + SPY)
     with running(sandbox, Program((sys.executable, str(files / "bot.py")), files)) as box:
@@ -151,7 +150,7 @@ def test_nothing_of_the_host_is_in_sight(sandbox: BubblewrapSandbox, files: Path
 
 
 @pytest.mark.needs("root", None if os.geteuid() == 0 else "an ordinary user's box runs as that user")
-def test_root_gives_each_box_an_unprivileged_user_of_its_own(sandbox: BubblewrapSandbox, files: Path) -> None:
+def test_root_gives_each_box_its_own_unprivileged_user(sandbox: BubblewrapSandbox, files: Path) -> None:
     """Trap 1: bwrap run as root leaves root's sysctls writable."""
     program = python("import time; time.sleep(60)", files)
     with running(sandbox, program) as one, running(sandbox, program) as two:
@@ -161,7 +160,7 @@ def test_root_gives_each_box_an_unprivileged_user_of_its_own(sandbox: Bubblewrap
 
 
 def test_the_files_of_another_bot_are_absent(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Row 67: beside the bot, in the scratch folder, in the parent's working folder."""
+    """Row 67: next to the bot, in the scratch folder, in the parent's working folder."""
     other = files.parent / "other"
     other.mkdir()
     (other / "secret.py").write_text("")
@@ -200,10 +199,10 @@ print(json.dumps({path: attempt(path) for path in where}))
     } == {}
 
 
-def test_proc_tells_nothing_of_the_machines_doings(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Row 30: load, memory, interrupts, locks are fixed, empty or gone, whatever the kernel's version adds.
+def test_proc_does_not_reveal_the_machines_activity(sandbox: BubblewrapSandbox, files: Path) -> None:
+    """Row 30: load, memory, interrupts, locks are fixed, empty or missing, including files of future kernels.
 
-    Beside the fixed texts, only what the table says doesn't move. Each box has a "mounts" of its own.
+    Only the fixed texts and what the table lists don't change. Each box has a separate "mounts".
     """
     here = [name for name in os.listdir("/proc") if not name.isdigit() and name not in ("self", "thread-self", "net")]
     code = f"""
@@ -230,8 +229,8 @@ print(json.dumps({{name: value for name, value in found.items() if value}}))
 
 
 @pytest.mark.needs("root", None if os.geteuid() == 0 else "only root's boxes have it")
-def test_the_machines_own_proc_stays_whole(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Each box's /proc is reduced from outside: only that one, and for what runs in it for good."""
+def test_the_machines_own_proc_stays_complete(sandbox: BubblewrapSandbox, files: Path) -> None:
+    """Each box's /proc is reduced from outside: only that one, and permanently for its programs."""
     own = ["/proc/meminfo", "/proc/sys/kernel/osrelease", "/proc/vmstat"]
     code = f"print(json.dumps([os.path.exists(path) for path in {own}]))"
     assert output(sandbox, code, files) == [True, False, False]
@@ -280,7 +279,7 @@ with running(BubblewrapSandbox(here / "scratch"), program) as box:
 @pytest.mark.needs("root", None if os.geteuid() == 0 else "it is about root's boxes")
 @pytest.mark.parametrize("without", [None, "sys_chroot"])
 def test_a_container_with_few_capabilities_has_boxes_too(tmp_path: Path, without: str | None) -> None:
-    """They can't hide what is in /proc, so it is covered as in an ordinary user's."""
+    """They can't hide files of /proc, so it is covered as in an ordinary user's."""
     left = [f"+{name}" for name in CONTAINED.split(",") if name != without]
     done = subprocess.run(
         ["setpriv", f"--bounding-set=-all,{','.join(left)}", sys.executable, "-c", CONTAINER, str(tmp_path), LOOK],
@@ -394,7 +393,7 @@ LANGUAGES = {
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_languages_run(sandbox: BubblewrapSandbox, files: Path, language: str, needs: Needs) -> None:
-    """Research section 2, "seccomp filter compatibility", also with /proc covered and sysinfo(2) refused."""
+    """Also with /proc covered and sysinfo(2) refused."""
     command, name, source = LANGUAGES[language]
     tool = {"shebang": "python3", "python": "python3"}.get(language, language)
     needs(tool, None if shutil.which(tool) else f"{tool} is missing")
@@ -416,7 +415,7 @@ NUMPY = "import numpy\nprint(json.dumps(numpy.arange(4).sum().item()))"
 def test_python_bots_have_the_standard_library_and_their_folder(
     sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the arena itself needs is in the same venv, and no bot may come to rely on it."""
+    """The arena's own packages are in the same venv, and no bot may rely on them."""
     monkeypatch.setattr(rootfs, "BOT_PACKAGES", "no-such-folder")
     (files / "mine").mkdir()
     (files / "mine" / "__init__.py").touch()
@@ -432,7 +431,7 @@ def test_python_bots_have_the_standard_library_and_their_folder(
 def test_packages_of_a_python_in_usr_are_covered_too(
     sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As those of an arena that is installed into the Python of /usr/local."""
+    """This is so if the arena is installed into the Python of /usr/local."""
     covered = [(Path("/usr/share"), None)]
     monkeypatch.setattr(rootfs, "packages", lambda tree: covered if tree == Path("/usr") else [])
     code = "import os; print([len(os.listdir(f)) > 0 for f in ('/usr/share', '/usr/lib')])"
@@ -443,7 +442,7 @@ def test_packages_of_a_python_in_usr_are_covered_too(
 def test_the_organiser_adds_packages_for_all(
     sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after `pip install --target .venv/bot-packages numpy`: here what stands in for it is the venv's own numpy."""
+    """As after `pip install --target .venv/bot-packages numpy`; here the venv's own numpy replaces it."""
     own = Path(sys.prefix, "lib", f"python3.{sys.version_info.minor}", "site-packages")
     monkeypatch.setattr(rootfs, "BOT_PACKAGES", str(own.relative_to(sys.prefix)))
     assert output(sandbox, NUMPY, files, Limits(processes=64)) == 6
@@ -455,15 +454,15 @@ HOG = "x = []\nwhile True: x.append(bytearray(b'1') * 1_000_000)"
 BOMB = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(60)"
 
 
-def test_limits_that_nothing_enforces_are_told(tmp_path: Path) -> None:
-    """Approximate limits are called so; only control groups share out cores."""
+def test_unenforced_limits_are_reported(tmp_path: Path) -> None:
+    """Approximate limits are marked; only control groups distribute cores."""
     ungrouped = BubblewrapSandbox(tmp_path, None)
     assert ungrouped.note.endswith("; approximate limits; none of cores; only for your own bots")
     assert ungrouped.unenforced_limits == {"cores"}
 
 
 def test_reserved_memory_is_not_used_memory(tmp_path: Path, files: Path, needs: Needs) -> None:
-    """Row 33: what is never touched doesn't count for a group."""
+    """Row 33: a group doesn't count untouched memory."""
     needs("cgroup", cgroup.cgroup_problem())
     sandbox = BubblewrapSandbox(tmp_path / "scratch")
     code = "import mmap; page = mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | 0x4000); print(json.dumps(1))"
@@ -494,7 +493,7 @@ def parent_of(pid: int) -> int:
 
 
 def test_files_that_are_missing_are_the_programs_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """An unreadable folder is told in one line."""
+    """An unreadable folder is reported in one line."""
     with pytest.raises(ProgramError, match="its files can't be read"):
         sandbox.start(Program(("true",), files, files=files / "gone"), Limits())
 
@@ -530,7 +529,7 @@ def test_a_missing_bwrap_is_the_machines_fault(
         sandbox.start(Program(("/bin/true",), files), Limits())
 
 
-def test_what_a_program_writes_is_not_taken_for_bwraps_word(sandbox: BubblewrapSandbox, files: Path) -> None:
+def test_a_programs_output_is_not_mistaken_for_bwraps(sandbox: BubblewrapSandbox, files: Path) -> None:
     """A bot that prints bwrap's own complaint and exits as bwrap would has exited with code 1, no more."""
     code = "import sys; sys.stderr.write('bwrap: execvp x: No such file or directory'); sys.exit(1)"
     with running(sandbox, python(code, files)) as box:
@@ -581,9 +580,9 @@ print(json.dumps({
 
 @pytest.mark.needs("root", None if os.geteuid() == 0 else "all the other tests run as an ordinary user here")
 def test_an_ordinary_user_without_control_groups_has_boxes_too(tmp_path: Path, needs: Needs) -> None:
-    """Research section 7, case 4: rlimits; nothing needs root.
+    """Research section 7, case 4: rlimits; no root is needed.
 
-    Row 119: what stays open of /proc is the same in a box before others filled memory and forked, and in one after.
+    Row 119: the open parts of /proc are the same in a box before others filled memory and forked, and in one after.
     """
     become = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
     probe = ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
@@ -624,7 +623,7 @@ def test_an_ordinary_user_without_control_groups_has_boxes_too(tmp_path: Path, n
 
 
 def take_all(lock_file: Path, slots: list[user_ids.UserIdLease]) -> None:
-    """Take user ids until there is none; raises BlockingIOError then."""
+    """Take user IDs until none is left; raises BlockingIOError then."""
     while True:
         slots.append(user_ids.take_user_id(lock_file))
 
@@ -642,8 +641,8 @@ sys.stdin.read()
 """
 
 
-def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
-    """Trap 1: one for each live box of the machine; the kernel gives it back when its holder is killed."""
+def test_a_user_id_is_held_once_and_freed(tmp_path: Path) -> None:
+    """Trap 1: one for each live box of the machine; the kernel frees it when its holder is killed."""
     lock_file = tmp_path / "uids"
     slots: list[user_ids.UserIdLease] = []
     with pytest.raises(BlockingIOError, match="in use"):
@@ -671,9 +670,10 @@ def test_a_user_id_is_held_once_and_comes_back(tmp_path: Path) -> None:
         each.release()
 
 
-def test_a_prefix_is_shown_only_if_it_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_real_prefix_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder above bin/ may be a home, or the root folder: /bin/sh must not show it. Row 67: any path may be named,
-    another bot's program too, so a lone file must be on PATH."""
+    another bot's program too, so a lone file must be on PATH.
+    """
     home, jdk = tmp_path / "home", tmp_path / "jdk"
     for prefix in (home, jdk):
         (prefix / "bin").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The table of the names of /proc: what isn't named open is covered, and each name stands there once."""
+"""Tests of the table of names in /proc: names that it doesn't list as open are covered, and each name is unique."""
 
 import contextlib
 import subprocess
@@ -28,8 +28,8 @@ def test_each_name_stands_in_the_table_once_with_its_reason() -> None:
     assert all(reason and names.split() for reason, names in rows)
 
 
-def test_a_name_that_nobody_decided_on_is_covered(tmp_path: Path) -> None:
-    """A newer kernel's file and folder; not what is open, a process, a link, or root's alone."""
+def test_an_unlisted_name_is_covered(tmp_path: Path) -> None:
+    """This covers files and folders of newer kernels, but not what is open, a process, a link, or root's alone."""
     for name in ("version", "newer", "secret"):
         (tmp_path / name).write_text("")
     (tmp_path / "newer").chmod(0o444)
@@ -49,7 +49,7 @@ def test_what_tells_of_others_is_covered_on_this_host() -> None:
 
 
 def read(name: str) -> dict[str, bytes]:
-    """Return what a name holds, and all below it, for an ordinary user's eyes: errors are none of the contents."""
+    """Return the contents of a name and of all below it, as an ordinary user reads them, without errors."""
     found = {}
     for path in [Path("/proc", name), *Path("/proc", name).rglob("*")]:
         with contextlib.suppress(OSError):
@@ -59,7 +59,6 @@ def read(name: str) -> dict[str, bytes]:
 
 @pytest.mark.needs("Linux", None if sys.platform == "linux" else "it has /proc")
 def test_what_is_open_does_not_move_while_others_work() -> None:
-    """Measured: before and after processes that compute, map memory, open files, pipes and sockets, and end."""
     names = command.visible_names() - {"sysvipc"}  # here it is the whole machine's
     before = {name: read(name) for name in names}
     for _ in range(20):

@@ -1,6 +1,6 @@
-"""Tests of the Docker box with a real engine: what a program sees, how it ends, whose fault it is, and what is left.
+"""Tests of the Docker box with a real engine: a program's view, its end, whose fault a failure is, and leftovers.
 
-Numbers of an "attack list" are those of tests/red_team/catalog.py. The tests need the images of `arena sandbox image
+"Attack list" is tests/red_team/catalog.py. The tests need the images of `arena sandbox image
 build`; .ci/docker-engine starts an engine that has them.
 """
 
@@ -74,7 +74,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def outcome(sandbox: DockerSandbox, code: str, folder: Path, limits: Limits | None = None) -> tuple[Exit, bytes]:
-    """Run a program to its end, and return how it ended and what it wrote."""
+    """Run a program to its end, and return its exit and its output."""
     with running(sandbox, python(code, folder), limits) as box:
         output = read_to_end(box.stdout)
         return exit_of(box), output
@@ -115,7 +115,7 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def seen(sandbox: DockerSandbox, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Give what a spy reports, started from a bare file."""
+    """Return the report of a spy that starts from a bare file."""
     bot = tmp_path_factory.mktemp("spy")
     (bot / "spy.py").write_text(SPY)
     (bot / "neighbour.py").write_text("secret")
@@ -128,7 +128,7 @@ def seen(sandbox: DockerSandbox, tmp_path_factory: pytest.TempPathFactory) -> di
 
 
 def test_a_program_has_no_privilege_and_can_get_none(seen: dict[str, Any]) -> None:
-    """Not root, no capabilities, no-new-privileges, our seccomp filter."""
+    """It isn't root, and has no capabilities, no-new-privileges, and our seccomp filter."""
     status = seen["status"]
     assert "0" not in status["Uid"] + status["Gid"]
     assert {status[name][0] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
@@ -161,13 +161,13 @@ def test_a_programs_environment_is_the_same_in_every_box(seen: dict[str, Any]) -
 
 
 def test_a_program_has_no_network_and_learns_nothing_of_the_hosts(seen: dict[str, Any]) -> None:
-    """Source: attack list 51 to 53 and 68: the loopback alone, and no name server's address."""
+    """Source: attack list 51 to 53 and 68: only the loopback, and no name server's address."""
     assert seen["interfaces"] == ["lo"]
     assert "nameserver" not in seen["resolv"]
 
 
-def test_files_that_tell_of_others_are_masked(seen: dict[str, Any]) -> None:
-    """What changes with others' doings is a channel between containers: /proc/loadavg and the like, and /sys."""
+def test_files_that_reveal_others_are_masked(seen: dict[str, Any]) -> None:
+    """Files that change with others' activity are a channel between containers: /proc/loadavg, /sys and similar."""
     assert set(seen["covert"].values()) == {0}
     assert seen["sys"] == []
 
@@ -186,8 +186,7 @@ def test_a_program_runs_under_the_limits(seen: dict[str, Any]) -> None:
         assert "ro" in seen["mounts"][place]
 
 
-def test_the_engine_was_told_all_of_it(sandbox: DockerSandbox, folder: Path) -> None:
-    """The facts as the engine has them."""
+def test_the_engine_has_all_settings_of_a_container(sandbox: DockerSandbox, folder: Path) -> None:
     before = set(ours())
     with running(sandbox, Program(("sleep", "60"), folder)) as box:
         (container,) = set(ours()) - before
@@ -213,7 +212,7 @@ def test_the_engine_was_told_all_of_it(sandbox: DockerSandbox, folder: Path) -> 
 def test_a_program_runs_on_the_cores_that_its_referee_is_bound_to(
     sandbox: DockerSandbox, folder: Path, needs: Needs
 ) -> None:
-    """As in the other boxes, whose programs inherit them: a run's workers are bound to their share of the cores."""
+    """In other boxes programs inherit them: a run's workers are bound to their share of the cores."""
     cores = os.sched_getaffinity(0)
     needs("two cores", "there is but one" if len(cores) < 2 else None)
     os.sched_setaffinity(0, {max(cores)})
@@ -261,14 +260,14 @@ def test_a_missing_program_or_interpreter_is_the_programs_fault(sandbox: DockerS
 
 
 def test_an_unreadable_bot_folder_is_one_clear_message(sandbox: DockerSandbox, tmp_path: Path) -> None:
-    """A root user reads everything, so here the folder is gone."""
+    """A root user reads everything, so here the folder is deleted."""
     with pytest.raises(ProgramError, match="its files can't be read") as caught:
         sandbox.start(python("", tmp_path / "gone"), Limits())
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_image_is_an_error_that_says_how_to_get_it(tmp_path: Path, folder: Path) -> None:
-    """One clear message, at the choice already."""
+def test_an_unknown_image_is_an_error_with_the_remedy(tmp_path: Path, folder: Path) -> None:
+    """The error is raised when the sandbox is chosen."""
     assert "docker pull no-such-image" in str(
         unavailable_reason("docker", SandboxChoice("docker", image="no-such-image"))
     )
@@ -288,7 +287,7 @@ print(policy._np and policy._np.__name__, policy.scores([2] * 100)[0])
 
 @pytest.fixture
 def with_numpy(needs: Needs, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Yield an image made as docs/howto/operate/sandbox-packages.md says, on the tests' own base if there is one."""
+    """Give the name of an image made as in the document, but on the tests' own base where it exists."""
     document = (ROOT / "docs/howto/operate/sandbox-packages.md").read_text(encoding="utf-8")
     (dockerfile,) = re.findall(r"^```dockerfile\n(.*?)^```", document, re.MULTILINE | re.DOTALL)
     api = get_engine().api
@@ -310,7 +309,7 @@ def with_numpy(needs: Needs, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_the_organiser_adds_numpy_for_all(
     sandbox: DockerSandbox, with_numpy: str, tmp_path: Path, folder: Path
 ) -> None:
-    """A trained policy with many weights computes with it there, and plays the same in the image that lacks it."""
+    """A trained policy with many weights uses it, and plays the same in the image without it."""
     shutil.copy(ROOT / "protocol" / "kits" / "coup_env.py", folder)
     (folder / "bot.py").write_text(NUMPY)
     program = Program(("python3", "bot.py"), folder)
@@ -323,15 +322,15 @@ def test_the_organiser_adds_numpy_for_all(
         organisers.close()
 
 
-def test_an_unknown_runtime_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    """No other runtime is taken silently."""
+def test_an_unknown_runtime_is_an_error_with_the_known_ones(tmp_path: Path) -> None:
+    """No other runtime replaces it silently."""
     assert "knows no runtime no-such-runtime (it has" in str(docker.unavailable_reason("no-such-runtime"))
     with pytest.raises(SandboxError, match="runc"):
         DockerSandbox(tmp_path / "scratch", runtime="no-such-runtime")
 
 
 def test_a_runtime_is_passed_through(tmp_path: Path, folder: Path) -> None:
-    """runc by its own name is a runtime like another."""
+    """runc by its own name is an ordinary runtime."""
     sandbox = DockerSandbox(tmp_path / "scratch", runtime="runc")
     before = set(ours())
     try:
@@ -377,7 +376,7 @@ def test_an_interpreter_of_this_machine_is_looked_up_in_the_image(
 def test_a_build_gets_the_image_of_its_own_command_though_a_shell_starts_it(
     sandbox: DockerSandbox, folder: Path, wraps: tuple[str, ...], image: str
 ) -> None:
-    """Source: SPEC.md, bot.toml: the first word of `build` says which compiler is there."""
+    """Source: SPEC.md, bot.toml: the first word of `build` determines the compiler."""
     (folder / "script").write_text("#!/usr/bin/env python3\n")
     before = set(ours())
     with running(sandbox, Program(("sh", "-c", "echo; cat"), folder, wrapped_command=wraps)) as box:
@@ -402,8 +401,8 @@ def test_a_script_runs_by_its_own_first_line_whatever_this_machine_calls_the_int
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_tmp_has_a_size_and_a_number_of_files(sandbox: DockerSandbox, folder: Path) -> None:
-    """A full /tmp is an error that the program sees."""
+def test_tmp_has_a_limited_size_and_number_of_files(sandbox: DockerSandbox, folder: Path) -> None:
+    """The program gets an error when /tmp is full."""
     fill = """
 import errno, os
 n = size = 0
@@ -442,7 +441,7 @@ def test_a_sweep_spares_what_belongs_to_the_living(sandbox: DockerSandbox, folde
 
 
 def test_a_sweep_removes_no_folder_but_a_containers(tmp_path: Path) -> None:
-    """Source: a label is text: what it names is removed only if it looks like one of ours."""
+    """Source: a label is text: the folder in it is removed only if it looks like one of ours."""
     precious = tmp_path / "precious"
     precious.mkdir()
     where, _, _ = global_identity().rpartition("/")
@@ -458,10 +457,10 @@ def test_a_sweep_removes_no_folder_but_a_containers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["kill", "remove"])
-def test_a_container_that_somebody_else_killed_isnt_the_programs_fault(
+def test_a_container_killed_from_outside_is_not_the_programs_fault(
     sandbox: DockerSandbox, folder: Path, how: str
 ) -> None:
-    """Only what the table's bots can't cause voids a match, such as the engine's own events."""
+    """Only events that the table's bots can't cause void a match, such as the engine's own."""
     before = set(ours())
     with running(sandbox, Program(("cat",), folder)) as box:
         (container,) = set(ours()) - before
@@ -474,7 +473,7 @@ def test_a_container_that_somebody_else_killed_isnt_the_programs_fault(
             until(box.exit)
 
 
-def test_a_program_that_lies_about_its_end_hurts_itself_alone(sandbox: DockerSandbox, folder: Path) -> None:
+def test_a_program_that_lies_about_its_end_harms_only_itself(sandbox: DockerSandbox, folder: Path) -> None:
     """Source: container.py, "What the program can do to this"."""
     lie = """
 import os, time
@@ -501,7 +500,7 @@ os.pwrite(memory, jump, here)
 def test_code_that_a_program_puts_into_process_1_is_charged_and_frozen_too(
     sandbox: DockerSandbox, folder: Path, needs: Needs
 ) -> None:
-    """Source: container.py, "What the program can do to this": it has the same user id."""
+    """Source: container.py, "What the program can do to this": it has the same user ID."""
     with running(sandbox, python(SPIN, folder)) as box:
         opened = read_some(box.stdout) == b"open\n"
         needs("memory of other processes", None if opened else "this machine's Yama keeps programs from it")
@@ -522,13 +521,13 @@ def test_code_that_a_program_puts_into_process_1_is_charged_and_frozen_too(
 
 
 def test_process_1_gives_a_program_no_way_to_the_daemon(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: a program could flood the engine through /proc/1/fd until its questions are late, which voids matches."""
+    """Source: a program could flood the engine through /proc/1/fd until its responses are late, which voids matches."""
     code = "import os\nfor n in range(4): print(os.readlink(f'/proc/1/fd/{n}'))"
     assert outcome(sandbox, code, folder)[1].split() == [b"/dev/null", b"/dev/null", b"/dev/null", b"/io/status"]
 
 
-def test_ends_that_a_program_forges_dont_hold_the_referee_up(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: box.py: nothing of a box blocks; table.py: a referee that stands still for 5 s voids the match."""
+def test_forged_ends_do_not_block_the_referee(sandbox: DockerSandbox, folder: Path) -> None:
+    """Source: box.py: nothing of a box blocks; table.py: a referee suspended for 5 s voids the match."""
     lie = "import os, time; os.write(os.open('/proc/1/fd/3', os.O_WRONLY), {}); print(1); time.sleep(60)"
     for said in ("b'x' + b'\\\\n'", "bytes(60000)"):
 
@@ -542,8 +541,8 @@ def test_ends_that_a_program_forges_dont_hold_the_referee_up(sandbox: DockerSand
         within(2.0, ends)  # far from the referee's 5 s, and no wait but the engine's own
 
 
-def test_a_link_of_a_program_gives_away_no_line_of_this_machines_files(tmp_path: Path, folder: Path) -> None:
-    """Source: bundle.py: outside of /bot a link leads to what the box has there, or nowhere; nor is a pipe read."""
+def test_a_link_of_a_program_reveals_no_file_of_this_machine(tmp_path: Path, folder: Path) -> None:
+    """Source: bundle.py: outside of /bot a link leads to the box's own file, or nowhere; no pipe is read."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "script").write_text("#!/usr/bin/python3 secret\n")
@@ -589,7 +588,7 @@ def line_of(process: "subprocess.Popen[bytes]", seconds: float = WAIT_S) -> byte
 
 
 class Daemon:
-    """A Docker engine of the test's own, with one small image."""
+    """A Docker engine that belongs to the test, with one small image."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -618,7 +617,7 @@ class Daemon:
         self.process.send_signal(number)
 
     def stop(self) -> None:
-        """End it in peace: with its containers and its own child, containerd."""
+        """Stop it gracefully: with its containers and its child process, containerd."""
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
@@ -626,7 +625,7 @@ class Daemon:
         self.process.wait(60)
 
     def clean(self) -> None:
-        """Take back the mounts of those that were killed."""
+        """Unmount what killed processes left."""
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
         left = [place for place in (line.split()[4] for line in lines) if Path(place).is_relative_to(self.folder)]
         for place in sorted(left, reverse=True):
@@ -739,7 +738,7 @@ os._exit(0)
 def test_a_daemon_that_dies_or_stops_voids_the_match_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path, number: int
 ) -> None:
-    """Within 30 s. The next match, with the daemon back, is played."""
+    """The limit is 30 s. The next match, with the daemon back, is played."""
     if not daemon.answers():
         daemon.stop()
         daemon.start()
@@ -760,7 +759,7 @@ def test_a_daemon_that_dies_or_stops_voids_the_match_in_time(
 
 
 def test_a_daemon_that_hangs_disturbs_no_match(daemon: Daemon, tmp_path: Path, folder: Path) -> None:
-    """It carries no byte, and can end no container while it hangs."""
+    """It forwards no byte, and can't end a container while it hangs."""
     with referee(MATCH, tmp_path / "scratch", folder, 2, DOCKER_HOST=daemon.host) as process:
         assert line_of(process) == b"ready\n"
         daemon.send(signal.SIGSTOP)
@@ -772,7 +771,7 @@ def test_a_daemon_that_hangs_disturbs_no_match(daemon: Daemon, tmp_path: Path, f
 def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path
 ) -> None:
-    """Every call has a time-out."""
+    """Every call has a time limit."""
 
     def starts() -> float:
         with referee(START, tmp_path / "scratch", folder, DOCKER_HOST=daemon.host) as process:
@@ -791,8 +790,7 @@ def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
     within(VOID_S, starts)
 
 
-def test_no_daemon_is_one_line_with_the_command_that_mends_it(tmp_path: Path) -> None:
-    """An error says how to get an engine."""
+def test_no_daemon_is_one_line_with_the_command_that_fixes_it(tmp_path: Path) -> None:
     code = "from arena.sandbox import docker; print(docker.unavailable_reason(), docker.cleanup_stale())"
     with referee(code, DOCKER_HOST=f"unix://{tmp_path}/nothing") as process:
         said = line_of(process).decode()
@@ -801,8 +799,8 @@ def test_no_daemon_is_one_line_with_the_command_that_mends_it(tmp_path: Path) ->
     assert said.endswith(" 0\n")
 
 
-def test_a_docker_host_that_names_none_is_told_as_such() -> None:
-    """An error says how to mend the setting; the service isn't what is wrong."""
+def test_a_wrong_docker_host_is_reported_as_such() -> None:
+    """The message explains the setting; the service isn't the cause."""
     for host in ("garbage", "http://x:y:z", "tcp://"):
         with referee(WHY_NOT, DOCKER_HOST=host) as process:
             said = line_of(process).decode()
@@ -812,7 +810,7 @@ def test_a_docker_host_that_names_none_is_told_as_such() -> None:
 
 
 def test_an_engine_is_asked_by_one_connection_a_process() -> None:
-    """Source: descriptors are bounded: docker-py would keep an idle socket for each address it ever asked."""
+    """Descriptors are limited: docker-py would keep an idle socket for each address that it ever used."""
     here: Engine = get_engine()
     assert here is get_engine()
     before = sockets()

@@ -1,9 +1,9 @@
-"""Why each system call that the filter leaves to a program tells nothing of, or to, another box: one table.
+"""A table of the reasons for which each allowed system call reveals nothing to, or of, another box.
 
 Must hold every call of x86_64 that `seccomp.RULES` doesn't refuse whatever its arguments. A reason that begins with
-OPEN names the channels of security-model.md's table that such calls are part of.
+OPEN names the channels that such calls are part of, by the table of docs/explanation/security-model.md.
 
-Below, the same for the files of /proc that differ between two boxes, or move while another box acts, and for options
+Below, the same for the files of /proc that differ between two boxes, or change while another box acts, and for options
 of sockets, commands of fcntl and requests of ioctl.
 """
 

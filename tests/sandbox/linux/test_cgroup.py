@@ -1,8 +1,8 @@
-"""Tests of control groups: what they bound and count, and that none outlives its box or its referee.
+"""Tests of control groups: their limits and counts, and that none outlives its box or its referee.
 
 Rows are those of the attack list, tests/red_team/catalog.py. Files and their meaning: the kernel's cgroup-v2.rst and
 cgroup-v1/memory.rst. The tests run against the groups of this host. A host may have a v2 tree and no v2 controllers:
-there the same code makes groups that can only count, freeze and kill, and plain files stand for what the host lacks.
+there the same code makes groups that can only count, freeze and kill, and plain files replace what the host lacks.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ def group(groups: Hierarchy) -> Iterator[Cgroup]:
 
 
 def directories(groups: Hierarchy, name: str) -> list[Path]:
-    """Give the group's directories in all trees; `name` may have wildcards. Walks: others make and remove groups."""
+    """Return the group's directories in all trees; `name` may have wildcards. Walks: others make and remove groups."""
     return [
         Path(folder, found)
         for top in groups.tops
@@ -63,7 +63,7 @@ def directories(groups: Hierarchy, name: str) -> list[Path]:
 
 
 def require_gone(groups: Hierarchy, name: str) -> None:
-    """Wait for a removed group's directories to be gone: what isn't in time is tried again at the next `make`."""
+    """Wait until a removed group's directories are gone: late ones are removed at the next `make`."""
 
     def gone() -> bool:
         groups.make(Limits()).remove()
@@ -105,7 +105,7 @@ def end(program: "subprocess.Popen[bytes]") -> int:
 
 
 def exists(pid: int) -> bool:
-    """Return whether a process lives, unreaped ones don't."""
+    """Return whether a process lives; unreaped ones don't."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -149,7 +149,7 @@ READ_BACK = {"memory.max", "memory.swap.max", "pids.max", "cpu.max"}
 READ_BACK |= {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "cpu.cfs_quota_us", "cpu.cfs_period_us"}
 
 
-def test_a_daemon_in_a_session_of_its_own_is_counted_and_gets_nothing_while_frozen(group: Cgroup) -> None:
+def test_a_daemon_in_another_session_is_counted_and_frozen(group: Cgroup) -> None:
     """Rows 20 and 21: the first process and its double-forked daemon burn; once frozen neither does."""
     program = start(group, BURNER)
     read_line(program)
@@ -184,7 +184,7 @@ def is_frozen(group: Cgroup) -> bool:
 
 
 def test_cpu_time_stays_when_its_users_are_gone(group: Cgroup) -> None:
-    """A child that burns and ends is charged; what is charged stays."""
+    """A child that burns and ends stays charged."""
     program = start(group, "import time\nwhile time.process_time() < 0.1: pass\n")
     assert end(program) == 0
     used = group.cpu_ns()
@@ -194,7 +194,7 @@ def test_cpu_time_stays_when_its_users_are_gone(group: Cgroup) -> None:
 
 
 def test_a_frozen_group_can_be_killed(group: Cgroup) -> None:
-    """That is what v1's freezer can't do."""
+    """v1's freezer can't do that."""
     program = start(group, SLEEPER)
     group.freeze()
     until(lambda: is_frozen(group), "the group didn't freeze")
@@ -204,7 +204,7 @@ def test_a_frozen_group_can_be_killed(group: Cgroup) -> None:
 
 
 def test_a_process_can_be_added_from_outside_and_is_known_when_dead(group: Cgroup) -> None:
-    """What starts it may be a program that knows nothing of groups; the dead keep their group until they are reaped."""
+    """A starter may know nothing of groups; the dead keep their group until they are reaped."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as program:
         assert not group.has(program.pid)
         group.add(program.pid)
@@ -219,13 +219,13 @@ def test_a_process_can_be_added_from_outside_and_is_known_when_dead(group: Cgrou
 
 
 def test_nothing_is_counted_of_a_modest_program(group: Cgroup) -> None:
-    """Else every crash would be told to its author as a limit's."""
+    """Otherwise every crash would be reported to its author as a limit's."""
     assert end(start(group, "x = bytearray(10_000_000)")) == 0
     assert group.counted() == ()
     assert not group.host_oom()
 
 
-def test_memory_beyond_the_limit_kills_and_is_told_from_the_hosts(group: Cgroup) -> None:
+def test_kills_by_the_memory_limit_are_distinguished_from_the_hosts(group: Cgroup) -> None:
     """Row 32: the kernel's own count of kills and of hits on this group's limit."""
     assert end(start(group, "x = bytearray(200_000_000)")) == -signal.SIGKILL
     assert group.counted() == (("memory_mb", 1),)
@@ -263,7 +263,7 @@ def test_more_processes_than_allowed_are_refused_and_counted(group: Cgroup) -> N
 
 
 def test_removing_a_group_leaves_no_directory_and_no_process(groups: Hierarchy) -> None:
-    """Though it is full of frozen processes, and has groups of its own."""
+    """It is full of frozen processes, and contains other groups."""
     made = groups.make(Limits())
     assert len(directories(groups, made.name)) == 1 + len(set(groups.others.values()))
     (groups.unified / made.name / "inner" / "most").mkdir(parents=True)
@@ -313,7 +313,7 @@ for spare in range(9):
 
 
 def test_a_group_that_cannot_be_made_leaves_nothing(groups: Hierarchy) -> None:
-    """Descriptors run out at each of its files, in a process that has no other thread to open or close one."""
+    """Descriptors run out at each of its files, in a process without another thread that opens or closes one."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
         [sys.executable, "-c", SCARCE], capture_output=True, text=True, env=environment, timeout=WAIT_S
@@ -341,7 +341,7 @@ input()
 
 
 def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_not(groups: Hierarchy) -> None:
-    """Rows 18 and 108: frozen or not, with what lives in them."""
+    """Rows 18 and 108: frozen or not, with the processes in them."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with (
         subprocess.Popen(
@@ -374,8 +374,8 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
             require_gone(groups, name.decode())
 
 
-def test_a_group_made_in_another_pid_namespace_is_left_alone(groups: Hierarchy) -> None:
-    """Its maker's number means nothing here: in a container a live referee may have that of nobody."""
+def test_a_group_made_in_another_pid_namespace_is_kept(groups: Hierarchy) -> None:
+    """Its maker's number has no meaning here: a live referee in a container may have an unused one."""
     stranger = groups.unified / f"arena.{os.getpid()}.1.1.abcdef"  # a namespace of that number doesn't exist
     stranger.mkdir()
     try:
@@ -393,15 +393,15 @@ def test_a_group_made_in_another_pid_namespace_is_left_alone(groups: Hierarchy) 
 
 
 def fake(tmp_path: Path, own: str, mounts: str) -> Path:
-    """Make a folder that stands for /proc."""
+    """Make a folder that replaces /proc."""
     (tmp_path / "proc" / "self").mkdir(parents=True)
     (tmp_path / "proc" / "self" / "cgroup").write_text(own)
     (tmp_path / "proc" / "self" / "mountinfo").write_text(mounts)
     return tmp_path / "proc"
 
 
-def test_where_a_process_is_is_read_from_proc(tmp_path: Path) -> None:
-    """Hybrid with controllers mounted together; in a container that sees its own group as the root; a v2 host."""
+def test_the_group_of_a_process_is_read_from_proc(tmp_path: Path) -> None:
+    """Hybrid with controllers mounted together; a container whose root is its own group; a v2 host."""
     proc = fake(
         tmp_path,
         "4:memory:/user/7\n3:cpu,cpuacct:/docker/x/inner\n2:pids:/elsewhere\n1:name=systemd:/s\n0::/user/7\n",
@@ -419,7 +419,7 @@ def test_where_a_process_is_is_read_from_proc(tmp_path: Path) -> None:
 
 
 def plain_tree(tmp_path: Path) -> Path:
-    """Make a folder that stands for a v2 group with a leaf in it, in which this process is."""
+    """Make a folder that replaces a v2 group with a leaf in it, in which this process is."""
     base = tmp_path / "scope"
     (base / cgroup.LEAF).mkdir(parents=True)
     for name, text in (
@@ -435,7 +435,7 @@ def plain_tree(tmp_path: Path) -> Path:
 
 
 def test_in_a_delegated_v2_group_the_process_moves_to_a_leaf_and_controllers_are_switched_on(tmp_path: Path) -> None:
-    """Plain files keep what was written last."""
+    """Plain files keep the last write."""
     base = plain_tree(tmp_path)
     cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {}, (tmp_path,)))
     assert (base / cgroup.LEAF / "cgroup.procs").read_text() == str(os.getpid())
@@ -443,7 +443,7 @@ def test_in_a_delegated_v2_group_the_process_moves_to_a_leaf_and_controllers_are
 
 
 def test_a_second_process_in_the_leaf_finds_the_group_prepared(tmp_path: Path) -> None:
-    """A worker is born in the leaf of the process that forked it."""
+    """A worker starts in the leaf of the process that forked it."""
     base = plain_tree(tmp_path)
     (base / "cgroup.subtree_control").write_text("cpu memory pids\n")
     found = cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {"memory": tmp_path}, (tmp_path,)))
@@ -454,8 +454,8 @@ def test_a_second_process_in_the_leaf_finds_the_group_prepared(tmp_path: Path) -
     assert found.describe() == "cgroups v2: memory, pids, cpu"
 
 
-def test_a_missing_controller_is_said(tmp_path: Path) -> None:
-    """Some hosts delegate memory and pids alone."""
+def test_a_missing_controller_is_reported(tmp_path: Path) -> None:
+    """Some hosts delegate only memory and pids."""
     base = plain_tree(tmp_path)
     (base / "cgroup.controllers").write_text("memory pids\n")
     (base / "cgroup.subtree_control").write_text("memory pids\n")
@@ -464,7 +464,7 @@ def test_a_missing_controller_is_said(tmp_path: Path) -> None:
 
 
 def test_settings_of_v2_groups() -> None:
-    """Source: the kernel's cgroup-v2.rst; not all hosts can try them."""
+    """Source: the kernel's cgroup-v2.rst; not all hosts can run them."""
     limits = Limits(memory_mb=64, processes=9, cores=0.5)
     assert [cgroup.settings(name, False, limits, 4) for name in ("memory", "pids", "cpu")] == [
         [("memory.max", "67108864", False), ("memory.swap.max", "0", True), ("memory.oom.group", "1", True)],
@@ -474,8 +474,7 @@ def test_settings_of_v2_groups() -> None:
     assert cgroup.settings("cpu", False, Limits(cores=4), 4) == []
 
 
-def test_a_host_without_a_v2_tree_is_told_how_to_mount_one(tmp_path: Path) -> None:
-    """One line, with the command; None, and no exception."""
+def test_a_host_without_a_v2_tree_gets_the_command_to_mount_one(tmp_path: Path) -> None:
     found, why = cgroup.detect(fake(tmp_path, "1:memory:/\n", "30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n"))
     assert found is None
     assert why is not None
@@ -483,8 +482,8 @@ def test_a_host_without_a_v2_tree_is_told_how_to_mount_one(tmp_path: Path) -> No
     assert "\n" not in str(why)
 
 
-def test_a_host_where_no_group_can_be_made_is_told_how_to_get_one(tmp_path: Path) -> None:
-    """The mount point isn't there at all; and no /proc at all."""
+def test_a_host_without_groups_gets_the_remedy(tmp_path: Path) -> None:
+    """The mount point is missing; and so is /proc."""
     proc = fake(tmp_path, "0::/\n", f"30 20 0:26 / {tmp_path}/none rw - cgroup2 cgroup2 rw\n")
     for folder in (proc, tmp_path / "no-proc"):
         found, why = cgroup.detect(folder)
@@ -494,8 +493,8 @@ def test_a_host_where_no_group_can_be_made_is_told_how_to_get_one(tmp_path: Path
 
 
 @pytest.mark.needs("root", None if os.geteuid() == 0 else "only root can give a subtree away")
-def test_an_unprivileged_user_makes_groups_in_a_subtree_of_its_own(groups: Hierarchy) -> None:
-    """As systemd's delegation gives it; here in the v2 tree, with whatever needs no controller."""
+def test_an_unprivileged_user_makes_groups_in_a_delegated_subtree(groups: Hierarchy) -> None:
+    """As systemd delegates it; here in the v2 tree, with what needs no controller."""
     base = groups.unified / f"arena.{os.getpid()}.test-delegation"
     base.mkdir()
     reading, writing = os.pipe()
@@ -522,7 +521,7 @@ def test_an_unprivileged_user_makes_groups_in_a_subtree_of_its_own(groups: Hiera
 
 
 def as_user(base: Path) -> str:
-    """Drop to a user that owns `base` and go through a group's life; "ok" or what failed."""
+    """Drop to a user that owns `base` and run through a group's life; "ok" or the failure."""
     try:
         for path in (base, base / "cgroup.procs", base / "cgroup.subtree_control", base / "cgroup.threads"):
             os.chown(path, 61001, 61001)
@@ -548,8 +547,8 @@ ALL = frozenset({"memory", "pids", "cpu"})
 
 
 @pytest.mark.parametrize("missing", [None, *sorted(ALL)])
-def test_groups_that_lack_a_limit_say_so(tmp_path: Path, missing: str | None) -> None:
-    """Then there are none: a box with half of the limits would be one more kind."""
+def test_groups_without_a_limit_are_unavailable(tmp_path: Path, missing: str | None) -> None:
+    """A box with half of the limits would be another kind."""
     trouble = cgroup.Hierarchy(tmp_path, {}, ALL - {missing}, ()).missing_reason()
     assert (trouble is None) == (missing is None)
     assert trouble is None or f"without {missing}" in trouble.message

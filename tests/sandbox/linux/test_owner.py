@@ -1,4 +1,4 @@
-"""Who made a group or a container, and whether that process lives."""
+"""Tests of the owner of a group or a container, and whether its process lives."""
 
 import os
 import subprocess
@@ -13,16 +13,16 @@ PID, START, NAMESPACE = local_identity().split(".")
 HOST, BOOT, _ = global_identity().split("/")
 
 
-def test_a_process_that_made_something_is_named_by_what_no_other_one_shares() -> None:
-    """Its number, the ticks at which it started, and its pid namespace, as /proc has them."""
+def test_a_process_has_a_unique_name() -> None:
+    """Its number, the ticks at which it started, and its pid namespace, as in /proc."""
     assert int(PID) == os.getpid()
     assert int(START) == int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
     assert int(NAMESPACE) == os.stat("/proc/self/ns/pid").st_ino
     assert global_identity() == f"{os.uname().nodename}/{BOOT}/{local_identity()}"
 
 
-def test_another_process_and_a_child_have_names_of_their_own() -> None:
-    """A fork inherits what its parent has remembered."""
+def test_processes_and_children_have_different_names() -> None:
+    """A fork inherits its parent's cache."""
     code = "import os; from arena.sandbox.linux import local_identity; a = local_identity(); " + (
         "child = os.fork()\nif child == 0: print(local_identity() == a, flush=True)\nelse: os.waitpid(child, 0)"
     )
@@ -45,12 +45,12 @@ LIVES = {
 
 
 @pytest.mark.parametrize(("name", "lives"), LIVES.values(), ids=LIVES.keys())
-def test_who_cannot_be_judged_from_here_is_taken_to_live(name: str, lives: bool) -> None:
-    """What is left of a dead process may stay; what a living one uses may not go."""
+def test_a_process_of_unknown_state_counts_as_alive(name: str, lives: bool) -> None:
+    """Leftovers of a dead process may stay; those of a living one must not be removed."""
     assert is_alive(name) is lives
 
 
-def test_a_dead_process_that_nobody_has_reaped_is_dead() -> None:
+def test_a_zombie_is_dead() -> None:
     """A killed referee stays a zombie while its parent is busy."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         start = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])

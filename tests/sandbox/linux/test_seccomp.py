@@ -1,7 +1,7 @@
-"""Tests of the system call policy: the BPF program, evaluated by a small interpreter, and the Docker profile agree.
+"""Tests that the BPF program, run by a small interpreter, and the Docker profile implement the same policy.
 
-Sources: rows 54 to 62 of tests/red_team/catalog.py; the kernel's seccomp_filter.rst. What the real kernel makes of the
-filter is tested in test_bubblewrap_box.py.
+Sources: rows 54 to 62 of tests/red_team/catalog.py; the kernel's seccomp_filter.rst. test_bubblewrap_box.py tests the
+filter in the real kernel.
 """
 
 import ctypes
@@ -87,7 +87,7 @@ def refused(name: str, index: int, value: int, arch: str = "x86_64") -> int | No
 @pytest.mark.parametrize("arch", ARCHES)
 @each("rule", [rule for rule in RULES if not rule.tests])
 def test_a_blocked_call_fails_whatever_its_arguments(rule: Rule, arch: str) -> None:
-    """Table: with the rule's own error number, on both architectures."""
+    """It fails with the rule's own error number, on both architectures."""
     number = rule.number(arch)
     if number is None:
         assert arch == "aarch64"
@@ -99,7 +99,9 @@ def test_a_blocked_call_fails_whatever_its_arguments(rule: Rule, arch: str) -> N
 @pytest.mark.parametrize("arch", ARCHES)
 @each("rule", [rule for rule in RULES if rule.tests])
 def test_an_argument_is_judged_by_its_low_half(rule: Rule, arch: str) -> None:
-    """Research section 1, finding on isolate: AF_VSOCK | 1 << 32 passed a 64-bit comparison."""
+    """AF_VSOCK
+    1 << 32 once passed a 64-bit comparison of isolate.
+    """
     number = rule.number(arch)
     assert number is not None
     for test in rule.tests:
@@ -111,7 +113,7 @@ def test_an_argument_is_judged_by_its_low_half(rule: Rule, arch: str) -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-def test_both_outputs_judge_alike(arch: str) -> None:
+def test_both_outputs_agree(arch: str) -> None:
     """One table of rules feeds both; thousands of calls, most near the tests' own values."""
     profile = json.loads(seccomp.docker_profile())
     program = seccomp.bpf(arch)
@@ -149,7 +151,7 @@ def test_the_profile_writes_out_not_equal_bit_by_bit() -> None:
 
 
 def test_the_filter_fits_a_page() -> None:
-    """A box's keeper writes it whole into a pipe of one page, and sees by the room in it how far bwrap is."""
+    """A box's keeper writes it at once into a pipe of one page, and sees by the free space how far bwrap is."""
     assert all(len(seccomp.bpf(arch)) <= 4096 for arch in ARCHES)
 
 
@@ -164,7 +166,7 @@ def test_foreign_abis_are_killed() -> None:
 
 
 def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
-    """Rows 54 to 62, and what must go on working beside them."""
+    """Rows 54 to 62, and the calls that must keep working."""
     families = {"AF_INET": 2, "AF_INET6": 10, "AF_NETLINK": 16, "AF_PACKET": 17, "AF_ALG": 38, "AF_VSOCK": 40}
     for family in families.values():
         assert refused("socket", 0, family) == errno.EAFNOSUPPORT
@@ -197,13 +199,13 @@ def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_ordinary_calls_pass(arch: str) -> None:
-    """A deny-list allows what it doesn't name."""
+    """A deny-list allows all other names."""
     for number in ACCEPTED_BY_ALL[arch]:
         assert run(seccomp.bpf(arch), ARCHES[arch], number, (2**64 - 1,) * 6) == ALLOW
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-def test_the_program_is_one_the_kernel_takes(arch: str) -> None:
+def test_the_kernel_accepts_the_program(arch: str) -> None:
     """seccomp_filter.rst: at most 4,096 instructions, every jump forward and inside, the last one returns."""
     steps = list(struct.iter_unpack("=HBBI", seccomp.bpf(arch)))
     assert len(steps) <= 4096
@@ -218,7 +220,7 @@ def test_the_program_is_one_the_kernel_takes(arch: str) -> None:
 
 @pytest.mark.parametrize(("arch", "header"), [("x86_64", X86_64_HEADER), ("aarch64", GENERIC_HEADER)])
 def test_numbers_are_those_of_the_kernels_headers(arch: str, header: Path, needs: Needs) -> None:
-    """<asm/unistd_64.h> for x86_64, <asm-generic/unistd.h> for aarch64; a call newer than the header isn't in it."""
+    """<asm/unistd_64.h> for x86_64, <asm-generic/unistd.h> for aarch64; calls newer than the header are missing."""
     needs("headers", None if header.exists() else f"{header} is missing: apt install linux-libc-dev")
     text = header.read_text()
     known = {name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text)}
@@ -235,7 +237,7 @@ def test_numbers_are_those_of_the_kernels_headers(arch: str, header: Path, needs
 
 
 def test_numbers_are_those_of_libseccomp(needs: Needs) -> None:
-    """An independent table of both architectures, where the library is installed."""
+    """It is an independent table of both architectures, where the library is installed."""
     path = ctypes.util.find_library("seccomp")
     needs("libseccomp", None if path else "the library is missing: apt install libseccomp2")
     resolve = ctypes.CDLL(path).seccomp_syscall_resolve_name_arch
@@ -250,13 +252,13 @@ def test_numbers_are_those_of_libseccomp(needs: Needs) -> None:
 
 
 def test_an_unknown_machine_has_no_filter() -> None:
-    """Rather than one with the wrong numbers."""
+    """A filter with wrong numbers would be worse."""
     with pytest.raises(KeyError):
         seccomp.bpf("riscv64")
 
 
-def test_each_call_that_is_left_open_has_its_reason(needs: Needs) -> None:
-    """A deny list shows known ideas alone; so what it leaves is a table too, which a new call or header makes fail."""
+def test_each_allowed_call_has_a_reason(needs: Needs) -> None:
+    """A deny list contains known ideas only; so the allowed calls are a table too, and a new call fails here."""
     needs("headers", None if X86_64_HEADER.exists() else f"{X86_64_HEADER} is missing: apt install linux-libc-dev")
     found = re.findall(r"#define __NR_(\w+)\s+(\d+)", X86_64_HEADER.read_text())
     calls = {**{name: int(number) for name, number in found}, **NEWER}
@@ -269,7 +271,7 @@ def test_each_call_that_is_left_open_has_its_reason(needs: Needs) -> None:
 
 
 def judged(found: dict[str, int], table: tuple[tuple[str, str], ...], refuse: Callable[[int], bool]) -> None:
-    """Demand that each name of the headers is refused, by its number, or in the table, which has no other."""
+    """Assert that each name of the headers is refused, by its number, or in the table, which has no other."""
     patterns = [pattern for _, names in table for pattern in names.split()]
     passed = [name for name, number in found.items() if not refuse(number)]
     assert [name for name in passed if sum(fnmatchcase(name, pattern) for pattern in patterns) != 1] == []
@@ -277,7 +279,7 @@ def judged(found: dict[str, int], table: tuple[tuple[str, str], ...], refuse: Ca
 
 
 def defined(names: Sequence[str], pattern: str) -> dict[str, int]:
-    """Return what headers define by numbers, by their names; the rest of a line is a comment."""
+    """Return the names and numbers that headers define; the rest of a line is a comment."""
     text = "".join((HEADERS / name).read_text() for name in names)
     text = text.replace("F_LINUX_SPECIFIC_BASE", "1024")
     found = re.findall(rf"^#\s*define\s+({pattern})\s+(\(?[0-9a-fA-Fx+ ]+\)?)(?:\s*/\*.*)?$", text, re.MULTILINE)
@@ -298,7 +300,7 @@ def requests() -> dict[str, int]:
 
 
 def value_of(word: str, text: str) -> int | None:
-    """Return the number that a word of a header stands for, None if that isn't in the same file."""
+    """Return the number of a name in a header, None if it isn't in the same file."""
     if word[0] == "'":
         return ord(word[1])
     if word[0].isdigit():
@@ -307,8 +309,8 @@ def value_of(word: str, text: str) -> int | None:
     return output and value_of(output[1], "")
 
 
-def test_each_option_command_and_request_that_is_left_open_has_its_reason(needs: Needs) -> None:
-    """As the calls: what a newer header has and nobody has judged fails."""
+def test_each_allowed_option_command_and_request_has_a_reason(needs: Needs) -> None:
+    """Names of newer headers without a reason fail here."""
     needs("headers", None if GENERIC_HEADER.exists() else f"{GENERIC_HEADER} is missing: apt install linux-libc-dev")
     options = {**defined(["asm-generic/socket.h"], r"S(?:O|CM)_\w+"), **NEWER_OPTIONS}
     judged(options, OPTIONS, lambda number: bool(refused("getsockopt", 2, number) or refused("setsockopt", 2, number)))
@@ -321,7 +323,7 @@ def test_each_option_command_and_request_that_is_left_open_has_its_reason(needs:
 
 
 def test_reasons_name_the_open_channels_of_the_security_model() -> None:
-    """None is forgotten, and none is named whose rate isn't told; pipe-pages are open to users alone."""
+    """The rates of all channels are documented; pipe-pages are open to users only."""
     named = {
         name.strip()
         for reason, _ in LEFT_OPEN

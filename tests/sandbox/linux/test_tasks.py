@@ -1,4 +1,4 @@
-"""Tests of what the kernel tells of tasks, on real ones."""
+"""Tests of the kernel's data about tasks, with real ones."""
 
 import json
 import subprocess
@@ -52,7 +52,6 @@ def test_a_thread_that_sleeps_is_counted_and_one_that_computes_is_not() -> None:
 
 
 def test_a_process_that_waits_for_its_input_is_not_ready() -> None:
-    """It was, before it read."""
     with subprocess.Popen(
         [sys.executable, "-c", "print(flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -65,7 +64,7 @@ def test_a_process_that_waits_for_its_input_is_not_ready() -> None:
 
 
 def test_a_task_that_has_ended_is_left_out() -> None:
-    """Its number may be another's soon."""
+    """Another task may soon have its number."""
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     assert not Path(f"/proc/{process.pid}").exists()
