@@ -102,7 +102,7 @@ def test_the_reader_prints_the_output_in_the_document() -> None:
     ran = subprocess.run(
         [sys.executable, "-I", "-c", block("python"), EXAMPLE], capture_output=True, text=True, timeout=60, check=True
     )
-    assert ran.stdout == TEXT.split("Of the example it prints\n\n```\n")[1].split("```")[0]
+    assert ran.stdout == TEXT.split("For the example it prints\n\n```\n")[1].split("```")[0]
 
 
 @pytest.mark.parametrize("seats", [2, 4, 6])
