@@ -37,7 +37,7 @@ from tests.ladder.service.test_grades import play
 DUE = 1_003_600.0
 HOUR, DAY = 3600.0, 86_400.0
 ENDED = update(METADATA.tables["matches"]).values(status="ended", outcome="cancelled")
-PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\ngames = 2\n'
+PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\nmin_games = 2\n'
 TOLD = "plays: passed, 2 games, where 2 are asked for"
 
 

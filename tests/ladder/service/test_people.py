@@ -207,7 +207,7 @@ def test_what_was_decided_of_one_is_not_merged_away(ladder: Ladder) -> None:
 
 def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     """As in a suspension, bots, submissions, future matches and sessions stop; grades don't list the user."""
-    settle(ladder, '[[baselines]]\nname = "games"\ngames = 1\npoints = 1\n')
+    settle(ladder, '[[baselines]]\nname = "games"\nmin_games = 1\npoints = 1\n')
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
     rated, asked, final = (queue(ladder, kind, ada, bob) for kind in (RATED, CHALLENGE, FINAL))
     session = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "staff").secret)

@@ -53,7 +53,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         import_users(
             made, parse_roster(f"login,email,name,section\n{rows}".encode(), "roster.csv"), "staff", "a roster"
         )
-        settle(made, '\n[[baselines]]\nname = "plays"\npoints = 30\ngames = 1\n')
+        settle(made, '\n[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 1\n')
         for name in ("ada", "bob"):
             hand_in(made, LOGINS[name], f"{name}bot")
             hand_in(made, LOGINS[name], f"{name}bot", reason="it is wrong")

@@ -160,7 +160,7 @@ def test_the_audit_log_has_credentials_without_their_secrets(web: Pages, staff: 
     ("act", "page", "undo", "shown"),
     [
         ("suspend", "/admin/users/ada", {"suspended": "false"}, "Suspended: "),
-        ("leave", "/admin/users/bob", {"withdrawn": "false"}, "Left the course: "),
+        ("leave", "/admin/users/bob", {"withdrawn": "false"}, "Withdrawn: "),
         ("disable", "/bots/late", None, 'action="/bots/late/activate"'),
         ("void", "/matches/MATCH", {"is_rated": "true"}, "Rate this match again"),
         ("freeze", "/admin", {"frozen": "false"}, "Unfreeze"),
@@ -226,7 +226,7 @@ def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, 
     numbers = web.ladder.database.write(lease)
     assert [runner["matches"] for runner in staff.get("/api/queue").json()["runners"]] == [numbers]
     links = ", ".join(f'<a href="/matches/{number}">match {number}</a>' for number in numbers)
-    words = f"it does 1 at a time, and holds 2 now: {links}; 1 of them waits for a free place</li>"
+    words = f"2 tasks, capacity 1: {links}; 1 of them waiting for a free worker</li>"
     assert words in staff.get("/admin").text
     assert web.visitor("ada").get("/api/queue").json()["runners"] is None
     allowed = staff.get("/api/admin/users/ada").json()["remaining_quota"]
@@ -234,10 +234,10 @@ def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, 
     late = staff.get("/api/bots/late").json()
     left = 10 - sum(version["submitted_at"] >= begins for version in late["versions"])
     assert (allowed["remaining"], allowed["limit"]) == (left, 10)
-    assert f"{left} of 10 submissions of today are left" in staff.get("/admin/users/ada").text
+    assert f"{left} of 10 submissions left today" in staff.get("/admin/users/ada").text
     quotas = {"max_bots_per_user": 1, "max_submissions_per_day": 10, "max_challenges_per_day": 10, "max_upload_mb": 16}
     assert staff.get("/api/admin").json()["quotas"] == quotas
-    assert "A person may have 1 bot, and a day 10 submissions" in staff.get("/admin").text
+    assert "A user may have 1 bot, and each day 10 submissions" in staff.get("/admin").text
     levels = re.findall(r'<li class="(fail|warn|note|ok)">', staff.get("/admin?check=yes").text)
     assert levels == sorted(levels, key=("fail", "warn", "note", "ok").index)
     assert len(set(levels)) > 1
@@ -257,7 +257,7 @@ def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestC
 
 def test_what_ladder_toml_says_is_shown_but_where_its_database_is(web: Pages, staff: TestClient, own: Term) -> None:
     text = (own.path / "ladder.toml").read_text()
-    more = '[[baselines]]\nname = "plays <b>"\npoints = 30\ngames = 240\nfaults_percent = 1.0\n'
+    more = '[[baselines]]\nname = "plays <b>"\npoints = 30\nmin_games = 240\nmax_fault_percent = 1.0\n'
     (own.path / "ladder.toml").write_text(text + "[[deadlines]]\nname = 'first'\nat = 2026-12-01T23:59:00Z\n" + more)
     page = staff.get("/admin/settings").text
     assert "2026-12-01 23:59 UTC" in page
@@ -278,7 +278,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert post(staff, "/finals", name="last", games=6) == "/finals/last"
     published = ada.get("/finals/last/published").text
     assert staff.get("/api/finals/last").json()["commitment"] in published
-    assert "matches were played" in ada.get("/finals/last/projector").text
+    assert "matches played" in ada.get("/finals/last/projector").text
     assert "are missing" in post(staff, "/finals/last/reveal", 400)
     ended = matches.update().where(matches.c.kind == "final")
     ended = ended.values(status="ended", outcome="abandoned", reason="no space", ended_at=1.0)
@@ -287,8 +287,8 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert "were abandoned" in post(staff, "/finals/last/reveal", 400)
     assert post(staff, "/finals/last/retry") == "/finals/last"
     own.run()
-    assert "Reveal it" in staff.get("/finals/last").text
-    assert "Reveal it" not in ada.get("/finals/last").text
+    assert "Reveal results" in staff.get("/finals/last").text
+    assert "Reveal results" not in ada.get("/finals/last").text
     assert post(staff, "/finals/last/reveal", incomplete="true") == "/finals/last"
     assert last_act(web.ladder)[:2] == ("staff", "reveal")
     screen = staff.get("/finals/last/projector").text
@@ -311,7 +311,7 @@ at = 2100-01-01T00:00:00Z
 [[baselines]]
 name = "plays"
 points = 30
-games = 1
+min_games = 1
 """
 
 

@@ -19,7 +19,7 @@ at = 2100-01-01T01:00:00+01:00
 [[baselines]]
 name = "plays"
 points = 30
-games = 1
+min_games = 1
 """
 
 
@@ -45,17 +45,17 @@ def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, s
     assert "one end" in post(staff, page, 400, deadline="first", reason="ill")
     for path in ("/account", "/submit"):
         assert "2100-01-03 00:00 UTC</time>" in ada.get(path).text
-        assert "more time: ill &lt;b&gt;" in ada.get(path).text
+        assert "extended: ill &lt;b&gt;" in ada.get(path).text
         assert "2100-01-01 00:00 UTC</time>" in bob.get(path).text
-        assert "more time" not in bob.get(path).text
+        assert "extended" not in bob.get(path).text
         assert 'Counts so far: <a href="/bots/late/1">late@1</a>' in ada.get(path).text
     for path, reader in (("/bots/late", ada), ("/admin/users/ada", staff)):
         assert "Counts so far" in reader.get(path).text
     assert "Counts" not in bob.get("/bots/late").text + staff.get("/submit").text
-    assert "Take back more time for first" in staff.get("/admin/users/ada").text
+    assert "Remove the extension of first" in staff.get("/admin/users/ada").text
     assert "more time until 3 Jan 2100 01:00 +01:00: ill" in ada.get("/grades?deadline=first").text
     assert post(staff, page, deadline="first", undo="true", reason="she wasn't") == "/admin/users/ada"
-    assert "more time" not in ada.get("/account").text
+    assert "extended" not in ada.get("/account").text
     assert ada.post(page, data={"deadline": "first", "late_days": 1, "reason": "please"}).status_code == 403
 
 
@@ -77,7 +77,7 @@ def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, st
     assert "Say why" in post(staff, "/admin/grades", 400, name="three", deadline="first")
     page = staff.get(to).text
     assert "ada: 30 → 0 points. plays: not passed, " in page
-    assert "baseline &#34;plays&#34;: points 30 games 1 before, points 30 games 100000 now" in page
+    assert "baseline &#34;plays&#34;: points 30 min_games 1 before, points 30 min_games 100000 now" in page
     assert '<a href="/admin/grades?release=one">one</a>: deadline first, ' in page
     for name in ("one", "two"):
         got = staff.get("/admin/grades.csv", params={"release": name, "format": "canvas"})

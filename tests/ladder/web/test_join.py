@@ -55,7 +55,7 @@ def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: T
     [row] = staff.get("/api/admin").json()["awaiting_approval"]
     assert [row["name"], row["login"], row["email"]] == [*FORM.values()]
     assert "/admin/users/cyd" in staff.get("/admin").text
-    assert "waits for your approval" in staff.get("/admin/users/cyd").text
+    assert "awaiting approval" in staff.get("/admin/users/cyd").text
     post(staff, "/admin/users/cyd/approve")
     assert visitor.get("/api/account").json()["user"]["login"] == "cyd"
     assert staff.get("/api/admin").json()["awaiting_approval"] == []

@@ -45,7 +45,7 @@ def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(pla
         assert any("has ended with -9, 6 times an hour: it stays down" in line for line in server.process.stderr)
         assert runners(server) == []
         session = server.session("staff")
-        wait_for(lambda: "it is dead" in server.get("/admin", session) or "No runner" in server.get("/admin", session))
+        wait_for(lambda: "dead</span>" in server.get("/admin", session) or "No runner" in server.get("/admin", session))
     assert len(set(seen)) == 6
 
 

@@ -84,7 +84,7 @@ def test_a_match_states_whose_cards_its_reader_sees(web: Pages) -> None:
         match["id"] for match in matches if "late@1" not in [seat["version_ref"] for seat in match["players"]]
     )
     output = {
-        "ada": {hers: "Survivors' cards are never shown, but for those of your own bots.", others: "never shown.</p>"},
+        "ada": {hers: "Survivors' cards are never shown, except those of your own bots.", others: "never shown.</p>"},
         "bob": {hers: "Survivors' cards are never shown.</p>"},
         "staff": {hers: "You see all cards.</p>"},
     }
@@ -100,7 +100,7 @@ def test_a_form_leads_to_the_check_which_is_asked_for_again_until_it_has_ended(w
     assert (sent.status_code, sent.headers["location"]) == (303, "/bots/late/2#checks")
     waits = visitor.get("/bots/late/2")
     assert 'hx-trigger="every 2s"' in waits.text
-    assert "It waits for its check" in waits.text
+    assert "This version is queued for its check" in waits.text
     assert "every 2s" not in web.visitor("bob").get("/bots/late/2").text
     own.run()
     ended = visitor.get("/bots/late/2", headers={"If-None-Match": waits.headers["etag"]})

@@ -31,7 +31,7 @@ def post(visitor: TestClient, path: str, code: int = 303, **fields: object) -> s
 
 def test_staff_lets_a_person_join_move_and_leave_for_a_reason(staff: TestClient) -> None:
     page = "/admin/users/ada/team"
-    assert "In no team" in staff.get("/admin/users/ada").text
+    assert "No team." in staff.get("/admin/users/ada").text
     assert "Give a reason" in post(staff, page, 400, team="Red <b>")
     assert post(staff, page, team="Red <b>", reason="they asked") == "/admin/users/ada"
     assert "already" in post(staff, page, 409, team="Red <b>", reason="again")
@@ -76,13 +76,13 @@ def test_a_teammate_manages_a_bot_like_its_owner(web: Pages) -> None:
     assert post(bob, "/bots/late/challenges", 400, opponents="one").count("another")
     join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
     page = bob.get("/bots/late", headers={"If-None-Match": before.headers["etag"]})
-    for output in ("Checks of version 1", "/bots/late/challenges", "/bots/late/1/files.tar", "What your team sees"):
+    for output in ("Checks of version 1", "/bots/late/challenges", "/bots/late/1/files.tar", "Visible to your team"):
         assert output in page.text, output
     assert bob.get("/bots/late/1/files.tar").status_code == 200
     assert post(bob, "/bots/late/challenges", opponents="one").startswith("/matches/")
     sent = bob.post("/submit", data={"name": "late"}, files={"files": ("late.py", BOT)})
     assert sent.headers["location"] == "/bots/late/2#checks"
-    assert "waits for its check" in bob.get("/bots/late/2").text
+    assert "queued for its check" in bob.get("/bots/late/2").text
     assert web.visitor("ada").get("/bots/late/2").text.count("Checks of version 2")
     assert '<span class="muted small">by bob</span>' in web.visitor("ada").get("/bots/late").text
     assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["submitted_by"] == "bob"
