@@ -137,15 +137,15 @@ def test_the_entry_pages_are_short() -> None:
 
 
 def test_the_bot_toml_of_the_spec_is_valid_and_complete(tmp_path: Path) -> None:
-    section = SPEC.split("## bot.toml\n")[1].split("\n## ")[0]
+    page = document("docs/reference/bot-toml.md")
     (tmp_path / "bot.py").touch()
-    (tmp_path / "bot.toml").write_text(blocks("toml", section)[0])
+    (tmp_path / "bot.toml").write_text(blocks("toml", page)[0])
     (bot,), _ = load_bots([str(tmp_path)])
     assert (bot.name, bot.argv[1:], bot.build) == ("my bot", ("bot.py",), ("make", "-j2"))
     (tmp_path / "bot.toml").write_text("run = 'python3 bot.py'\ncolour = 1")
     with pytest.raises(BotError) as refused:
         load_bots([str(tmp_path)])
-    fields = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    fields = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
     assert f"The fields are {', '.join(fields)}." in str(refused.value)
 
 

@@ -154,7 +154,7 @@ def test_every_field_and_value_of_a_ruleset_is_in_its_table() -> None:
 
 def test_the_presets_are_those_of_the_engine() -> None:
     """SPEC, Presets: names, numbers of players and the fields that differ from coup."""
-    section = SPEC[SPEC.index("### Presets") : SPEC.index("### Requests of variants")]
+    section = SPEC[SPEC.index("\n## Presets") : SPEC.index("\n## Requests of variants")]
     rows = re.findall(r"^\| `([\w-]+)` \| ([^|]*) \| ?(.*)\|$", section, re.MULTILINE)
     output = {name: (seats, json.loads("{" + differs.replace("`", "") + "}")) for name, seats, differs in rows}
     coup = PRESETS["coup"]
@@ -165,13 +165,13 @@ def test_the_presets_are_those_of_the_engine() -> None:
         base = {field: getattr(coup, field) for field in names} | {"exchange_draw": coup.draw}
         differs = {field: value for field, value in values.items() if value != base[field]}
         few, many = rules.min_seats, rules.max_seats
-        made[name] = (str(few) if few == many else f"{few} to {many}", differs)
+        made[name] = (str(few) if few == many else f"{few}-{many}", differs)
     assert output == made
 
 
 def test_examples_of_the_basic_game_have_no_fields_of_variants() -> None:
-    """SPEC, What later versions may change: promised. It applies to the examples before the section of variants."""
-    basic = SPEC[: SPEC.index("\n## Rule variants")] + SPEC[SPEC.index("\n## The clock") :]
+    """SPEC, What later versions may change: promised. It applies to the examples outside the page of variants."""
+    basic = SPEC[: SPEC.index("\n# Rule variants")] + SPEC[SPEC.index("\n# The clock") :]
     lines = re.findall(r"^\{.*\}$", basic, re.MULTILINE)
     new = {"reserve", "allegiance", "discards", "seen", "replaced", "keep_shown", "pick", "side", "reveal", "examined"}
     for line in lines:
@@ -191,7 +191,7 @@ def test_the_first_legal_move_of_every_example_is_the_quiet_one() -> None:
         "keep_shown": {"keep_shown": False},
         "examine_decide": {"examined": "hand_back"},
     }
-    section = SPEC[SPEC.index("### The first legal move") : SPEC.index("### challenge")]
+    section = SPEC.split("### The first legal move\n")[1].split("\n## ")[0]
     for kind in _constants("kind"):
         assert f"`{kind}`" in section
     for request in map(json.loads, LINES):

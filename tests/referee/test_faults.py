@@ -792,7 +792,7 @@ def test_the_first_fault_sample_of_each_kind_is_kept_byte_for_byte() -> None:
 
 
 def test_a_hello_that_failed_is_kept_with_the_line_that_asked_for_it() -> None:
-    """SPEC.md, "Start": the first line is the hello."""
+    """SPEC.md, "Start and end": the first line is the hello."""
     seen: list[bytes] = []
 
     def script(peer: ScriptPeer) -> None:

@@ -62,7 +62,7 @@ def fold(event: dict[str, Any], hands: list[Counter[str]], coins: list[int]) -> 
 
 
 def test_a_claimants_cards_are_shown_only_where_all_cards_are_known() -> None:
-    """Source: SPEC.md, `unproven`: it couldn't or didn't wish to prove its claim."""
+    """Source: SPEC.md, `unproven`: the seat didn't prove its claim, for whatever reason."""
     seen = set()
     for name, seats in TABLES:
         record = random_game(PRESETS[name], seats, seed=7)
