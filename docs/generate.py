@@ -43,8 +43,8 @@ Each page of a ladder has its data as JSON below `/api`, with the same permissio
 - Responses have an `ETag`. Send it as `If-None-Match`; the answer is 304 while nothing has changed.
 - `GET /openapi.json` returns the OpenAPI document.""",
     "metrics.md": """\
-`arena ladder run --metrics PORT` and `arena ladder serve --metrics PORT` serve these Prometheus metrics. Metrics whose
-name contains `runner` belong to that runner; the others describe the ladder: each runner reports the same values.""",
+`arena ladder run --metrics PORT` serves these Prometheus metrics. Metrics whose name contains `runner` belong to that
+runner; the others describe the ladder: each runner reports the same values.""",
 }
 
 

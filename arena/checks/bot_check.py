@@ -263,7 +263,7 @@ class BotCheck:
         if size > MAX_UNPACKED_BYTES:
             text = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MAX_UNPACKED_BYTES >> 20} MB"
             return self.make_step(
-                Severity.NOTE, text, "leave out what the bot doesn't need to play; see docs/tutorials/first-ladder.md"
+                Severity.NOTE, text, "leave out what the bot doesn't need to play; see docs/reference/web-pages.md"
             )
         return self.ok(command)
 

@@ -547,6 +547,6 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
             raise LadderError(
                 f"the files can't be compared within {MAX_COMPARE_CPU_S} s of CPU and "
                 f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last)}).\n"
-                "Compare them by another program: docs/tutorials/first-ladder.md, Similar submissions"
+                "Compare them by another program: docs/howto/course/similarity.md"
             ) from None
     return json.loads(done.stdout)

@@ -2,11 +2,9 @@
 
 import re
 import shlex
-from pathlib import Path
 
 from tests.cli_workspace import Place
-
-ROOT = Path(__file__).parents[3]
+from tests.documents import blocks, document
 
 # What this test adds, since the reader has a box, and stops the runner.
 MORE = {
@@ -15,20 +13,19 @@ MORE = {
 }
 
 
-def commands_of(document: str, heading: str) -> list[str]:
-    """Return the ladder's commands below a heading, without their comments."""
-    section = (ROOT / document).read_text(encoding="utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
-    return re.findall(r"^(?:\.venv/bin/)?arena (ladder [^#\n]*?) *(?:#.*)?$", section, re.MULTILINE)
+def commands_of(text: str) -> list[str]:
+    """Return the commands of a text, without their comments."""
+    return re.findall(r"^(?:\.venv/bin/)?arena ([^#\n]*?) *(?:#.*)?$", "".join(blocks("sh", text)), re.MULTILINE)
 
 
-def test_the_commands_of_the_quick_start_end_with_standings(place: Place) -> None:
-    commands = commands_of("docs/tutorials/first-ladder.md", "Ten minutes from nothing")
-    short = commands_of("README.md", "A ladder in ten minutes")
+def test_the_commands_of_the_tutorial_end_with_standings(place: Place) -> None:
+    tutorial = document("docs/tutorials/first-ladder.md")
+    commands = commands_of(tutorial)
+    short = commands_of(document("README.md").split("## A ladder in ten minutes\n")[1].split("\n## ")[0])
     assert short == [*commands[:2], "ladder serve spring"]
-    assert [shlex.split(command)[1] for command in commands] == ["init", "users", "submit", "run", "standings"]
-    (place.folder / "roster.csv").write_text("login,name\nada,Ada Lovelace\n")
-    place.bot("mybot/bot.py")
-    (place.folder / "mybot" / "bot.toml").write_text('name = "mybot"\nrun = ["python3", "bot.py"]\n')
+    assert [shlex.split(command)[1] for command in commands] == ["init", "users", "mybot", "submit", "run", "standings"]
+    (roster,) = [block for block in blocks("text", tutorial) if block.startswith("login,")]
+    (place.folder / "roster.csv").write_text(roster)
     for command in commands:
         words = shlex.split(command)
         if words[1] == "run":  # as a process, to its end; and all that waits is checked before
