@@ -20,9 +20,9 @@ WORTH = {"captain": 7.5, "duke": 3.25, "assassin": 9.0, "ambassador": 1.5, "cont
 
 def danger_of(game: Game, seat: int) -> float:
     """How much there is to fear."""
-    rival = game.players[seat]
-    total = rival.coins * 0.75 + rival.influence * 3.5
-    for role in rival.revealed:
+    opponent = game.players[seat]
+    total = opponent.coins * 0.75 + opponent.influence * 3.5
+    for role in opponent.revealed:
         total -= WORTH.get(role, 1.0) / 2
         if role == "duke":
             total -= 0.25
@@ -85,7 +85,7 @@ int main(void) { char line[4096]; while (fgets(line, sizeof line, stdin)) puts("
 def renamed(text: str = BOT) -> str:
     """Return a bot with other names, text, comments and blanks, and its functions in another order."""
     head, danger, spread, rest = text.split("\n\n\n", 3)
-    pairs = {"danger_of": "threat", "rival": "foe", "total": "acc", "role": "card", "spread": "sigma", "value": "x"}
+    pairs = {"danger_of": "threat", "opponent": "foe", "total": "acc", "role": "card", "spread": "sigma", "value": "x"}
     pairs |= {"middle": "mu", "best": "top", "score": "pts", "order": "ranked", "Weigher": "MyBot", "WORTH": "PRICE"}
     pairs |= {
         "Weighs each move.": "All my own work.",

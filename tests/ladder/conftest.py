@@ -17,7 +17,7 @@ from sqlalchemy import Engine, event
 from tests.ladder.service.term import BROKEN, LATE, Term, begun, hand_in, write
 from tests.shared_setup import made_once
 
-intake_process = importlib.import_module("arena.bots.submission_archive")  # whose inside is changed here
+intake_process = importlib.import_module("arena.bots.submission_archive")  # patched below
 
 
 @contextmanager
@@ -75,5 +75,5 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
 @pytest.fixture
 def own(tmp_path: Path, term: Term) -> Term:
     """Give a copy of the ladder, which may be changed."""
-    beside = shutil.ignore_patterns("*-shm", "*-wal")  # a process that reads it now removes them as it ends
-    return Term(Path(shutil.copytree(term.path, tmp_path / "spring", ignore=beside)))
+    journal = shutil.ignore_patterns("*-shm", "*-wal")  # a process that reads it removes them at its end
+    return Term(Path(shutil.copytree(term.path, tmp_path / "spring", ignore=journal)))

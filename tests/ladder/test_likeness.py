@@ -57,7 +57,7 @@ def test_bots_in_other_languages_and_other_bots_are_no_pair() -> None:
     assert shares(SAMPLES["strategist"], SAMPLES["counter"]) == (0.0, 0.0)
 
 
-def test_one_party_isnt_compared_with_itself() -> None:
+def test_programs_of_one_owner_are_not_compared() -> None:
     pairs = compare_programs([(party, "a.py", BOT) for party in "aba"], [])["pairs"]
     assert [pair[:2] for pair in pairs] == [(0, 1), (1, 2)]
 

@@ -14,7 +14,7 @@ def sizes(folder: Path, bot: str) -> dict[int, int]:
     return {int(path.name[:6]): path.stat().st_size for path in folder.glob(f"*-{bot}-1.txt")}
 
 
-def test_what_fits_is_kept_whole(tmp_path: Path) -> None:
+def test_logs_up_to_the_limit_are_kept_completely(tmp_path: Path) -> None:
     logs = LogFolder(tmp_path, 10 * BLOCK)
     for bot in ("a", "b"):
         for match in range(10):
@@ -38,7 +38,7 @@ def test_matches_that_end_out_of_order_are_kept_in_the_order_of_their_numbers(tm
     assert sorted(sizes(tmp_path, "a")) == [0, 1, 6, 7]
 
 
-def test_a_log_larger_than_the_bound_is_kept_if_it_is_the_last(tmp_path: Path) -> None:
+def test_a_log_larger_than_the_limit_is_kept_if_it_is_the_last(tmp_path: Path) -> None:
     """Otherwise a bot could have no log at all."""
     logs = LogFolder(tmp_path, 2 * BLOCK)
     for match in range(3):

@@ -481,7 +481,7 @@ def test_jobs_change_no_result() -> None:
     assert games(1) == games(2) == games(3)
 
 
-def test_each_process_has_dice_of_its_own() -> None:
+def test_unseeded_bots_play_the_same_with_any_number_of_jobs() -> None:
     class Unseeded(Dice):
         def reply(self, message: Message) -> Message | None:
             answer = super().reply(message)
@@ -497,7 +497,7 @@ def test_each_process_has_dice_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_crash_in_a_process_says_whose_where_and_which_match(jobs: int) -> None:
+def test_a_crash_in_a_process_names_the_bot_the_place_and_the_match(jobs: int) -> None:
     with pytest.raises(ZeroDivisionError, match="by this bot") as failure:
         play({"mine": Fails, "other": Dice}, games=48, seed=5, jobs=jobs)
     notes = "\n".join(failure.value.__notes__)
@@ -508,13 +508,13 @@ def test_a_crash_in_a_process_says_whose_where_and_which_match(jobs: int) -> Non
     assert jobs == 1 or "raise self.problem" in notes
 
 
-def test_an_exception_that_cannot_leave_its_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_that_cannot_be_pickled_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fails, "problem", TwoArgumentsError(1, 2))
     with pytest.raises(JobError, match=r"(?s)TwoArgumentsError.*raise self\.problem.*1 and 2.*'Fails'"):
         play([Fails, Dice], games=48, jobs=2)
 
 
-def test_a_process_that_a_bot_ends_is_told() -> None:
+def test_a_process_ended_by_a_bot_is_reported() -> None:
     class Ends(Dice):
         def reply(self, message: Message) -> Message | None:
             os._exit(7)

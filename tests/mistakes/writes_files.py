@@ -1,4 +1,4 @@
-"""Writes a file beside itself."""
+"""Writes a file into its own folder."""
 
 import json
 import sys

@@ -145,7 +145,7 @@ class Oracle:
             self.discards[seat] = [role for role in self.roles if role != pick]
             self.cards[seat] = [pick, self.deck.pop()]
         for seat in (0, 1):
-            self._tell("drafted", seat=seat, cards=sorted(self.cards[seat]))
+            self._emit("drafted", seat=seat, cards=sorted(self.cards[seat]))
 
     def _allegiances(self) -> Asking:
         """rules.md#allegiance. If the starter leaves, the next player clockwise starts (decided)."""
@@ -155,7 +155,7 @@ class Oracle:
                 break
             self.actor = self._clockwise(self.actor)[0]
         self._alternate(self.actor, answers[self.actor].removeprefix("side:"))
-        self._tell("allegiances", seat=self.actor, sides=self.sides)
+        self._emit("allegiances", seat=self.actor, sides=self.sides)
 
     def _alternate(self, first_seat: int, side: str) -> None:
         """rules.md#allegiance: going clockwise, each player alternates from the previous one."""
@@ -172,11 +172,11 @@ class Oracle:
             yield from self._action(action)
         except TurnOver:
             self.how = "target_gone" if me in self.living else "actor_gone"
-        self._tell_how()
+        self._emit_outcome()
 
-    def _tell_how(self) -> None:
+    def _emit_outcome(self) -> None:
         """SPEC: an action's last event has its outcome."""
-        self._tell("resolved", seat=self.actor, action=self.action, target=self.target, how=self.how)
+        self._emit("resolved", seat=self.actor, action=self.action, target=self.target, how=self.how)
 
     def _action(self, action: str) -> Asking:
         me = self.actor
@@ -189,7 +189,7 @@ class Oracle:
             "examine": "inquisitor",  # rules.md#examine
             "embezzle": NOT_DUKE,  # rules.md#embezzlement
         }.get(action)
-        self._tell("action", seat=me, action=action, target=self.target, claim=claim)
+        self._emit("action", seat=me, action=action, target=self.target, claim=claim)
         cost = {
             "coup": COUP_COST,
             "assassinate": ASSASSINATION_COST,
@@ -267,7 +267,7 @@ class Oracle:
         elif action == "convert":
             turned = me if target is None else target
             self.sides[turned] = SIDES[1 - SIDES.index(self.sides[turned])]
-            self._tell("converted", seat=me, target=turned, allegiance=self.sides[turned])
+            self._emit("converted", seat=me, target=turned, allegiance=self.sides[turned])
         elif action == "embezzle":
             self._pay(me, self.reserve, action)  # rules.md#embezzlement; an empty reserve too: decided
             self.reserve = 0
@@ -280,7 +280,7 @@ class Oracle:
         challenger = next((seat for seat, word in answers.items() if word == CHALLENGE), None)
         if challenger is None:
             return True, None
-        self._tell("challenge", seat=challenger, claimant=claimant, role=claim)
+        self._emit("challenge", seat=challenger, claimant=claimant, role=claim)
 
         if claim == NOT_DUKE:  # rules.md#embezzlement
             proof = "show:all"
@@ -293,7 +293,7 @@ class Oracle:
         if self.rules.prove == "automatic":  # rules.md#proof
             word = proof if can else "decline"
         else:
-            # rules.md#proof. Asked also without a choice, so that the request tells nothing.
+            # rules.md#proof. Asked also without a choice, so that the request reveals nothing.
             words = ["decline"] if not can else [proof] if must else [proof, "decline"]
             answers = yield from self._ask({claimant: words})
             if not answers:
@@ -301,7 +301,7 @@ class Oracle:
             word = answers[claimant]
 
         if word == "decline":
-            self._tell("unproven", seat=claimant, role=claim)
+            self._emit("unproven", seat=claimant, role=claim)
             if cost:
                 self._pay(claimant, cost, "refund")  # rules.md#lost-challenge; before the loss: decided
             if claimant == self.actor:
@@ -311,17 +311,17 @@ class Oracle:
         if claim == NOT_DUKE:
             shown = sorted(self.cards[claimant])
             self._replace(claimant, shown)  # rules.md#embezzlement
-            self._tell("shown_hand", seat=claimant, roles=shown, cards=sorted(self.cards[claimant]))
+            self._emit("shown_hand", seat=claimant, roles=shown, cards=sorted(self.cards[claimant]))
         else:
             kept = yield from self._keep_shown(claimant, challenger)
             if kept is None:
                 return False, challenger  # the claim left with its claimant
             if kept:
-                self._tell("shown", seat=claimant, role=claim, replaced=False)
+                self._emit("shown", seat=claimant, role=claim, replaced=False)
             else:
                 self._replace(claimant, [claim])  # rules.md#shown-card
                 self.replaced = self.replaced or claimant == self.actor
-                self._tell("shown", seat=claimant, role=claim, cards=sorted(self.cards[claimant]))
+                self._emit("shown", seat=claimant, role=claim, cards=sorted(self.cards[claimant]))
         if claimant != self.actor:
             self.how = "blocked"
         yield from self._lose(challenger, "challenge")  # rules.md#lost-challenge
@@ -362,7 +362,7 @@ class Oracle:
         for blocker, word in answers.items():
             if word != PASS:  # one block per action: rules.md#blocks
                 role = word.removeprefix("block:")
-                self._tell("block", seat=blocker, role=role)
+                self._emit("block", seat=blocker, role=role)
                 askable = (
                     [me] if self.rules.block_challenged_by == "actor" else self._clockwise(blocker)
                 )  # rules.md#challenged-block
@@ -383,14 +383,14 @@ class Oracle:
             role = answers[seat].removeprefix("lose:")
         self.cards[seat].remove(role)
         self.revealed[seat].append(role)
-        self._tell("lost", seat=seat, role=role, reason=reason)
+        self._emit("lost", seat=seat, role=role, reason=reason)
         if not self.cards[seat]:  # rules.md#out
-            self._tell("exiled", seat=seat)
+            self._emit("exiled", seat=seat)
             self.living.remove(seat)
             if self.rules.dead_target == "nothing":  # treason's program lets the dead keep their coins
                 self._return_coins(seat)
             if len(self.living) == 1 and self.how:
-                self._tell_how()  # the loss that ends the game was the action's last part
+                self._emit_outcome()  # the loss that ends the game was the action's last part
             self._end_if_one_is_left()
 
     def _replace(self, seat: int, roles: list[str]) -> None:
@@ -423,7 +423,7 @@ class Oracle:
             back.remove(role)
         self.cards[me], self.drawn = kept, []
         self._give_back(back)
-        self._tell("exchanged", seat=me, count=number, cards=sorted(kept))
+        self._emit("exchanged", seat=me, count=number, cards=sorted(kept))
 
     def _examine(self) -> Asking:
         """rules.md#examine."""
@@ -441,7 +441,7 @@ class Oracle:
         self.examined = None
         output: dict[str, Any] = {"seat": me, "target": target, "role": role}
         if answers[me] == "hand_back":
-            self._tell("examined", **output, replaced=False)
+            self._emit("examined", **output, replaced=False)
             return
         if self.rules.examine_replace == "draw_first":
             new = self.deck.pop()  # rules.md#examine: the one exception, the draw comes before the return
@@ -450,7 +450,7 @@ class Oracle:
             self._give_back([role])
         else:
             self._replace(target, [role])
-        self._tell("examined", **output, replaced=True, cards=sorted(self.cards[target]))
+        self._emit("examined", **output, replaced=True, cards=sorted(self.cards[target]))
 
     # ------------------------------------------------------------ questions, departures, the end
 
@@ -465,7 +465,7 @@ class Oracle:
             roles = sorted(self.cards[seat])
             self.revealed[seat] += roles
             self.cards[seat] = []
-            self._tell("forfeit", seat=seat, roles=roles)
+            self._emit("forfeit", seat=seat, roles=roles)
             self.living.remove(seat)
             self._return_coins(seat)
             if self.drawn:
@@ -473,7 +473,7 @@ class Oracle:
                 self._give_back(back)  # an exchange is under way, and only its player is asked
         if left:
             if not self.living:
-                self.over = None, "all_forfeit", sorted(left)  # who left last, all at once, share the draw
+                self.over = None, "all_forfeit", sorted(left)  # the last to leave, all at once, share the draw
                 raise GameOver
             self._end_if_one_is_left()
             if self.actor in left or self.target in left:
@@ -497,9 +497,9 @@ class Oracle:
 
     def _pay(self, seat: int, delta: int, reason: str) -> None:
         self.coins[seat] += delta
-        self._tell("coins", seat=seat, delta=delta, reason=reason)
+        self._emit("coins", seat=seat, delta=delta, reason=reason)
 
-    def _tell(self, name: str, **fields: Any) -> None:
+    def _emit(self, name: str, **fields: Any) -> None:
         """Record an event, without fields that are None."""
         event = {"n": self.count, "event": name, **fields}
         self.messages.append({key: value for key, value in event.items() if value is not None})

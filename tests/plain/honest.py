@@ -16,7 +16,7 @@ SECOND_COPY = 2.0  # a second card of the same role adds no new action, so it is
 
 
 def hand_value(cards: list[str]) -> float:
-    """Say how good a hand is."""
+    """Return how good a hand is."""
     copies = len(cards) - len(set(cards))
     return sum(VALUE.get(card, 2.0) for card in cards) - SECOND_COPY * copies
 
@@ -57,7 +57,7 @@ def choose_turn(legal: list[dict], cards: list[str], players: list[dict], blocks
     for action in ("coup", "assassinate"):
         if attacks := moves(action):
             return max(attacks, key=strength)  # the strongest opponent is the one most likely to win
-    # A steal moves 2 coins from an opponent to us, a tax brings 3 from nobody: about equal, so rob the rich only.
+    # A steal moves 2 coins from an opponent to us, a tax brings 3 from the treasury: about equal, so rob the rich only.
     steals = [move for move in moves("steal") if coins(move) >= 2]
     if steals and (not moves("tax") or max(map(coins, steals)) >= 5):
         return max(steals, key=coins)

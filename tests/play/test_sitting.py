@@ -192,7 +192,7 @@ def test_every_legal_move_is_in_the_menu_once_and_every_letter_names_one_line() 
         Table(rules, 2 if name == "duel" else max(2, min(seat_counts(rules))), choose)
 
 
-def test_the_screen_shows_the_persons_cards_and_nobody_elses() -> None:
+def test_the_screen_shows_only_the_persons_cards() -> None:
     table = Table(PRESETS["coup"], 4, at_random(3))
     first = next(line.message for line in table.happened if isinstance(line, LineReceived) and "you" in line.message)
     assert f"you   2 coins {' '.join(first['you']['cards'])}" in table.screens[0]
@@ -211,7 +211,7 @@ def test_the_persons_row_is_marked_by_its_seat_and_not_by_a_name() -> None:
     assert all(own == ["you"] for own in marked)
 
 
-def test_what_happened_is_told_once_and_in_the_second_person() -> None:
+def test_events_are_described_once_and_in_the_second_person() -> None:
     table = Table(PRESETS["coup"], 3, at_random(2))
     output = table.sight.history
     assert any(line.startswith("you ") for line in output)
@@ -223,7 +223,7 @@ def test_what_happened_is_told_once_and_in_the_second_person() -> None:
 EXAMPLE = Path(__file__).parents[2] / "protocol" / "examples" / "to_bot.jsonl"
 
 
-def test_a_person_who_shows_no_card_is_told_so_in_the_second_person() -> None:
+def test_declining_to_show_a_card_is_described_in_the_second_person() -> None:
     sight = PlayerView()
     hello, start, request, *_ = map(json.loads, EXAMPLE.read_text().splitlines())
     request["events"] = [{"n": 0, "event": "unproven", "seat": request["you"]["seat"], "role": "duke"}]
@@ -306,7 +306,7 @@ def test_each_of_ten_actions_has_one_key() -> None:
 
 
 @pytest.mark.parametrize("kind", ["turn", "challenge", "block", "lose", "prove"])
-def test_a_person_may_leave_at_any_question_and_the_game_is_played_to_its_end(kind: str) -> None:
+def test_a_person_can_leave_at_any_request_and_the_game_is_finished(kind: str) -> None:
     def choose(sight: PlayerView) -> int | None:
         if sight.game.kind == kind:
             return None
@@ -371,7 +371,7 @@ def test_a_failed_bot_is_reported_only_after_the_game() -> None:
     verify_record(found.record)
 
 
-def test_what_is_kept_is_a_record_that_can_be_read_and_only_by_its_owner(tmp_path: Path) -> None:
+def test_stored_records_are_valid_and_private(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1), games=2)
     file = RecordFolder(tmp_path / "deep" / "folder").save(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
     again = read_record(file.read_text(encoding="utf-8"))
@@ -382,13 +382,13 @@ def test_what_is_kept_is_a_record_that_can_be_read_and_only_by_its_owner(tmp_pat
     assert [log.name for log in (tmp_path / "deep" / "folder" / "logs").iterdir()] == ["000000-bot0-1.txt"]
 
 
-def test_what_another_kept_is_not_written_over(tmp_path: Path) -> None:
+def test_records_of_another_session_are_not_overwritten(tmp_path: Path) -> None:
     RecordFolder(tmp_path / "folder")
     with pytest.raises(FileExistsError):
         RecordFolder(tmp_path / "folder")
 
 
-def test_a_folder_in_which_nothing_was_kept_is_removed(tmp_path: Path) -> None:
+def test_an_unused_folder_is_removed(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1))
     empty, full = RecordFolder(tmp_path / "empty"), RecordFolder(tmp_path / "full")
     file = full.save(found.record)

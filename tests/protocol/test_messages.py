@@ -362,8 +362,8 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
         {"n": 0, "event": "action", "seat": 0, "action": "income", "target": 1},
         {"n": 0, "event": "action", "seat": 0, "action": "steal", "target": 1},  # claims a role
         {"n": 0, "event": "shown", "seat": 0, "role": "duke", "cards": None},  # left out, never null
-        {"n": 0, "event": "shown", "seat": 0, "role": "duke", "cards": ["duke", "captain"]},  # the order tells a slot
-        {"n": 0, "event": "passed", "seat": 0},  # nobody learns who passed
+        {"n": 0, "event": "shown", "seat": 0, "role": "duke", "cards": ["duke", "captain"]},  # the order reveals a slot
+        {"n": 0, "event": "passed", "seat": 0},  # passes are secret
         {"n": 0, "event": "shown", "seat": 0, "role": "duke", "replaced": True},  # goes without saying
         {"n": 0, "event": "shown", "seat": 0, "role": "duke", "replaced": False, "cards": ["duke"]},  # not a new hand
         {"n": 0, "event": "shown", "seat": 0, "role": "not_duke"},  # no card shows that
@@ -374,7 +374,7 @@ def test_every_field_of_a_line_is_needed_and_typed(line: dict[str, Any]) -> None
         {"n": 0, "event": "drafted", "seat": 0, "discards": ["duke"]},  # they are never shown
         {"n": 0, "event": "examined", "seat": 0, "target": 1, "replaced": True, "cards": ["duke"]},  # without the role
         {"n": 0, "event": "examined", "seat": 0, "target": 1, "replaced": False, "role": "duke", "cards": ["duke"]},
-        {"n": 0, "event": "resolved", "seat": 0, "action": "tax", "how": "bluffed"},  # nobody learns that
+        {"n": 0, "event": "resolved", "seat": 0, "action": "tax", "how": "bluffed"},  # bluffs are secret
         {"n": 0, "event": "resolved", "seat": 0, "action": "tax", "target": 1, "how": "done"},
         {"n": 0, "event": "resolved", "seat": 0, "action": "coup", "how": "done"},  # at whom?
         {"n": 0, "event": "say", "seat": 0, "says": "hold"},  # what?

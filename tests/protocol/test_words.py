@@ -25,7 +25,7 @@ def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
             for event in step["events"]:
                 text = describe_event(event, NAMES)
                 assert text or event["event"] in UNTOLD
-                assert "{" not in text.partition("“")[0]  # behind it is what somebody wrote
+                assert "{" not in text.partition("“")[0]  # behind it is a statement
         for moment in list_steps(record.header, record.games[0]):
             for seat in moment.before.board.phase.asked:
                 for move in list_legal_moves(view_from_seat(moment.before, seat)):

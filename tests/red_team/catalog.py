@@ -47,10 +47,10 @@ class Probes:
 @dataclass(frozen=True, slots=True)
 class Match:
     """A hostile bot. `faults`: it is charged with at least one of these; empty if it is harmless; with a "" among them
-    it may also be charged with nothing. `perhaps`: faults that may come beside those.
+    it may also be charged with nothing. `perhaps`: faults that may be added to those.
 
     `saw` maps each value that the bot reports to (lowest, highest), None for no bound; bounds in `frozen` hold only
-    where the sandbox freezes. `told` must be in the fault's detail or the bot's standard error. `hurts` names the
+    where the sandbox freezes. `contains` must be in the fault's detail or the bot's standard error. `hurts` names the
     tiers in which the opponent suffers. `bounded`: without a control group it may hurt the host. `another_user`:
     without isolation it reaches all processes of its user.
     """
@@ -127,7 +127,9 @@ _BAD_REPLIES = "tests/protocol/test_framing.py::test_a_bad_reply_is_a_bad_reply"
 _NO_UPLOAD = NotTestable("nothing is uploaded: it concerns a web server that accepts archives")
 _OUT_OF_TIME = ("timeout", "out_of_lives")
 _OPEN = NotTestable("it is open, and stays so: the security model has its rate")
-_MEMORY_TOLD = NotTestable("no program inside can see swap; the memory bomb of row 32 ends at the limit all the same")
+_MEMORY_REPORTED = NotTestable(
+    "no program inside can see swap; the memory bomb of row 32 ends at the limit all the same"
+)
 
 _ROWS = (
     # --- processes and lifetime
@@ -147,7 +149,7 @@ _ROWS = (
         Match("crash_abort", ("exited",), contains="SIGABRT"),
     ),
     _row(10, "dies while a grandchild holds its output", Match("heir", ("exited",), contains="exited with code 3")),
-    # bubblewrap's process 1 may keep the pipe open; then nobody sees its end, and the time runs out.
+    # bubblewrap's process 1 may keep the pipe open; then its end isn't seen, and the time runs out.
     _row(11, "closes its output and lives on", Match("close_output", ("closed", "timeout"))),
     _row(12, "becomes another program", Match("another_program")),
     _row(13, "becomes a program that is no file", Match("from_memory")),
@@ -242,7 +244,7 @@ _ROWS = (
         "memory by files elsewhere, and by pipes",
         Probes("storage", FILES + " BOUNDED ENOSPC", works=("34.other-places",)),
     ),
-    _row(35, "swap", _MEMORY_TOLD),
+    _row(35, "swap", _MEMORY_REPORTED),
     _row(36, "fills /tmp", Probes("storage", "ENOSPC EDQUOT", works=("36.*",))),
     _row(
         37,
@@ -516,12 +518,12 @@ _ROWS = (
     _row(118, "numbers of sessions", _OPEN),
     _row(
         119,
-        "a file of /proc that tells of another box",
+        "a file of /proc that reveals another box",
         _by("tests/sandbox/test_proc_between_boxes.py::test_files_that_differ_between_boxes_or_change_have_a_reason"),
     ),
     _row(
         120,
-        "a system call that nobody thought of",
+        "an unexpected system call",
         _by("tests/sandbox/linux/test_seccomp.py::test_each_allowed_call_has_a_reason"),
     ),
 )

@@ -2,8 +2,8 @@
 
 Must not know what an attack is nor what is expected of it.
 
-The targets: the referee, which is this process, with a secret in its environment; a victim, a process of the user as
-whom plain processes attack; listening sockets; a file that everybody on the host may read.
+The targets: the referee, which is this process, with a secret in its environment; a victim, a process of the user for
+plain processes; listening sockets; a file that everybody on the host may read.
 
 Tier process is the control that shows that the attacks work. As root it runs programs as another, unprivileged user,
 without capabilities, in a mount namespace in which they can write to two small tmpfs only: `nsenter` and `setpriv`
@@ -45,11 +45,11 @@ from arena.sandbox import (
 
 ATTACKS = Path(__file__).parent / "attacks"
 SECRET = "RED_TEAM_SECRET"
-USER = 61999  # the control's: below nobody, above every distribution's users and the boxes' ids
+USER = 61999  # the control's: below 65534, above every distribution's users and the boxes' IDs
 PYTHON = "/usr/bin/python3"  # of the control and the victim; only root may reach the arena's own
 CONTROL_BOT, CONTROL_TMP = "/srv/bot", "/srv/tmp"  # in the control's mount namespace
 PUBLIC = Path("/var/tmp")  # other users' programs can't look into the scratch folder
-REACHABLE = "red-team-"  # prefix of our folders in PUBLIC, and of nobody else's
+REACHABLE = "red-team-"  # prefix of our folders in PUBLIC, and of no others
 NEXT_S = 1.0  # after this the next start removes what is left
 SETTLED_S = 60.0  # for all removals; the Docker engine removes in the background
 
@@ -209,7 +209,7 @@ class Stage:
     def _listener(self, family: int, address: Any) -> socket.socket:
         listener = self._closing.enter_context(socket.socket(family, socket.SOCK_STREAM))
         listener.bind(address)
-        listener.listen(64)  # nobody accepts: a queued connection is proof enough
+        listener.listen(64)  # never accepted: a queued connection is proof enough
         return listener
 
 
@@ -231,7 +231,7 @@ def _reachable_folder() -> Iterator[Path]:
 
 
 def remove_dead_folders() -> None:
-    """Remove the folders of killed arenas: those of our user that nobody has locked."""
+    """Remove the folders of killed arenas: those of our user that are not locked."""
     for path in PUBLIC.glob(f"{REACHABLE}*"):
         lock = lock_folder(path)
         if lock is not None:

@@ -259,7 +259,7 @@ def _out_of_bounds(kind: Match, seen: dict[str, str], frozen: bool) -> list[str]
     for name, (low, high) in {**kind.saw, **(kind.frozen if frozen else {})}.items():
         value = float(seen[name]) if name in seen else None
         if value is None or (low is not None and value < low) or (high is not None and value > high):
-            wrong.append(f"{name} is {seen.get(name, 'not told')}, not {low} to {high}")
+            wrong.append(f"{name} is {seen.get(name, 'not reported')}, not {low} to {high}")
     return wrong
 
 

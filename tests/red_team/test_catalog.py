@@ -112,7 +112,7 @@ def test_a_set_of_checks_can_fail_somewhere() -> None:
                 assert kind.works or kind.no_control or controlled, row.number
 
 
-def test_what_is_tolerated_names_a_tier_and_a_reason() -> None:
+def test_tolerated_checks_name_a_tier_and_a_reason() -> None:
     for row in ROWS.values():
         for kind in row.kinds:
             if isinstance(kind, Probes):
@@ -125,12 +125,12 @@ def test_what_is_tolerated_names_a_tier_and_a_reason() -> None:
 def test_an_attack_needs_the_standard_library_alone(path: Path) -> None:
     """A box contains no packages of the arena, and may have Python 3.9."""
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
-    beside = {other.stem for other in ATTACKS.glob("*.py")}
+    local = {other.stem for other in ATTACKS.glob("*.py")}
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         for name in names:
-            assert name.split(".")[0] in sys.stdlib_module_names | beside, name
+            assert name.split(".")[0] in sys.stdlib_module_names | local, name
 
 
 @pytest.mark.parametrize("path", sorted(ATTACKS.glob("*.py")), ids=lambda path: path.stem)

@@ -39,7 +39,7 @@ STARTS = {"process": 1, "bubblewrap": 1, "docker": 6}  # of two boxes; then all 
 CONNECTIONS = 4  # to the engine, that may be open or not between two matches; one for each container would be more
 BOUND_S = 60  # for a match that takes 0.2 to 2 s on an idle machine
 UNHURRIED = Timing()
-HURRIED = Timing(limit_ms=50, bank_ms=200)  # for the programs that let it run out; by own time where that is told
+HURRIED = Timing(limit_ms=50, bank_ms=200)  # for the programs that let it run out; by own time where it is known
 BY_WALL = Timing(limit_ms=100, bank_ms=100)  # for the one that sleeps as long, and 1 ms more
 TRIES = 8  # an answer that is 1 ms late counts if the referee, on a busy machine, was later
 UNFROZEN = Timing(ponder=True)  # one that is frozen while it floods can't
@@ -91,7 +91,7 @@ CASES = {
     "silent": case("timeout", "out_of_lives", timing=HURRIED),
     "silent_at_start": case("start_failed", timing=SHORT_START),
     "slow_drip": case("timeout", "out_of_lives", timing=HURRIED),
-    # Its first answer, to a request 0, is nobody's; that to the request before may be late once, which is free.
+    # Its first answer, to a request 0, is unsolicited; that to the request before may be late once, which is free.
     "stale_id": case("wrong_id", "timeout", "out_of_lives", timing=HURRIED, perhaps=("stray_line",)),
     "stderr_endless": case("timeout", "out_of_lives", timing=HURRIED),
     "stderr_flood": case(),
@@ -109,7 +109,7 @@ BOXED = {
     "flood_no_newline": "the same without a line's end",
     "forking": "children end with the box",
     "half_line_exit": "the last bytes before the end",
-    "ignores_eof": "a program that goes on is killed",
+    "ignores_eof": "a program that continues is killed",
     "killed_by_signal": "the number of the signal",
     "late_answer": "the clocks, and freezing",
     "never_reads": "the input is full",
@@ -123,7 +123,7 @@ PLAYED = [
     *((box, name) for box in ISOLATING_SANDBOXES for name in BOXED),
 ]
 
-# What the record says besides, and a pattern of the standard error, where there is something to say.
+# What else the record contains, and a pattern of the standard error, where there is something to say.
 DETAILS = {
     "exit_at_start": ("exited with code 3", b"FileNotFoundError: weights.bin"),
     "syntax_error": ("exited with code 1", b"SyntaxError"),

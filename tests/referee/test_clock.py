@@ -636,7 +636,7 @@ def test_unknown_waits_void_a_match_with_own_time(method: str) -> None:
         play(bot(spends(clock, 1.0)), bot(first), clock=clock, own=True, wrap=lambda _, box: Blind(box, []))
 
 
-# --- whose turn it isn't ----------------------------------------------------------------------------------------------
+# --- waiting bots ----------------------------------------------------------------------------------------------------
 
 
 class Noted(Watched):
@@ -684,7 +684,7 @@ def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool
         peer.send(reply(request))
         until(lambda: calls.count("freeze 0") > before)
         peer.burn(0)  # stops here
-        ran.append("goes on")
+        ran.append("continues")
         return None
 
     def looks(peer: ScriptPeer, request: Request) -> bytes:
@@ -705,7 +705,7 @@ def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool
     for number in (0, 1):
         of_one = [call.split()[0] for call in calls if call.endswith(f" {number}")]
         assert of_one == ["freeze", "thaw"] * (len(of_one) // 2), "by turns, and at last so that it can leave"
-    assert ran == ["answers", "goes on"] * 3
+    assert ran == ["answers", "continues"] * 3
 
 
 def test_output_of_another_bot_does_not_prevent_freezing() -> None:
@@ -893,7 +893,7 @@ def test_a_host_that_stands_still_voids_the_match(seconds: float, void: bool) ->
 UNTIMED = Timing(limit_ms=UNTIMED_MS)
 
 
-def test_who_has_no_clock_may_think_for_days_and_the_others_have_theirs() -> None:
+def test_a_player_without_a_clock_does_not_change_the_others_clocks() -> None:
     clock = Clock()
     record = play(
         bot(takes(clock, 3 * 5 * STEP_S)), bot(takes(clock, 10.501)), clock=clock, timings=(UNTIMED, Timing())
@@ -902,7 +902,7 @@ def test_who_has_no_clock_may_think_for_days_and_the_others_have_theirs() -> Non
     assert record.games[0].times[0] == 60_000_000
 
 
-def test_each_bot_is_told_its_own_times_and_has_its_own_bank() -> None:
+def test_each_bot_gets_its_times_and_has_its_bank() -> None:
     clock = Clock()
     seen: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []

@@ -52,7 +52,7 @@ def _faulty(request: Line, rng: random.Random) -> list[Line]:
 
 
 def _speaking(request: Line, rng: random.Random) -> list[Line]:
-    """Say something at each turn, sometimes an invalid statement."""
+    """Make a statement at each turn, sometimes an invalid statement."""
     [reply] = _reply(request, rng)
     other = 1 - request["you"]["seat"]
     said: list[Any] = [

@@ -235,7 +235,7 @@ def test_a_reply_of_that_kind_costs_a_life_and_a_default_move_is_played(code: st
         assert error.got.isprintable()
 
 
-def test_an_error_line_shows_what_was_sent_cut_and_made_printable() -> None:
+def test_an_error_line_quotes_input_shortened_and_printable() -> None:
     """Source: SPEC.md, "error": `got`. The record keeps more of it than the line does."""
     seen: list[bytes] = []
     played = play(bot(at(1, always(b"\x1b[2J" + b"x" * 5000 + b"\n")), seen), bot(first))
@@ -765,7 +765,7 @@ def test_the_last_winner_starts_the_next_game_where_the_rules_say_so() -> None:
     rules = from_dict({**to_dict(COUP), "first_player": "last_winner"})
     played = play(bot(first), bot(first), bot(first), games=6, rules=rules)
     games = played.record.games
-    assert {game.winner for game in games} - {None, 0}, "somebody else than the first seat wins"
+    assert {game.winner for game in games} - {None, 0}, "another than the first seat wins"
     for before, game in pairwise(games):
         assert next(replay_game(played.record.header, game)).before.board.actor == (before.winner or 0)
 

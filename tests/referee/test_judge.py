@@ -38,7 +38,7 @@ def test_the_account_and_the_allowance_are_those_of_the_settings() -> None:
     assert make_request_budget(timing, Limits()) == ALLOWED
 
 
-def test_who_has_no_clock_may_take_as_long_as_it_takes() -> None:
+def test_a_player_without_a_clock_has_no_time_limit() -> None:
     allowed = make_request_budget(Timing(UNTIMED_MS), Limits())
     choice, _, account = judge_reply(chose(0, own_s=1e6), 1, lambda _: None, FULL, allowed)
     assert (choice, account) == (0, FULL)

@@ -321,7 +321,7 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "an earlier version": (broken(lambda lines: [{**lines[0], "record": 2}]), "this arena reads versions 3 and 4"),
     "half a surrogate pair": ('{"record":4,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
     "an empty header": (broken(lambda _: [{"record": 4}]), "lacks something"),
-    "a key that is none": (broken(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
+    "an invalid key": (broken(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
     "a seat less": (broken(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2]}]), "seats of game 0"),
     "a bot twice": (broken(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2, 2]}]), "seats of game 0"),
     "no seats": (broken(lambda lines: [lines[0], {**lines[1], "seats": []}]), "seats of game 0"),
@@ -331,7 +331,7 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
         broken(lambda lines: [lines[0], {**lines[1], "times_us": ["1"] * len(lines[1]["times_us"])}]),
         "one time for each",
     ),
-    "a fault of nobody": (
+    "a fault of no seat": (
         broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 9, "code": "exited"}]}]),
         "of no bot",
     ),
@@ -351,7 +351,7 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
         broken(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "coins": [2]}}]),
         "isn't one of 4 seats",
     ),
-    "a card that is none": (
+    "an invalid card": (
         broken(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "hands": [["ace"]] * 4}}]),
         "ace",
     ),

@@ -54,7 +54,7 @@ def plain(lines: list[bytes]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_lines_of_every_preset_are_made_again(name: str) -> None:
+def test_the_lines_of_every_preset_are_recomputed(name: str) -> None:
     rules = PRESETS[name]
     record, seen = played(rules, seat_counts(rules)[:3][-1])
     for number, lines in enumerate(seen):

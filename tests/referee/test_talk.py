@@ -32,7 +32,7 @@ from protocol.messages import parse_to_bot
 from protocol.records import LINE
 
 Message = dict[str, Any]
-Says = Callable[[Message], Any]  # a request -> what is said beside its answer; ...: nothing
+Says = Callable[[Message], Any]  # a request -> the statements with its answer; ...: nothing
 
 OPEN = PRESETS["open-table"]
 HOLD = {"says": "hold", "role": "duke"}
@@ -45,7 +45,7 @@ class Heard:
 
     def __init__(self, *says: Says, moves: Any = None, rules: Ruleset = OPEN, games: int = 1, **settings: Any) -> None:
         self.lines: list[list[Message]] = [[] for _ in says]
-        sandbox = InProcessSandbox({str(bot): self._script(bot, say, moves) for bot, say in enumerate(says)})
+        sandbox = InProcessSandbox({str(bot): self._script(bot, speak, moves) for bot, speak in enumerate(says)})
         names = tuple(map(str, range(len(says))))
         seatings = (tuple(range(len(says))),) * games
         spec = MatchSpec(0, bytes(32), names, seatings, MatchSettings(rules=rules, **settings))
@@ -89,11 +89,11 @@ def nothing(_: Message) -> Any:
 
 
 def once(say: Any) -> Says:
-    """Say something with the first answer, and nothing afterwards."""
+    """Make a statement with the first answer only."""
     return lambda request: say if request["id"] == 1 else ...
 
 
-def tells_what_it_is_asked(request: Message) -> Any:
+def says_the_kind_of_request(request: Message) -> Any:
     return [{"says": "text", "text": f"{request['kind']} {request['id']}"}]
 
 
@@ -111,7 +111,7 @@ def choosing(*bots: dict[str, Message]) -> Callable[[int, Message], int]:
     return choose
 
 
-# --- who hears what, and when -----------------------------------------------------------------------------------------
+# --- recipients and time ----------------------------------------------------------------------------------------------
 
 
 def test_statements_are_sent_to_all_before_the_effects_of_the_answer() -> None:
@@ -167,7 +167,7 @@ def test_statements_are_sent_at_every_kind_of_request() -> None:
     for name in ("duel", "reformation-inquisitor", "andy", "open-table"):
         rules = replace(PRESETS[name], talk=Talk.TEXT)
         bots = 2 if name == "duel" else 3
-        heard = Heard(*[tells_what_it_is_asked] * bots, moves=plays, rules=rules, games=5)
+        heard = Heard(*[says_the_kind_of_request] * bots, moves=plays, rules=rules, games=5)
         for bot in range(bots):
             asked = [f"{line['kind']} {line['id']}" for line in heard.lines[bot] if line["type"] == "request"]
             assert [event["text"] for event in heard.said((bot + 1) % bots) if event["seat"] == bot] == asked
@@ -261,7 +261,7 @@ WRONG: dict[str, Any] = {
     "no text": [{"says": "text", "text": ""}],
     "201 characters": [{"says": "text", "text": "é" * 201}],
     "two texts": [TEXT, TEXT],
-    "a text that is none": [{"says": "text", "text": ["x"]}],
+    "an invalid text": [{"says": "text", "text": ["x"]}],
     **{
         f"a text with U+{ord(letter):04X}": [{"says": "text", "text": f"a{letter}b"}]
         for letter in "\0\n\t\x1b\x7f\x9b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ufeff\ue000"

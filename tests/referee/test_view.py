@@ -130,7 +130,7 @@ def leaks(
     board = steps[0].before.board
     seats = range(board.seats)
     true = feed(board.seats)
-    other = [feed(board.seats) for _ in seats]  # for each seat, what it would be told in the other world
+    other = [feed(board.seats) for _ in seats]  # for each seat, its events in the other world
     found = []
     for step in steps:
         for seat in step.before.board.phase.asked:
@@ -159,7 +159,7 @@ def spoken(step: Step) -> list[StatementMade]:
     board = step.before.board
     statements = []
     for seat, answer in sorted(zip(board.phase.asked, step.answers, strict=True)):
-        if answer != FORFEIT:  # who leaves says nothing
+        if answer != FORFEIT:  # a forfeit has no statements
             other, role = (seat + board.turn) % board.seats, board.rules.roles[board.turn % 5]
             statements += [
                 StatementMade(seat, StatementKind.HOLD, role),
@@ -308,7 +308,7 @@ def names_the_other_card_of_who_is_examined(state: State, seat: int, feed: Any) 
     return line(state, seat, feed) + (repr(state.hands[target_of(state)]).encode() if examines else b"")
 
 
-def tells_what_is_dealt_after_the_draft(state: State, seat: int, feed: Any) -> bytes:
+def reveals_cards_dealt_after_the_draft(state: State, seat: int, feed: Any) -> bytes:
     drafts = isinstance(state.board.phase, Drafting)
     return line(state, seat, feed) + (repr(state.deck[-2:]).encode() if drafts else b"")
 
@@ -320,7 +320,7 @@ def offers_only_good_challenges(state: State, seat: int, feed: Any) -> bytes:
     return line(state, seat, feed)
 
 
-def tells_whether_a_claim_was_true(state: State, seat: int, feed: Any) -> bytes:
+def reveals_whether_a_claim_was_true(state: State, seat: int, feed: Any) -> bytes:
     """The legal moves of a loser reveal whether a player that declined had lied."""
     others = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
     return line(state, seat, feed) + (b"!" if isinstance(state.board.phase, Losing) and Role.DUKE in others else b"")
@@ -334,9 +334,9 @@ def tells_whether_a_claim_was_true(state: State, seat: int, feed: Any) -> bytes:
         names_drawn_cards,
         names_the_others_discards,
         names_the_other_card_of_who_is_examined,
-        tells_what_is_dealt_after_the_draft,
+        reveals_cards_dealt_after_the_draft,
         offers_only_good_challenges,
-        tells_whether_a_claim_was_true,
+        reveals_whether_a_claim_was_true,
     ],
 )
 def test_a_line_that_leaks_is_found(leaky: Line) -> None:
@@ -393,13 +393,13 @@ def test_what_a_seat_knows_for_certain_is_compared_too() -> None:
 # --- one step on ------------------------------------------------------------------------------------------------------
 
 
-def tells_a_hand(step: Step, events: Sequence[Event]) -> bool:
+def reveals_a_hand(step: Step, events: Sequence[Event]) -> bool:
     """Return whether a card was turned up or shown that no answer named: hidden cards decided."""
     if any(isinstance(event, HandShown) for event in events):
         return True
     if step.before.board.rules.prove == "automatic" and any(isinstance(event, Challenged) for event in events):
         return True
-    # Somebody's last card.
+    # A player's last card.
     return sum(isinstance(event, Lost) for event in events) > isinstance(step.answers[0], Lose)
 
 
@@ -428,7 +428,7 @@ def test_requests_and_events_are_independent_of_hidden_cards(game: Game) -> None
             ):
                 continue  # it shows or loses a card that it hasn't got there
             after, events = apply_moves(other, answers, step.chance)
-            if tells_a_hand(step, events):
+            if reveals_a_hand(step, events):
                 continue
             compared += 1
             assert after.board == step.after.board
@@ -524,7 +524,7 @@ def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
         menus = [list_legal_moves(view_from_seat(state, claimant)) for state in (step.before, lacks)]
         if denies and not step.before.board.rules.embezzle_concede:
             assert menus == [(DECLINE,), (SHOW_HAND,)]
-            continue  # nobody declines there but of need
+            continue  # players decline there only if they must
         assert menus == ([(DECLINE,), (SHOW_HAND, DECLINE)] if denies else [(Show(role), DECLINE), (DECLINE,)])
         worlds = [step.before, lacks]
         for answer in (DECLINE, Lose(others[0])):
@@ -547,7 +547,7 @@ DRAFTS = ["duel", *(f"random {seed}" for seed in range(100, 110))]
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", DRAFTS)
-def test_what_one_picks_in_the_draft_changes_no_byte_for_the_other(name: str, seat: int) -> None:
+def test_a_pick_in_the_draft_changes_no_byte_for_the_other(name: str, seat: int) -> None:
     """rules.md#draft "in secret": the picks are sealed, the discards never shown.
 
     The game is played on in five worlds, one for each pick of the other, until a card of its decides something.
@@ -684,7 +684,7 @@ def test_the_last_line_never_shows_the_survivors_cards(game: Game) -> None:
         message = json.loads(wire.encode_game_over(NUMBER, last.board, feed.take(seat)))
         assert list(message) == ["type", "game", "winner", "reason", "survivors", "events", "state"]
         assert message["state"] == messages.make_public_state(last.board)
-        living = [s for s, hand in enumerate(last.hands) if hand]  # nobody, if all left at once or one in the draft
+        living = [s for s, hand in enumerate(last.hands) if hand]  # empty if all left at once or one in the draft
         assert message["survivors"] == (living or list(over.survivors))
         for event in message["events"]:
             if "cards" in event:  # in one's own copy
@@ -775,7 +775,7 @@ def talking(name: str, seats: int) -> Ruleset:
     return replace(rules_of(base, seats), talk=Talk.TEXT if base != name else rules_of(base, seats).talk)
 
 
-def told_beside(game: GameRecord, place: int, asked: Sequence[int], state: State) -> list[StatementMade]:
+def statements_of(game: GameRecord, place: int, asked: Sequence[int], state: State) -> list[StatementMade]:
     """Return the statements of the bots of `match` in a step, by `scripted`: none with a fault or a forfeit."""
     faulty = {fault.step for fault in game.faults}
     said = []
@@ -813,7 +813,7 @@ def rebuilt(played: Played) -> list[list[bytes]]:
                 lines[bot].append(question.line(sight, known, number[bot], output, menu, 500, 10_000))
             answers = [parse_move(word) for word in game.moves[place : place + len(asked)]]
             if spec.settings.rules.talk is not Talk.OFF:
-                feed.add(told_beside(game, place, asked, state))
+                feed.add(statements_of(game, place, asked, state))
             place += len(asked)
             state, events = apply_moves(state, answers, KeyedRng(spec.key, game.game))
             feed.add(events)

@@ -311,7 +311,7 @@ def test_the_hello_has_every_rule_of_every_ruleset(name: str) -> None:
         assert output.deck == {role.value: count for role, count in pack.items()}
 
 
-# Not fields of a ruleset: what follows from one, for so many seats.
+# Not fields of a ruleset: derived from one and the number of seats.
 DERIVED = {"seats", "deck", "coup_cost", "assassinate_cost"}
 
 

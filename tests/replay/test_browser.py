@@ -179,7 +179,7 @@ def test_a_seats_view_with_and_without_the_truth(look: Callable[..., Any], match
         assert text(page, ".seat.own .who .name") == own
 
 
-# Presses the key for a step on, so many times, and returns what is said of values that aren't there.
+# Presses the key for the next step this many times, and returns messages about missing values.
 EACH_STEP = """steps => Array.from({ length: steps }, () => {
     document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }));
     return document.getElementById('page').textContent.match(/.{9}(undefined|null|NaN)/);
@@ -492,7 +492,7 @@ def test_the_closest_games_are_those_in_which_the_winner_had_few_cards_more(
     assert text(page, ".chosen").startswith(info[1][0])
 
 
-# ---------------------------------------------------------------- what strangers wrote
+# ---------------------------------------------------------------- untrusted text
 
 
 @pytest.fixture(scope="module")

@@ -47,8 +47,8 @@ def test_a_title_is_text() -> None:
 
 def test_data_is_unchanged_and_cannot_close_its_element() -> None:
     """Names, standard error and lines of bots are untrusted."""
-    element = json_element("told", {"name": HOSTILE})
-    found = re.fullmatch('<script type="application/json" id="told">([^<>&]*)</script>\n', element)
+    element = json_element("data", {"name": HOSTILE})
+    found = re.fullmatch('<script type="application/json" id="data">([^<>&]*)</script>\n', element)
     assert found
     assert found[1].isascii()
     assert json.loads(found[1]) == {"name": HOSTILE}

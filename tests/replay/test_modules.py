@@ -25,7 +25,7 @@ pytestmark = pytest.mark.needs("node", None if shutil.which("node") else "it isn
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
 
 
-# Who looks, and for whose viewers the match was told.
+# The viewer, and the viewers for whom the replay was made.
 SEATS: list[tuple[int, tuple[int, ...]]] = [(-1, ()), (0, (0,)), (1, (0, 1)), (-1, (1,))]
 
 ENDS = [*GameEnding, "earthquake", "toString"]
@@ -194,8 +194,8 @@ def test_odds_are_those_of_the_kit_at_every_request(twins: dict[Any, Any]) -> No
 
 def test_both_have_the_same_event_texts(game: Game) -> None:
     """Source: protocol/event_text.py."""
-    for step, told_, stories in zip(game.game["steps"], game.said["told"], game.said["stories"], strict=True):
-        assert told_ == [describe_event(event, game.names) for event in step["events"]]
+    for step, texts, stories in zip(game.game["steps"], game.said["told"], game.said["stories"], strict=True):
+        assert texts == [describe_event(event, game.names) for event in step["events"]]
         assert stories == [
             describe_events(step["events"], game.names),
             describe_events(step["events"], game.names, coins=True),
@@ -209,8 +209,8 @@ def test_both_have_the_same_texts_for_ends(twins: dict[Any, Any]) -> None:
 
 def test_both_read_the_same_moves(game: Game) -> None:
     """Source: arena.coup.parse and the wire's moves."""
-    for step, moves, told_ in zip(game.game["steps"], game.said["moves"], game.said["movesTold"], strict=True):
-        for (_, word, _), move, text in zip(step["answers"], moves, told_, strict=True):
+    for step, moves, texts in zip(game.game["steps"], game.said["moves"], game.said["movesTold"], strict=True):
+        for (_, word, _), move, text in zip(step["answers"], moves, texts, strict=True):
             answer = parse_move(word)
             assert answer != FORFEIT
             payload = move_payload(answer)

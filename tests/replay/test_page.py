@@ -99,7 +99,7 @@ def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None
         ((), None, "This page holds only what everybody at the table could know."),
     ],
 )
-def test_the_page_says_which_cards_it_holds(viewers: tuple[int, ...] | None, front: str | None, holds: str) -> None:
+def test_the_page_states_its_cards(viewers: tuple[int, ...] | None, front: str | None, holds: str) -> None:
     """It does so without JavaScript, too."""
     text = replay_page([sample(games=1, bots=("a", "b&b", "c", "d"), viewers=viewers)], "", front)
     assert f'<aside class="holds" aria-label="cards">{holds}</aside>' in text

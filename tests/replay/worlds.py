@@ -25,7 +25,7 @@ from arena.coup import (
 from arena.referee import Fault, GameRecorder, Record, messages
 from arena.replay import ReplayStep, SeatAnswer, list_steps
 
-SEALED = ("challenge", "block", "exchange", "examine_show", "draft")  # what others answer isn't told
+SEALED = ("challenge", "block", "exchange", "examine_show", "draft")  # answers of others are secret
 WAYS = 40  # of a moment, that are tried
 
 _Step = tuple[State, Sequence[MoveOrForfeit], State, Sequence[Event]]
@@ -64,7 +64,7 @@ def other_world(record: Record, viewers: Collection[int], deals: int) -> Record 
 def _played(
     state: State, story: Sequence[ReplayStep], chance: KeyedRng, viewers: Collection[int], rng: random.Random
 ) -> list[_Step] | None:
-    """Return the steps from a state on that give the same events as the rest of a game; None if there are none."""
+    """Return the steps from a state on that give the same events as the rest of a game; None if no deal does."""
     if not story:
         return []
     moment, *rest = story

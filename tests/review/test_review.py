@@ -117,15 +117,15 @@ def test_estimated_chances_agree_with_outcomes() -> None:
         assert fmean(won for _, won in bin) == pytest.approx(fmean(chance for chance, _ in bin), abs=0.15)
 
 
-def test_who_survives_to_a_draw_has_not_lost() -> None:
+def test_a_survivor_of_a_draw_has_not_lost() -> None:
     record = records(Honest, Honest, Honest, games=1)[0]
     game = replace(record.games[0], seating=(2, 0, 1), winner=None, survivors=(0, 2))
     drawn = replace(record, games=(game,))
     assert [lost_games(drawn, bot) for bot in record.header.bots] == [[game.game], [], []]
-    assert lost_games(drawn, "nobody") == []
+    assert lost_games(drawn, "unknown") == []
 
 
-def test_a_review_is_the_same_each_time_and_links_decisions_of_lost_games_alone() -> None:
+def test_a_review_is_reproducible_and_links_decisions_of_lost_games_only() -> None:
     games = records(Meek, Honest, games=12)
     done: list[None] = []
     found = review_bot(games, "bot0", 5, done=lambda: done.append(None))

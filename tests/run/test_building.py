@@ -18,7 +18,7 @@ from arena.run import RunBuilds, RunConfig, record_results
 from arena.sandbox import SandboxChoice, lock_folder, make_sandbox, remove_tree
 from ladder.store import FolderError, RunFolder
 
-NOBODY = 65534
+OTHER_USER = 65534
 CONFIG = RunConfig((), seats=2, games=2, match_games=2, key=bytes(32), sandbox=SandboxChoice("bubblewrap"))
 REMOVES = """
 import os, sys
@@ -109,11 +109,11 @@ def test_a_plain_build_that_was_killed_is_removed_and_the_log_of_a_failed_one_st
 def test_an_unreadable_folder_does_not_block_other_runs(tmp_path: Path) -> None:
     """It belongs to another user, or its owner made it private; dead folders of this user are removed anyway."""
     shut, dead = left_by(tmp_path / "shut"), left_by(tmp_path / "dead")
-    if os.geteuid() == 0:  # who may look into everything, so nobody removes
+    if os.geteuid() == 0:  # root may read everything, so another user is simulated
         tmp_path.chmod(0o777)
         shut.chmod(0o700)
         for path in (dead, *dead.rglob("*")):
-            os.chown(path, NOBODY, -1)
+            os.chown(path, OTHER_USER, -1)
     else:
         shut.chmod(0)
     removes = subprocess.run([sys.executable, "-c", REMOVES, tmp_path], capture_output=True, text=True, check=False)

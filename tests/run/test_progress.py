@@ -46,7 +46,7 @@ def interrupted_at_line(number: int, call: Callable[[], Any]) -> bool:
     return False
 
 
-def test_a_match_whose_counting_was_cut_off_anywhere_is_counted_once() -> None:
+def test_a_match_is_counted_once_wherever_its_counting_is_interrupted() -> None:
     line = 1
     while True:
         store = MemoryStore()

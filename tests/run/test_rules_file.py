@@ -199,7 +199,7 @@ def test_a_file_with_only_a_base_and_its_name_is_that_preset(tmp_path: Path, nam
 
 GOOD: dict[str, tuple[str, Ruleset]] = {
     "an empty file is the base game under another name": ("", Ruleset("my")),
-    "a name": ('name = "Monday evening"', Ruleset("Monday evening")),
+    "a name": ('name = "Monday group"', Ruleset("Monday group")),
     "a base, and a field that changes it": (
         'base = "classroom"\nforced_coup = "off"',
         replace(PRESETS["classroom"], name="my", forced_coup=0),
@@ -264,7 +264,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         'attacks_blocked_by = "anybody" is not allowed; did you mean "anyone"?',
         'Allowed: "target" or "anyone" (docs/reference/rules.md#who-may-block).',
     ),
-    "a forced coup that nobody can pay": (
+    "a forced coup that is too expensive": (
         "forced_coup = 6",
         "forced_coup = 6 is not allowed",
         'Allowed: 0 or "off" or 7 to 100 (docs/reference/rules.md#forced-coup',

@@ -27,7 +27,7 @@ Needs = Callable[[str, str | None], None]
 ROOT = Path(__file__).parents[2]
 TINY = ("--games", 2, "--match-games", 2, "--jobs", 1)
 ENDLESS = ("--games", 10_000, "--match-games", 2, "--jobs", 2)
-MOMENT_S = 1.0  # nobody notices it at a start
+MOMENT_S = 1.0  # unnoticeable at a start
 HELLO_S = 5.0  # for an engine to say its version
 
 
@@ -153,7 +153,9 @@ def groups_of(pids: set[int]) -> list[str]:
     return [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(marks)]
 
 
-def test_what_a_killed_worker_leaves_is_gone_at_the_end_of_its_run(place: Place, needs: Needs, docker: Engine) -> None:
+def test_the_rest_of_a_killed_worker_is_removed_at_the_end_of_its_run(
+    place: Place, needs: Needs, docker: Engine
+) -> None:
     """After kill -9 of a worker during a match the run continues with another worker."""
     needs("cgroup", cgroup.cgroup_problem())
     flags = ("--games", 12, "--match-games", 2, "--jobs", 1, "--sandbox", "docker", "--out", "out")
@@ -232,7 +234,7 @@ def killed(tmp: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "ssh://nobody@localhost", "odd"])
+@pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "ssh://unknown@localhost", "odd"])
 def test_a_start_without_docker_neither_imports_nor_waits_for_it(tmp_path: Path, host: str) -> None:
     """A run in plain processes needs no Docker client."""
 

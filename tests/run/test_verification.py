@@ -74,7 +74,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return played(CONFIG, tmp_path_factory.mktemp("run") / "out")
 
 
-# --- what somebody changes --------------------------------------------------------------------------------------------
+# --- changes of the run ----------------------------------------------------------------------------------------------
 
 Change = Callable[[Path], object]
 
@@ -300,7 +300,7 @@ def test_a_plan_that_would_be_huge_is_refused(copies: Iterator[Path], field: str
 
 
 @each("change", OF_RESULTS.values(), ids=OF_RESULTS.keys())
-def test_results_that_are_not_those_of_the_records_are_told(copies: Iterator[Path], change: Change) -> None:
+def test_results_that_differ_from_the_records_are_reported(copies: Iterator[Path], change: Change) -> None:
     folder = next(copies)
     change(folder)
     [output] = verify_all(folder).differences

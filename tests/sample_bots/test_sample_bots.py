@@ -64,8 +64,8 @@ def conversation() -> list[Message]:
     for hand in combinations_with_replacement(ROLES, 2):
         cards = list(hand)
         lines.append({"type": "game_start", "game": 0, "seat": 0, "players": ["A", "B", "C"], "you": {"cards": cards}})
-        for coins, rival, other in ((2, 2, 2), (3, 6, 1), (7, 0, 9), (11, 4, 4), (2, 5, 0)):
-            players = [seat(coins), seat(rival, 1, ("duke",)), seat(other)]
+        for coins, second, other in ((2, 2, 2), (3, 6, 1), (7, 0, 9), (11, 4, 4), (2, 5, 0)):
+            players = [seat(coins), seat(second, 1, ("duke",)), seat(other)]
             lines.append(request("turn", cards, turn_moves(coins), players=players))
             for action, roles in BLOCKERS.items():
                 pending = {"actor": 1, "action": action, "target": 0}
@@ -308,7 +308,7 @@ CAUGHT: list[Message] = [
     ("why", "events", "hand", "move"),
     [
         ("the Contessa is a Captain", [], ["assassin", "contessa"], {"action": "steal", "target": 1}),
-        ("somebody calls lies here", CALLED, ["assassin", "contessa"], {"action": "foreign_aid"}),
+        ("a player challenges lies", CALLED, ["assassin", "contessa"], {"action": "foreign_aid"}),
         ("it was caught as Captain, so it is a Duke now", CAUGHT, ["contessa"], {"action": "tax"}),
     ],
 )

@@ -21,7 +21,7 @@ Needs = Callable[[str, str | None], None]
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 LIMIT_S = 500  # rustc, the C++ compiler and javac take 3 s each of an idle core
-PATIENT = ("--start-ms", 20_000, "--limit-ms", 5_000)  # compilers are at work beside the bots
+PATIENT = ("--start-ms", 20_000, "--limit-ms", 5_000)  # compilers run at the same time
 # Bot -> the programs that build and run it.
 BOTS = {kit.language: kit.needs for kit in KITS} | {"shell.sh": ("sh",)}
 

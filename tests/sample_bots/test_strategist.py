@@ -37,10 +37,10 @@ def test_it_challenges_a_caught_player_that_claims_the_same_again() -> None:
         {"event": "lost", "seat": 1, "role": "contessa", "reason": "challenge"},
     ]
 
-    def answer(rival: Message, *events: Message) -> Message:
+    def answer(opponent: Message, *events: Message) -> Message:
         claim = {"seat": 1, "role": "duke", "block": False}
         pending = {"actor": 1, "action": "tax"}
-        players = [seat(4), rival, seat(0, 0, ("ambassador", "assassin"))]
+        players = [seat(4), opponent, seat(0, 0, ("ambassador", "assassin"))]
         ask = request(
             "challenge", ["captain", "contessa"], LEGAL_CHALLENGES, players=players, pending=pending, claim=claim
         )

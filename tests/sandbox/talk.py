@@ -22,7 +22,9 @@ WAIT_S = (
     40.0  # far beyond what a loaded machine needs; only a failure takes this long; the tests' sleepers sleep longer
 )
 CLOSE_S = 30.0  # a close that takes this long hangs; less may be a machine that is busy with other things
-SOON_S = 0.5  # the CLOSE_MS that close may wait for the dead, and room; one test of each box shows that it is over then
+SOON_S = (
+    0.5  # the CLOSE_MS that close may wait for the dead, and a margin; one test of each box shows that it is over then
+)
 STILL_S = 0.25  # two programs that burn under a quota stand throttled, or wait for a core, for up to 0.1 s
 BOOKED_NS = 2_000_000  # what a frozen task used last is booked when it is switched out
 

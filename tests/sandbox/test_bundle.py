@@ -146,7 +146,7 @@ def test_a_program_that_is_a_pipe_is_an_empty_file(tmp_path: Path, copy: Path) -
     again.mkdir()
     end = os.open(pipe, os.O_RDWR)
     try:
-        os.write(end, b"somebody's")
+        os.write(end, b"foreign")
         copy_files(Program(("true",), tmp_path, files=pipe), again, 1)
     finally:
         os.close(end)

@@ -48,7 +48,7 @@ try:
             os._exit(0)
         started.append(pid)
 except BlockingIOError as problem:
-    print("not so many:", problem, file=__import__("sys").stderr)
+    print("too many:", problem, file=__import__("sys").stderr)
 for pid in started:
     os.kill(pid, 9)
     os.waitpid(pid, 0)
@@ -74,7 +74,7 @@ SURVIVED_A_LOSS = """
 import subprocess, sys
 done = subprocess.run([sys.executable, "-c", "x = []\\nwhile True: x.append(b'1' * 1_000_000)"])
 print("the helper ended with", done.returncode, file=sys.stderr)
-for number in range(3): print("going on", file=sys.stderr)
+for number in range(3): print("continuing", file=sys.stderr)
 {}["duke"]
 """
 
@@ -114,7 +114,7 @@ def test_a_program_that_dies_of_its_own_error_hit_no_limit(sandbox: Sandbox, tmp
 
 @pytest.mark.parametrize("code", [FORK_BOMB, THREADS, ONCE_TOO_MANY], ids=["processes", "threads", "handled"])
 def test_refused_forks_are_counted_and_no_end(sandbox: Sandbox, tmp_path: Path, code: str) -> None:
-    """A program that exits after a refusal has exited. Without a control group nothing counts, and root may fork at will."""
+    """A program that exits after a refusal has exited. Without a group nothing counts; root may fork at will."""
     if "approximate" in sandbox.note:
         return
     fault, detail = output(sandbox, code, tmp_path)

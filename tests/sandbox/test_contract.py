@@ -550,7 +550,7 @@ def test_many_boxes_leave_nothing(kind: Kind, files: Path) -> None:
     groupless()
 
 
-# --- whose fault ------------------------------------------------------------------------------------------------------
+# --- faults -----------------------------------------------------------------------------------------------------------
 
 WRONG: dict[tuple[str, ...], str] = {  # the words of the sandboxes without images
     (): "the command is empty",

@@ -270,7 +270,7 @@ def test_the_rest_of_a_killed_start_ends_and_never_shares_a_user(tmp_path: Path)
     """bwrap's first process waits forever if bwrap dies before releasing it; it counts against its user ID."""
     become_subreaper(os.getpid())
     slot = user_ids.take_user_id()  # so that no other box takes it meanwhile
-    output, told_end = os.pipe()
+    output, output_end = os.pipe()
     held_end, held = os.pipe()
     command = [
         get_bwrap_path(),
@@ -279,15 +279,15 @@ def test_the_rest_of_a_killed_start_ends_and_never_shares_a_user(tmp_path: Path)
         "/",
         "/",
         "--info-fd",
-        str(told_end),
+        str(output_end),
         "--block-fd",
         str(held_end),
     ]
     try:
         keeper = subprocess.Popen(
-            [*command, "sleep", "60"], user=slot.uid, group=slot.uid, extra_groups=[], pass_fds=(told_end, held_end)
+            [*command, "sleep", "60"], user=slot.uid, group=slot.uid, extra_groups=[], pass_fds=(output_end, held_end)
         )
-        os.close(told_end)
+        os.close(output_end)
         said = b""
         while b"}" not in said:
             piece = os.read(output, 4096)

@@ -207,5 +207,5 @@ def test_a_frozen_script_can_be_closed() -> None:
 
 def test_an_unknown_script_is_a_program_error() -> None:
     """It corresponds to a missing file of a real sandbox."""
-    with pytest.raises(ProgramError, match="nobody: no such script"):
-        InProcessSandbox({}).start(Program(("nobody",), Path()), Limits())
+    with pytest.raises(ProgramError, match="unknown: no such script"):
+        InProcessSandbox({}).start(Program(("unknown",), Path()), Limits())

@@ -10,7 +10,7 @@ from protocol import messages
 from tests.documents import spec
 
 ROOT = Path(__file__).parents[2]
-# What hello.limits has besides: it belongs to the match, not to the sandbox.
+# Other fields of hello.limits, which belong to the match and not to the sandbox.
 OF_THE_MATCH = {"limit_ms", "bank_ms", "start_ms", "line_bytes", "lives", "forfeits", "clock", "ponder"}
 
 

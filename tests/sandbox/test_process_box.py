@@ -334,7 +334,7 @@ def test_a_daemon_that_hides_dies_with_its_box(
     childless()  # the dead daemon is reaped too
 
 
-# --- whose fault ------------------------------------------------------------------------------------------------------
+# --- faults -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_scratch_folder_that_cannot_be_made_is_a_sandbox_error(tmp_path: Path) -> None:

@@ -147,21 +147,21 @@ def test_programs_start_while_threads_hold_locks(pipe: tuple[int, int]) -> None:
     assert os.read(pipe[0], 4096) == b"1" * 100
 
 
-# Starts a program with the named descriptors closed. What they were is told on the last of this process's own.
+# Starts a program with the named descriptors closed. Their content is written to the last of this process's own.
 CLOSED = """
 import fcntl, os, sys
 from pathlib import Path
 from arena.sandbox import SandboxChoice, Limits, Program, make_sandbox
 from tests.sandbox.talk import read_to_end, running
-tell = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 50)
+report = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 50)
 for number in map(int, sys.argv[3]):
     os.close(number)
 try:
     sandbox = make_sandbox(SandboxChoice(sys.argv[1]), Path(sys.argv[2]) / "boxes")
     with running(sandbox, Program(("echo", "hi"), Path(sys.argv[2]))) as box:
-        os.write(tell, read_to_end(box.stdout) + read_to_end(box.stderr))
+        os.write(report, read_to_end(box.stdout) + read_to_end(box.stderr))
 except BaseException as problem:
-    os.write(tell, repr(problem).encode())
+    os.write(report, repr(problem).encode())
 """
 
 

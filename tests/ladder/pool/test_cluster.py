@@ -106,7 +106,7 @@ def test_cancelling_a_call_wakes_its_waiters(shared: Cluster) -> None:
         assert outcome(executor.submit(operator.add, 1, 1)) == 2
 
 
-def test_shutdown_waits_for_what_was_submitted(shared: Cluster) -> None:
+def test_shutdown_waits_for_submitted_calls(shared: Cluster) -> None:
     with executor_on(shared) as executor:
         futures = [executor.submit(operator.add, n, n) for n in range(6)]
     assert [future.result(timeout=0) for future in futures] == [0, 2, 4, 6, 8, 10]

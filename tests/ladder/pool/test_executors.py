@@ -98,11 +98,11 @@ def test_progress_of_a_call_arrives_before_its_end(workers: LocalExecutor, tmp_p
     assert first.take_messages() == []
 
 
-def test_what_is_said_by_no_worker_is_heard_by_nobody() -> None:
-    report_progress("nobody listens")
+def test_progress_outside_a_worker_is_ignored() -> None:
+    report_progress("ignored")
 
 
-def test_a_runner_yields_what_its_jobs_say_while_they_last(workers: LocalExecutor, tmp_path: Path) -> None:
+def test_a_runner_yields_the_progress_of_its_jobs(workers: LocalExecutor, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     events = drive_jobs(RetryingJobs([speaking(gate, "half", "more")]), exec, workers, lambda: 1, ())
     messages: list[object] = []
@@ -329,7 +329,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere nobody adopts orphans but process 1")
+@pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere only process 1 adopts orphans")
 def test_processes_left_by_killed_workers_are_reaped() -> None:
     """Each worker that is killed in a match leaves the zombies of its boxes."""
     script = """

@@ -48,7 +48,7 @@ def intervals(found: Strength) -> Iterator[tuple[float, float, float]]:
         yield each.low, each.value, each.high
 
 
-def test_six_bots_stand_in_the_order_of_their_weights() -> None:
+def test_six_bots_are_ranked_by_their_weights() -> None:
     found = fit(games(400), 6)
     ratings = [strength.rating.value for strength in found]
     shares = [share(strength).value for strength in found]

@@ -98,7 +98,7 @@ def test_a_new_version_without_games_has_its_predecessors_rating_and_a_wide_inte
     assert new.rating.value == pytest.approx(old.rating.value)
     assert newer.rating.value == pytest.approx(old.rating.value)
     assert width(old.rating) < width(new.rating) / 3 < width(newer.rating) / 3
-    assert width(new.win_rate_adjusted) > 1.3 * width(old.win_rate_adjusted)  # whose opponents are as uncertain
+    assert width(new.win_rate_adjusted) > 1.3 * width(old.win_rate_adjusted)  # its opponents are as uncertain
     assert (new.games, new.matches, new.win_rate) == (0, 0, None)
     assert new.rank_range[0] == 1
     assert newcomer == Strength(Estimate(25.0), (1, 8), None, None, 0, 0)
@@ -159,7 +159,7 @@ def test_ranks_and_win_rates_are_among_the_active_bots() -> None:
     assert everyone[best].rank_range[0] > 1
     assert found[4].rank_range == (1, 1)
     assert found[7].rank_range == (6, 6)
-    for one, other in zip(found, everyone, strict=True):  # who left moves the scale, and no difference
+    for one, other in zip(found, everyone, strict=True):  # bots that left move the scale, and no difference
         assert one.rating.value - found[0].rating.value == pytest.approx(
             other.rating.value - everyone[0].rating.value, abs=1e-9
         )

@@ -123,8 +123,8 @@ def test_an_updated_fit_equals_a_new_one() -> None:
     matches, field = played(LARGE, 6)[0], RatedField(LARGE)
     first = rate(field=field, matches=Matches(matches.tables[:-80], matches.wins[:-80], matches.games[:-80]))
     order = np.random.default_rng(4).permutation(len(matches.tables))
-    anew = rate(Matches(matches.tables[order], matches.wins[order], matches.games[order]), field)
-    for one_of, other_of in zip(rate(matches, field, first.start).strengths, anew.strengths, strict=True):
+    again = rate(Matches(matches.tables[order], matches.wins[order], matches.games[order]), field)
+    for one_of, other_of in zip(rate(matches, field, first.start).strengths, again.strengths, strict=True):
         assert one_of.rank_range == other_of.rank_range
         for one, other in ((one_of.rating, other_of.rating), (one_of.win_rate_adjusted, other_of.win_rate_adjusted)):
             assert one is not None

@@ -93,7 +93,7 @@ def test_a_longer_plan_begins_with_the_shorter_one() -> None:
 
 @pytest.mark.parametrize(("bots", "seats", "tables"), [(8, 2, 28), (9, 2, 36), (4, 4, 1)])
 def test_repeated_pairings_come_in_another_order(bots: int, seats: int, tables: int) -> None:
-    every = plan_matches(bots, seats, 4 * tables * seats, seats, labelled("anew")).tables
+    every = plan_matches(bots, seats, 4 * tables * seats, seats, labelled("again")).tables
     parts = {tuple(table.bots for table in every[first : first + tables]) for first in range(0, 4 * tables, tables)}
     assert len(parts) == 4
 

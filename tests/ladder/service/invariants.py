@@ -19,7 +19,7 @@ from ladder.store.database import (
     match_results,
 )
 
-ALIKE = 1e-9  # as `arena ladder rerate` demands of a table that a runner went on with and of a new one
+ALIKE = 1e-9  # as `arena ladder rerate` allows between updated and new standings
 
 matches, match_players, games = (METADATA.tables[name] for name in ("matches", "match_players", "games"))
 versions, bots, check_steps, audit_log = (
@@ -46,12 +46,12 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
         return
     output = Standings.from_json(board)
     assert (output.games, output.matches) == (fold.table.games, fold.table.matches)
-    told_rows, new_rows = (sorted(table.items, key=lambda row: row.version) for table in (output, fold.table))
-    assert [counts(row) for row in told_rows] == [counts(row) for row in new_rows]
+    stored_rows, new_rows = (sorted(table.items, key=lambda row: row.version) for table in (output, fold.table))
+    assert [counts(row) for row in stored_rows] == [counts(row) for row in new_rows]
     apart = max(
         (
             abs(one - other)
-            for row, new in zip(told_rows, new_rows, strict=True)
+            for row, new in zip(stored_rows, new_rows, strict=True)
             for one, other in zip(estimates(row), estimates(new), strict=True)
         ),
         default=0.0,
@@ -100,7 +100,8 @@ def _ends(connection: Connection) -> Iterator[str]:
             "it has a runner, or lacks one": (row.status == "leased") == (row.runner is not None),
             "it has a number among the played": played == (row.end_sequence is not None),
             "it has too many attempts": row.attempts <= MAX_ATTEMPTS and row.lost_runners <= MAX_LOST_RUNNERS,
-            "its attempts aren't its voids": failed[row.id] >= row.attempts,  # a final's that plays again counts anew
+            "its attempts aren't its voids": failed[row.id]
+            >= row.attempts,  # a final's abandoned match that plays again starts at 0
             "it was abandoned for nothing": abandoned
             == (row.attempts == MAX_ATTEMPTS or row.lost_runners == MAX_LOST_RUNNERS)
             == bool(last[row.id]),
@@ -143,7 +144,7 @@ def _counts(connection: Connection) -> Iterator[str]:
 
 def _checks(connection: Connection) -> Iterator[str]:
     output = Counter(connection.scalars(select(check_steps.c.version)))
-    going_on = set(
+    running = set(
         connection.scalars(select(check_steps.c.version).where(check_steps.c.data.contains('"severity":"now"')))
     )
     last = dict(
@@ -176,7 +177,7 @@ def _checks(connection: Connection) -> Iterator[str]:
         checks = {
             "it has steps, and waits for its check": row.status != "queued" or not output[row.id],
             "a step of its check lacks": output[row.id] == last.get(row.id, 0),
-            "a step still goes on": not ended or row.id not in going_on,
+            "a step is still running": not ended or row.id not in running,
             "it has no steps": row.status != "accepted" or output[row.id] > 0,
             "its reason and its state disagree": (row.status == "rejected") == (row.rejection_reason is not None),
             "it began to play other than once": begun[row.id] in allowed,

@@ -20,7 +20,7 @@ from tests.ladder.service.pool import workers
 
 PLAY = LadderFormat(MatchSettings(rules=PRESETS["coup"]), SandboxChoice("process"), seats=2, match_games=6)
 
-# Plays as it should but in matches of so many games as rated ones have: there it sends rubbish now and then.
+# Plays correctly except in matches with as many games as rated ones, where it sometimes sends garbage.
 LATE = BOT.replace('message["type"] == "request":', 'message["type"] == "request" and not rubbish(message):').replace(
     "for line in sys.stdin:\n    message = json.loads(line)\n",
     f"""games = 0

@@ -78,7 +78,7 @@ def test_credentials_work_in_a_restored_ladder(own: Term, tmp_path: Path) -> Non
         assert authenticate_secret(again, session.secret, "session").login == "ada"
 
 
-def test_who_revokes_a_link_revokes_the_session_that_it_became(own: Term) -> None:
+def test_revoking_a_link_revokes_its_session(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
         link = issue_secret(ladder, "ada", "link", "teacher")
         session = sign_in_by_link(ladder, link.secret)
@@ -113,7 +113,7 @@ def test_a_token_for_reading_changes_nothing(own: Term) -> None:
         assert not [act for act in ("bot:disable", "user:suspend", "ladder:manage", "account:write") if viewer.can(act)]
 
 
-def test_the_commands_tell_a_secret_once_and_the_file_never_holds_it(own: Term) -> None:
+def test_secrets_are_printed_once_and_never_stored(own: Term) -> None:
     made = own.json("access add", "ada", "--kind", "token", "--scope", "read", "--by", "teacher")
     own.arena("access add", "bob")
     listed = own.json("access list", "--owner", "ada")["items"]
@@ -179,7 +179,7 @@ def test_bots_of_a_suspended_user_neither_play_nor_count(own: Term) -> None:
     assert "the staff owns" in own.arena("suspend", "staff", "--reason", "no", code=2).err
 
 
-def test_a_bot_of_who_left_says_so_to_its_owner_and_staff(own: Term) -> None:
+def test_a_bot_of_a_withdrawn_user_is_marked_for_owner_and_staff(own: Term) -> None:
     own.arena("users withdraw", "ada", "--reason", "dropped out")
     assert "its owner left the course: dropped out" in own.arena("bot", "late").out
     assert (
@@ -212,7 +212,7 @@ def test_a_suspended_persons_submission_waits_and_no_deadline_waits_for_it(own: 
     assert own.json("bot", "late")["versions"][1]["is_active"]
 
 
-def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:
+def test_events_continue_from_a_number(own: Term) -> None:
     start = own.json("events")["next_cursor"]
     assert start == own.json("standings")["revision"]
     hand_in(own, write(own.path.parent / "late.py", f"{QUICK_BOT}# better\n"), "ada", "late")
@@ -238,7 +238,7 @@ def test_events_say_what_happened_and_go_on_from_a_number(own: Term) -> None:
     assert own.arena("events", "--after", start).out.splitlines()[-1].endswith("teacher froze the ladder: deadline")
 
 
-def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:
+def test_events_expire_and_their_numbers_keep_increasing(own: Term) -> None:
     newest = own.json("events")["next_cursor"]
     with closing(open_ladder(own.path)) as ladder:
         clock = Clock(ladder)
@@ -251,4 +251,4 @@ def test_events_are_kept_for_a_while_and_their_numbers_go_on(own: Term) -> None:
 
 def test_a_sample_bot_can_be_submitted_by_its_name(own: Term) -> None:
     assert own.json("submit", "sample:honest", "--owner", "eve")["version_ref"] == "honest@1"
-    assert "is no sample bot" in own.arena("submit", "sample:nobody", "--owner", "eve", code=2).err
+    assert "is no sample bot" in own.arena("submit", "sample:unknown", "--owner", "eve", code=2).err

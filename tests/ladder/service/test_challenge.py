@@ -9,7 +9,7 @@ from ladder.store.database import find_latest_snapshot, save_snapshot
 from tests.ladder.service.term import LATE, Term, hand_in, write
 
 
-def test_matches_against_a_chosen_bot_are_played_on_demand_also_while_frozen(own: Term) -> None:
+def test_matches_against_a_chosen_bot_are_played_on_request_also_while_frozen(own: Term) -> None:
     """Requested: matches against a chosen bot (ZeusWPI aichallenge #108); freezes that allow them."""
     before = own.json("bot", "late")
     own.arena("freeze", "--reason", "deadline")

@@ -219,7 +219,7 @@ SAID: dict[str, dict[str, str] | Path] = {
     "no program": {"bot.toml": 'run = "./x"', "x": ""},
     "no such builder": {"bot.toml": 'run = "./made"\nbuild = "no-such x"', "x": ""},
     "a compiler's errors": {"bot.toml": 'run = "./made"\nbuild = "cc -o made m.c"', "m.c": "int main( { x }"},
-    "a build that tells where it is": {
+    "a build that prints where it is": {
         "bot.toml": 'run = "./made"\nbuild = ["sh", "-c", "echo $PWD/x; exit 3"]',
         "x": "",
     },

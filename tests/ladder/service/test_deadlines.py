@@ -209,9 +209,9 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
         assert [due.counting for due in deadlines_of_bot(ladder, context, "other")] == [()], (
             "a bot in time makes none late"
         )
-    told_by = Term(ladder.path).arena("bot", "a").out
-    assert "a@1" in told_by.partition("deadlines:")[2]
-    assert time.strftime("%Y", time.gmtime(DUE)) in told_by
+    printed = Term(ladder.path).arena("bot", "a").out
+    assert "a@1" in printed.partition("deadlines:")[2]
+    assert time.strftime("%Y", time.gmtime(DUE)) in printed
 
 
 def test_a_team_sees_the_counting_versions_of_all_graded_members(ladder: Ladder) -> None:

@@ -228,7 +228,7 @@ def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(
     assert not stored(ladder, "last").revealed
     assert retry_final(ladder, "last", "teacher").pending == 1
     assert "plays again, 1 of its" in ladder.database.read_with_retry(list_audit_entries)[-1].reason
-    assert ladder.database.write(give_up) == (abandoned, 3), "its attempts count anew"
+    assert ladder.database.write(give_up) == (abandoned, 3), "its attempts start at 0"
     retry_final(ladder, "last", "teacher")
     serve(ladder)
     reveal_final_results(ladder, "last", "teacher")
@@ -322,7 +322,7 @@ FORGED_FINALS: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize(("forge", "words"), FORGED_FINALS.values(), ids=FORGED_FINALS.keys())
-def test_a_final_that_is_not_what_was_published_is_told(
+def test_differences_of_a_final_from_its_publication_are_reported(
     held: Ladder, tmp_path: Path, forge: Callable[[Path], object], words: str
 ) -> None:
     folder = tmp_path / "last"

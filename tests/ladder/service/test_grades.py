@@ -232,9 +232,9 @@ def test_invalid_baselines_are_refused(ladder: Ladder, text: str, output: str) -
 )
 def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str, output: str) -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb, NON_ASSIGNMENT_COLUMN_HEADERS and how it finds a column."""
-    for taken in ("Coup final", "Section (4)"):
-        (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{taken}"\n')
-        assert read_settings(tmp_path).grades.gradebook_column == taken
+    for title in ("Coup final", "Section (4)"):
+        (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{title}"\n')
+        assert read_settings(tmp_path).grades.gradebook_column == title
     (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{title}"\n')
     with pytest.raises(LadderError, match=output):
         read_settings(tmp_path)
@@ -246,7 +246,7 @@ def test_grades_with_a_baseline_of_an_unknown_bot_are_refused(ladder: Ladder) ->
         get_grades(ladder, "t")
 
 
-def test_a_finals_grades_are_of_its_matches_alone(ladder: Ladder) -> None:
+def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
     play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
     for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
         create_final(ladder, name, None, 20, "teacher")

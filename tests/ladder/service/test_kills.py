@@ -27,7 +27,7 @@ from tests.postgres import Postgres
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
 
-SILENT_S = 120.0  # the kernel tells sooner of a runner that is no more
+SILENT_S = 120.0  # the kernel reports a dead runner sooner
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -38,7 +38,7 @@ DUE = 1_003_600.0
 HOUR, DAY = 3600.0, 86_400.0
 ENDED = update(METADATA.tables["matches"]).values(status="ended", outcome="cancelled")
 PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\nmin_games = 2\n'
-TOLD = "plays: passed, 2 games, where 2 are asked for"
+REASON = "plays: passed, 2 games, where 2 are asked for"
 
 
 def late(ladder: Ladder, **values: float) -> None:
@@ -89,7 +89,7 @@ def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
     play(ladder, f"{login}@1", "one@1", [1])
     found = grade_of(ladder, login)
     assert found.version == f"{login}@1"
-    assert found.reason == "; ".join(filter(None, (TOLD, output)))
+    assert found.reason == "; ".join(filter(None, (REASON, output)))
     assert found.late_hours == pytest.approx(hours)
     assert (found.points, found.points_before_penalty, found.late_penalty) == (points, 70, 70 - points)
     assert (found.late_days_spent, found.deadline_at, found.extended_until) == (spent, DUE, None)
@@ -153,14 +153,16 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
     play(ladder, "a@2", "one@1", [1])
     found = grade_of(ladder, "ada")
     more = "more time until 14 Jan 1970 14:46 UTC: ill"
-    assert found.reason == f"{TOLD}; 1 minute late, within the grace; {more}"
+    assert found.reason == f"{REASON}; 1 minute late, within the grace; {more}"
     assert (found.version, found.deadline_at, found.extended_until, found.points) == (
         "a@2",
         DUE + 2 * DAY,
         DUE + 2 * DAY,
         70,
     )
-    assert extend_deadline(ladder, "ada", "first", "1970-01-13T14:46:40", None, 0, "teacher", "ill, but not so long")
+    assert extend_deadline(
+        ladder, "ada", "first", "1970-01-13T14:46:40", None, 0, "teacher", "ill, but for a shorter time"
+    )
     assert grade_of(ladder, "ada").version == "a@1"
     extend_deadline(ladder, "bob", "first", "1970-01-13T15:46:40+01:00", None, 0, "teacher", "a trip")
     assert grade_of(ladder, "bob").reason == "nothing was submitted; more time until 13 Jan 1970 14:46 UTC: a trip"
@@ -244,7 +246,7 @@ def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
         assert submit_bot(ladder, path, "ada", "a").late_for == output
 
 
-def test_the_command_gives_more_time_and_takes_it_back(ladder: Ladder) -> None:
+def test_the_command_gives_and_revokes_an_extension(ladder: Ladder) -> None:
     term, words = Term(ladder.path), ("ada", "first", "--reason", "ill")
     assert term.arena("extend", *words, "--days", 2).err == "ada has more time for first\n"
     assert term.json("extend", *words, "--days", 2) == {"changed": False}

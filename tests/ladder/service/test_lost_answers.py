@@ -107,7 +107,7 @@ def refused(ladder: Ladder) -> object:
 
 
 def merged(ladder: Ladder) -> object:
-    left = [set_withdrawn(ladder, "bob", gone, "teacher", "so he said") for gone in (True, False, True)]
+    left = [set_withdrawn(ladder, "bob", gone, "teacher", "on request") for gone in (True, False, True)]
     return [*left, merge_users(ladder, "bob", "ada", "teacher", "one person")]
 
 
@@ -185,7 +185,7 @@ def held(ladder: Ladder) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("what", DONE)
-def test_what_is_committed_twice_is_there_once(
+def test_a_transaction_committed_twice_takes_effect_once(
     begun: Path, tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patiently, states, lost = Database._patiently, [], 0

@@ -118,7 +118,7 @@ def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
         ("bot", ["late", "--version", "7"], "has no version 7"),
         ("match", ["999"], "there is no match 999"),
         ("log", ["999", "late"], "there is no match 999"),
-        ("matches", ["--bot", "nobody"], "there is no bot"),
+        ("matches", ["--bot", "unknown"], "there is no bot"),
         ("activate", ["late", "9", "--reason", "x"], "has no version 9"),
         ("activate", ["broken@1", "--reason", "x"], "it failed its check"),
         ("activate", ["late", "--reason", "x"], "Name it as late@1"),
@@ -154,7 +154,7 @@ def test_an_owner_sees_who_disabled_the_bot_and_the_reason(own: Term) -> None:
     assert page["versions"][0]["is_active"]
 
 
-def test_many_peoples_bots_are_taken_in_and_the_exit_code_says_whether_all_were(own: Term, tmp_path: Path) -> None:
+def test_bots_of_many_users_are_submitted_with_an_exit_code(own: Term, tmp_path: Path) -> None:
     (tmp_path / "all" / "eve").mkdir(parents=True)
     (tmp_path / "all" / "eve" / "bot.py").write_text("#!/usr/bin/env python3\n")
     output = own.arena("submit", "--from", tmp_path / "all", "--at", "2001-09-09T01:46:40Z", "--by", "prof")

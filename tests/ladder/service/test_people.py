@@ -111,13 +111,13 @@ def test_an_ambiguous_row_is_refused(ladder: Ladder, roster: str, output: str) -
     assert taken.added == ("login" in header)
 
 
-def test_a_number_is_mended_by_a_roster_that_tells_the_login(ladder: Ladder) -> None:
+def test_a_roster_with_the_login_corrects_a_number(ladder: Ladder) -> None:
     take_in(ladder, "login,number\nada,U1\n")
     assert take_in(ladder, "login,number\nada,U9\n").changed == 1
     assert owner(ladder, "ada").student_id == "U9"
 
 
-def test_who_has_a_name_alone_in_common_is_new_and_told(ladder: Ladder) -> None:
+def test_a_user_with_only_the_same_name_is_new_and_reported(ladder: Ladder) -> None:
     take_in(ladder, "login,name\nada,Ada Lovelace\n")
     taken = take_in(ladder, "login,name\nal7,ada lovelace\n")
     assert taken.added == 1
@@ -147,7 +147,7 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
     final = queue(ladder, FINAL, ada, bob)
     session = sign_in_by_link(ladder, issue_secret(ladder, "bob", "link", "staff").secret)
     sign_in_by_provider(ladder, "https://id", "7", "bob@example.edu")
-    assert merge_users(ladder, "bob", "ada", "staff", "he has two accounts")
+    assert merge_users(ladder, "bob", "ada", "staff", "two accounts")
     assert not merge_users(ladder, "bob", "ada", "staff", "again")
     assert [cause(ladder, match) for match in (both, apart, asked, final)] == ["cancelled", None, None, None]
     assert set(owners(ladder)) == {"ada"}
@@ -161,14 +161,14 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
         assert page is not None
         assert [line.bot for line in page.bots] == ["ada", "bob"]
         assert [(act.action, act.reason) for act in page.audit_log if act.action == "merge"] == [
-            ("merge", "bob is ada: he has two accounts")
+            ("merge", "bob is ada: two accounts")
         ]
         assert "pseudonym of bob" not in repr(views.list_users(context))
     assert take_in(ladder, "login\nBOB\n").added == 0
     assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").duplicate
 
 
-def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
+def test_a_merged_user_can_be_merged_again(tmp_path: Path) -> None:
     with closing(school(tmp_path / "spring", "a b c d")) as ladder:
         take_in(ladder, "login,number\na,1\nb,2\nc,3\n")
         merge_users(ladder, "a", "b", "staff", "one")
@@ -179,8 +179,8 @@ def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
         for old, new, output in (
             ("a", "d", "a is c already"),
             ("c", "a", "are one owner"),
-            ("c", "nobody", "there is no owner"),
-            ("nobody", "c", "there is no owner"),
+            ("c", "unknown", "there is no owner"),
+            ("unknown", "c", "there is no owner"),
             ("staff", "c", "the staff owns"),
             ("c", "staff", "the staff owns"),
         ):
@@ -188,7 +188,7 @@ def test_merging_goes_on_from_what_was_merged(tmp_path: Path) -> None:
                 merge_users(ladder, old, new, "staff", "x")
 
 
-def test_what_was_decided_of_one_is_not_merged_away(ladder: Ladder) -> None:
+def test_conflicting_users_cannot_be_merged(ladder: Ladder) -> None:
     set_suspended(ladder, "bob", True, "staff", "copied")
     with pytest.raises(LadderError, match="one is suspended"):
         merge_users(ladder, "bob", "ada", "staff", "x")
@@ -196,7 +196,7 @@ def test_what_was_decided_of_one_is_not_merged_away(ladder: Ladder) -> None:
     set_withdrawn(ladder, "ada", True, "staff", "moved")
     with pytest.raises(LadderError, match="ada left the course"):
         merge_users(ladder, "bob", "ada", "staff", "x")
-    assert merge_users(ladder, "ada", "bob", "staff", "he is back under another name")
+    assert merge_users(ladder, "ada", "bob", "staff", "a second account")
     take_in(ladder, "login,staff\ncyd,yes\n")
     with pytest.raises(LadderError, match="one is staff"):
         merge_users(ladder, "bob", "cyd", "staff", "x")
@@ -257,7 +257,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     assert [each.user.login for each in get_grades(ladder, "staff").grades] == ["ada", "bob"]
 
 
-def test_the_commands_say_what_is_so(ladder: Ladder) -> None:
+def test_the_commands_of_users(ladder: Ladder) -> None:
     term = Term(ladder.path)
     assert term.arena("users add", "zed", "--email", "zed@x.edu").code == 0
     assert "zed@x.edu" in term.arena("users list").out

@@ -117,7 +117,7 @@ def test_no_viewer_reads_names_of_others_or_keys(ladder: Ladder, login: str | No
     seen = 0
     for what, text in output(ladder, PUBLIC_VIEWER if login is None else Viewer(login)):
         assert json.loads(text) is not None or "build" in what or "log" in what
-        assert not [word for word in others if word in text], f"{what} tells {login}"
+        assert not [word for word in others if word in text], f"{what} reveals {login}"
         seen += len(text)
     assert seen > 20_000
 
@@ -163,6 +163,6 @@ def test_no_page_contains_names_of_others_or_keys(ladder: Ladder, login: str | N
         for path in paths(ladder, ["adabot", "bobbot", "one"], ["first", "second"]):
             for prefix in ("", "/api"):
                 text = client.get(prefix + path).text
-                assert not [word for word in others if word in text], f"{prefix}{path} tells {login}"
+                assert not [word for word in others if word in text], f"{prefix}{path} reveals {login}"
                 seen += len(text)
     assert seen > 100_000

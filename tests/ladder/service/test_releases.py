@@ -193,7 +193,7 @@ def seen_by(ladder: Ladder, viewer: Viewer) -> PublishedGrades:
 
 
 def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
-    """Who released the grades, and for which reason, is visible to staff only."""
+    """Only staff see the releasing user and the reason."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     everything_changes(ladder)
     release_grades(ladder, "two", "teacher", "ada copied", deadline="first")

@@ -74,7 +74,7 @@ def test_a_bot_at_4_ms_of_500_plays_as_often_as_bots_that_answer_at_once(ladder:
     assert page_of(ladder, thinks).throttle_reason is None
 
 
-def test_a_version_that_takes_most_of_the_time_plays_every_second_round_and_its_page_says_so(ladder: Ladder) -> None:
+def test_a_slow_version_plays_every_second_round_and_its_page_shows_it(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
     played = play(ladder, RoundScheduler(ladder), slow, 40)
     assert [bool(slow & field) for field in played] == [True, *[True, False] * 19, True]
@@ -95,7 +95,7 @@ def test_a_version_that_begins_to_hang_is_slow_after_its_first_match(ladder: Lad
     assert [bool(slow & field) for field in played] == [True, True, False]
 
 
-def test_a_runner_that_starts_knows_who_is_slow(ladder: Ladder) -> None:
+def test_a_new_runner_knows_the_slow_versions(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
     play(ladder, RoundScheduler(ladder), slow, 4)
     assert not slow & play(ladder, RoundScheduler(ladder), slow, 1)[0]

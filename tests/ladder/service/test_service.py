@@ -68,7 +68,7 @@ def test_a_submission_is_checked_plays_and_is_rated(ladder: Ladder, tmp_path: Pa
     checks = {event.version_ref: event.reason for event in events if isinstance(event, CheckFinished)}
     assert checks.keys() == {"one@1", "two@1", "turtle@1", "broken@1"}
     assert [version_ref for version_ref, reason in checks.items() if reason is not None] == ["broken@1"]
-    assert "no such model" in str(told_steps(ladder, "broken"))
+    assert "no such model" in str(steps_of(ladder, "broken"))
     assert len([event for event in events if isinstance(event, MatchFinished)]) == 6
     with ladder.database.read() as connection:
         table = Standings.from_json(find_latest_snapshot(connection) or "")
@@ -83,7 +83,7 @@ def test_a_submission_is_checked_plays_and_is_rated(ladder: Ladder, tmp_path: Pa
     assert sum(row.games for row in table.items) == 2 * 12
 
 
-def told_steps(ladder: Ladder, bot: str) -> list[str]:
+def steps_of(ladder: Ladder, bot: str) -> list[str]:
     with ladder.database.read() as connection:
         found = find_bot(connection, bot)
         assert found is not None

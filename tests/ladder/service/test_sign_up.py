@@ -192,7 +192,7 @@ def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder
 
 
 @each("login", ["ada", "ADA", "old", "staff", "cyd@x.edu", "=1+1", "x" * 101, "a\x07b", " "])
-def test_a_login_that_is_taken_or_that_a_roster_would_refuse_is_refused(ladder: Ladder, login: str) -> None:
+def test_a_login_that_is_taken_or_invalid_in_a_roster_is_refused(ladder: Ladder, login: str) -> None:
     """Logins of merged accounts are taken; one like an email may belong to a roster's person."""
     import_users(ladder, [RosterEntry(1, "old")], "staff", "one person")
     merge_users(ladder, "old", "bob", "staff", "one person")
@@ -202,7 +202,7 @@ def test_a_login_that_is_taken_or_that_a_roster_would_refuse_is_refused(ladder: 
     assert ladder.database.read_with_retry(all_users) == before
 
 
-def test_a_link_serves_many_until_its_time_is_over_and_signs_nobody_in(ladder: Ladder) -> None:
+def test_a_join_link_serves_many_until_it_expires_and_does_not_sign_in(ladder: Ladder) -> None:
     secret = link(ladder)
     for login in ("cyd", "dan"):
         create_account(ladder, secret, login, login, "")

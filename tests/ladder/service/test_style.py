@@ -47,19 +47,19 @@ def test_a_bots_page_agrees_with_arena_stats(ladder: Ladder) -> None:
     profiles = {profile.bot.partition("@")[0]: profile for profile in make_stats_report(fold, [], []).bots}
     shares = []
     for name, profile in profiles.items():
-        told = style(ladder, name, STAFF_VIEWER)
-        assert told is not None
-        assert told.hidden is not None
-        assert told.matches == profile.matches
-        for number in (*told.public, *told.hidden):
+        found = style(ladder, name, STAFF_VIEWER)
+        assert found is not None
+        assert found.hidden is not None
+        assert found.matches == profile.matches
+        for number in (*found.public, *found.hidden):
             if number.name == "turns":
                 continue
             section, _, what = number.name.partition(" ")
             rate = getattr(profile, section)[what]
             assert (number.count, number.total) == (rate.count, rate.total), number.name
-        turns = next(number for number in told.public if number.name == "turns")
+        turns = next(number for number in found.public if number.name == "turns")
         assert turns.total == profile.games
-        shares.append(next(number.count / number.total for number in told.hidden if number.name == "bluffs all"))
+        shares.append(next(number.count / number.total for number in found.hidden if number.name == "bluffs all"))
     assert board.play_style is not None
     assert board.play_style.hidden is not None
     assert board.play_style.bots == len(profiles) == 4
@@ -84,14 +84,14 @@ def test_hidden_play_style_is_visible_to_the_owner_and_its_mean_to_staff(ladder:
         (Viewer("bob"), False, False),
         (STAFF_VIEWER, True, True),
     ):
-        told = style(ladder, "adabot", viewer)
-        assert told is not None
-        names = {number.name for number in told.public}
+        found = style(ladder, "adabot", viewer)
+        assert found is not None
+        names = {number.name for number in found.public}
         assert {"turns", "visible_at_table challenged", "actions tax"} <= names
         assert {name.partition(" ")[0] for name in names} == {"turns", "actions", "challenged", "visible_at_table"}
-        assert all(number.field_mean is not None for number in told.public)
-        assert (told.hidden is not None) is hidden
-        for number in told.hidden or ():
+        assert all(number.field_mean is not None for number in found.public)
+        assert (found.hidden is not None) is hidden
+        for number in found.hidden or ():
             assert (number.field_mean is not None) is mean
         with ladder.reading(viewer) as context:
             table = views.view_standings(context)

@@ -69,7 +69,7 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
         submit_folder(ladder, top / "ada", EARLIER, "prof")
 
 
-def test_a_time_to_come_is_refused(ladder: Ladder) -> None:
+def test_a_time_in_the_future_is_refused(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="still to come"):
         sent(ladder, 1, NOW + 1)
 
@@ -129,7 +129,7 @@ def said(ladder: Ladder) -> list[str]:
     )
 
 
-def test_what_staff_enters_counts_against_no_quota(ladder: Ladder) -> None:
+def test_submissions_by_staff_do_not_count_against_quotas(ladder: Ladder) -> None:
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("max_submissions_per_day = 10", "max_submissions_per_day = 1"))
     for code in range(3):
@@ -154,7 +154,7 @@ def test_submitting_the_same_files_again_corrects_the_time(ladder: Ladder) -> No
     assert sent(ladder, 1, EARLIER + 99) == (1, EARLIER + 99)  # over a version that came between
 
 
-def test_an_owner_who_goes_back_to_earlier_files_has_a_new_version(ladder: Ladder) -> None:
+def test_submitting_earlier_files_again_makes_a_new_version(ladder: Ladder) -> None:
     assert [sent(ladder, code, at=NOW + at)[0] for at, code in enumerate((1, 2, 1, 1))] == [1, 2, 3, 3]
 
 

@@ -67,9 +67,9 @@ def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
 
     assert output()[0] == "none is open"
     opened(ladder, people=1)
-    text, mend = output()
+    text, command = output()
     assert text == "1 open, at 0 of them a match; people who have sat down: 1; no process plays them"
-    assert mend.startswith("arena ladder serve-tables ")
+    assert command.startswith("arena ladder serve-tables ")
     id, _ = opened(ladder)
     ladder.database.write(lambda connection: set_session_playing(connection, id, True, 3.0))
     ladder.database.write(lambda connection: register_runner(connection, 20, 3.0, port=1, secret="x"))
@@ -144,7 +144,7 @@ def test_only_the_creator_of_a_table_sees_its_bots_until_a_match_has_ended(ladde
     assert bots() == ["one@1"] * 5
 
 
-def test_records_are_kept_as_long_as_others_and_that_they_were_played_stays(ladder: Ladder) -> None:
+def test_records_of_tables_expire_and_their_matches_stay(ladder: Ladder) -> None:
     id, _ = opened(ladder)
     day = 86_400.0
     keep(ladder, id, 0, 1, True, ladder.clock() - 401 * day)
@@ -177,7 +177,7 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
         assert record(copy, id, 0) == "1 games"
 
 
-def test_guests_sit_down_where_the_ladder_says_so(ladder: Ladder) -> None:
+def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
     id, secrets = opened(ladder, people=1)
     with pytest.raises(LadderError, match="Sign in first"):
         join_table(ladder, id, secrets[2], None, "Gus")
@@ -210,7 +210,7 @@ def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
         renew_slot_secret(ladder, id, 3, ADA)
 
 
-def test_no_match_begins_while_somebody_may_not_play(ladder: Ladder) -> None:
+def test_no_match_starts_while_a_player_may_not_play(ladder: Ladder) -> None:
     id, secrets = opened(ladder, people=1)
     join_table(ladder, id, secrets[2], "bob")
 
@@ -238,7 +238,7 @@ def test_no_match_begins_while_somebody_may_not_play(ladder: Ladder) -> None:
 
 
 def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) -> None:
-    set_suspended(ladder, "bob", True, "staff", "he cheated")
+    set_suspended(ladder, "bob", True, "staff", "cheated")
     for wanted, output in (
         (OpenTableRequest(bots=("one", "two")), "the table would have only bots"),
         (OpenTableRequest(bots=("one",), me=True, rules="chess"), "no rules"),

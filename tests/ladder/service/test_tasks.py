@@ -162,7 +162,7 @@ def test_an_unknown_exception_is_a_failed_attempt(ladder: Ladder, place: Place) 
     """A defect with one bot must not end the runner, and each runner after it."""
     queue = queue_of(ladder, 2)
     task = place.wait(queue.take)
-    assert not queue.failed(task, ValueError("nobody thought of this"))
+    assert not queue.failed(task, ValueError("unexpected"))
     with ladder.database.read() as connection:
         assert get_version_by_id(connection, task.id).attempts == 1
 

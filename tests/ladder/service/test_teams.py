@@ -95,10 +95,10 @@ def viewer(ladder: Ladder, login: str) -> Viewer:
     return authenticate_secret(ladder, issue_secret(ladder, login, "token", "teacher").secret, "token")
 
 
-# --- who is in which --------------------------------------------------------------------------------------------------
+# --- members ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_person_is_in_one_team_at_a_time_and_what_was_is_kept(ladder: Ladder) -> None:
+def test_a_user_is_in_one_team_at_a_time_with_a_history(ladder: Ladder) -> None:
     assert together(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 0)
     assert together(ladder, "red", "ada", "bob") == TeamChanges(0, 0, 0)
     with pytest.raises(LadderError, match="bob is in the team Red"):
@@ -197,7 +197,7 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
         ("Red", "bo", "Did you mean bob"),
     ],
 )
-def test_what_is_no_team_or_nobodys_login_is_refused_whole(ladder: Ladder, team: str, login: str, why: str) -> None:
+def test_an_invalid_team_or_login_changes_nothing(ladder: Ladder, team: str, login: str, why: str) -> None:
     with pytest.raises(LadderError, match=why):
         join_teams(ladder, {"bob": "Blue", login: team}, "teacher", "x")
     assert current(ladder) == {}
@@ -236,7 +236,7 @@ def settle_emails(ladder: Ladder) -> None:
         ("login,team\nada,=Red\n", "can't be called"),
     ],
 )
-def test_a_table_in_which_anything_is_wrong_moves_nobody(ladder: Ladder, text: str | bytes, why: str) -> None:
+def test_an_invalid_table_of_teams_changes_nothing(ladder: Ladder, text: str | bytes, why: str) -> None:
     with pytest.raises(LadderError, match=why):
         import_teams(ladder, text.encode() if isinstance(text, str) else text, "groups.csv", "teacher")
     assert current(ladder) == {}
@@ -363,7 +363,7 @@ def send(ladder: Ladder, login: str, name: str, code: str) -> str:
     return submit_bot(ladder, path, login, name).version_ref
 
 
-def test_a_mate_submits_versions_and_what_he_submits_counts_for_the_team(ladder: Ladder) -> None:
+def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
     quota(ladder, "max_submissions_per_day", 4)
     with pytest.raises(LadderError, match="is another's"):
         send(ladder, "bob", "bot-ada", "early")
@@ -403,7 +403,7 @@ def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(lad
         queue_challenges(ladder, "bot-ada", ["bot-cleo"], "cleo")
 
 
-def test_a_mate_chooses_which_version_plays_unless_the_owner_is_suspended(ladder: Ladder) -> None:
+def test_a_teammate_activates_versions_unless_the_owner_is_suspended(ladder: Ladder) -> None:
     hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
     together(ladder, "Red", "ada", "bob")
     assert choose_version(ladder, "bot-ada", 1, "bob")
@@ -416,7 +416,7 @@ def test_a_mate_chooses_which_version_plays_unless_the_owner_is_suspended(ladder
         assert "copied" not in str(refused.value)
 
 
-def test_who_leaves_sees_nothing_of_the_others_from_then_on(ladder: Ladder) -> None:
+def test_a_former_member_no_longer_sees_the_teams_bots(ladder: Ladder) -> None:
     secret = issue_secret(ladder, "bob", "token", "teacher").secret
 
     def sees() -> tuple[bool, bool, tuple[str, ...]]:
@@ -439,7 +439,7 @@ def test_who_leaves_sees_nothing_of_the_others_from_then_on(ladder: Ladder) -> N
         sees()
 
 
-def test_nobody_is_told_who_is_in_a_team_but_its_members_and_staff(ladder: Ladder) -> None:
+def test_only_members_and_staff_see_a_team(ladder: Ladder) -> None:
     together(ladder, "Red", "ada", "bob")
     together(ladder, "Blue", "bob", "cleo", move=True)
     for login, output in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
@@ -452,7 +452,7 @@ def test_nobody_is_told_who_is_in_a_team_but_its_members_and_staff(ladder: Ladde
         ] * (login == "cleo")
 
 
-def test_an_event_of_a_mates_bot_is_told_as_to_its_owner(ladder: Ladder) -> None:
+def test_an_event_of_a_teammates_bot_is_shown_as_to_its_owner(ladder: Ladder) -> None:
     together(ladder, "Red", "ada", "bob")
     choose_version(ladder, "bot-ada", 1, "bob")
     hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
@@ -468,7 +468,7 @@ def test_an_event_of_a_mates_bot_is_told_as_to_its_owner(ladder: Ladder) -> None
 # --- the commands -----------------------------------------------------------------------------------------------------
 
 
-def test_the_commands_say_what_they_did(ladder: Ladder, tmp_path: Path) -> None:
+def test_the_commands_report_their_effects(ladder: Ladder, tmp_path: Path) -> None:
     term, file = Term(ladder.path), tmp_path / "groups.csv"
     assert "2 joined a team, 0 left one" in term.arena("teams join", "Red", "ada", "bob", "--reason", "they asked").err
     assert "--move" in term.arena("teams join", "Blue", "bob", "--reason", "x", code=2).err

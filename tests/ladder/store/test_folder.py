@@ -205,7 +205,7 @@ def test_standard_error_has_one_file_for_each_process(tmp_path: Path) -> None:
     assert len(list(folder.logs.iterdir())) == len(logs)
     for bot in bots:
         assert [path.read_text() for path in folder.log_files(5, bot)] == [f"{bot} {n}" for n in (1, 2, 10)]
-    assert folder.log_files(5, "nobody") == []
+    assert folder.log_files(5, "unknown") == []
     assert folder.log_files(50, "honest") == []
 
 

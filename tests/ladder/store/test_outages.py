@@ -33,7 +33,7 @@ def test_an_outage_and_its_end_are_reported_once(postgres_server: Postgres) -> N
 def test_an_outage_has_one_deadline() -> None:
     """A caller that continues, for example to leave, doesn't wait again: a runner took 240 s instead of 120."""
     heard: list[str | None] = []
-    url = f"postgresql+psycopg://nobody@127.0.0.1:{free_port()}/nothing"
+    url = f"postgresql+psycopg://unknown@127.0.0.1:{free_port()}/nothing"
     with closing(Database(url, patience_s=1.5, hear=heard.append)) as database:
         began = time.monotonic()
         for act in (database.write, database.read_with_retry, database.write):

@@ -140,16 +140,16 @@ def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(conn
     claim_check(connection, mine, [], 1.0)
     assert get_check_steps(connection, version) == []
     save_check_steps(
-        connection, version, mine, [(1, "a", b""), (2, "going on", b""), (2, "b", b"log"), (3, "c", b"")], 2.0
+        connection, version, mine, [(1, "a", b""), (2, "running", b""), (2, "b", b"log"), (3, "c", b"")], 2.0
     )
     save_check_steps(connection, version, other, [(1, "other", b"")], 2.0)
     assert get_check_steps(connection, version) == ["a", "b", "c"]
-    save_check_steps(connection, version, mine, [(1, "anew", b"")], 2.0)
-    assert get_check_steps(connection, version) == ["anew"]
+    save_check_steps(connection, version, mine, [(1, "again", b"")], 2.0)
+    assert get_check_steps(connection, version) == ["again"]
     assert not release_check(connection, version, mine, "its worker died", 2.0, AttemptCost.LOSS)
     assert get_check_steps(connection, version) == []
     claim_check(connection, other, [], 2.0)
-    save_check_steps(connection, version, other, [(1, "a", b""), (2, "b", b""), (3, "going on", b"")], 2.0)
+    save_check_steps(connection, version, other, [(1, "a", b""), (2, "b", b""), (3, "running", b"")], 2.0)
     assert finish_check(connection, version, [("a", b""), ("end", b"")], None, ["python3"], None, 3.0)
     save_check_steps(connection, version, other, [(1, "late", b"")], 4.0)
     assert get_check_steps(connection, version) == ["a", "end"]

@@ -129,11 +129,11 @@ def test_a_new_version_does_not_enable_a_bot_disabled_by_staff(connection: Conne
     """After staff activate a version, the owner's next one plays again, once it is accepted."""
     first = get_version_by_id(connection, 1)
     deactivate_bot(connection, 1, "disable", "teacher", "it shouts", NOW)
-    mended, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
-    checked(connection, mended)
-    assert not is_newest_version(connection, get_version_by_id(connection, mended))
-    assert set(disabled_versions(connection)) == {first.id, mended, other}
-    set_active_version(connection, get_version_by_id(connection, mended), "teacher", "mended", NOW)
+    fixed, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
+    checked(connection, fixed)
+    assert not is_newest_version(connection, get_version_by_id(connection, fixed))
+    assert set(disabled_versions(connection)) == {first.id, fixed, other}
+    set_active_version(connection, get_version_by_id(connection, fixed), "teacher", "fixed", NOW)
     next_one = submitted(connection, 1, "3")
     checked(connection, next_one)
     assert is_newest_version(connection, get_version_by_id(connection, next_one))

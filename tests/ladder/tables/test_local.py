@@ -156,10 +156,10 @@ def test_the_address_works_once_in_one_browser_and_for_no_other_site(start: Call
     assert got("/", Host="evil.example") == 400
     assert got("/replay") == 404
     socket = base.replace("http", "ws") + "/socket"
-    for origin in (None, "http://evil.example", base):  # nobody has the cookie yet
+    for origin in (None, "http://evil.example", base):  # no browser has the cookie yet
         with pytest.raises(InvalidStatus, match="403"):
             websockets.sync.client.connect(socket, origin=origin)  # type: ignore[arg-type]
-    statuses = []  # a token that was used lets nobody in
+    statuses = []  # a used token is refused
     for _ in range(2):
         connection = HTTPConnection(host, timeout=60)
         connection.request("GET", "/" + path)

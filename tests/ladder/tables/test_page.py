@@ -104,7 +104,7 @@ def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window
         assert page.locator(".question").inner_text() == question
 
 
-def test_nothing_stands_beyond_the_edge_with_ten_at_the_table(window: Callable[..., Any]) -> None:
+def test_nothing_overflows_with_ten_players(window: Callable[..., Any]) -> None:
     with serve_tables("person", *["bot"] * 9, rules="reformation-inquisitor") as there:
         page = window(there, "secret0")
         page.locator(".felt").wait_for()

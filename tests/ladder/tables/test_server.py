@@ -152,7 +152,7 @@ def test_a_table_that_is_closed_while_it_is_claimed_ends(house: House) -> None:
     house.serve(come)
 
 
-def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: House) -> None:
+def test_a_failed_write_is_retried_until_it_succeeds(house: House) -> None:
     def fails(session: TableSession) -> TableSession:
         house.database.writes_fail = [
             DatabaseUnavailableError("the disk is full"),
@@ -171,7 +171,7 @@ def test_what_cannot_be_written_is_tried_again_after_a_pause_until_it_is(house: 
     assert second - first >= 0.9 * RETRY_S
 
 
-def test_a_write_that_fails_unexpectedly_is_told(house: House) -> None:
+def test_an_unexpected_write_failure_is_reported(house: House) -> None:
     def fails(session: TableSession) -> TableSession:
         house.database.writes_fail = [ZeroDivisionError("odd")]
         raise UnplayableTableError("it has no bots")
@@ -185,7 +185,7 @@ def test_a_write_that_fails_unexpectedly_is_told(house: House) -> None:
     assert "odd" in house.said[0]
 
 
-def test_who_comes_to_a_process_that_lost_the_claim_is_told_to_come_again(house: House) -> None:
+def test_a_process_that_lost_the_claim_asks_clients_to_reconnect(house: House) -> None:
     async def come() -> None:
         assert (await house.come())[0] == AWAY
 
@@ -223,7 +223,7 @@ def test_a_defect_during_creation_ends_only_this_table(house: House, boxes: int,
     assert house.closed_boxes == boxes
 
 
-def test_a_table_that_cannot_be_made_ends_with_the_reason_and_its_boxes_are_closed(house: House) -> None:
+def test_a_table_that_cannot_be_created_has_a_reason_and_leaves_no_boxes(house: House) -> None:
     async def come() -> None:
         assert (await house.come())[0] == AWAY
         await asyncio.to_thread(wait_for, lambda: house.session.status == "ended")

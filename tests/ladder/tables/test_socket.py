@@ -74,7 +74,7 @@ def test_a_plain_client_misses_no_line_though_it_is_disconnected_after_each() ->
     verify_record(there.records[0])
 
 
-def test_a_program_that_ends_forfeits_its_game_and_is_greeted_anew_for_the_next() -> None:
+def test_a_program_that_ends_forfeits_its_game_and_gets_another_hello() -> None:
     with serve_tables("bot", "program", games=2) as there:
         with program(there) as socket:
             socket.send(str(answered(str(socket.recv(WAIT_S)))))
@@ -105,7 +105,7 @@ def test_a_program_that_leaves_is_not_awaited_and_cannot_return() -> None:
     assert len(there.records[0].games) == 1
 
 
-def test_garbage_and_floods_are_judged_as_any_bots_and_the_match_goes_on() -> None:
+def test_garbage_and_floods_are_ordinary_faults() -> None:
     with serve_tables("bot", "program", games=1) as there, program(there) as socket:
         socket.recv(WAIT_S)
         socket.send('{"type":"hello"}')
@@ -140,7 +140,7 @@ def test_a_wrong_secret_and_a_secret_of_another_kind_open_nothing() -> None:
         assert not there.table.watched
 
 
-def test_who_sends_too_much_is_cut_off_and_the_others_play_on() -> None:
+def test_a_client_that_sends_too_much_is_disconnected() -> None:
     with serve_tables("bot", "person", "person") as there, person(there, 1) as first:
         for said, times in (("x" * 5000, 1), ("{}", 400)):
             with person(there, 2) as second:
@@ -213,7 +213,7 @@ def test_a_person_who_never_answers_does_not_block_others() -> None:
     clock = Timing(limit_ms=100, bank_ms=0)
     with (
         serve_tables("bot", "person", "person", offer={"person": clock}) as there,
-        person(there, 1, close_timeout=0.1),  # it reads nothing, so it isn't told of the end
+        person(there, 1, close_timeout=0.1),  # it reads nothing, so it doesn't see the end
         person(there, 2) as second,
     ):
         last = play(second)

@@ -183,7 +183,7 @@ def test_a_spectator_sees_every_turn_at_once_at_a_table_of_bots() -> None:
     sample_table(play, games=1, people=0)
 
 
-def test_people_play_also_where_bots_may_compute_while_others_think() -> None:
+def test_people_play_where_pondering_is_allowed() -> None:
     async def play(there: SampleTable) -> None:
         guest = there.table.join("secret0")
         await there.play(guest, 1)
@@ -386,7 +386,7 @@ def test_statements_are_shown_to_all_where_the_rules_allow_talk(rules: str, hear
     assert there.records[0].games[0].faults == ()
 
 
-def test_who_goes_away_between_two_games_keeps_nobody_who_wants_the_next_one_waiting() -> None:
+def test_a_player_absent_between_games_does_not_delay_others() -> None:
     async def play(there: SampleTable) -> None:
         first, second = (there.table.join(f"secret{number}") for number in range(2))
         await asyncio.gather(there.play(first, 0, end="between"), there.play(second, 1, end="between"))
@@ -423,13 +423,13 @@ def test_only_the_person_sees_that_their_time_ran_out() -> None:
     """In a sealed window, changed frames would reveal to the others who passed."""
 
     async def play(here: SampleTable) -> None:
-        first, second, onlooker = here.table.join("secret0"), here.table.join("secret1"), here.table.join(None)
+        first, second, spectator = here.table.join("secret0"), here.table.join("secret1"), here.table.join(None)
         await here.until(first, lambda frame: frame["game"])
-        others = [json.dumps(here.table.frame(guest)) for guest in (second, onlooker)]
+        others = [json.dumps(here.table.frame(guest)) for guest in (second, spectator)]
         for missed, spare in ((1, 2), (2, 1), (3, 0), (4, 0)):
             here.table.places[2].missed = missed
             output = here.table.frame(first)["table"]
             assert (output["missed"], output["spare"]) == (missed, spare)
-            assert [json.dumps(here.table.frame(guest)) for guest in (second, onlooker)] == others
+            assert [json.dumps(here.table.frame(guest)) for guest in (second, spectator)] == others
 
     sample_table(play, limit_ms=60_000, least_s=5.0)

@@ -17,7 +17,7 @@ def web(own: Term) -> Iterator[Pages]:
         yield made
 
 
-def test_an_account_tells_a_person_of_himself_alone(web: Pages) -> None:
+def test_an_account_page_shows_only_its_users_data(web: Pages) -> None:
     token = issue_secret(web.ladder, "bob", "token", "teacher")
     issue_secret(web.ladder, "eve", "link", "warden")
     text = web.visitor("bob").get("/account").text
@@ -48,10 +48,10 @@ def test_every_page_leads_a_participant_to_their_bots(web: Pages) -> None:
     for login, leads in (("bob", True), ("staff", False)):
         assert (">My bots</a>" in web.visitor(login).get("/standings").text) == leads
     assert '<a href="/account" aria-current="page">My bots</a>' in web.visitor("bob").get("/account").text
-    assert "My bots" not in web.visitor("nobody").get("/sign-in").text
+    assert "My bots" not in web.visitor("anonymous").get("/sign-in").text
 
 
-def test_a_token_is_shown_once_on_a_page_that_nobody_keeps(web: Pages) -> None:
+def test_a_token_is_shown_once_on_an_uncached_page(web: Pages) -> None:
     ada = web.visitor("ada")
     made = ada.post("/account/tokens", data={"scope": "read", "days": "365"})
     [secret] = re.findall(r'<pre id="secret">(.*)</pre>', made.text)
@@ -60,18 +60,18 @@ def test_a_token_is_shown_once_on_a_page_that_nobody_keeps(web: Pages) -> None:
     assert secret not in ada.get("/account").text
     viewer = authenticate_secret(web.ladder, secret, "token")
     assert (viewer.login, viewer.can("log:read", "ada"), viewer.can("bot:submit", "ada")) == ("ada", True, False)
-    asked = web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {secret}"}).json()
+    asked = web.visitor("anonymous").get("/api/account", headers={"Authorization": f"Bearer {secret}"}).json()
     assert [line["kind"] for line in asked["credentials"]] == ["session", "token"]
 
 
 @each("words", [{"days": "366"}, {"days": "0"}, {"scope": "everything"}, {"days": "nan"}])
-def test_a_token_is_for_what_there_is_and_a_year_at_most(web: Pages, words: dict[str, str]) -> None:
+def test_invalid_token_requests_are_refused(web: Pages, words: dict[str, str]) -> None:
     ada = web.visitor("ada")
     assert ada.post("/account/tokens", data={"scope": "read", "days": "1", **words}).status_code == 400
     assert "token" not in [line["kind"] for line in ada.get("/api/account").json()["credentials"]]
 
 
-def test_a_person_ends_what_lets_him_in_and_nobody_elses(web: Pages) -> None:
+def test_a_user_revokes_only_their_credentials(web: Pages) -> None:
     mine, other = (issue_secret(web.ladder, login, "token", "teacher") for login in ("ada", "bob"))
     ada = web.visitor("ada")
     assert f"token {mine.id}" in ada.get("/account").text
@@ -80,7 +80,7 @@ def test_a_person_ends_what_lets_him_in_and_nobody_elses(web: Pages) -> None:
     assert f"token {mine.id}" not in ada.get("/account").text
     with pytest.raises(AuthenticationError):
         authenticate_secret(web.ladder, mine.secret, "token")
-    for id in (other.id, 9999):  # it doesn't tell which of them is another's
+    for id in (other.id, 9999):  # the response doesn't reveal which of them is another user's
         refused = ada.post(f"/account/credentials/{id}/revoke")
         assert (refused.status_code, f"there is no credential {id}." in refused.text) == (400, True)
     assert authenticate_secret(web.ladder, other.secret, "token").login == "bob"

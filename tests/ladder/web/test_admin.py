@@ -54,14 +54,14 @@ def last_act(ladder: Ladder) -> tuple[str, str, str]:
 # --- people -----------------------------------------------------------------------------------------------------------
 
 
-def test_people_are_found_by_any_word_of_theirs(staff: TestClient) -> None:
-    for search, found in (("ada", {"ada"}), ("PSEUDONYM bob", {"bob"}), ("late", {"ada"}), ("nobody at all", set())):
+def test_users_are_found_by_any_of_their_fields(staff: TestClient) -> None:
+    for search, found in (("ada", {"ada"}), ("PSEUDONYM bob", {"bob"}), ("late", {"ada"}), ("missing", set())):
         rows = staff.get("/api/admin/users", params={"search": search}).json()["items"]
         assert {row["user"]["login"] for row in rows} == found
     assert "suspended" in staff.get("/admin/users", params={"search": "eve"}).text
 
 
-def test_a_roster_of_canvas_is_taken_in_whole_or_not_at_all(web: Pages, staff: TestClient) -> None:
+def test_a_canvas_roster_is_imported_completely_or_not_at_all(web: Pages, staff: TestClient) -> None:
     canvas = "Student,ID,SIS User ID,SIS Login ID,Section\nPoints Possible,,,,\nKay,7,u7,kay,B\nLee,8,u8,lee,B\n"
     output = post(staff, "/admin/users/import", 200, files={"roster": ("canvas.csv", canvas)})
     assert "2 people added, 0 changed" in output
@@ -72,7 +72,7 @@ def test_a_roster_of_canvas_is_taken_in_whole_or_not_at_all(web: Pages, staff: T
     assert "1 person added" in post(staff, "/admin/users/import", 200, files=wrong, partial="true")
 
 
-def test_a_person_is_added_and_brought_up_to_date(web: Pages, staff: TestClient) -> None:
+def test_a_user_is_added_and_updated(web: Pages, staff: TestClient) -> None:
     odd = "k/ay?#%"
     post(staff, "/admin/users", 200, login=odd, name="Kay", section="B")
     post(staff, "/admin/users", 200, login=odd, name="", email="kay@example.org")
@@ -94,11 +94,11 @@ def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: Tes
     assert "bob2 is bob: one person" in staff.get("/admin/users/bob").text
 
 
-def test_a_link_for_one_person_lets_in_that_person_once(web: Pages, staff: TestClient) -> None:
+def test_a_link_for_one_user_signs_in_once(web: Pages, staff: TestClient) -> None:
     output = staff.post("/admin/users/links", data={"login": "ada", "days": 2})
     assert output.headers["cache-control"] == "no-store"
     [secret] = re.findall(r"/sign-in\?link=([\w-]+)<", output.text)
-    visitor = web.visitor("nobody")
+    visitor = web.visitor("anonymous")
     assert visitor.post("/sign-in", data={"link": secret}).status_code == 303
     assert visitor.get("/bots").status_code == 200
     assert secret not in staff.get("/admin/users/ada").text
@@ -118,7 +118,7 @@ def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestCli
     assert "No user needs a link" in post(staff, "/admin/users/links", 400, section="Z")
 
 
-def test_what_was_revoked_lets_nobody_in(web: Pages, staff: TestClient) -> None:
+def test_revoked_credentials_are_refused(web: Pages, staff: TestClient) -> None:
     ada = web.visitor("ada")
     assert ada.get("/bots").status_code == 200
     [session] = [line for line in person(web.ladder, "ada").credentials if line.kind == "session"]
@@ -182,7 +182,7 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     assert "<had>" not in text
     assert "already" in post(staff, f"{page}/{act}", 409, reason="again")
     if undo is None:
-        assert post(staff, "/bots/late/activate", version=1, reason="mended") == page
+        assert post(staff, "/bots/late/activate", version=1, reason="fixed") == page
     else:
         post(staff, f"{page}/{act}", reason="it is over", **undo)
     assert shown not in staff.get(page).text
@@ -196,7 +196,7 @@ def test_participants_are_shown_no_form_by_which_staff_decides(web: Pages, staff
 # --- in one look ------------------------------------------------------------------------------------------------------
 
 
-def test_the_ladder_in_one_look_is_what_its_commands_tell(web: Pages, staff: TestClient, own: Term) -> None:
+def test_the_dashboard_agrees_with_the_commands(web: Pages, staff: TestClient, own: Term) -> None:
     found = staff.get("/api/admin").json()
     assert (found["users"], found["bots"], found["active_bots"], found["findings"]) == (3, 4, 3, None)
     assert [owner["login"] for owner in found["suspended"]] == ["eve"]
@@ -255,7 +255,7 @@ def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestC
         assert len(ids) == len(views.list_audit_log(context, limit=1000).items)
 
 
-def test_what_ladder_toml_says_is_shown_but_where_its_database_is(web: Pages, staff: TestClient, own: Term) -> None:
+def test_settings_are_shown_without_the_database_url(web: Pages, staff: TestClient, own: Term) -> None:
     text = (own.path / "ladder.toml").read_text()
     more = '[[baselines]]\nname = "plays <b>"\npoints = 30\nmin_games = 240\nmax_fault_percent = 1.0\n'
     (own.path / "ladder.toml").write_text(text + "[[deadlines]]\nname = 'first'\nat = 2026-12-01T23:59:00Z\n" + more)
@@ -293,7 +293,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert last_act(web.ladder)[:2] == ("staff", "reveal")
     screen = staff.get("/finals/last/projector").text
     assert "pseudonym of ada" in screen
-    assert ">ada<" not in screen  # whoever looks at the wall isn't staff
+    assert ">ada<" not in screen  # the screen on a wall is public
     table = staff.get("/finals/last").text
     assert [("chart" in page, "too few matches for intervals" in page) for page in (screen, table)] == [
         (False, True)
@@ -332,15 +332,15 @@ def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: 
     assert staff.get("/admin/grades?deadline=none").status_code == 400
 
 
-def test_a_participant_reads_his_own_grade_alone(web: Pages, own: Term) -> None:
-    ada, nobody = web.visitor("ada"), web.visitor("nobody")
+def test_a_participant_sees_only_their_grade(web: Pages, own: Term) -> None:
+    ada, anonymous = web.visitor("ada"), web.visitor("anonymous")
     assert "Nothing says yet" in ada.get("/grades").text
     settle(web.ladder, BASELINES)
     assert "<b>30 of 30 points</b>" in ada.get("/grades").text
     [grade] = ada.get("/api/grades").json()["grades"]["grades"]
     assert grade["user"]["login"] == "ada"
     assert "didn&#39;t pass its check" in web.visitor("bob").get("/grades").text
-    assert nobody.get("/grades").status_code == 303
+    assert anonymous.get("/grades").status_code == 303
     (own.path / "ladder.toml").write_text("broken")
     answered = ada.get("/grades?deadline=second")
     assert (answered.status_code, str(own.path) in answered.text) == (400, False)

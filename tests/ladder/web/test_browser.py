@@ -21,7 +21,7 @@ from tests.ladder.service.term import Term, write
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.ladder.web.visitors import paths
 
-# What a stranger may try to get into a page: as a bot's name, and in every text of a check or a decision.
+# Hostile text for a page: as a bot's name, and in every text of a check or a decision.
 PAYLOADS = (
     "<img src=x onerror=window.hit=1>",
     "\"'><svg onload=window.hit=1>",
@@ -205,7 +205,7 @@ def test_a_double_click_on_a_link_to_sign_in_signs_in(browser: Reader, server: L
     assert page.get_by_role("button", name="Sign out").count() == 1
 
 
-def test_a_password_is_shown_to_who_asks_and_sent_as_one(browser: Reader, server: LadderServer) -> None:
+def test_a_password_field_can_show_its_text_and_is_sent_as_a_password(browser: Reader, server: LadderServer) -> None:
     page = browser.browser.new_context().new_page()
     page.goto(f"{server.url}/sign-in")
     page.get_by_label("Login").fill("ada")
@@ -218,7 +218,7 @@ def test_a_password_is_shown_to_who_asks_and_sent_as_one(browser: Reader, server
     assert field.get_attribute("type") == "password"
 
 
-def test_without_javascript_a_match_is_told_as_text(browser: Reader, server: LadderServer) -> None:
+def test_without_javascript_a_match_is_shown_as_text(browser: Reader, server: LadderServer) -> None:
     page, _ = window(browser, server, "ada", java_script_enabled=False)
     with closing(open_ladder(server.folder)) as ladder:
         page.goto(f"{server.url}/matches/{last(ladder)}/replay")
@@ -233,7 +233,7 @@ def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, p
     place.bot("mine/.git/HEAD", "not for others")
     freeze(own.path)
     with serve_ladder(place, own.path, "--jobs", 1) as server:
-        for number, how in enumerate(("chosen", "dropped", "no script"), 2):  # nobody waits for the last
+        for number, how in enumerate(("chosen", "dropped", "no script"), 2):  # the test does not wait for the last
             place.bot("mine/bot.py", f"{QUICK_BOT}# {how}\n")
             page, wrong = window(browser, server, "ada", java_script_enabled=how != "no script")
             page.goto(f"{server.url}/submit")

@@ -38,7 +38,7 @@ def links(text: str) -> list[str]:
 
 def test_every_link_of_the_documents_leads_to_a_page_or_a_file_and_its_section(web: Pages) -> None:
     """No sign-in is needed; files that a ladder doesn't have, such as its sources, are no links."""
-    visitor = web.visitor("nobody")
+    visitor = web.visitor("anonymous")
     waiting, texts, led = ["/docs"], {}, set()
     while waiting:
         address = waiting.pop()
@@ -60,8 +60,8 @@ def test_every_link_of_the_documents_leads_to_a_page_or_a_file_and_its_section(w
 
 
 @each("path", ["../pyproject.toml", "docs/../../pyproject.toml", "docs", "arena/__init__.py", "%2fetc%2fpasswd"])
-def test_what_is_no_document_is_not_there(web: Pages, path: str) -> None:
-    assert web.visitor("nobody").get(f"/docs/{path}").status_code == 404
+def test_other_files_are_not_found(web: Pages, path: str) -> None:
+    assert web.visitor("anonymous").get(f"/docs/{path}").status_code == 404
 
 
 def test_commands_on_pages_have_the_configured_address_of_the_ladder(web: Pages, own: Term) -> None:
@@ -76,7 +76,7 @@ def test_commands_on_pages_have_the_configured_address_of_the_ladder(web: Pages,
 
 def test_the_wheel_is_complete_and_imports(web: Pages, tmp_path: Path) -> None:
     """It has the project's files, each with its digest; `arena` can be imported from the file itself."""
-    answered = web.visitor("nobody").get(WHEEL)
+    answered = web.visitor("anonymous").get(WHEEL)
     archive = zipfile.ZipFile(io.BytesIO(answered.content))
     names = set(archive.namelist())
     record = next(name for name in names if name.endswith(".dist-info/RECORD"))
@@ -97,7 +97,7 @@ def test_the_wheel_is_complete_and_imports(web: Pages, tmp_path: Path) -> None:
 def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) -> None:
     """pip installs it without its dependencies."""
     wheel = tmp_path / Path(WHEEL).name
-    wheel.write_bytes(web.visitor("nobody").get(WHEEL).content)
+    wheel.write_bytes(web.visitor("anonymous").get(WHEEL).content)
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", "--target"]
     subprocess.run([*pip, tmp_path / "there", wheel], check=True, timeout=120)
     code = (
@@ -113,9 +113,9 @@ def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) ->
 
 
 @each("language", list(LANGUAGES))
-def test_a_starter_is_what_arena_new_makes_and_a_ladder_takes_it(web: Pages, tmp_path: Path, language: str) -> None:
+def test_a_starter_equals_arena_new_and_is_accepted_by_a_ladder(web: Pages, tmp_path: Path, language: str) -> None:
     file = tmp_path / "bot.zip"
-    file.write_bytes(web.visitor("nobody").get(f"/downloads/mybot-{language}.zip").content)
+    file.write_bytes(web.visitor("anonymous").get(f"/downloads/mybot-{language}.zip").content)
     new_bot(tmp_path / language / "mybot", language)
     taken, made = read_submission(file), read_submission(tmp_path / language / "mybot")
     assert (taken.name, taken.digest) == (made.name, made.digest)
@@ -123,7 +123,7 @@ def test_a_starter_is_what_arena_new_makes_and_a_ladder_takes_it(web: Pages, tmp
 
 def test_other_downloads_are_not_there(web: Pages) -> None:
     for name in ("mybot-perl.zip", "python", "mybot-.zip", "coup_arena-9.9.9-py3-none-any.whl"):
-        assert web.visitor("nobody").get(f"/downloads/{name}").status_code == 404, name
+        assert web.visitor("anonymous").get(f"/downloads/{name}").status_code == 404, name
 
 
 def test_files_outside_the_project_are_not_served() -> None:

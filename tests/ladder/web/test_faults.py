@@ -53,7 +53,7 @@ def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: 
         assert [server.get("/standings", session).count("a trial") for server in servers] == [1, 1]
 
 
-def test_a_database_that_is_restarted_is_told_and_nothing_is_lost(place: Place, own_server: Postgres) -> None:
+def test_a_database_restart_is_reported_and_loses_nothing(place: Place, own_server: Postgres) -> None:
     folder = ladder_in(place, own_server.create("spring"), fit=True)
     with serve_ladder(place, folder, "--no-runner") as server:
         session, secret = server.session("ada"), token(folder)

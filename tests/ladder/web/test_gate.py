@@ -17,7 +17,7 @@ from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 
 LEVELS = {
-    "nobody": AccessLevel.ANYBODY,
+    "anonymous": AccessLevel.ANYBODY,
     "suspended": AccessLevel.ANYBODY,
     "staff": AccessLevel.STAFF,
     "staff token": AccessLevel.STAFF,
@@ -79,11 +79,11 @@ def test_each_socket_is_authorized_by_the_table(own: Term) -> None:
         at = f"/tables/{opened.session.id}"
         for kind in KINDS:
             for way in ("socket", "program"):
-                let_in = way == "socket" and kind not in ("nobody", "suspended")
+                let_in = way == "socket" and kind not in ("anonymous", "suspended")
                 assert (_knocked(web.visitor(kind), f"{at}/{way}", URL) == 1013) is let_in, (kind, way)
                 elsewhere = _knocked(web.visitor(kind), f"{at}/{way}", "https://evil.example")
                 assert (elsewhere == 1013) is (let_in and "token" in kind), (kind, way)
-        by_token, wrong = web.visitor("nobody"), web.visitor("nobody")
+        by_token, wrong = web.visitor("anonymous"), web.visitor("anonymous")
         by_token.headers["Authorization"] = f"Bearer {opened.secrets[3]}"
         wrong.headers["Authorization"] = "Bearer x"
         assert _knocked(by_token, f"{at}/program", None) == 1013
@@ -91,7 +91,7 @@ def test_each_socket_is_authorized_by_the_table(own: Term) -> None:
         assert _knocked(web.visitor("ada"), f"{at}/socket", None) == 403
         assert _knocked(web.visitor("ada"), "/tables/9999/socket", URL) == 404
         codes = [_knocked(web.visitor(kind), f"/tables/{shut}/socket", URL) for kind in ("ada", "bob")]
-        assert codes == [403, 1013], "who sits there, and nobody else"
+        assert codes == [403, 1013], "only the player of this slot"
 
 
 def _knocked(visitor: TestClient, path: str, origin: str | None) -> int:
@@ -105,15 +105,15 @@ def _knocked(visitor: TestClient, path: str, origin: str | None) -> int:
         return refused.status_code
 
 
-def test_a_ladder_that_says_so_is_read_by_anybody(web: Pages, own: Term) -> None:
-    visitor = web.visitor("nobody")
+def test_a_public_ladder_is_readable_without_signing_in(web: Pages, own: Term) -> None:
+    visitor = web.visitor("anonymous")
     with public(own):
         for path in ("/", "/standings", "/bots/late", "/matches", "/queue", "/finals", "/api/standings"):
             assert visitor.get(path).status_code == 200, path
     assert visitor.get("/standings").status_code == 303
 
 
-@pytest.mark.parametrize("kinds", [("nobody", "ada"), ("ada", "nobody")], ids=str)
+@pytest.mark.parametrize("kinds", [("anonymous", "ada"), ("ada", "anonymous")], ids=str)
 def test_shared_pages_do_not_depend_on_the_first_visitor(web: Pages, own: Term, kinds: tuple[str, str]) -> None:
     """The page is cached for the next visitor. Both see a link to submit, which asks for a sign-in."""
     with public(own):
@@ -124,16 +124,16 @@ def test_shared_pages_do_not_depend_on_the_first_visitor(web: Pages, own: Term, 
             assert ('class="button" href="/submit"' in bodies[0]) is (path == "/"), path
 
 
-def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
+def test_a_link_signs_in_once_and_returns_to_the_page(web: Pages) -> None:
     secret = issue_secret(web.ladder, "ada", "link", "staff").secret
-    visitor = web.visitor("nobody")
+    visitor = web.visitor("anonymous")
     to = visitor.get("/bots/late?x=1").headers["location"]
     assert to == "/sign-in?then=%2Fbots%2Flate%3Fx%3D1"
     assert visitor.get(f"/sign-in?link={secret}").status_code == 200  # to look at it doesn't use it up
     entered = visitor.post("/sign-in", data={"link": f"http://x/sign-in?link={secret}", "then": "/bots/late?x=1"})
     assert (entered.status_code, entered.headers["location"]) == (303, "/bots/late?x=1")
     assert visitor.get("/bots/late").status_code == 200
-    assert web.visitor("nobody").post("/sign-in", data={"link": secret}).status_code == 403
+    assert web.visitor("anonymous").post("/sign-in", data={"link": secret}).status_code == 403
     assert visitor.post("/sign-out").headers["clear-site-data"] == '"cache"'
     assert visitor.get("/bots/late").status_code == 303
 
@@ -156,7 +156,7 @@ def test_a_link_lets_in_once_and_goes_on_where_one_was(web: Pages) -> None:
 )
 def test_signing_in_leads_nowhere_else(web: Pages, then: str) -> None:
     secret = issue_secret(web.ladder, "ada", "link", "staff").secret
-    entered = web.visitor("nobody").post("/sign-in", data={"link": secret, "then": then})
+    entered = web.visitor("anonymous").post("/sign-in", data={"link": secret, "then": then})
     assert (entered.status_code, entered.headers["location"]) == (303, "/")
 
 
@@ -199,13 +199,13 @@ def test_a_suspension_ends_all_credentials_of_a_user_at_once(web: Pages) -> None
     set_suspended(web.ladder, "ada", True, "staff", "she copied")
     assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [401] * 3 + [200]
     assert [visitor.post("/api/submissions").status_code for visitor in browsers] == [401] * 3
-    latecomer = web.visitor("nobody")
+    latecomer = web.visitor("anonymous")
     assert "she copied" in latecomer.post("/sign-in", data={"link": link}, follow_redirects=True).text
     assert latecomer.get("/standings").status_code == 303
 
 
-def test_who_tries_too_often_waits(web: Pages) -> None:
-    visitor = web.visitor("nobody")
+def test_frequent_attempts_are_limited(web: Pages) -> None:
+    visitor = web.visitor("anonymous")
     codes = [visitor.post("/sign-in", data={"link": f"guess {guess}"}).status_code for guess in range(25)]
     assert codes[0] == 403
     assert codes[-1] == 429
@@ -224,13 +224,13 @@ def test_a_page_is_not_drawn_again_while_nothing_happens(web: Pages) -> None:
 @each(
     ("kind", "path", "size", "status"),
     [
-        ("nobody", "/sign-in", 65_537, 413),
-        ("nobody", "/sign-in", 65_536, 400),
+        ("anonymous", "/sign-in", 65_537, 413),
+        ("anonymous", "/sign-in", 65_536, 400),
         ("staff", "/account/password", 65_537, 413),
         ("staff", "/admin/users/import", 65_537, 400),
         ("staff", "/admin/users/import", 4 << 20, 413),
-        ("nobody", "/admin/users/import", 4 << 20, 401),
-        ("nobody", "/account/password", 65_537, 401),
+        ("anonymous", "/admin/users/import", 4 << 20, 401),
+        ("anonymous", "/account/password", 65_537, 401),
     ],
 )
 def test_a_form_is_read_after_authorization_and_up_to_a_limit(
@@ -252,7 +252,7 @@ def test_a_form_is_read_after_authorization_and_up_to_a_limit(
         ("/api/tables", "text/plain", b'{"rules": "coup"}'),
     ],
 )
-def test_what_comes_as_another_type_is_not_read(web: Pages, path: str, kind: str, content: bytes) -> None:
+def test_another_content_type_is_not_read(web: Pages, path: str, kind: str, content: bytes) -> None:
     answered = web.visitor("ada").post(path, content=content, headers={"Content-Type": kind})
     assert answered.status_code == 415, answered.text
 
@@ -276,7 +276,7 @@ def still(web: Pages) -> Any:
 
 def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:
     """They are counted by user, or else by address: an unreadable form is an attempt, too."""
-    visitor, state = web.visitor("nobody"), still(web)
+    visitor, state = web.visitor("anonymous"), still(web)
     assert visitor.post("/sign-in", data={}).status_code == 400
     while not state.limits.wait_s("form", "testclient"):
         pass
@@ -285,7 +285,7 @@ def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:
 
 
 def test_no_body_is_read_before_the_gate(web: Pages) -> None:
-    visitor = web.visitor("nobody")
+    visitor = web.visitor("anonymous")
     for name, (act, _) in ROUTES.items():
         method, path = name.split()
         if method == "POST" and PERMISSIONS[act] > AccessLevel.ANYBODY:
@@ -316,7 +316,7 @@ def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
         assert visitor.post("/sign-in", data={}, headers={"Origin": URL}).status_code == status, host
 
 
-def test_a_person_and_an_address_have_so_many_sockets_and_feeds_at_a_time(web: Pages) -> None:
+def test_sockets_and_streams_are_limited_by_user_and_by_address(web: Pages) -> None:
     state = web.client.app.state.shared  # type: ignore[attr-defined]
     for places, name in ((state.people, "ada"), (state.addresses, "testclient")):
         with ExitStack() as stack:
@@ -337,14 +337,14 @@ def test_every_answer_has_the_headers_that_keep_a_browser_safe(web: Pages) -> No
         assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_personal_page_is_kept_on_no_disk(web: Pages) -> None:
+def test_personal_pages_are_never_cached_on_disk(web: Pages) -> None:
     for kind, path in (("ada", "/account"), ("ada", "/api/account"), ("ada", "/grades"), ("staff", "/admin/users")):
         answered = web.visitor(kind).get(path)
         assert (answered.status_code, answered.headers["cache-control"]) == (200, "no-store"), path
     assert web.visitor("ada").get("/standings").headers["cache-control"] == "private, no-cache"
 
 
-def test_where_people_come_over_tls_browsers_come_by_nothing_else(web: Pages) -> None:
+def test_hsts_is_sent_where_the_ladder_uses_tls(web: Pages) -> None:
     assert "strict-transport-security" not in web.visitor("ada").get("/sign-in").headers
     with TestClient(make_app(web.ladder, "https://coup.example.org"), base_url="https://coup.example.org") as visitor:
         assert visitor.get("/nope").headers["strict-transport-security"] == "max-age=31536000"
@@ -352,21 +352,21 @@ def test_where_people_come_over_tls_browsers_come_by_nothing_else(web: Pages) ->
 
 @each("path", ["/standings/", "//evil.example/standings/", "/account/", "/bots/late/", "/api/"])
 def test_no_redirect_leads_to_the_host_that_a_request_names(web: Pages, path: str) -> None:
-    answered = web.visitor("nobody").get(path, headers={"Host": "evil.example"})
+    answered = web.visitor("anonymous").get(path, headers={"Host": "evil.example"})
     assert "evil.example" not in answered.headers.get("location", "").replace("then=%2F%2Fevil.example", "")
 
 
-def test_signing_in_again_takes_the_place_of_the_session(web: Pages) -> None:
+def test_signing_in_again_replaces_the_session(web: Pages) -> None:
     ada = web.visitor("ada")
     before = ada.cookies["session"]
     ada.post("/sign-in", data={"link": issue_secret(web.ladder, "ada", "link", "staff").secret})
     assert ada.get("/account").status_code == 200
-    again = web.visitor("nobody")
+    again = web.visitor("anonymous")
     again.cookies.set("session", before)
     assert again.get("/account").status_code == 303
 
 
-def test_no_page_is_called_by_what_is_not_there(web: Pages) -> None:
+def test_missing_pages_have_a_title(web: Pages) -> None:
     for path in (
         "/bots/none",
         "/bots/late/99",

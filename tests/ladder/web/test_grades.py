@@ -35,7 +35,7 @@ def staff(web: Pages) -> TestClient:
     return web.visitor("staff")
 
 
-def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, staff: TestClient) -> None:
+def test_staff_gives_and_revokes_an_extension_on_a_users_page(web: Pages, staff: TestClient) -> None:
     page = "/admin/users/ada/extend"
     ada, bob = web.visitor("ada"), web.visitor("bob")
     assert "Give a reason" in post(staff, page, 400, deadline="first", until="2100-01-03T01:00")
@@ -59,7 +59,7 @@ def test_staff_gives_more_time_on_a_persons_page_and_takes_it_back(web: Pages, s
     assert ada.post(page, data={"deadline": "first", "late_days": 1, "reason": "please"}).status_code == 403
 
 
-def test_what_staff_hands_out_each_sees_of_himself_until_the_next(web: Pages, staff: TestClient, own: Term) -> None:
+def test_users_see_their_released_grade_until_the_next_release(web: Pages, staff: TestClient, own: Term) -> None:
     ada, bob = web.visitor("ada"), web.visitor("bob")
     assert "<b>Release</b>" not in staff.get("/admin/grades").text
     assert "<b>Release</b>" in staff.get("/admin/grades?deadline=first").text

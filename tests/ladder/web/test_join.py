@@ -33,20 +33,20 @@ def made_link(staff: TestClient, **fields: object) -> str:
     return made.text.partition("/join?link=")[2].partition("<")[0]
 
 
-def test_who_signs_up_is_signed_in(web: Pages) -> None:
-    visitor, secret = web.visitor("nobody"), made_link(web.visitor("staff"))
+def test_signing_up_signs_in(web: Pages) -> None:
+    visitor, secret = web.visitor("anonymous"), made_link(web.visitor("staff"))
     shown = visitor.get(f"/join?link={secret}")
     assert 'name="login"' in shown.text
     assert 'name="email"' not in shown.text
     assert (shown.headers["cache-control"], shown.headers["referrer-policy"]) == ("no-store", "no-referrer")
     assert post(visitor, "/join", link=secret, **FORM) == "/account"
     assert visitor.get("/api/account").json()["user"]["login"] == "cyd"
-    assert "is taken" in post(web.visitor("nobody"), "/join", 400, link=secret, **FORM)
+    assert "is taken" in post(web.visitor("anonymous"), "/join", 400, link=secret, **FORM)
 
 
 def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: Term) -> None:
     """The database has neither the link's secret nor the session's."""
-    staff, visitor = web.visitor("staff"), web.visitor("nobody")
+    staff, visitor = web.visitor("staff"), web.visitor("anonymous")
     secret = made_link(staff, ask="true")
     assert 'name="email"' in visitor.get(f"/join?link={secret}").text
     post(visitor, "/join", link=secret, **FORM)
@@ -66,7 +66,7 @@ def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: T
 
 
 def test_staff_refuses_an_account_on_its_page(web: Pages) -> None:
-    staff, visitor = web.visitor("staff"), web.visitor("nobody")
+    staff, visitor = web.visitor("staff"), web.visitor("anonymous")
     post(visitor, "/join", link=made_link(staff, ask="true"), **FORM)
     assert post(staff, "/admin/users/cyd/refuse", reason="who are you?") == "/admin"
     assert staff.get("/admin/users/cyd").status_code == 404
@@ -74,20 +74,20 @@ def test_staff_refuses_an_account_on_its_page(web: Pages) -> None:
 
 
 def test_a_link_that_is_revoked_or_unknown_shows_no_form(web: Pages, own: Term) -> None:
-    issued, visitor = issue_secret(web.ladder, "staff", "join", "staff"), web.visitor("nobody")
+    issued, visitor = issue_secret(web.ladder, "staff", "join", "staff"), web.visitor("anonymous")
     own.arena("access revoke", issued.id, "--reason", "it is everywhere")
     for secret in (issued.secret, "", "x"):
         assert visitor.get("/join", params={"link": secret}).status_code == 404
         assert visitor.post("/join", data={"link": secret, **FORM}).status_code == (404 if secret else 400)
 
 
-def test_who_signs_up_too_often_waits(web: Pages, link: str) -> None:
-    codes = {web.visitor("nobody").post("/join", data={"link": link, **FORM}).status_code for _ in range(22)}
+def test_frequent_sign_ups_are_limited(web: Pages, link: str) -> None:
+    codes = {web.visitor("anonymous").post("/join", data={"link": link, **FORM}).status_code for _ in range(22)}
     assert codes == {303, 400, 429}
 
 
 def test_a_form_of_another_site_makes_no_account(web: Pages, link: str) -> None:
-    sent = web.visitor("nobody").post("/join", data={"link": link, **FORM}, headers={"Sec-Fetch-Site": "cross-site"})
+    sent = web.visitor("anonymous").post("/join", data={"link": link, **FORM}, headers={"Sec-Fetch-Site": "cross-site"})
     assert sent.status_code == 403
     assert web.ladder.database.read_with_retry(lambda connection: find_user(connection, "cyd")) is None
 

@@ -53,7 +53,7 @@ def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
     assert asked.status_code == 303
     match = ada.get("/api" + asked.headers["location"]).json()
     assert (match["kind"], [seat["version_ref"] for seat in match["players"]]) == ("challenge", ["late@2", "late@1"])
-    for sent, why in ((("one,two",), "a table has 2 seats"), (("nobody",), "there is no bot"), (("one", "11"), "")):
+    for sent, why in ((("one,two",), "a table has 2 seats"), (("unknown",), "there is no bot"), (("one", "11"), "")):
         refused = ada.post("/bots/late/challenges", data=dict(zip(("opponents", "count"), sent, strict=False)))
         assert (refused.status_code, why in refused.text) == (400, True), sent
     assert "another&#39;s" in web.visitor("bob").post("/bots/late/challenges", data={"opponents": "one"}).text
@@ -72,7 +72,7 @@ def test_the_page_of_a_rejected_bot_offers_a_new_version_and_no_challenge(web: P
     assert (offered("ada", "late"), offered("bob", "late")) == (["challenge"], [])
 
 
-def test_an_owner_goes_back_to_a_version_and_nobody_else_does(web: Pages, own: Term) -> None:
+def test_only_an_owner_activates_an_earlier_version(web: Pages, own: Term) -> None:
     assert playing(web) == [2]
     refused = web.visitor("bob").post("/bots/late/active-version", data={"version": "1"})
     assert (refused.status_code, playing(web)) == (400, [2])
@@ -115,7 +115,7 @@ def test_an_owner_cannot_activate_what_was_disabled(web: Pages, own: Term) -> No
     assert playing(web) == [1]
 
 
-def test_an_owner_reads_the_files_that_he_sent_in(web: Pages) -> None:
+def test_an_owner_reads_the_submitted_files(web: Pages) -> None:
     got = web.visitor("ada").get("/bots/late/1/files.tar")
     with tarfile.open(fileobj=io.BytesIO(got.content)) as entries:
         [entry] = entries.getmembers()

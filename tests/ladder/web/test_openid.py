@@ -79,7 +79,7 @@ def use(own: Term, issuer: str, *more: str) -> None:
 
 def sent(web: Pages, then: str = "/") -> tuple[TestClient, str]:
     """Return a visitor that is redirected to the provider, and the address."""
-    visitor = web.visitor("nobody")
+    visitor = web.visitor("anonymous")
     del visitor.headers["Sec-Fetch-Site"]
     answered = visitor.get("/sign-in/openid", params={"then": then})
     assert answered.status_code == 303, answered.text
@@ -94,9 +94,9 @@ def back(to: str, sub: str) -> str:
     return answered.headers["location"].removeprefix(URL)
 
 
-def test_who_is_known_there_and_in_the_roster_is_let_in(web: Pages, own: Term, provider: str) -> None:
+def test_a_provider_user_in_the_roster_is_signed_in(web: Pages, own: Term, provider: str) -> None:
     use(own, provider)
-    assert "Sign in at localhost" in web.visitor("nobody").get("/sign-in").text
+    assert "Sign in at localhost" in web.visitor("anonymous").get("/sign-in").text
     visitor, to = sent(web, "/bots/late")
     query = parse_qs(urlsplit(to).query)
     assert query["code_challenge_method"] == ["S256"]
@@ -135,13 +135,13 @@ def test_a_sign_in_that_began_elsewhere_is_refused(web: Pages, own: Term, provid
     visitor, to = sent(web)
     path = back(to, "1")
     state = parse_qs(urlsplit(path).query)["state"][0]
-    refused = [visitor.get(path.replace(state, "another")), web.visitor("nobody").get(path)]
+    refused = [visitor.get(path.replace(state, "another")), web.visitor("anonymous").get(path)]
     other, _ = sent(web)
     refused.append(other.get(path))
     tampered, away = sent(web)
     nonce = parse_qs(urlsplit(away).query)["nonce"][0]
     refused.append(tampered.get(back(away.replace(nonce, "another"), "1")))
-    forged = web.visitor("nobody")
+    forged = web.visitor("anonymous")
     forged.cookies.set("openid", visitor.cookies["openid"][:-1] + "x")
     refused.append(forged.get(path))
     assert visitor.get(path).status_code == 303
@@ -200,7 +200,7 @@ def strict(provider: str) -> Iterator[str]:
         thread.join(20)
 
 
-def test_a_code_needs_the_verifier_of_its_own_sign_in(web: Pages, own: Term, provider: str) -> None:
+def test_a_code_needs_the_verifier_of_its_sign_in(web: Pages, own: Term, provider: str) -> None:
     """At a strict provider, a code for another challenge, or for none, is refused."""
     with strict(provider) as looking:
         use(own, looking)
@@ -215,7 +215,7 @@ def test_a_code_needs_the_verifier_of_its_own_sign_in(web: Pages, own: Term, pro
             assert visitor.get("/account").status_code == 303
 
 
-def test_a_sign_in_that_took_too_long_begins_again(web: Pages, own: Term, provider: str) -> None:
+def test_an_expired_sign_in_is_restarted(web: Pages, own: Term, provider: str) -> None:
     use(own, provider)
     visitor, to = sent(web)
     now = web.ladder.clock()
@@ -223,14 +223,14 @@ def test_a_sign_in_that_took_too_long_begins_again(web: Pages, own: Term, provid
     assert visitor.get(back(to, "1")).status_code == 403
 
 
-def test_what_the_provider_said_long_ago_counts_no_more(web: Pages, own: Term) -> None:
+def test_an_old_response_of_the_provider_is_refused(web: Pages, own: Term) -> None:
     with provided("--token-max-age=-100") as provider:
         use(own, provider)
         visitor, to = sent(web)
         assert visitor.get(back(to, "1")).status_code == 403
 
 
-def test_who_says_no_at_the_provider_comes_back_to_words(web: Pages, own: Term, provider: str) -> None:
+def test_declining_at_the_provider_shows_a_message(web: Pages, own: Term, provider: str) -> None:
     use(own, provider)
     visitor, to = sent(web)
     path = to and f"/sign-in/openid/callback?error=access_denied&state={parse_qs(urlsplit(to).query)['state'][0]}"
@@ -238,7 +238,7 @@ def test_who_says_no_at_the_provider_comes_back_to_words(web: Pages, own: Term, 
     assert (answered.status_code, "didn&#39;t let you in" in answered.text) == (403, True)
 
 
-def test_the_settings_page_tells_the_provider_and_not_the_secret(web: Pages, own: Term) -> None:
+def test_the_settings_page_shows_the_provider_without_the_secret(web: Pages, own: Term) -> None:
     assert web.visitor("staff").get("/admin/settings").status_code == 200  # without a provider
     use(own, "https://id.example.org")
     page = web.visitor("staff").get("/admin/settings").text
@@ -248,7 +248,7 @@ def test_the_settings_page_tells_the_provider_and_not_the_secret(web: Pages, own
 
 def test_while_the_provider_is_away_links_let_in(web: Pages, own: Term) -> None:
     use(own, f"http://localhost:{free_port()}")
-    answered = web.visitor("nobody").get("/sign-in/openid")
+    answered = web.visitor("anonymous").get("/sign-in/openid")
     assert (answered.status_code, "come in with a link or a password" in answered.text) == (503, True)
     assert web.visitor("ada").get("/account").status_code == 200
 

@@ -27,7 +27,7 @@ def web(own: Term) -> Iterator[Pages]:
 
 def enter(web: Pages, login: str, password: str) -> TestClient:
     """Return a visitor that tried to sign in by a password; `entered` returns whether that worked."""
-    visitor = web.visitor("nobody")
+    visitor = web.visitor("anonymous")
     visitor.post("/sign-in/password", data={"login": login, "password": password})
     return visitor
 
@@ -36,15 +36,15 @@ def entered(visitor: TestClient) -> bool:
     return visitor.get("/account").status_code == 200
 
 
-def test_who_has_a_password_signs_in_by_it_and_goes_on(web: Pages) -> None:
+def test_signing_in_by_password_returns_to_the_page(web: Pages) -> None:
     ada = web.visitor("ada")
     assert ada.post("/account/password", data={"new": WORDS}).status_code == 303
-    visitor = web.visitor("nobody")
+    visitor = web.visitor("anonymous")
     assert 'type="password"' in visitor.get("/sign-in").text
     sent = {"login": " ada ", "password": WORDS, "then": "/bots/late"}
     assert visitor.post("/sign-in/password", data=sent).headers["location"] == "/bots/late"
     assert visitor.get("/api/account").json()["user"]["login"] == "ada"
-    for login, password in (("ada", OTHER), ("bob", WORDS), ("nobody", WORDS), ("ada", ""), ("ada", f"{WORDS}" * 99)):
+    for login, password in (("ada", OTHER), ("bob", WORDS), ("unknown", WORDS), ("ada", ""), ("ada", f"{WORDS}" * 99)):
         assert not entered(enter(web, login, password)), (login, password)
 
 
@@ -100,10 +100,10 @@ def test_a_new_password_ends_links_and_where_asked_tokens(web: Pages) -> None:
     ada = web.visitor("ada")
 
     def holds() -> int:
-        return web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {token}"}).status_code
+        return web.visitor("anonymous").get("/api/account", headers={"Authorization": f"Bearer {token}"}).status_code
 
     ada.post("/account/password", data={"new": WORDS})
-    assert web.visitor("nobody").post("/sign-in", data={"link": link}).status_code == 403
+    assert web.visitor("anonymous").post("/sign-in", data={"link": link}).status_code == 403
     assert holds() == 200
     ada.post("/account/password", data={"new": OTHER, "current": WORDS, "tokens": "true"})
     assert (holds(), entered(ada)) == (401, True)
@@ -114,7 +114,7 @@ def test_guessing_locks_out_only_the_guessers_address(web: Pages) -> None:
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     sent = {"login": "ada", "password": "no guess"}
-    assert [web.visitor("nobody").post("/sign-in/password", data=sent).status_code for _ in range(12)][-1] == 429
+    assert [web.visitor("anonymous").post("/sign-in/password", data=sent).status_code for _ in range(12)][-1] == 429
     assert ada.post("/account/password", data={"new": OTHER, "current": WORDS}).status_code == 303
     elsewhere = TestClient(web.client.app, base_url=URL, client=("192.0.2.7", 1), follow_redirects=False)
     elsewhere.headers["Sec-Fetch-Site"] = "same-origin"
@@ -138,7 +138,7 @@ def test_staff_sees_sign_ins_and_failures(web: Pages, own: Term) -> None:
             assert views.list_events(context, before).items == ()
 
 
-def test_staff_removes_a_password_and_what_it_let_in(web: Pages, own: Term) -> None:
+def test_staff_removes_a_password_and_its_sessions(web: Pages, own: Term) -> None:
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     by_password = enter(web, "ada", WORDS)
@@ -158,22 +158,22 @@ def test_changing_a_password_requires_the_old_one(web: Pages) -> None:
     assert entered(enter(web, "ada", WORDS))
 
 
-def test_who_is_suspended_is_told_why_and_nobody_else_is(web: Pages) -> None:
+def test_only_the_suspended_user_sees_the_reason(web: Pages) -> None:
     web.visitor("ada").post("/account/password", data={"new": WORDS})
     set_suspended(web.ladder, "ada", True, "staff", "copied from bob")
-    visitor = web.visitor("nobody")
+    visitor = web.visitor("anonymous")
     refused = visitor.post("/sign-in/password", data={"login": "ada", "password": WORDS})
     assert (refused.status_code, "copied from bob" in refused.text) == (403, True)
     assert "copied" not in visitor.post("/sign-in/password", data={"login": "ada", "password": OTHER}).text
     assert not entered(visitor)
 
 
-def test_who_guesses_waits_by_login_and_by_address(web: Pages) -> None:
+def test_password_guesses_are_limited_by_login_and_by_address(web: Pages) -> None:
     web.visitor("ada").post("/account/password", data={"new": WORDS})
 
     def guess(login: str) -> int:
         sent = {"login": login, "password": "no guess"}
-        return web.visitor("nobody").post("/sign-in/password", data=sent).status_code
+        return web.visitor("anonymous").post("/sign-in/password", data=sent).status_code
 
     at_one = [guess("ada") for _ in range(11)]
     assert at_one[0] == 403
@@ -214,13 +214,13 @@ def test_no_password_is_in_a_file_and_no_hash_in_output(web: Pages, own: Term, t
     assert [text for text in output if b"$argon2" in text] == []
     hash = held[held.index(b"$argon2id$") :][:97].decode()
     assert not entered(enter(web, "ada", hash))
-    token = web.visitor("nobody").get("/api/account", headers={"Authorization": f"Bearer {hash}"})
+    token = web.visitor("anonymous").get("/api/account", headers={"Authorization": f"Bearer {hash}"})
     assert token.status_code == 401
 
 
 def test_a_token_sets_no_password(web: Pages) -> None:
     secret = issue_secret(web.ladder, "bob", "token", "teacher").secret
-    sent = web.visitor("nobody").post(
+    sent = web.visitor("anonymous").post(
         "/account/password", data={"new": WORDS}, headers={"Authorization": f"Bearer {secret}"}
     )
     assert sent.status_code == 403

@@ -32,7 +32,7 @@ def test_staff_has_versions_compared(web: Pages) -> None:
     assert "It accuses nobody" in listed
 
 
-@each("kind", ["nobody", "ada", "bob", "suspended", "reading token", "token"])
+@each("kind", ["anonymous", "ada", "bob", "suspended", "reading token", "token"])
 def test_participants_cannot_see_the_page_of_similar_submissions(web: Pages, kind: str) -> None:
     """Neither pages, nor their JSON, nor links reveal it."""
     visitor = web.visitor(kind)

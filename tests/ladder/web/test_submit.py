@@ -49,13 +49,13 @@ SENT = {
     "a folder": (FOLDER, "mine"),
     "several files": ([("bot.toml", TOML), ("bot.py", QUICK_BOT)], "mine"),
     "an archive": ([("x.zip", zipped(FOLDER))], "mine"),
-    "an empty choice beside it": ([("mine.py", QUICK_BOT), ("", "")], "mine"),
+    "another, empty field": ([("mine.py", QUICK_BOT), ("", "")], "mine"),
     "a folder of one program": ([("dir/deep/mine.py", QUICK_BOT)], "mine"),
 }
 
 
 @pytest.mark.parametrize("what", SENT)
-def test_what_is_sent_becomes_a_version(web: Pages, what: str) -> None:
+def test_an_upload_becomes_a_version(web: Pages, what: str) -> None:
     files, name = SENT[what]
     visitor = web.visitor("ada")
     answered = send(visitor, files)
@@ -108,7 +108,7 @@ def test_a_form_leads_to_the_check_which_is_asked_for_again_until_it_has_ended(w
     assert "qualifying match" in ended.text
 
 
-def test_the_page_says_what_is_left_and_offers_the_bots(web: Pages) -> None:
+def test_the_page_shows_the_remaining_quota_and_the_bots(web: Pages) -> None:
     visitor = web.visitor("ada")
     before = visitor.get("/submit").text
     assert "9 of 10" in before
@@ -117,7 +117,7 @@ def test_the_page_says_what_is_left_and_offers_the_bots(web: Pages) -> None:
     assert "8 of 10" in visitor.get("/submit").text
     assert 'name="owner" required' in web.visitor("staff").get("/submit").text
     assert 'name="owner"' not in web.visitor("ada").get("/submit").text
-    assert "/submit" not in web.visitor("nobody").get("/sign-in").text
+    assert "/submit" not in web.visitor("anonymous").get("/sign-in").text
 
 
 REFUSED: dict[str, tuple[Files, str, int, str]] = {
@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[Files, str, int, str]] = {
 
 
 @each("what", REFUSED)
-def test_what_cannot_be_a_bot_is_refused_with_the_reason(web: Pages, what: str) -> None:
+def test_an_invalid_bot_is_refused_with_the_reason(web: Pages, what: str) -> None:
     files, name, status, words = REFUSED[what]
     if what == "too many":  # before the bytes are
         toml = web.ladder.path / "ladder.toml"
@@ -148,7 +148,7 @@ def test_what_cannot_be_a_bot_is_refused_with_the_reason(web: Pages, what: str) 
 
 
 @each("data", [b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.py"\r\n\r\nx', b"none"])
-def test_a_form_that_is_none_or_cut_off_is_refused(web: Pages, data: bytes) -> None:
+def test_an_invalid_or_truncated_form_is_refused(web: Pages, data: bytes) -> None:
     for kind in ("multipart/form-data; boundary=x", "multipart/form-data", "text/plain"):
         answered = web.visitor("ada").post("/api/submissions", content=data, headers={"Content-Type": kind})
         assert (answered.status_code, "No file came" in answered.text) == (400, True)
@@ -160,7 +160,7 @@ def test_parts_without_a_file_are_counted_too(web: Pages) -> None:
     assert (answered.status_code, "more than 2000 files" in answered.text) == (413, True)
 
 
-def test_staff_has_no_bots_and_who_reads_sends_nothing(web: Pages) -> None:
+def test_staff_has_no_bots_and_a_reading_token_submits_nothing(web: Pages) -> None:
     files = [("a.py", QUICK_BOT)]
     assert "Staff has no bots" in send(web.visitor("staff"), files).json()["error"]
     assert send(web.visitor("reading token"), files).status_code == 403
@@ -168,7 +168,7 @@ def test_staff_has_no_bots_and_who_reads_sends_nothing(web: Pages) -> None:
     assert send(web.visitor("token"), files).status_code == 201
 
 
-def test_who_sends_too_often_waits(web: Pages) -> None:
+def test_frequent_uploads_are_limited(web: Pages) -> None:
     visitor = web.visitor("ada")
     answers = [visitor.post("/api/submissions") for _ in range(40)]
     assert answers[0].status_code == 400

@@ -7,7 +7,7 @@ from tests.ladder.tables.test_page import played
 from tests.ladder.web.players import at_once, club
 
 
-def test_a_person_opens_a_table_plays_in_the_browser_and_watches_the_replay(place: Place, browser: Reader) -> None:
+def test_a_table_session_from_opening_to_replay(place: Place, browser: Reader) -> None:
     folder = ladder_in(place, fit=True)
     at_once(folder)
     with club(place, folder) as house:

@@ -44,7 +44,7 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(house: Club) -> None:
     ada, guest, looker = house.player(id, "ada"), Player(house.url, id, {"Cookie": cookie}), house.player(id, "cleo")
     people = [ada, house.player(id, "bob"), guest]
 
-    def sees_only_his_own(frame: Any) -> None:
+    def sees_only_own_cards(frame: Any) -> None:
         for seat in frame["game"]["seats"] if frame["game"] else ():
             assert not seat["cards"] or seat["own"] is (None not in seat["cards"])
         names = {row["name"] for row in frame["table"]["places"] if row["kind"] == "bot"}
@@ -57,7 +57,7 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(house: Club) -> None:
     async def play() -> None:
         async with AsyncExitStack() as stack:
             for person in (*people, looker):
-                person.saw = sees_none if person is looker else sees_only_his_own
+                person.saw = sees_none if person is looker else sees_only_own_cards
                 await stack.enter_async_context(person.there())
             await ada.until(lambda frame: frame["table"]["state"] == "playing")
             wait_for(lambda: house.line(id, "cleo")["status"] == "playing")
@@ -90,11 +90,11 @@ def test_a_link_of_another_player_is_used_up(house: Club) -> None:
     assert house.post(f"/tables/{opened['id']}/join", None, link=link.partition("?link=")[2], name="Eve")[0] == 400
     secret = cookie.partition("=")[2]
     assert house.post(f"/tables/{opened['id']}/join", None, link=secret)[2].startswith(cookie)
-    assert house.post(f"/tables/{opened['id']}/slots/0/link", house.session("ada"))[0] == 400  # he sits there
+    assert house.post(f"/tables/{opened['id']}/slots/0/link", house.session("ada"))[0] == 400  # the guest has this slot
     assert house.post(f"/tables/{opened['id']}/slots/1/link", house.session("bob"))[0] == 400  # another's table
     assert house.post(f"/tables/{opened['id']}/slots/1/link", house.session("ada"))[0] == 200
     used = opened["invites"][1]["link"].partition("?link=")[2]
-    assert house.post(f"/tables/{opened['id']}/join", house.session("bob"), link=used)[0] == 400  # made anew
+    assert house.post(f"/tables/{opened['id']}/join", house.session("bob"), link=used)[0] == 400  # replaced
 
 
 def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(house: Club) -> None:
@@ -171,7 +171,7 @@ def test_revoked_credentials_disconnect_within_seconds(house: Club) -> None:
     house.sessions.clear()
 
 
-def test_who_looked_on_and_sits_down_in_another_tab_is_told_so_in_the_first(house: Club) -> None:
+def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(house: Club) -> None:
     opened = house.open("ada", me=True, people=1)
 
     async def look_on() -> tuple[int, str] | None:
@@ -185,7 +185,7 @@ def test_who_looked_on_and_sits_down_in_another_tab_is_told_so_in_the_first(hous
     assert asyncio.run(look_on()) == (4003, "you have sat down in another tab")
 
 
-def test_a_table_that_is_closed_in_the_middle_says_so_to_all_and_lets_nobody_in_again(house: Club) -> None:
+def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(house: Club) -> None:
     opened = house.open("ada", bots=["one"], me=True)
     id = opened["id"]
 

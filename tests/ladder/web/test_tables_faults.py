@@ -103,7 +103,7 @@ async def came_back(person: Player) -> tuple[int, str] | None:
     return person.closed
 
 
-def test_a_process_for_tables_that_dies_is_told_on_the_pages_and_a_new_one_begins(place: Place) -> None:
+def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> None:
     folder = ready(place)
     with serve_ladder(place, folder, "--jobs", 1) as server:
         house = Club(server, server.process)

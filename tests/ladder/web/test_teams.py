@@ -29,7 +29,7 @@ def post(visitor: TestClient, path: str, code: int = 303, **fields: object) -> s
     return answered.headers["location"] if code == 303 else answered.text
 
 
-def test_staff_lets_a_person_join_move_and_leave_for_a_reason(staff: TestClient) -> None:
+def test_staff_changes_a_team_membership_with_a_reason(staff: TestClient) -> None:
     page = "/admin/users/ada/team"
     assert "No team." in staff.get("/admin/users/ada").text
     assert "Give a reason" in post(staff, page, 400, team="Red <b>")
@@ -64,7 +64,7 @@ def test_an_account_shows_the_team_and_its_bots(web: Pages) -> None:
     assert [(bot["bot"], bot["owner"]) for bot in shown["bots"]] == [("broken", None), ("late", "Ada")]
     assert [(line["team"], line["login"]) for line in shown["team"]] == [("Red", "ada"), ("Red", "bob")]
     assert "pseudonym of ada" not in text
-    for visitor in (web.visitor("nobody"), web.visitor("ada")):
+    for visitor in (web.visitor("anonymous"), web.visitor("ada")):
         assert "teacher" not in visitor.get("/account").text
 
 
@@ -86,10 +86,10 @@ def test_a_teammate_manages_a_bot_like_its_owner(web: Pages) -> None:
     assert web.visitor("ada").get("/bots/late/2").text.count("Checks of version 2")
     assert '<span class="muted small">by bob</span>' in web.visitor("ada").get("/bots/late").text
     assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["submitted_by"] == "bob"
-    assert web.visitor("nobody").get("/bots/late").status_code == 303
+    assert web.visitor("anonymous").get("/bots/late").status_code == 303
     grades = bob.get("/api/grades").json()["grades"]
     assert grades is None or [grade["user"]["login"] for grade in grades["grades"]] == ["bob"]
-    post(web.visitor("staff"), "/admin/users/bob/team", reason="he left")
+    post(web.visitor("staff"), "/admin/users/bob/team", reason="left")
     assert web.visitor("token").get("/api/bots/late").json()["versions"][1]["submitted_by"] == "pseudonym of bob"
     assert bob.get("/api/bots/late").json()["versions"][1]["submitted_by"] is None
     assert "Checks of version" not in bob.get("/bots/late").text
@@ -97,7 +97,7 @@ def test_a_teammate_manages_a_bot_like_its_owner(web: Pages) -> None:
     assert "another" in post(bob, "/bots/late/challenges", 400, opponents="one", count=2)
 
 
-def test_a_mate_sees_the_cards_of_a_bot_in_a_replay_also_where_the_page_was_kept_before(web: Pages) -> None:
+def test_a_teammate_sees_the_cards_of_a_bot_in_a_replay_despite_caching(web: Pages) -> None:
     bob = web.visitor("bob")
     rows = web.visitor("staff").get("/api/matches").json()["items"]
     match = next(row["id"] for row in rows if any(seat["version_ref"] == "late@1" for seat in row["players"]))

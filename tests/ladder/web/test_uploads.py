@@ -164,7 +164,7 @@ def test_a_full_disk_refuses_an_upload_and_keeps_nothing_of_it(place: Place, sma
     assert states(folder) == ["accepted", "queued"]
 
 
-def test_one_person_in_two_browsers_makes_one_version_of_the_same_files_and_two_of_others(place: Place) -> None:
+def test_the_same_files_from_two_browsers_make_one_version(place: Place) -> None:
     folder = ladder_in(place, fit=True)
     secret = token(folder)
     with serve_ladder(place, folder, "--no-runner") as server, ThreadPoolExecutor(3) as browsers:

@@ -15,7 +15,7 @@ from ladder.web import make_app
 from tests.ladder.service.term import Term
 
 URL = "http://127.0.0.1:8000"
-KINDS = ("nobody", "ada", "bob", "staff", "suspended", "reading token", "token", "staff token")
+KINDS = ("anonymous", "ada", "bob", "staff", "suspended", "reading token", "token", "staff token")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Pages:
             )
             return client
         client.headers["Sec-Fetch-Site"] = "same-origin"
-        if kind != "nobody":
+        if kind != "anonymous":
             login = "eve" if kind == "suspended" else kind
             session = sign_in_by_link(self.ladder, issue_secret(self.ladder, login, "link", "staff").secret)
             client.cookies.set("session", session.secret)

@@ -33,7 +33,7 @@ BOT = os.path.dirname(os.path.abspath(__file__))
 
 
 def saw(name: str, value: object) -> None:
-    """Tell the suite."""
+    """Report a value to the suite."""
     print("saw", name, value, file=sys.stderr, flush=True)
 
 
@@ -146,7 +146,7 @@ def close_output() -> None:
 
 
 def another_program() -> None:
-    """Row 12: become a shell that becomes a bot, and go on with the conversation."""
+    """Row 12: become a shell that becomes a bot, and continue the conversation."""
     answer()
     os.execv("/bin/sh", ["sh", "-c", 'exec "$0" "$@"', sys.executable, f"{BOT}/player.py"])
 
@@ -222,7 +222,7 @@ def burn_in_child() -> None:
 
 
 def _burn(start: Callable[[], None]) -> None:
-    """Play on beside a burner, and report its share of the others' time."""
+    """Keep playing next to a burner, and report its share of the others' time."""
     answer()
     start()
     time.sleep(0.02)
@@ -325,7 +325,7 @@ def flood_lines() -> None:
 
 
 def flood_errors() -> None:
-    """Row 72: write to standard error, then go on playing."""
+    """Row 72: write to standard error, then keep playing."""
     for _ in range(400):
         os.write(2, b"thinking " * 7000)
 

@@ -134,7 +134,7 @@ def checked(result: int) -> int:
 
 
 def refuse_privileges() -> None:
-    """Exit with REFUSED if this process could hurt the host, or if /proc can't tell."""
+    """Exit with REFUSED if this process could hurt the host, or if /proc doesn't show it."""
     why = _privilege()
     if why is not None:
         print(f"red team: refused: {why}", file=sys.stderr, flush=True)

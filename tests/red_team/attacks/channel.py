@@ -5,7 +5,7 @@ usage: channel.py TOKEN       both bots know the token, as two bots of one autho
 Commands on standard input, one JSON object a line, each answered by one:
 
     {"do":"open","channel":NAME}   {}                   begin; {"error":ERRNO} if the channel is refused
-    {"do":"set","bit":0 or 1}      {}                   the sender's side; work goes on until the next command
+    {"do":"set","bit":0 or 1}      {}                   the sender's side; work continues until the next command
     {"do":"read"}                  {"value":NUMBER}     the receiver's side
     {"do":"shut"}                  {}                   end
 """
@@ -138,7 +138,7 @@ class Listener(Channel):
                 os.unlink(self.address)
 
     def get(self) -> float:
-        """Try to connect; UDP's second datagram tells of a refusal."""
+        """Try to connect; UDP's second datagram shows a refusal."""
         with socket.socket(self.family, self.kind) as caller:
             caller.settimeout(0.2)
             try:
@@ -192,7 +192,7 @@ class RecordLock(Flock):
 
 
 class Lease(Channel):
-    """A write lease, which only a file's owner gets, and only if nobody else has the file open."""
+    """A write lease, which only a file's owner gets, and only if no other process has the file open."""
 
     path = os.path.join(BOT, "player.py")
 
@@ -365,7 +365,7 @@ class FreeSpace(Channel):
     def put(self, bit: int) -> None:
         """Fill some, and for 0 free it again.
 
-        Both take as long: where others write, the free space tells how much time has passed.
+        Both take as long: where others write, the free space shows how much time has passed.
         """
         with open(self.path, "wb") as file:
             file.write(bytes(2 * MB))
@@ -416,7 +416,7 @@ class SocketNumbers(Channel):
         self.use(8400 * bit)
 
     def use(self, count: int) -> int:
-        """Make so many sockets; return the number of the last."""
+        """Make this many sockets; return the number of the last."""
         number = 0
         for _ in range(count):
             with socket.socket(socket.AF_UNIX) as end:

@@ -39,7 +39,7 @@ def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
     yield "38.control", lambda: grow(MB)
     yield "40.own-folder", lambda: make(BOT)
     yield "40.own-program", lambda: calls.write_open(os.path.abspath(__file__))
-    yield "43.beside-the-pipes", beside_the_pipes
+    yield "43.next-to-the-pipes", next_to_the_pipes
     yield "43.device", device
     yield "44.lock-memory", lock_memory
     yield "44.huge-pages", huge_pages
@@ -90,8 +90,8 @@ def grow(size: int) -> None:
         os.ftruncate(file.fileno(), size)
 
 
-def beside_the_pipes() -> str:
-    """Make a file beside the named pipes that are this process's input and output."""
+def next_to_the_pipes() -> str:
+    """Make a file next to the named pipes that are this process's input and output."""
     places = [os.readlink(f"/proc/self/fd/{end}") for end in range(3)]
     named = {os.path.dirname(place) for place in places if place.startswith("/") and not place.startswith("/dev/")}
     return calls.first_open((place, lambda place=place: make(place)) for place in sorted(named))

@@ -21,7 +21,7 @@ for where, _, names in os.walk("/usr/lib"):
 """
 
 
-def test_each_name_stands_in_the_table_once_with_its_reason() -> None:
+def test_each_name_is_in_the_table_once_with_its_reason() -> None:
     rows = [*command.VISIBLE, *command.MASKED]
     counts = Counter(name for _, names in rows for name in names.split())
     assert {name: count for name, count in counts.items() if count > 1} == {}
@@ -42,7 +42,7 @@ def test_an_unlisted_name_is_covered(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("Linux", None if sys.platform == "linux" else "it has /proc")
-def test_what_tells_of_others_is_covered_on_this_host() -> None:
+def test_files_that_reveal_others_are_covered_on_this_host() -> None:
     covered = command.masked_names()
     assert covered.keys() >= {"meminfo", "stat", "loadavg", "uptime", "cpuinfo", "interrupts", "vmstat", "locks", "sys"}
     assert not covered.keys() & {"self", "mounts", "net", "version", "filesystems"}
@@ -58,7 +58,7 @@ def read(name: str) -> dict[str, bytes]:
 
 
 @pytest.mark.needs("Linux", None if sys.platform == "linux" else "it has /proc")
-def test_what_is_open_does_not_move_while_others_work() -> None:
+def test_open_files_do_not_change_while_others_work() -> None:
     names = command.visible_names() - {"sysvipc"}  # here it is the whole machine's
     before = {name: read(name) for name in names}
     for _ in range(20):

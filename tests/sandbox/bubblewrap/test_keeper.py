@@ -1,4 +1,4 @@
-"""Tests of the bwrap process: whoever copies its descriptors doesn't hold it up, and a bwrap that hangs is told."""
+"""Tests of the bwrap process: copies of its descriptors don't block it, and a bwrap that hangs is reported."""
 
 import os
 import subprocess
@@ -68,7 +68,7 @@ class SlowToEnd:
         return self._popen.wait(timeout)
 
 
-def test_what_a_bwrap_said_counts_however_late_it_ends() -> None:
+def test_the_report_of_bwrap_counts_however_late_it_ends() -> None:
     """That a program can't be executed isn't the machine's fault; a match would be void."""
     kept = bwrap_process.start_bwrap(OPTIONS, ["no-such-program"], [])
     try:

@@ -50,7 +50,7 @@ pytestmark = pytest.mark.boxes
 
 
 CLEAN_UP = "from arena.sandbox import docker; docker.cleanup_stale(); print(1)"
-WHY_NOT = "from arena.sandbox import docker; print(docker.unavailable_reason())"
+PRINT_REASON = "from arena.sandbox import docker; print(docker.unavailable_reason())"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -252,7 +252,7 @@ print(os.getpid())
 
 
 def test_a_missing_program_or_interpreter_is_the_programs_fault(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: box.py: whose fault a failed start is, is its type."""
+    """Source: box.py: the type of the error states whose fault a failed start is."""
     with pytest.raises(ProgramError, match="no such program in the image coup-arena/native"):
         sandbox.start(Program(("no-such-thing",), folder), Limits())
     with pytest.raises(ProgramError, match="empty"):
@@ -477,8 +477,8 @@ def test_a_program_that_lies_about_its_end_harms_only_itself(sandbox: DockerSand
     """Source: container.py, "What the program can do to this"."""
     lie = """
 import os, time
-told = os.open("/proc/1/fd/3", os.O_WRONLY)
-os.write(told, b"{}\\n")
+pipe = os.open("/proc/1/fd/3", os.O_WRONLY)
+os.write(pipe, b"{}\\n")
 time.sleep(60)
 """
     for said, expected in ((b"0", Exit(0, None)), (b"nonsense", Exit(None, None))):
@@ -802,7 +802,7 @@ def test_no_daemon_is_one_line_with_the_command_that_fixes_it(tmp_path: Path) ->
 def test_a_wrong_docker_host_is_reported_as_such() -> None:
     """The message explains the setting; the service isn't the cause."""
     for host in ("garbage", "http://x:y:z", "tcp://"):
-        with referee(WHY_NOT, DOCKER_HOST=host) as process:
+        with referee(PRINT_REASON, DOCKER_HOST=host) as process:
             said = line_of(process).decode()
         assert said.startswith(f"DOCKER_HOST={host} names no Docker engine")
         assert "unset DOCKER_HOST" in said

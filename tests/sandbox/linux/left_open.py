@@ -10,9 +10,8 @@ of sockets, commands of fcntl and requests of ioctl.
 # (the reason, the calls)
 LEFT_OPEN: tuple[tuple[str, str], ...] = (
     (
-        "OPEN mapped-pages: its own memory, of which /proc tells what others have mapped, too; madvise and "
-        "mmap without "
-        "what touches others' (huge pages, the page cache)",
+        "OPEN mapped-pages: its own memory, of which /proc shows what others have mapped, too; madvise and mmap "
+        "without what touches others' (huge pages, the page cache)",
         "mmap mprotect munmap brk mremap msync madvise mlock munlock mlockall munlockall mlock2 remap_file_pages "
         "pkey_mprotect pkey_alloc pkey_free membarrier mseal map_shadow_stack arch_prctl set_thread_area "
         "get_thread_area rseq",
@@ -70,7 +69,7 @@ LEFT_OPEN: tuple[tuple[str, str], ...] = (
     ),
     ("OPEN session-numbers: the scheduler numbers the groups of sessions for the whole machine", "setsid"),
     (
-        "OPEN shared-futex, end-of-thread: who wakes a word of a file is told how many wait for it. A program waits at "
+        "OPEN shared-futex, end-of-thread: waking a word of a file returns its waiters. A program waits at "
         "words that it can write, in its own memory and files, unless it means to be found at one that all see",
         "futex futex_wake futex_wait futex_requeue set_tid_address set_robust_list exit exit_group",
     ),
@@ -81,9 +80,8 @@ LEFT_OPEN: tuple[tuple[str, str], ...] = (
         "timerfd_gettime restart_syscall",
     ),
     (
-        "OPEN cpu-contention, memory-bandwidth, answer-time: clocks, by which it sees how slow others make "
-        "it; nobody can "
-        "set one",
+        "OPEN cpu-contention, memory-bandwidth, answer-time: clocks, by which it sees how slow others make it; "
+        "none can be set",
         "nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time times getrusage sched_yield getcpu",
     ),
     (
@@ -102,10 +100,10 @@ LEFT_OPEN: tuple[tuple[str, str], ...] = (
         "setfsuid setfsgid "
         "setgroups capset sethostname setdomainname iopl ioperm vhangup",
     ),
-    ("tell what it is itself", "getuid getgid geteuid getegid getresuid getresgid getgroups capget uname sysfs"),
-    ("random bytes, of which nobody can take too many", "getrandom"),
+    ("describe itself", "getuid getgid geteuid getegid getresuid getresgid getgroups capget uname sysfs"),
+    ("random bytes, which never run out", "getrandom"),
     (
-        "take rights away from itself, and tell its own labels",
+        "take rights away from itself, and read its own labels",
         "landlock_create_ruleset landlock_add_rule landlock_restrict_self lsm_get_self_attr lsm_set_self_attr "
         "lsm_list_modules",
     ),
@@ -181,7 +179,7 @@ OPTIONS: tuple[tuple[str, str], ...] = (
         "SO_DETACH_REUSEPORT_BPF SO_WIFI_STATUS",
     ),
     (
-        "who is at the other end, or what he sends beside bytes: itself, since sockets are of its own network "
+        "the peer, and what it sends in addition to bytes: itself, since sockets are of its own network "
         "namespace and files, in the numbers of its own pid namespace",
         "SO_PASSCRED SO_PEERCRED SO_PEERNAME SO_PEERSEC SO_PASSSEC SO_PEERGROUPS SO_PASSRIGHTS",
     ),

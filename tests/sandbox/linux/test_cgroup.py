@@ -376,13 +376,13 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
 
 def test_a_group_made_in_another_pid_namespace_is_kept(groups: Hierarchy) -> None:
     """Its maker's number has no meaning here: a live referee in a container may have an unused one."""
-    stranger = groups.unified / f"arena.{os.getpid()}.1.1.abcdef"  # a namespace of that number doesn't exist
-    stranger.mkdir()
+    foreign = groups.unified / f"arena.{os.getpid()}.1.1.abcdef"  # a namespace of that number doesn't exist
+    foreign.mkdir()
     try:
         groups.sweep()
-        assert stranger.exists()
+        assert foreign.exists()
     finally:
-        stranger.rmdir()
+        foreign.rmdir()
     impostor = groups.unified / f"arena.{os.getpid()}.1.{os.stat('/proc/self/ns/pid').st_ino}.abcdef"
     impostor.mkdir()  # the number is in use, by a process that started at another time
     groups.sweep()
@@ -511,7 +511,7 @@ def test_an_unprivileged_user_makes_groups_in_a_delegated_subtree(groups: Hierar
     until(lambda: (base / "cgroup.procs").read_text() == "", "the child is still there")
 
     def removed() -> bool:
-        for group in (*base.glob("*/"), base):  # one that the child couldn't remove in time has nobody else
+        for group in (*base.glob("*/"), base):  # groups that the child couldn't remove in time
             with contextlib.suppress(OSError):
                 group.rmdir()
         return not base.exists()
@@ -549,6 +549,6 @@ ALL = frozenset({"memory", "pids", "cpu"})
 @pytest.mark.parametrize("missing", [None, *sorted(ALL)])
 def test_groups_without_a_limit_are_unavailable(tmp_path: Path, missing: str | None) -> None:
     """A box with half of the limits would be another kind."""
-    trouble = cgroup.Hierarchy(tmp_path, {}, ALL - {missing}, ()).missing_reason()
-    assert (trouble is None) == (missing is None)
-    assert trouble is None or f"without {missing}" in trouble.message
+    problem = cgroup.Hierarchy(tmp_path, {}, ALL - {missing}, ()).missing_reason()
+    assert (problem is None) == (missing is None)
+    assert problem is None or f"without {missing}" in problem.message

@@ -18,26 +18,26 @@ import json, os, time
 from arena.sandbox.linux import processes
 
 
-def tell():
-    told.append(processes.read_cpu_usage([os.getpid()])[os.getpid()])
+def read():
+    readings.append(processes.read_cpu_usage([os.getpid()])[os.getpid()])
 
 
-told = []
-tell()
+readings = []
+read()
 end = time.thread_time() + {BURN_S}
 while time.thread_time() < end:
     pass
-tell()
+read()
 time.sleep(0.001)
-tell()
-for spent in told:
+read()
+for spent in readings:
     print(json.dumps(spent))
 """
 
 
 @pytest.fixture(autouse=True)
 def output(needs: Callable[[str, str | None], None]) -> None:
-    needs("linux", None if processes.has_schedstat() else "this kernel tells nothing of tasks")
+    needs("linux", None if processes.has_schedstat() else "this kernel has no data about tasks")
 
 
 def test_a_thread_that_sleeps_is_counted_and_one_that_computes_is_not() -> None:
