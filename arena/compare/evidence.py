@@ -13,7 +13,7 @@ ratio of a mean of `points` against the even mixture of `points` and -`points`; 
 the wealth is staked for a far larger difference, so that such a difference is found sooner. The evidence for "not
 better by `points`" is the wealth from bets on points - x. An end of the interval is the difference m at which the
 wealth from bets on x - m, or on m - x, reaches 20. Both assume that x is distributed symmetrically about its mean:
-docs/howto/bots/compare-versions.md gives the error rates if it isn't.
+docs/explanation/statistics.md gives the error rates if it isn't.
 
 A bet without that assumption may multiply by 1 + s * x with s up to 1, since x may be -1. In blocks of 12 pairs x never
 comes near -1, and at +5 points such a bet gains at most .04 a block, as a logarithm: it needs 75 blocks (900 pairs),

@@ -86,7 +86,7 @@ def rates(tries: Sequence[tuple[bool | None, int]]) -> str:
 
 
 def simulated(tries: int) -> Iterator[str]:
-    """Yield the rows of the table of docs/howto/bots/compare-versions.md."""
+    """Yield the rows of the table of docs/explanation/statistics.md."""
     for world in WORLDS:
         yield f"| {world.name} | {rates([ended(world.blocks(random.Random(number))) for number in range(tries)])} |"
 
