@@ -240,9 +240,9 @@ def test_every_control_works(look: Callable[..., Any]) -> None:
         used.add(name)
         button(page, name).click()
 
-    push("a step on")
+    push("one step forward")
     assert at(page) == 1
-    push("a step back")
+    push("one step back")
     assert at(page) == 0
     push("next mark")
     marked = at(page)
@@ -250,9 +250,9 @@ def test_every_control_works(look: Callable[..., Any]) -> None:
     push("next mark")
     push("previous mark")
     assert at(page) == marked
-    push("to the end")
+    push("end of the game")
     assert page.locator(".won").count() == 1
-    push("to the deal")
+    push("start of the game")
     assert at(page) == 0
 
     used |= {"speed", "pause"}
@@ -261,10 +261,10 @@ def test_every_control_works(look: Callable[..., Any]) -> None:
     expect(page.get_by_role("slider")).not_to_have_value("0")
     push("pause")
     assert button(page, "play").is_visible()
-    push("to the end")
+    push("end of the game")
     last = at(page)
     choice(page, "speed").select_option("very fast")
-    push("a step back")
+    push("one step back")
     push("play")  # it ends with the game
     expect(page.get_by_role("slider")).to_have_value(str(last))
     choice(page, "speed").select_option("slow")
@@ -291,7 +291,7 @@ def test_every_control_works(look: Callable[..., Any]) -> None:
     assert page.locator(".seat").count() == 5
 
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    push("dark or light")
+    push("switch between dark and light")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
     push("help")
     used.add("Close")
@@ -364,7 +364,7 @@ def test_every_key_of_the_help_works(look: Callable[..., Any]) -> None:
         seen.append(choice(page, "whose cards are shown").input_value())
     assert seen == ["0", "1", "2", "3", "-1", ""]
     press("Home")  # a space on a button presses it, a letter in a list of choices finds one, Ctrl is the browser's
-    button(page, "a step on").focus()
+    button(page, "one step forward").focus()
     press("Space")
     assert (at(page), button(page, "play").is_visible()) == (1, True)
     shown = game(page)
@@ -440,7 +440,7 @@ def test_a_match_without_the_loser_shows_what_all_could_see(reader: Reader, fold
     def stands_apart() -> None:
         expect(seen).to_have_value("-1")
         assert opened.locator(".seat .role-name").count() == 0
-        assert "mybot isn't in this match: what all could see" in text(opened, ".facts")
+        assert "mybot isn't in this match: public information" in text(opened, ".facts")
 
     expect(seen).to_have_value("1")
     press(opened, "j")
@@ -573,7 +573,7 @@ def test_a_game_can_be_read_on_a_phone(look: Callable[..., Any]) -> None:
         assert page.locator(".legend:visible").count() == 1
     page = look("#game=0&turn=4", width=360, height=640, has_touch=True, is_mobile=True)
     before = where(page)
-    button(page, "a step on").tap()
+    button(page, "one step forward").tap()
     assert where(page) != before
     sentence, bar = page.locator(".sentence").bounding_box(), page.locator(".controls").bounding_box()
     assert sentence["y"] + sentence["height"] < bar["y"]
@@ -606,11 +606,11 @@ def test_the_keyboard_reaches_every_control_and_a_screen_reader_reads_each_step(
             )
         )
     names = [re.sub("^Match 0 · (Game 0) .*", r"\1", name) for name, _ in reached]
-    assert names[:4] == ["Game 0", "next game", "whose cards are shown", "dark or light"]
+    assert names[:4] == ["Game 0", "next game", "whose cards are shown", "switch between dark and light"]
     assert {style for _, style in reached} == {"solid"}
     page.get_by_role("slider").focus()
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.ariaLabel") == "to the deal"
+    assert page.evaluate("document.activeElement.ariaLabel") == "start of the game"
     page.keyboard.press("Enter")
     assert at(page) == 0
     page.keyboard.press("ArrowRight")

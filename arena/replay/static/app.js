@@ -15,18 +15,18 @@ import { answers, chance, faults, knowledge, seen } from "./view.js";
 import { moveOf, words } from "./words.js";
 
 const KEYS = [
-  [["→", "←"], "a step on, a step back"],
-  [["Shift →", "Shift ←"], "a turn on, a turn back"],
-  [["n", "p"], "to the next or the previous mark, but standard error"],
-  [["Home", "End"], "to the deal, to the end"],
-  [["Space"], "play and pause"],
-  [["j", "k"], "the next game of the list, the game before"],
-  [["g"], "the list of games"],
+  [["→", "←"], "one step forward or back"],
+  [["Shift →", "Shift ←"], "one turn forward or back"],
+  [["n", "p"], "next or previous mark, except standard error"],
+  [["Home", "End"], "start, end of the game"],
+  [["Space"], "play or pause"],
+  [["j", "k"], "next or previous game"],
+  [["g"], "list of games"],
   [["+", "-"], "faster, slower"],
-  [["v"], "whose cards are shown: all, then each seat's knowledge, then what all could see"],
-  [["t"], "what is true, beside what was likely"],
-  [["d"], "dark or light"],
-  [["?"], "this help"],
+  [["v"], "change the view: all cards, the knowledge of each seat, public information"],
+  [["t"], "show what is true next to what was likely"],
+  [["d"], "switch between dark and light"],
+  [["?"], "show this help"],
 ];
 
 const SPEEDS = [
@@ -83,10 +83,10 @@ class App {
       (place) => this.row(place),
       this.review ? "mean chance" : "cards left",
       this.review
-        ? "The mean of the chances to win after each decision tells how close a game was."
-        : "How close a game was: the cards that the winner had left, and the best of the others; of two alike, the longer.",
+        ? "The mean win probability after each decision shows how close a game was."
+        : "How close a game was: the cards left to the winner and to the best other player. The longer game comes first if these are equal.",
     );
-    this.gameChoice = button("chosen", "", "g", () => this.games.open(this.state), "the list of games");
+    this.gameChoice = button("chosen", "", "g", () => this.games.open(this.state), "list of games");
     this.seatChoice = h("select", {
       "aria-label": "whose cards are shown",
       onchange: () => this.look(this.seatChoice.value === "" ? null : Number(this.seatChoice.value)),
@@ -94,7 +94,7 @@ class App {
     this.truthButton = button("truth", "Truth", "t", () => this.tell(!this.state.truth));
     this.gameBack = iconButton("back", "previous game", "k", () => this.leaf(-1));
     this.gameForth = iconButton("forth", "next game", "j", () => this.leaf(1));
-    this.themeButton = iconButton("theme", "dark or light", "d", () => shade());
+    this.themeButton = iconButton("theme", "switch between dark and light", "d", () => shade());
     this.helpButton = button("help", "?", "?", () => this.help.showModal(), "help");
 
     this.turnText = h("h2", { class: "turn-text" });
@@ -110,13 +110,13 @@ class App {
     this.live = h("p", { class: "unseen", "aria-live": "polite" });
     this.position = h("span", { class: "position" });
 
-    this.toStart = iconButton("start", "to the deal", "Home", () => this.go(0));
+    this.toStart = iconButton("start", "start of the game", "Home", () => this.go(0));
     this.markBack = iconButton("markback", "previous mark", "p", () => this.jump(-1));
-    this.stepBack = iconButton("back", "a step back", "←", () => this.go(this.state.index - 1));
+    this.stepBack = iconButton("back", "one step back", "←", () => this.go(this.state.index - 1));
     this.playButton = iconButton("play", "play", "Space", () => this.play(this.timer === null));
-    this.stepForth = iconButton("forth", "a step on", "→", () => this.go(this.state.index + 1));
+    this.stepForth = iconButton("forth", "one step forward", "→", () => this.go(this.state.index + 1));
     this.markForth = iconButton("mark", "next mark", "n", () => this.jump(1));
-    this.toEnd = iconButton("end", "to the end", "End", () => this.go(Infinity));
+    this.toEnd = iconButton("end", "end of the game", "End", () => this.go(Infinity));
     this.toStart.classList.add("edge");
     this.toEnd.classList.add("edge");
     this.speedChoice = h("select", { "aria-label": "speed", onchange: () => this.pace(Number(this.speedChoice.value)) });
@@ -401,9 +401,9 @@ class App {
       ),
     );
     this.review?.load(match, game);
-    const who = this.told[seat] ?? "an onlooker";
-    const guess = match.ruleset.draft ? " After a draft it is only a guess." : "";
-    this.claims.load(`How likely each claim was to ${who} when it was made, by the cards in sight.${guess}`, seat === null || truth, seat !== -1 || truth);
+    const who = this.told[seat] ?? "a spectator";
+    const guess = match.ruleset.draft ? " After a draft it is only an estimate." : "";
+    this.claims.load(`How likely each claim was for ${who} when it was made, given the visible cards.${guess}`, seat === null || truth, seat !== -1 || truth);
   }
 
   /** Fill the choices of the header for this match and game. */
@@ -412,13 +412,13 @@ class App {
     const { seat } = this.state;
     const winner = this.winner(game);
     say(this.gameChoice, `${this.title(match, game)} · ${winner === null ? "a draw" : `\u2068${winner}\u2069 wins`} ▾`);
-    this.gameChoice.setAttribute("aria-label", `${this.gameChoice.textContent.slice(0, -2)}, the list of games`);
+    this.gameChoice.setAttribute("aria-label", `${this.gameChoice.textContent.slice(0, -2)}, list of games`);
     this.gameBack.disabled = !this.games.next(this.state, -1);
     this.gameForth.disabled = !this.games.next(this.state, 1);
     refill(
       this.seatChoice,
       this.lookers.map((place) =>
-        h("option", { value: place ?? "" }, place === null ? "All cards" : place < 0 ? "What all could see" : `Seat ${place}: ${this.names[place]}`),
+        h("option", { value: place ?? "" }, place === null ? "All cards" : place < 0 ? "Public information" : `Seat ${place}: ${this.names[place]}`),
       ),
     );
     this.seatChoice.hidden = this.lookers.length === 1;
@@ -468,7 +468,7 @@ class App {
       event.text === undefined ? event : { ...event, text: `\u2068${event.text}\u2069` },
     );
     const spoken = this.words.story(events, this.told);
-    const silent = { challenge: "Nobody challenges", block: "Nobody blocks" }[moment.step.kind];
+    const silent = { challenge: "No challenge", block: "No block" }[moment.step.kind];
     const quiet = silent !== undefined && !events.some((event) => event.event === "challenge" || event.event === "block");
     const gains = spoken ? "" : this.words.story(events, this.told, true);
     return [quiet ? silent : "", spoken, gains].filter(Boolean).join(" · ");
@@ -483,7 +483,7 @@ class App {
     const moment = moments[index];
     const last = index === moments.length - 1;
     const where = index ? `Turn ${moment.turn} · ${this.told[moment.actor]}` : `Game ${game.game}`;
-    const text = this.texts[index] || (index ? "…" : `The cards are dealt; ${this.told[moment.actor]} begins`);
+    const text = this.texts[index] || (index ? "…" : `The cards are dealt. ${this.told[moment.actor]} plays first`);
 
     this.table.show(moments, index, this.known[index], { seat, truth: this.truth });
     say(this.turnText, where);
@@ -494,8 +494,8 @@ class App {
       [
         `court deck: ${moment.deck}`,
         match.ruleset.reformation ? `treasury reserve: ${moment.reserve}` : "",
-        seat !== null && this.truth ? "framed: held in truth" : "",
-        seat === -1 && this.eyes ? `\u2068${plain(this.eyes)}\u2069 isn't in this match: what all could see` : "",
+        seat !== null && this.truth ? "framed: the player holds it" : "",
+        seat === -1 && this.eyes ? `\u2068${plain(this.eyes)}\u2069 isn't in this match: public information` : "",
       ]
         .filter(Boolean)
         .join(" · "),
@@ -548,7 +548,7 @@ class App {
     if (!claim || claim.turn !== moment.turn || moment.pending === null) return null;
     const { likely } = this.behind(claim);
     const parts = [`${this.told[claim.seat]} ${claiming(claim.role)}`];
-    if (likely !== null) parts.push(`: ${percent(likely)} likely to ${this.told[this.state.seat] ?? "an onlooker"}`);
+    if (likely !== null) parts.push(`: ${percent(likely)} likely to ${this.told[this.state.seat] ?? "a spectator"}`);
     const truth = this.state.seat === null || this.truth || likely === null;
     return [parts.join(""), truth ? [" · ", verdict(claim.honest)] : null];
   }
@@ -606,13 +606,13 @@ function help() {
     ),
     h("h2", {}, "Marks"),
     legend(),
-    h("h2", {}, "What is shown"),
+    h("h2", {}, "About this page"),
     h(
       "p",
       {},
-      "A step is what the referee asked at once, with the answers and what followed. “Likely” is the chance that a player " +
-        "holds at least one card of a role, by the cards that the looker sees: no reading of what others did. The address of the page is a " +
-        "link to the moment that it shows.",
+      "A step is one set of questions that the referee asks at once, with the answers and their result. “Likely” is the probability that a player " +
+        "holds at least one card of a role, given the visible cards. It ignores how players behave. The address of the page is a " +
+        "link to the current moment.",
     ),
     h("form", { method: "dialog" }, h("button", {}, "Close")),
   );

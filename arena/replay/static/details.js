@@ -48,7 +48,7 @@ export class Answers {
         h("p", {}, name(stray.name), h("span", { class: "fault-code" }, `${plain(stray.code)} × ${stray.count}`), " in this game"),
       ),
       sealed
-        ? h("p", { class: "muted" }, `${sealed} ${rows.length ? "more " : ""}${sealed === 1 ? "answer" : "answers"} that it wasn't shown`)
+        ? h("p", { class: "muted" }, `${sealed} ${rows.length ? "more " : ""}${sealed === 1 ? "answer" : "answers"} that this seat wasn't shown`)
         : null,
     );
   }
@@ -157,7 +157,7 @@ export class Stderr {
       this.body,
       entries.length
         ? entries.map((entry) => h("figure", {}, h("figcaption", {}, name(entry.name), ` · ${where}`), output(entry)))
-        : h("p", { class: "muted" }, `Nothing was written in ${where}.`),
+        : h("p", { class: "muted" }, `No output in ${where}.`),
     );
   }
 }

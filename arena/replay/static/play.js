@@ -5,45 +5,45 @@ import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Table } from "./table.js";
 
 const KEYS = [
-  [["1", "2", "…"], "the move with this number; its letter does too"],
-  [["Enter"], "pass, where you may"],
-  [["Esc"], "another move, instead of choosing whom"],
-  [["h"], "hint: how likely the others hold each role"],
-  [["r"], "the rules of this game"],
-  [["s"], "a sound when it is your turn, or none"],
-  [["d"], "dark or light"],
-  [["say"], "with a move, where the rules allow talk: hold duke, lack duke, attack B, spare B, doubt B duke, or other words"],
-  [["?"], "this help"],
+  [["1", "2", "…"], "choose the move with this number or letter"],
+  [["Enter"], "pass, if you can"],
+  [["Esc"], "back to the moves, while you choose a target"],
+  [["h"], "hint: how likely the other players hold each role"],
+  [["r"], "rules of this game"],
+  [["s"], "turn the sound on or off"],
+  [["d"], "switch between dark and light"],
+  [["say"], "say something with a move, if the rules allow talk: hold duke, lack duke, attack B, spare B, doubt B duke, or your own words"],
+  [["?"], "show this help"],
 ];
 
 // What a newcomer is told when he first meets it, by the kind of request.
 const TIPS = {
-  turn: "Choose an action. You may claim a role that you don't hold: unless somebody challenges you, it works all the same.",
-  challenge: "Challenge if you think that the claim is a lie. Whoever is wrong loses a card: the liar, or you. Pass, and what can be blocked may still be.",
-  block: "You may stop this by claiming a role that blocks it. The others may challenge that claim in turn.",
-  prove: "Somebody doubts you. Show the card and the doubter loses one of his; you then draw another. Decline and you lose one.",
-  lose: "Give up one of your cards. It lies face up from now on; without cards you are out.",
-  exchange: "Keep as many cards as you had; the others go back into the deck.",
-  keep_shown: "You proved your claim. Keep the card that all have seen, or have it replaced from the deck.",
-  examine_show: "Somebody looks at one of your cards. Nobody else sees it.",
-  examine_decide: "You alone have seen this card. Hand it back, or have it replaced by another.",
-  draft: "Choose the card that you begin with; nobody else sees it.",
-  allegiance: "You can't attack players of your own side while there is another.",
+  turn: "Choose an action. You may claim a role that you don't hold. If no player challenges you, the action works anyway.",
+  challenge: "Challenge if you think that the claim is a lie. The player who is wrong loses a card. If you pass, you may still be asked whether you block.",
+  block: "You may block this action by claiming a role that blocks it. The other players may challenge your claim.",
+  prove: "A player challenges your claim. Show the card, and the challenger loses a card; you draw a new one. Decline, and you lose a card.",
+  lose: "Choose the card that you lose. It is turned face up. Without cards you are out.",
+  exchange: "Choose the cards that you keep. The others go back into the deck.",
+  keep_shown: "You proved your claim. Keep the card that all players have seen, or replace it from the deck.",
+  examine_show: "A player examines one of your cards. No other player sees it.",
+  examine_decide: "Only you have seen this card. Return it, or make its owner replace it.",
+  draft: "Choose the card that you start with. No other player sees it.",
+  allegiance: "You can't attack players of your own side while the other side has players.",
 };
 
 // The game for who has never played; the table below it has the actions.
 const MINUTE = [
-  "Your cards, your influence, lie face down: only you see them. Who has lost all cards is out; the last player left wins.",
-  "On your turn you take one action. Some claim a role. You may claim any role, also one that you don't hold: that is a bluff.",
-  "When somebody claims a role, the others may challenge. If he has the card, the challenger loses one of his own; if he lied, the liar does.",
-  "Some actions can be stopped by who claims the right role, and that claim can be challenged in turn.",
-  "Coins buy what nobody can stop: a coup. Pass when you have no reason to act.",
-  "How many cards of each role there are, and all else, is told by Rules; Hint tells how likely the others hold each.",
+  "Your cards are your influence. Only you see them. A player without cards is out. The last player wins.",
+  "On your turn you take one action. Some actions claim a role. You may claim any role. Claiming a role that you don't hold is a bluff.",
+  "When a player claims a role, the others may challenge. If the player shows the card, the challenger loses a card. Otherwise the player loses a card.",
+  "Some actions can be blocked by claiming the right role. That claim can be challenged too.",
+  "A coup costs coins and can't be blocked. Pass if you have no reason to act.",
+  "Rules lists all cards and actions. Hint shows how likely the other players hold each role.",
 ];
 
 const TIMES = 3; // that a tip is given
 
-const KINDS = { bot: "a bot", person: "a person", program: "a program from elsewhere" };
+const KINDS = { bot: "a bot", person: "a person", program: "a remote bot" };
 
 const CALM_MS = 400; // after a question has changed, in which a click or a key was meant for the one before
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
@@ -82,10 +82,10 @@ class Play {
     const home = read("home");
     if (code === CLOSED) return this.notice("This table is closed.", home && [`Back to ${home[1]}`, () => location.assign(home[0])]);
     if (code === TAKEN) return this.notice("This seat is open in another tab.", ["Play here", () => this.connect()]);
-    if (code === WITHDRAWN || (code === UNKNOWN && home)) return this.notice(`You are not at this table: ${plain(reason)}.`, home && [`Back to ${home[1]}`, () => location.assign(home[0])]);
-    if (code === UNKNOWN) return this.notice("This table doesn't know you. It may have been closed.");
+    if (code === WITHDRAWN || (code === UNKNOWN && home)) return this.notice(`You don't have a seat at this table: ${plain(reason)}.`, home && [`Back to ${home[1]}`, () => location.assign(home[0])]);
+    if (code === UNKNOWN) return this.notice("This table is unknown. It may have been closed.");
     const pause = AGAIN_MS[Math.min(this.failed++, AGAIN_MS.length - 1)];
-    this.notice("The connection is lost. Your seat is kept; this page tries again.", ["Try now", () => location.reload()]);
+    this.notice("Connection lost. Your seat is kept. Reconnecting …", ["Try now", () => location.reload()]);
     setTimeout(() => this.connect(), pause);
   }
 
@@ -112,9 +112,9 @@ class Play {
   /** Say that the time ran out, and what comes of it; others aren't told. */
   missed({ state, missed, spare }) {
     if (!missed || !["playing", "between"].includes(state)) return this.notice(null);
-    const next = spare === 1 ? "If your time runs out once more, your seat plays by itself until you return." : "Your seat is kept.";
-    if (spare === 0) this.notice("Your time ran out several times in a row: your seat plays by itself, and makes quiet moves.", ["Take it back", () => this.send({ back: true })]);
-    else this.notice(`Your time ran out: a quiet move (income, pass) was played for you. ${next}`);
+    const next = spare === 1 ? "If your time runs out again, the arena plays your seat until you return." : "Your seat is kept.";
+    if (spare === 0) this.notice("Your time ran out several times in a row. The arena plays your seat with safe moves.", ["Take your seat back", () => this.send({ back: true })]);
+    else this.notice(`Your time ran out. The arena played a safe move for you (income or pass). ${next}`);
   }
 
   // ---- what never changes on the page
@@ -125,7 +125,7 @@ class Play {
     this.question = h("h2", { class: "question", "aria-live": "assertive" });
     this.clock = h("span", { class: "timer" });
     this.tip = h("p", { class: "tip" });
-    this.words = h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "say: hold duke, attack B, or words", hidden: true });
+    this.words = h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: true });
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
@@ -156,7 +156,7 @@ class Play {
           this.hintButton,
           this.soundButton,
           this.leaveButton,
-          h("button", { class: "tool", "aria-label": "dark or light", onclick: () => shade() }, "◐"),
+          h("button", { class: "tool", "aria-label": "switch between dark and light", onclick: () => shade() }, "◐"),
           h("button", { class: "tool", "aria-label": "keys", onclick: () => this.help.box.showModal() }, "?"),
         ),
       ),
@@ -231,16 +231,16 @@ class Play {
 
   asked(table, game, ask) {
     if (table.state === "open") return awaited(table.places.filter((place) => !place.here));
-    if (table.state === "void") return `The match is void: ${plain(table.why ?? "")}`;
+    if (table.state === "void") return `The match failed: ${plain(table.why ?? "")}`;
     if (ask) return this.option ? `Whom? ${plain(this.option.text)}` : plain(ask.question);
     if (game?.end) return plain(game.end);
-    if (game && game.seat !== null && game.seats[game.seat].out) return "You are out. The others play on.";
-    return game ? "The others decide." : "The table is being set.";
+    if (game && game.seat !== null && game.seats[game.seat].out) return "You are out. The game continues without you.";
+    return game ? "Waiting for the other players." : "The match is starting.";
   }
 
   options(ask, game) {
     if (this.option) {
-      const back = h("button", { class: "move back", onclick: () => this.choose(null) }, h("kbd", {}, "Esc"), "another move");
+      const back = h("button", { class: "move back", onclick: () => this.choose(null) }, h("kbd", {}, "Esc"), "other moves");
       return [...this.option.choices.map(([index, seat], place) => this.aim(game, index, seat, place)), back];
     }
     return ask.options.map((option) =>
@@ -308,9 +308,9 @@ class Play {
     const far = table.places.some((place) => place.kind === "program");
     const terms = [
       [`Rules: ${table.rules}`, `${table.games} ${table.games === 1 ? "game" : "games"}`, `clock: ${clock(table.clock)}`].join("; "),
-      table.open_names ? "All play under their names." : "Bots play under letters; which is which is told after the match.",
-      far && `A program from elsewhere isn't frozen while others think, and nobody knows where it runs; its clock: ${clock(table.program_clock)}.`,
-      `Nothing that is played here rates. A player who is away keeps the seat: ${table.clock ? "when the time of a move is over, the seat makes a quiet one (income, pass)" : "the others wait"}.`,
+      table.open_names ? "All players use their names." : "Bots play under letters. Their names are shown after the match.",
+      far && `A remote bot runs on its author's machine and isn't frozen while others think. Its clock: ${clock(table.program_clock)}.`,
+      `Matches here aren't rated. A player who is away keeps the seat: ${table.clock ? "when their time runs out, the arena plays a safe move (income or pass)" : "the others wait"}.`,
     ];
     const key = JSON.stringify(terms);
     if (this.lobby === key) return;
@@ -387,7 +387,7 @@ class Play {
   }
 
   leave() {
-    this.confirm("You forfeit this game: the others play it to its end, and then the match is over.", "Stay", "Leave", () => {
+    this.confirm("You forfeit this game. The others finish it, and then the match ends.", "Stay", "Leave", () => {
       this.sure.box.close();
       this.send({ leave: true });
     });
@@ -471,7 +471,7 @@ function minute(card) {
 
 function awaited(places) {
   const names = places.map((place) => plain(place.name ?? KINDS[place.kind]));
-  return names.length ? `Waiting for ${names.join(", ")}.` : "The table is being set.";
+  return names.length ? `Waiting for ${names.join(", ")}.` : "The match is starting.";
 }
 
 function clock(times) {

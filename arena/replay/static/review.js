@@ -77,7 +77,7 @@ export class Review {
     const curve = this.curve(match, game);
     this.figure.hidden = !curve?.points.length;
     const costly = this.review.costly_decisions.filter((one) => one.match === match.match && one.game === game.game);
-    refill(this.here, h("h3", {}, "Costly decisions of this game"), costly.length ? this.table(costly, false) : h("p", {}, "None is clear."));
+    refill(this.here, h("h3", {}, "Costly decisions of this game"), costly.length ? this.table(costly, false) : h("p", {}, "No decision was clearly costly."));
     this.points = curve?.points ?? [];
     this.last = game.steps.length;
     this.indexes = curve ? indexes(game, curve.seat, curve.points) : [];

@@ -76,7 +76,7 @@ function say(form, what) {
 function tooLarge(form, files) {
   const most = Number(form.dataset.most);
   const all = files.reduce((sum, file) => sum + file.size, 0) / 2 ** 20;
-  say(form, all > most ? `It has ${all.toFixed(1)} MB, and ${most} MB are allowed.` : "");
+  say(form, all > most ? `The upload has ${all.toFixed(1)} MB; at most ${most} MB are allowed.` : "");
   return all > most;
 }
 
@@ -94,7 +94,7 @@ async function sendDropped(form, entries) {
     if (answered.ok) location.assign(`/bots/${encodeURIComponent(told.name)}/${told.number}#checks`);
     else say(form, told.error);
   } catch (problem) {
-    say(form, `It could not be sent: ${problem.message}`);
+    say(form, `Upload failed: ${problem.message}`);
   } finally {
     button.disabled = false;
   }

@@ -99,7 +99,7 @@ def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window
             }).observe(document.querySelector(".banner"), {childList: true, subtree: true, characterData: true})"""
         )
         there.cut_people()
-        page.get_by_text("The others decide.").wait_for()
+        page.get_by_text("Waiting for the other players.").wait_for()
         page.locator(".moves button.move").first.wait_for()
         assert page.locator(".question").inner_text() == question
 
@@ -180,12 +180,12 @@ def test_a_person_reads_that_their_time_ran_out_and_takes_the_seat_back(window: 
     """The page warns before the seat plays automatically."""
     turn = {"kind": "turn", "question": "Your turn?", "options": [option(1, "income", [(0, None)])]}
     with serve_tables("person", "bot", "bot") as there:
-        for missed, spare, words in ((1, 2, "Your seat is kept."), (2, 1, "once more"), (3, 0, "plays by itself")):
+        for missed, spare, words in ((1, 2, "Your seat is kept."), (2, 1, "runs out again"), (3, 0, "several times in a row")):
             output = {"missed": missed, "spare": spare}
             page, sent = asked(window, there, turn, output=output)
             page.locator(".banner").get_by_text("Your time ran out").get_by_text(words).wait_for()
         output.update(missed=0, spare=3)
-        page.get_by_role("button", name="Take it back").click()
+        page.get_by_role("button", name="Take your seat back").click()
         page.locator(".banner p").wait_for(state="detached")
         assert sent == [{"back": True}]
 
