@@ -96,7 +96,7 @@ def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str,
     """The deal, notes on turns, marks, claims, and the end. test_modules.py tests texts, states and odds."""
     page, info = look(), match["games"][0]
     names = [match["bots"][bot] for bot in info["seating"]]
-    assert where(page) == ("Game 0", f"The cards are dealt; {names[info['start']['actor']]} begins")
+    assert where(page) == ("Game 0", f"The cards are dealt. {names[info['start']['actor']]} plays first")
     seats = page.locator(".seat").all()
     for seat, place in enumerate(seats):
         assert place.locator(".who .name").inner_text() == names[seat]
@@ -118,7 +118,7 @@ def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str,
     row = page.locator(".answers tbody tr").first
     assert row.locator(".fault-code").inner_text() == "timeout"
     assert f"{first['answers'][0][2]} µs" in row.inner_text()
-    assert "Nothing was written in turn 1." in text(page, ".stderr")
+    assert "No output in turn 1." in text(page, ".stderr")
     seen = [where(page)]
     while not where(page)[0].startswith("Turn 3"):
         page.keyboard.press("ArrowRight")
