@@ -1,7 +1,7 @@
 """Pretends to hold a better hand, and sticks to that story: a Captain or a Duke in place of each weak card.
 
-It lies only where lies pass: not where a living player challenges more than now and then in this match, and not again
-with a role that it was caught without. All else it does as if the story were true, and blocks every attack on itself.
+It doesn't lie while a living player challenges often in this match, nor about a role that it was caught without. In all
+else it acts as if the story were true, and it blocks every attack on itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Challenges every claim that anyone makes, as long as it has both its cards, and plays quietly and honestly otherwise.
+"""Challenges every claim while it has both its cards, and plays quietly and honestly otherwise.
 
 Most claims are true, so most of these challenges cost an influence.
 """

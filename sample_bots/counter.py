@@ -1,7 +1,7 @@
 """Counts cards: challenges a claim only when the cards it can see make the claim unlikely.
 
-From its own hand and the cards lying face up it works out the chance that the claimant holds the role, as if the
-unseen cards had been dealt at random. (A stronger bot would also ask who claims what, and how often: few players lie.)
+From its own hand and the face-up cards it calculates the probability that the claimant holds the role, as if unseen
+cards were random. (A stronger bot would also ask who claims what, and how often: few players lie.)
 Its own turns and blocks are honest.
 """
 

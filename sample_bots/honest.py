@@ -1,6 +1,6 @@
 """Never bluffs: claims only roles it holds, blocks whenever it truly can, never challenges.
 
-Coup as soon as it can be paid for, else the strongest action that its cards allow, and not again what was just
+It pays for a coup as soon as it can, otherwise takes the strongest action that its cards allow and that wasn't just
 blocked. There is no chance in it; honest.js makes the same choices, move for move.
 """
 

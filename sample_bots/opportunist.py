@@ -1,4 +1,4 @@
-"""Plays honestly, and bluffs only where a lie is cheap and seldom called. The strongest of the rule-based sample bots.
+"""Plays honestly, and bluffs only if a lie is cheap and rarely challenged. The strongest of the rule-based sample bots.
 
 It follows the winner of a bot contest ("Alpha Coup", SYNCS Bot Battle 2022: 70 % of 5-seat games):
   - coup at 7 coins, against whoever has most cards, then most coins; assassinate when it truly can;

@@ -1,7 +1,7 @@
 """Imagines the hidden cards, plays each move to the end many times, and keeps the one that wins most often.
 
-It plays honestly, and lies only to block an attack, unless the imagined games say that another move wins far more
-often. A decision takes these steps:
+It plays honestly, and lies only to block an attack, unless another move wins far more of the imagined games.
+A decision takes these steps:
   - Belief: a player that claims a role is likelier to hold it, and one that was caught without it is not. Cards are
     dealt to the others by these weights. (With equal weights it wins 65 % at 4 seats among the samples, not 76 %.)
   - Playouts: `Table` plays an imagined deal to the end by simple habits, once for each move that is worth a thought.

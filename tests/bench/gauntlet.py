@@ -1,7 +1,7 @@
 """Play the sample bots against each other: `make gauntlet`, or `python -m tests.bench.gauntlet [--games N] [--write]`.
 
-It plays a run at 4 seats and one at 2, and prints a table, strongest first. With --write it replaces
-the table in docs/explanation/sample-bots.md. The description of each bot is the beginning of its own docstring.
+It plays a run at 4 seats and one at 2, and prints a table, strongest first, and a description of each bot:
+the beginning of its docstring. With --write it replaces both in docs/explanation/sample-bots.md.
 """
 
 import ast
@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,12 @@ def idea(bot: str) -> str:
     """Return the first two sentences of a bot's docstring."""
     text = " ".join((ast.get_docstring(ast.parse((FOLDER / f"{bot}.py").read_text(encoding="utf-8"))) or "").split())
     return " ".join(re.split(r"(?<=[.!?]) (?=[A-Z(])", text)[:2])
+
+
+def description(bot: str) -> str:
+    """Return an entry of the list of bots, with a link to the bot's file."""
+    text = f"- [{bot}](../../sample_bots/{bot}.py): {idea(bot)}"
+    return textwrap.fill(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def standings(seats: int, games: int, seed: int, box: str) -> dict[str, Standing]:
@@ -55,12 +62,11 @@ def rating(row: Standing) -> str:
 
 
 def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
-    """Return the table in Markdown, strongest at 4 seats first."""
-    lines = ["| bot | rating, 4 seats | wins, 4 seats | wins, 2 seats | what it does |", "|---|---|---|---|---|"]
+    """Return the table and the descriptions in Markdown, strongest at 4 seats first."""
+    lines = ["| bot | rating, 4 seats | wins, 4 seats | wins, 2 seats |", "|---|---|---|---|"]
     for bot, row in four.items():
-        name = f"[{bot}](../sample_bots/{bot}.py)"
-        lines.append(f"| {name} | {rating(row)} | {interval(row)} | {interval(two[bot])} | {idea(bot)} |")
-    return "\n".join(lines)
+        lines.append(f"| {bot} | {rating(row)} | {interval(row)} | {interval(two[bot])} |")
+    return "\n".join([*lines, "", *map(description, four)])
 
 
 @click.command()

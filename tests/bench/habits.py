@@ -18,8 +18,8 @@ BLOCKERS = {"foreign_aid": ("duke",), "steal": ("captain", "ambassador"), "assas
 VALUE = {"captain": 5.0, "duke": 4.5, "assassin": 4.0, "ambassador": 2.5, "contessa": 2.0}  # honest's
 SECOND_COPY = 2.0  # as honest's
 # Both mean the same where no lie is called.
-UNTIL_CAUGHT = ", until it is caught"
-THOUGH_CAUGHT = ", also once it was caught"
+UNTIL_CAUGHT = " until caught"
+THOUGH_CAUGHT = " even after being caught"
 DOUBTS = {"certain lies": 0.0, "unlikely": 0.25, "even": 0.5}  # challenge where the kit's odds are no higher
 
 
@@ -36,35 +36,34 @@ class Habit:
     seats: int = 2  # it means nothing at smaller tables
 
 
-def _doing(action: str, verb: str) -> Habit:
+def _doing(action: str, verb: str, noun: str) -> Habit:
     role = ROLE_FOR[action]
     choices = {
-        "until caught": f"{verb} with or without {_A[role]}{UNTIL_CAUGHT}",
-        "always": f"{verb} with or without {_A[role]}{THOUGH_CAUGHT}",
+        "until caught": f"bluffs {noun}{UNTIL_CAUGHT}",
+        "always": f"bluffs {noun}{THOUGH_CAUGHT}",
         "never": f"never {verb}",
     }
     return Habit(choices, (role,), {"never": ("honest", "effective_actions", action)})
 
 
 def _blocking(action: str, what: str) -> Habit:
-    cards = " or ".join(_A[role] for role in BLOCKERS[action])
     choices = {
-        "until caught": f"blocks {what} with or without {cards}{UNTIL_CAUGHT}",
-        "always": f"blocks {what} with or without {cards}{THOUGH_CAUGHT}",
+        "until caught": f"bluffs blocks of {what}{UNTIL_CAUGHT}",
+        "always": f"bluffs blocks of {what}{THOUGH_CAUGHT}",
         "never": f"never blocks {what}",
     }
     if action == "assassinate":
-        choices["last card"] = f"blocks {what} of its last card, with or without {cards}"
+        choices["last card"] = f"bluffs blocks of {what} with its last card"
     return Habit(choices, BLOCKERS[action])
 
 
 def _doubting(what: str, section: str, name: str) -> Habit:
     choices = {
-        "certain lies": f"challenges {what} where all copies of the role are in sight",
-        "unlikely": f"challenges {what} that is unlikely by the cards in sight (25 % or less)",
-        "even": f"challenges {what} that isn't likely by the cards in sight (50 % or less)",
-        "until caught": f"challenges {what} until it has caught one",
-        "always": f"challenges {what} each time",
+        "certain lies": f"challenges {what} if all cards of the role are in sight",
+        "unlikely": f"challenges {what} if the odds of the role are 25 % or less",
+        "even": f"challenges {what} if the odds of the role are 50 % or less",
+        "until caught": f"challenges {what} until it catches a lie",
+        "always": f"always challenges {what}",
     }
     return Habit(choices, why={"": ("sample", section, name)})
 
@@ -73,20 +72,20 @@ _A = {"duke": "a duke", "captain": "a captain", "assassin": "an assassin"}
 _A |= {"ambassador": "an ambassador", "contessa": "a contessa"}
 
 HABITS: dict[str, Habit] = {
-    "tax": _doing("tax", "taxes"),
-    "steal": _doing("steal", "steals"),
-    "assassinate": _doing("assassinate", "assassinates"),
-    "exchange": _doing("exchange", "exchanges"),
+    "tax": _doing("tax", "taxes", "tax"),
+    "steal": _doing("steal", "steals", "steals"),
+    "assassinate": _doing("assassinate", "assassinates", "assassinations"),
+    "exchange": _doing("exchange", "exchanges", "exchanges"),
     "block foreign_aid": _blocking("foreign_aid", "foreign aid"),
-    "block steal": _blocking("steal", "a steal"),
-    "block assassinate": _blocking("assassinate", "an assassination"),
-    "doubt tax": _doubting("a tax", "bluffs", "duke"),
-    "doubt steal": _doubting("a steal", "bluffs", "captain"),
-    "doubt assassinate": _doubting("an assassination", "bluffs", "assassin"),
-    "doubt exchange": _doubting("an exchange", "bluffs", "ambassador"),
-    "doubt block foreign_aid": _doubting("a block of foreign aid", "blocks", "bluffed"),
-    "doubt block steal": _doubting("a block of a steal", "blocks", "bluffed"),
-    "doubt block assassinate": _doubting("a block of an assassination", "blocks", "bluffed"),
+    "block steal": _blocking("steal", "steals"),
+    "block assassinate": _blocking("assassinate", "assassinations"),
+    "doubt tax": _doubting("tax", "bluffs", "duke"),
+    "doubt steal": _doubting("steals", "bluffs", "captain"),
+    "doubt assassinate": _doubting("assassinations", "bluffs", "assassin"),
+    "doubt exchange": _doubting("exchanges", "bluffs", "ambassador"),
+    "doubt block foreign_aid": _doubting("blocks of foreign aid", "blocks", "bluffed"),
+    "doubt block steal": _doubting("blocks of steals", "blocks", "bluffed"),
+    "doubt block assassinate": _doubting("blocks of assassinations", "blocks", "bluffed"),
     "with one card, bluff": Habit({"never": "bluffs with two cards only"}),
     "with one card, doubt": Habit({"never": "challenges certain lies only, once it has one card"}),
     "foreign_aid": Habit({"never": "takes no foreign aid"}, why={"": ("honest", "effective_actions", "foreign_aid")}),

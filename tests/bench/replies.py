@@ -1,8 +1,8 @@
 """Search for the habits (tests/bench/habits.py) that win most against each sample bot, and describe them.
 
-`python -m tests.bench replies` prints a Markdown table, a row for each sample bot in Python. The search climbs from a
+`python -m tests.bench replies` prints a Markdown section for each sample bot in Python. The search climbs from a
 few starts, one habit at a time, and plays every change on the same deals as what it would replace. Habits without which
-the bot does as well are dropped. The numbers of the table are measured afterwards, on deals that no search has seen:
+the bot does as well are dropped. The printed numbers are measured afterwards, on deals that no search has seen:
 the win rates, and the worth of each habit, which is the loss of win rate where the bot chooses as sample:honest there.
 """
 
@@ -46,8 +46,8 @@ STARTS: tuple[Habits, ...] = (
 )
 # What a reply without such habits doesn't do: words, its habits, and one of them with words that shows the cost.
 RESTRAINTS = (
-    ("never bluffs", BLUFFS, {"tax": "always"}, "to tax without a duke"),
-    ("never challenges", DOUBTS, {"doubt tax": "always"}, "to challenge each tax"),
+    ("never bluffs", BLUFFS, {"tax": "always"}, "taxing without a duke"),
+    ("never challenges", DOUBTS, {"doubt tax": "always"}, "challenging each tax"),
 )
 
 
@@ -221,13 +221,15 @@ def measure(name: str, table: Table, habits: Habits, games: int) -> Row:
     return Row(name, habits, worths, costs, {bot.bot: bot for bot in make_stats_report(fold, [], []).bots})
 
 
-# What a bot does: section, name, words where it is nothing, all, and anything else.
+# What a bot does: section, name, texts for 0 %, 100 % and other rates.
 DOES = (
-    ("bluffs", ALL, "never lies", "lies in each claim", "{} of its claims are lies"),
+    ("bluffs", ALL, "never lies", "lies in each claim", "lies in {} of its claims"),
     ("challenges", "made", "never challenges", "challenges each claim", "challenges {} of claims"),
     ("blocks", "made", "never blocks", "blocks all that it can", "blocks {} of what it can"),
-    ("blocks", "bluffed", "", "", "{} of its blocks are lies"),
-    ("losses", "wrong_challenge", "", "", "{} of its lost cards go to wrong challenges"),
+)
+DETAILS = (
+    ("blocks", "bluffed", "", "", "Of its blocks, {} are lies"),
+    ("losses", "wrong_challenge", "", "", "Of its lost cards, {} are lost to wrong challenges"),
 )
 WHY = {
     "bluffs": "{} of its claims of that role are lies",
@@ -242,12 +244,15 @@ def percent(share: float) -> str:
     return "under 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
-def does(profile: Profile) -> Iterator[str]:
-    """Yield descriptions of what a bot does."""
-    for section, name, nothing, everything, part in DOES:
+def rates(profile: Profile, texts: tuple[tuple[str, str, str, str, str], ...]) -> list[str]:
+    """Return descriptions of the rates that a bot has, without those that are empty."""
+    found = []
+    for section, name, nothing, everything, part in texts:
         rate = getattr(profile, section).get(name)
         if rate is not None:
-            yield {"0 %": nothing, "100 %": everything}.get(percent(rate.value), part).format(percent(rate.value))
+            text = {"0 %": nothing, "100 %": everything}.get(percent(rate.value), part)
+            found.append(text.format(percent(rate.value)))
+    return list(filter(None, found))
 
 
 def describe(row: Row, habit: str) -> str:
@@ -258,15 +263,14 @@ def describe(row: Row, habit: str) -> str:
         lies = [rate for role, rate in row.did["reply"].challenged_bluffs.items() if role in known.lies]
         called = sum(rate.count for rate in lies)
         if called:
-            why = f": {percent(called / sum(rate.total for rate in lies))} of these lies are called"
+            why = f", {percent(called / sum(rate.total for rate in lies))} challenged"
         else:
             words = words.removesuffix(UNTIL_CAUGHT).removesuffix(THOUGH_CAUGHT)
-            why = ": no such lie is called" * bool(lies)
     elif count := known.why.get(choice) or known.why.get(""):
         bot, section, name = count
         rate = getattr(row.did[bot], section).get(name)
         if rate is not None and (section != "effective_actions" or rate.value < 0.5):
-            why = f": {WHY[section].format(percent(rate.value), DEEDS.get(name, f'{name}s'))}"
+            why = f", {WHY[section].format(percent(rate.value), DEEDS.get(name, f'{name}s'))}"
     return f"{words} (+{row.worths.get(habit, 0):.0f}{why})"
 
 
@@ -279,23 +283,21 @@ def sentences(row: Row) -> Iterator[str]:
             yield words + (f" ({other}: {row.costs[words]:.0f})" if words in row.costs else "")
 
 
-def line(row: Row) -> str:
-    won = row.did[named(row.habits)].win_rate[ALL]
+def section(row: Row) -> str:
+    """Return the section of a bot in docs/explanation/sample-bots.md."""
+    won, sample = row.did[named(row.habits)].win_rate[ALL], row.did["sample"]
     low, high = (0.0, 1.0) if won.low is None else (won.low, won.high)
-    cells = [
-        f"`{row.name}`",
-        f"{100 * won.value:.1f} % ({100 * low:.1f} to {100 * high:.1f})",
-        f"{100 * row.did['honest'].win_rate[ALL].value:.1f} %",
-        ", ".join(filter(None, does(row.did["sample"]))),
-        "; ".join(sentences(row)),
-    ]
-    return f"| {' | '.join(cells)} |"
-
-
-HEAD = (
-    "| bot | the reply wins (95 %) | `honest` wins | what the bot does | what the reply does (its worth in points) |\n"
-    "|---|---|---|---|---|"
-)
+    return "\n".join(
+        (
+            f"### {row.name}\n",
+            f"Wins: {100 * won.value:.1f} % ({100 * low:.1f} to {100 * high:.1f}); "
+            f"`honest` wins {100 * row.did['honest'].win_rate[ALL].value:.1f} %.\n",
+            f"Play: {'. '.join([', '.join(rates(sample, DOES)), *rates(sample, DETAILS)])}.\n",
+            "Reply:\n",
+            *(f"- {text}" for text in sentences(row)),
+            "",
+        )
+    )
 
 
 def main(arguments: list[str]) -> None:
@@ -311,13 +313,12 @@ def main(arguments: list[str]) -> None:
     unknown = [name for name in given.names if name not in paths]
     if unknown:
         parser.error(f"there is no sample bot {unknown[0]} in Python; there are {', '.join(paths)}")
-    print(HEAD)
     for name in given.names or paths:
         table, began = Table(paths[name], given.seats), time.process_time()
         try:
             habits = search(table, given.search, given.seconds, given.games // 2)
             games, seconds = table.games, time.process_time() - began
-            print(line(measure(name, table, habits, given.games)), flush=True)
+            print(section(measure(name, table, habits, given.games)), flush=True)
         finally:
             table.close()
         print(f"{name}: searched {games:,} games, {seconds:.0f} CPU-seconds: {habits}", file=sys.stderr, flush=True)
