@@ -98,20 +98,27 @@ def cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
+def split_description(schema: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return the docstring of a type without its lines on fields, and these lines by field ("rank: 1 is the best")."""
+    fields = "|".join(map(re.escape, schema.get("properties", {}))) or "$"
+    general, *parts = re.split(rf"(?:^|(?<=[.;:\n])\s+)`?({fields})`?: ", schema.get("description", "").strip())
+    texts = (" ".join(text.split()).rstrip(";").replace("None", "null") for text in parts[1::2])
+    return general.strip(), {name: text[:1].upper() + text[1:] for name, text in zip(parts[::2], texts, strict=True)}
+
+
 def shape(name: str, schema: dict[str, Any]) -> list[str]:
     """Return the section of a type: its docstring, and a row for each field."""
-    parts = [f"### {name}"]
-    if schema.get("description"):
-        parts.append(schema["description"].strip())
-    if schema.get("properties"):
-        rows = [
-            f"| `{key}` | {cell(type_text(value))} | {cell(value.get('description', ''))} |"
-            for key, value in schema["properties"].items()
-        ]
-        parts.append("\n".join(["| field | type | meaning |", "|---|---|---|", *rows]))
-    else:
-        parts.append(type_text(schema))
-    return parts
+    general, meanings = split_description(schema)
+    if not schema.get("properties"):
+        return [part for part in (f"### {name}", general, type_text(schema)) if part]
+    rows = [
+        f"| `{key}` | {cell(type_text(value))} | {cell(value.get('description') or meanings.get(key, ''))} |"
+        for key, value in schema["properties"].items()
+    ]
+    head = ["| field | type | meaning |", "|---|---|---|"] if any(row.count("|  |") == 0 for row in rows) else []
+    if not head:
+        head, rows = ["| field | type |", "|---|---|"], [row.removesuffix("  |") for row in rows]
+    return [part for part in (f"### {name}", general, "\n".join([*head, *rows])) if part]
 
 
 def json_page() -> str:
