@@ -76,7 +76,7 @@ ladder.pool:
 ladder.pool.cluster:
 ladder.worker: arena arena.sandbox arena.referee arena.bots arena.checks arena.run arena.stats ladder.schedule
   ladder.store ladder.pool
-ladder.views: arena.referee arena.checks arena.replay arena.run ladder.results ladder.schedule ladder.rating
+ladder.views: arena.bots arena.referee arena.checks arena.replay arena.run ladder.results ladder.schedule ladder.rating
   ladder.run_standings ladder.standings ladder.permissions ladder.store ladder.store.database
 ladder.service: arena arena.coup arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.schedule
   ladder.rating ladder.rating.matches ladder.standings ladder.permissions ladder.store ladder.store.database
@@ -281,7 +281,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.cli.console",
         "arena.cli.submit",  # what a server answers
         "arena.compare.report",
-        "ladder.service.grade_releases",  # what a release holds, as JSON
+        "ladder.service.grades",  # what a release holds, as JSON
         "ladder.standings",
         "ladder.views.bots",
         "arena.run.report",

@@ -25,7 +25,13 @@ from ladder.service.accounts import (
     sign_in_by_provider,
     sign_out,
 )
-from ladder.service.evaluation import deadlines_of_bot
+from ladder.service.deadlines import (
+    deadlines_of_bot,
+    extend_deadline,
+    format_local_time,
+    parse_time,
+    withdraw_extension,
+)
 from ladder.service.finals import (
     FINAL_GAMES,
     create_final,
@@ -37,21 +43,23 @@ from ladder.service.finals import (
     retry_final,
     reveal_final_results,
 )
-from ladder.service.grade_releases import (
+from ladder.service.grades import (
     ReproducedRelease,
     find_newest_release,
+    get_grades,
     get_published_grades,
     list_release_summaries,
     release_grades,
     reproduce_release,
 )
-from ladder.service.grades import GRADEBOOK_FORMATS, describe_missing_ids, format_gradebook, get_grades
-from ladder.service.health import Checkup, RunnerMetrics, check_ladder, parse_address, serve_metrics
 from ladder.service.ladder import (
     STAFF_USER,
+    ActionResult,
     CreatedLadder,
     Ladder,
     LadderFormat,
+    PruneResult,
+    count_expired,
     create_ladder,
     describe_ladder,
     get_accepted_version,
@@ -61,33 +69,23 @@ from ladder.service.ladder import (
     get_version_archive,
     make_viewer,
     open_ladder,
+    prune_expired,
     require_sandbox,
+    set_frozen,
+    set_void,
 )
 from ladder.service.maintenance import (
     BackupFile,
+    Checkup,
     ExportedFiles,
-    PruneResult,
-    count_expired,
+    check_ladder,
     export_ladder,
-    prune_expired,
     restore_backup,
     write_backup,
     write_csv,
 )
-from ladder.service.moderation import (
-    ActionResult,
-    activate_version,
-    choose_version,
-    disable_bot,
-    extend_deadline,
-    set_frozen,
-    set_suspended,
-    set_void,
-    set_withdrawn,
-    withdraw_extension,
-)
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster
-from ladder.service.runner import LadderRunner
+from ladder.service.runner import LadderRunner, RunnerMetrics, parse_address, serve_metrics
 from ladder.service.settings import (
     Deadline,
     LadderError,
@@ -100,12 +98,11 @@ from ladder.service.standings import RebuiltStandings, StandingChange, Standings
 from ladder.service.submissions import (
     AcceptedSubmission,
     BulkSubmission,
-    QueuedChallenge,
+    activate_version,
+    choose_version,
+    disable_bot,
     find_similar_versions,
-    format_local_time,
     get_remaining_quota,
-    parse_time,
-    queue_challenges,
     read_reference,
     save_reference,
     submit_bot,
@@ -134,6 +131,7 @@ from ladder.service.tasks import (
     DependencyLost,
     DependencyRestored,
     MatchFinished,
+    QueuedChallenge,
     RoundScheduler,
     RunnerEventEntry,
     RunnerUpdate,
@@ -145,6 +143,7 @@ from ladder.service.tasks import (
     WorkerRefused,
     event_kind,
     make_portable_bot,
+    queue_challenges,
 )
 from ladder.service.users import (
     TeamChanges,
@@ -154,4 +153,6 @@ from ladder.service.users import (
     join_teams,
     leave_teams,
     merge_users,
+    set_suspended,
+    set_withdrawn,
 )

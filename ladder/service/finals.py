@@ -27,16 +27,11 @@ from arena.referee import read_record
 from arena.run import FinalPlan, game_results
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.rating import Z_95, Estimate, wilson_interval
-from ladder.service.evaluation import (
-    Evaluation,
-    deadline_versions,
-    describe_extended_users,
-    evaluate_versions,
-    require_checks_finished,
-)
+from ladder.service.deadlines import deadline_versions, describe_extended_users, require_checks_finished
 from ladder.service.ladder import Ladder
 from ladder.service.maintenance import make_empty_folder
 from ladder.service.settings import Baseline, LadderError
+from ladder.service.standings import Evaluation, evaluate_versions
 from ladder.store import record_file_name
 from ladder.store.database import (
     FINAL,

@@ -4,8 +4,10 @@
     spring/ladder.db        everything else, unless ladder.toml names a database elsewhere
 
 Match settings are fixed when the ladder is created: rules, limits, times, seats, games a match, sandbox, and the key
-of all deals. This module also describes the ladder for everybody and verifies that its sandbox works on this machine.
-It looks up users, bots and versions by name, or raises LadderError with the closest name."""
+of all deals. This module also describes the ladder, verifies that its sandbox works on this machine, freezes it, voids
+matches, and removes expired data. It looks up users, bots and versions by name, or raises LadderError with the closest
+name. A decision that already applies adds no second entry to the audit log, so a command can be repeated.
+"""
 
 import hashlib
 import os
@@ -32,7 +34,10 @@ from ladder.schedule import seat_orders
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
 from ladder.store.database import (
     ACCEPTED,
+    PLAYED,
+    RATED,
     RETRY_TIMEOUT_S,
+    AuditEntry,
     BotRecord,
     Database,
     DatabaseError,
@@ -47,12 +52,18 @@ from ladder.store.database import (
     get_party,
     get_settings,
     insert_settings,
+    is_frozen,
+    list_expired_matches,
     lockout_reason,
+    log_action,
     prepare_schema,
+    prune_events,
+    prune_records,
     save_users,
+    set_match_rated,
     versions_of,
 )
-from ladder.views import DeadlineSummary, LadderInfo, ViewContext
+from ladder.views import DeadlineSummary, LadderInfo, ViewContext, find_match_summary
 
 STAFF_USER = User("staff", "Staff", "staff", staff=True)  # owns the reference bots
 
@@ -371,3 +382,79 @@ def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
         return version, get_archive(connection, version.digest, version.single_file_name)
 
     return ladder.database.read_with_retry(read)
+
+
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """How many matches' records and logs were removed, since their time was over."""
+
+    records: int
+    logs: int
+
+
+def prune_expired(ladder: Ladder) -> PruneResult:
+    """Remove what is older than ladder.toml says. Raises DatabaseError."""
+    prune_events(ladder.database, ladder.clock() - ladder.last_settings.retention.events_days * _DAY_S)
+    return PruneResult(*prune_records(ladder.database, *_pruning_times(ladder)))
+
+
+def count_expired(ladder: Ladder) -> PruneResult:
+    """Return what pruning now would remove."""
+    times = _pruning_times(ladder)
+    with_records, with_logs = ladder.database.read_with_retry(
+        lambda connection: list_expired_matches(connection, *times)
+    )
+    return PruneResult(len(with_records), len(with_logs))
+
+
+def _pruning_times(ladder: Ladder) -> tuple[float, float]:
+    settings, now = ladder.last_settings.retention, ladder.clock()
+    return now - settings.records_days * _DAY_S, now - settings.logs_days * _DAY_S
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """Whether a decision changed anything: it may have been so already."""
+
+    changed: bool
+
+
+def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
+    """Stop or resume starting rated matches; return False if it is so already.
+
+    Checks, challenges and finals continue in a frozen ladder; what is being played is played to its end.
+    """
+
+    def act(connection: Connection) -> bool:
+        if is_frozen(connection) == frozen:
+            return False
+        log_action(connection, AuditEntry(who, "freeze" if frozen else "unfreeze", why, ladder.clock()))
+        return True
+
+    return ladder.database.write(act)
+
+
+def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool:
+    """Take a match out of the ratings, or put it back; return False if it is so already. Its results stay.
+
+    Raises LadderError for a match that doesn't rate.
+    """
+
+    def act(connection: Connection) -> bool:
+        line = find_match_summary(connection, match)
+        if line is None:
+            raise LadderError(f"there is no match {match}.\nSee arena ladder matches {escape_control(ladder.path)}")
+        if line.outcome != PLAYED:
+            raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
+        if line.kind not in (RATED, "final"):
+            raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
+        if line.voided == void:
+            return False
+        log_action(connection, AuditEntry(who, "void" if void else "unvoid", why, ladder.clock(), match=match))
+        set_match_rated(connection, match, not void)
+        return True
+
+    return ladder.database.write(act)

@@ -1,4 +1,6 @@
-"""Back up, restore, export and prune a ladder.
+"""Check the health of a ladder; back up, restore and export it.
+
+`check_ladder` returns findings with advice.
 
 A backup is a tar of ladder.toml, ladder.db (SQLite, at one moment) and SHA256SUMS. The digests come last, so they are
 absent from a truncated file; `sha256sum -c` reads them. No process has to stop. A restored ladder has the same key
@@ -8,8 +10,7 @@ An export contains results.jsonl (one line a game, as `arena run` writes it; bot
 matches.csv, versions.csv, standings.csv and the audit log. Users are pseudonyms; their names are exported only on
 request. Times are seconds since 1970, UTC. Formula-like texts begin with an apostrophe. All files show one moment,
 also while the ladder runs, and are streamed row by row.
-
-Pruning limits how long unrated data is stored."""
+"""
 
 import csv
 import hashlib
@@ -18,27 +19,45 @@ import shutil
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from arena.bots import escape_control, escape_csv_cell
+from arena.checks import Finding, Severity
+from arena.run import cache_folder
+from arena.sandbox import is_noexec
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
-from ladder.service.ladder import Ladder, open_ladder, resolve_database_url
-from ladder.service.settings import SETTINGS_FILE, LadderError, with_database
+from ladder.service.ladder import Ladder, count_expired, open_ladder, require_sandbox, resolve_database_url
+from ladder.service.runner import MAX_CLOCK_SKEW_S
+from ladder.service.settings import SETTINGS_FILE, LadderError, read_settings, with_database
+from ladder.service.standings import rebuild_standings
 from ladder.store.database import (
+    NEWEST_REVISION,
+    PLAYING,
     Database,
+    DatabaseError,
+    abandoned_since,
+    active_versions,
     all_results,
     clone_from_file,
     clone_to_file,
+    count_pending_checks,
+    count_session_states,
+    count_worker_deaths,
+    database_size,
     end_runners,
+    find_corruption,
     find_latest_snapshot,
-    list_expired_matches,
+    find_wrong_totals,
+    has_process_ended,
+    last_event_at,
+    latest_timestamp,
+    list_live_runners,
+    list_runner_loads,
     prepare_schema,
-    prune_events,
-    prune_records,
 )
 from ladder.views import STANDINGS_COLUMNS, ViewContext, make_export_queries, make_standings_cells, view_standings
 
@@ -221,32 +240,246 @@ def _cell(value: object) -> object:
     return escape_csv_cell(value.encode(errors="backslashreplace").decode()) if isinstance(value, str) else value
 
 
+_PATIENCE_S = 5.0  # for a database that doesn't answer
+
+
+_MIN_FREE_BYTES = 500 << 20  # free on a disk: a day's matches, and space for boxes
+
+
+_MAX_WAIT_S = 600.0  # a submission is checked within a minute; a table session with sixty takes five
+
+
+_MAX_DEATHS = 3  # of workers: fewer happen to any table
+
+
 _DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class PruneResult:
-    """How many matches' records and logs were removed, since their time was over."""
+class Checkup:
+    """The findings of a checkup."""
 
-    records: int
-    logs: int
-
-
-def prune_expired(ladder: Ladder) -> PruneResult:
-    """Remove what is older than ladder.toml says. Raises DatabaseError."""
-    prune_events(ladder.database, ladder.clock() - ladder.last_settings.retention.events_days * _DAY_S)
-    return PruneResult(*prune_records(ladder.database, *_times(ladder)))
+    items: tuple[Finding, ...]
 
 
-def count_expired(ladder: Ladder) -> PruneResult:
-    """Return what pruning now would remove."""
-    times = _times(ladder)
-    with_records, with_logs = ladder.database.read_with_retry(
-        lambda connection: list_expired_matches(connection, *times)
+def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
+    """Yield findings one by one. `deep` reads all results, too. Raises LadderError without a ladder.
+
+    It only looks, but `deep` keeps the table that it computes. A database that is away is a finding, and the last one.
+    """
+    settings = read_settings(folder)
+    yield Finding(
+        "ladder.toml", Severity.OK, f"{len(settings.deadlines)} deadline{'s' * (len(settings.deadlines) != 1)}"
     )
-    return PruneResult(len(with_records), len(with_logs))
+    try:
+        with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
+            yield Finding("database", Severity.OK, f"answers, revision {NEWEST_REVISION}")
+            yield from _of_ladder(ladder, deep)
+    except (LadderError, DatabaseError) as problem:
+        yield Finding(
+            "database", Severity.FAIL, " ".join(str(problem).splitlines()), advice=_start_it(settings.database)
+        )
 
 
-def _times(ladder: Ladder) -> tuple[float, float]:
-    settings, now = ladder.last_settings.retention, ladder.clock()
-    return now - settings.records_days * _DAY_S, now - settings.logs_days * _DAY_S
+def _start_it(url: str) -> str:
+    if url.startswith("sqlite"):
+        return "make its folder writable, or restore a backup: arena ladder restore FILE NEW-FOLDER"
+    return "start PostgreSQL, or fix the URL in ladder.toml"
+
+
+def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
+    database = ladder.database
+    broken = find_corruption(database, deep)
+    if broken:
+        yield Finding(
+            "integrity",
+            Severity.FAIL,
+            "; ".join(broken),
+            advice="stop the runner, and restore the last backup into a new folder",
+        )
+        return
+    if database.sqlite is not None:
+        yield Finding("integrity", Severity.OK, "the file is whole")
+    yield from _disks(ladder)
+    yield _clock(ladder)
+    yield _boxes(ladder)
+    yield from _runners(ladder)
+    yield _queue(ladder)
+    yield _tables(ladder)
+    yield _abandoned_matches(ladder)
+    yield _deaths(ladder)
+    yield _retention(ladder)
+    if deep:
+        sums = _sums(ladder)
+        yield sums
+        if sums.severity is Severity.OK:  # of wrong sums there is no table
+            yield _table(ladder)
+
+
+def _disks(ladder: Ladder) -> Iterator[Finding]:
+    with ladder.database.read() as connection:
+        size, games = database_size(connection)
+    per_game = f", {size / games:.0f} bytes a game" if games else ""
+    yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {games} games{per_game}")
+    cache = cache_folder()
+    while not cache.exists():
+        cache = cache.parent
+    places = {"ladder": ladder.path, "cache of bots": cache, "temporary files": Path(tempfile.gettempdir())}
+    for what, place in places.items():
+        free = shutil.disk_usage(place).free
+        text = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
+        if free < _MIN_FREE_BYTES:
+            do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
+            yield Finding(f"disk: {what}", Severity.FAIL, text, advice=f"free space: {do}")
+        elif what != "ladder" and is_noexec(str(place)):
+            text = f"{place} is mounted noexec: compiled bots that play as plain processes can't be started there"
+            yield Finding(f"disk: {what}", Severity.WARN, text, advice="set TMPDIR or ARENA_CACHE to another folder")
+        elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
+            yield Finding(
+                f"disk: {what}", Severity.NOTE, text, advice="a backup needs twice the database: write it elsewhere"
+            )
+        else:
+            yield Finding(f"disk: {what}", Severity.OK, text)
+
+
+def _clock(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        ahead = latest_timestamp(connection) - ladder.clock()
+        last = last_event_at(connection) - ladder.clock()
+    if last <= MAX_CLOCK_SKEW_S < ahead:
+        text = f"agrees with what was written last; what was written before is up to {ahead:.0f} seconds ahead of it"
+        return Finding("clock", Severity.NOTE, text, advice="nothing, if this clock is right: one was ahead then")
+    if ahead > MAX_CLOCK_SKEW_S:
+        return Finding(
+            "clock",
+            Severity.FAIL,
+            f"this machine's clock is {ahead:.0f} seconds behind the newest entry of the database",
+            "timedatectl set-ntp true",
+            "set it; deadlines and quotas go by it, results don't",
+        )
+    return Finding("clock", Severity.OK, "not behind what the database holds")
+
+
+def _boxes(ladder: Ladder) -> Finding:
+    choice = ladder.play.sandbox
+    try:
+        require_sandbox(ladder)
+    except LadderError as problem:
+        do = "see arena doctor; a runner whose matches are all played on a cluster needs none here"
+        return Finding("sandbox", Severity.FAIL, " ".join(str(problem).splitlines()), advice=do)
+    if not choice.isolates:
+        return Finding("sandbox", Severity.NOTE, "bots are plain processes: for authors you trust")
+    return Finding("sandbox", Severity.OK, f"{choice.name} works, also for untrusted bots")
+
+
+def _runners(ladder: Ladder) -> Iterator[Finding]:
+    with ladder.database.read() as connection:
+        runners = list_runner_loads(connection)
+    alive = [each for each in runners if not each.is_dead]
+    if not alive:
+        yield Finding("runner", Severity.NOTE, "none is running", f"arena ladder run {ladder.path}")
+    for each in runners:
+        runner = each.runner
+        text = f"{runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}, holds {each.leases}"
+        if each.is_dead and alive:
+            yield Finding(
+                "runner", Severity.NOTE, f"{text}: it is dead", advice="another runner takes that back within seconds"
+            )
+        elif each.is_dead:
+            level = Severity.FAIL if each.leases else Severity.NOTE
+            yield Finding(
+                "runner", level, f"{text}: it is dead", f"arena ladder run {ladder.path}", "start another: it continues"
+            )
+        elif each.is_dead is None:
+            yield Finding("runner", Severity.NOTE, f"{text}: on another machine", advice="look there whether it lives")
+        else:
+            yield Finding("runner", Severity.OK, f"{text}, {runner.capacity} at a time")
+
+
+def _queue(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        count, since = count_pending_checks(connection)
+    waits = 0.0 if since is None else ladder.clock() - since
+    text = f"{count} wait, the first for {waits / 60:.0f} minutes" if count else "none waits"
+    if waits > _MAX_WAIT_S:
+        return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "is a runner running?")
+    return Finding("submissions", Severity.OK, text)
+
+
+def _tables(ladder: Ladder) -> Finding:
+    """Report how many tables for people there are."""
+    with ladder.database.read() as connection:
+        states, people = count_session_states(connection)
+        played_here = any(not has_process_ended(runner) for runner in list_live_runners(connection, table_servers=True))
+    count = sum(states.values())
+    text = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
+    if not count:
+        return Finding("tables", Severity.OK, "none is open")
+    if not played_here:
+        fix = f"arena ladder serve-tables {ladder.path}"
+        return Finding(
+            "tables", Severity.NOTE, f"{text}; no process plays them", fix, "arena ladder serve does it, too"
+        )
+    return Finding("tables", Severity.OK, text)
+
+
+def _abandoned_matches(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        failures = abandoned_since(connection, ladder.clock() - 7 * _DAY_S)
+    if not failures:
+        return Finding("abandoned", Severity.OK, "no match in the last 7 days")
+    last = failures[0]
+    text = f"{len(failures)} matches in the last 7 days; the last, {last.match}: {escape_control(last.reason)}"
+    return Finding(
+        "abandoned", Severity.FAIL, text, advice="see arena doctor on the machine that failed; they don't rate"
+    )
+
+
+def _deaths(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        deaths = count_worker_deaths(connection, ladder.clock() - 7 * _DAY_S)
+        counts = sorted((-deaths.get(each.id, 0), each.version_ref) for each in active_versions(connection))
+    most = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
+    if not most:
+        return Finding(
+            "workers", Severity.OK, f"no bot that plays sat at the tables of {_MAX_DEATHS} that died in 7 days"
+        )
+    text = f"in the last 7 days some died in matches of {', '.join(most[:5])}"
+    return Finding("workers", Severity.FAIL, text, advice="look at their matches; to stop one: arena ladder disable")
+
+
+def _retention(ladder: Ladder) -> Finding:
+    old = count_expired(ladder)
+    if not old.records and not old.logs:
+        return Finding("retention", Severity.OK, "nothing is older than ladder.toml keeps it")
+    text = f"records of {old.records} matches and logs of {old.logs} are older than ladder.toml keeps them"
+    return Finding(
+        "retention",
+        Severity.NOTE,
+        text,
+        f"arena ladder doctor {ladder.path} --prune",
+        "or wait: a runner removes them daily",
+    )
+
+
+def _sums(ladder: Ladder) -> Finding:
+    with ladder.database.read() as connection:
+        wrong = find_wrong_totals(connection)
+    if wrong:
+        text = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
+        return Finding("sums", Severity.FAIL, text, advice="the database was changed by hand: restore the last backup")
+    return Finding("sums", Severity.OK, "each match's sums are those of its games")
+
+
+def _table(ladder: Ladder) -> Finding:
+    result = rebuild_standings(ladder)
+    if result.first:
+        return Finding("table", Severity.OK, "it was computed for the first time")
+    if result.same is None:
+        return Finding("table", Severity.NOTE, f"it was {result.news} matches behind the results; it was recomputed")
+    if not result.same:
+        text = f"it differed from a new one by {result.max_difference:.2g}, and was recomputed"
+        return Finding(
+            "table", Severity.FAIL, text, advice="report it to the arena's authors: both ways should give the same"
+        )
+    return Finding("table", Severity.OK, "as a new one from all results")

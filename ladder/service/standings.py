@@ -1,8 +1,11 @@
-"""Update the standings from the results of rated matches, or rebuild them and compare.
+"""Update the standings from the results of rated matches, rebuild and compare them, and evaluate chosen versions.
 
 A runner updates the standings repeatedly and stores them as JSON. It reads only newly ended matches, and each fit
 starts from the previous one. Neither changes the numbers: a rebuild from all results (`arena ladder rerate`) gives the
-same. The results of rated matches are kept in memory as columns."""
+same. The results of rated matches are kept in memory as columns.
+
+`evaluate_versions` computes the standings of chosen versions from chosen matches, for finals and grades.
+"""
 
 import time
 from array import array
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from ladder.permissions import PUBLIC_VIEWER, hide_fields
+from ladder.rating import Estimate, estimate_lead
 from ladder.service.ladder import Ladder
 from ladder.standings import (
     CollusionReport,
@@ -26,10 +30,14 @@ from ladder.standings import (
     find_collusion_suspects,
 )
 from ladder.store.database import (
+    FINAL,
+    RATED,
+    HistoryPoint,
     RatingPoint,
     SeatRow,
     Version,
     accepted_versions,
+    faulty_games,
     find_latest_snapshot,
     get_play_style,
     last_audit_id,
@@ -40,7 +48,6 @@ from ladder.store.database import (
 if TYPE_CHECKING:
     from ladder.rating import Fit, WarmStart
     from ladder.rating.matches import Matches
-    from ladder.service.ladder import Ladder
 
 
 class RatedResultColumns:
@@ -286,3 +293,54 @@ def _max_difference(one: StandingsRow, other: StandingsRow) -> float:
     if any((a is None) != (b is None) for a, b in ends):
         return float("inf")
     return max(abs(a - b) for a, b in ends if a is not None and b is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The standings of the chosen versions, and what else was measured of them."""
+
+    table: Standings
+    fit: "Fit"
+    faulty: dict[int, int]
+    """Games with a fault, by version."""
+    places: dict[int, int]
+    """Each version's place in the fit."""
+
+    def row(self, version: int) -> StandingsRow | None:
+        """Return a version's row of the standings, or None."""
+        return next((row for row in self.table.items if row.version == version), None)
+
+    def lead(self, version: int, other: int) -> Estimate | None:
+        """Return the difference of two versions' win rates; None if either has none."""
+        return estimate_lead(self.fit, self.places[version], self.places[other])
+
+
+def evaluate_versions(
+    ladder: Ladder,
+    connection: Connection,
+    chosen: Sequence[Version],
+    final: int | None = None,
+    fit: Sequence[Version] | None = None,
+    moment: HistoryPoint | None = None,
+) -> Evaluation:
+    """Rate the chosen versions among themselves, by all rated matches, or by those of a final.
+
+    fit: all accepted versions, in order of id, where they aren't those of now. moment: matches count that rated then.
+    Rated matches are those of all versions: the opponents of the chosen ones count in the fit, and in no share.
+    A chosen version is measured by its own games, not by its predecessor's.
+    """
+    ids = {version.id for version in chosen}
+    if final is None:
+        contestants = [
+            replace(each, is_active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
+            for each in list_entrants(list(accepted_versions(connection) if fit is None else fit))
+        ]
+    else:
+        contestants = [replace(each, is_active=True, predecessor=None) for each in list_entrants(list(chosen))]
+    kind = RATED if final is None else FINAL
+    seats = RatedResultColumns(rated_seats(connection, kind=kind, final=final, moment=moment))
+    table, fitted = compute_standings(
+        contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock()
+    )
+    places = {each.version: place for place, each in enumerate(contestants)}
+    return Evaluation(table, fitted, faulty_games(connection, kind, final, moment), places)

@@ -1,27 +1,22 @@
-"""Accept or reject submissions and challenges, and compare the sources of versions.
+"""Accept or reject submissions, activate and disable versions, and compare their sources.
 
 A submission becomes the next version of a bot, or is rejected with the reason.
 
-A challenge is an unrated match that an owner requests against chosen bots, also while the ladder is frozen. It has no
-effect on ratings and disables no bot, so bots of one owner or team, and versions of one bot, may meet. A version
-plays in one slot only.
-
 Similarity is measured by winnowing fingerprints, as in MOSS. copydetect reduces a text: names and strings become a
 letter, comments and blanks are removed. The texts are untrusted: they are compared in a process with limits and never
-run. With PYTHONHASHSEED set, results are reproducible. Similarity isn't proof of misconduct."""
+run. With PYTHONHASHSEED set, results are reproducible. Similarity isn't proof of misconduct.
+"""
 
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -41,19 +36,21 @@ from arena.bots import (
 )
 from arena.sandbox import scratch_folder
 from ladder.permissions import hide_fields
-from ladder.service.evaluation import deadlines_of_user, find_grace_deadline
+from ladder.service.deadlines import deadlines_of_user, find_grace_deadline, format_local_time, require_past
 from ladder.service.ladder import (
     STAFF_USER,
     Ladder,
-    get_accepted_version,
     get_acting_user,
+    get_bot,
     get_user,
     make_viewer,
     require_unsuspended,
 )
 from ladder.service.settings import LadderError, LadderSettings
 from ladder.store.database import (
-    CHALLENGE,
+    ACCEPTED,
+    RATED,
+    REJECTED,
     AuditEntry,
     BotRecord,
     Version,
@@ -62,16 +59,20 @@ from ladder.store.database import (
     add_version,
     all_bots,
     all_users,
-    challenges_since,
+    barred_versions,
+    cancel_queued_matches,
     count_submissions_since,
+    deactivate_bot,
     disabled_versions,
     find_user,
     get_archive,
     get_or_create_bot,
     get_party,
+    get_version_by_id,
     insert_archive,
+    list_audit_entries,
     log_action,
-    queue_matches,
+    set_active_version,
     set_received_at,
     versions_of,
 )
@@ -258,37 +259,6 @@ def _note_received(connection: Connection, new: Submission, bot: int, version: i
     log_action(connection, AuditEntry(new.submitted_by, "receive", why, now, bot=bot, version=version, user_id=owner))
 
 
-def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
-    """Return a time in seconds since 1970. Raises LadderError, also for a day alone.
-
-    Without a zone it is in the deadline's, or in that of all deadlines if it is one, else in this machine's.
-    """
-    settings = ladder.settings
-    due = settings.deadlines if deadline is None else (settings.deadline(deadline),)
-    zone = due[0].at.tzinfo if len({each.at.utcoffset() for each in due}) == 1 else None
-    try:
-        at = datetime.fromisoformat(text.strip())
-        if not re.search(r"\d[Tt ]\d", text):
-            raise ValueError("a day alone")
-        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone().timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise LadderError(
-            f'"{escape_control(text)}" is no time of a day.\nWrite it like 2026-12-01T23:50, or with its zone: '
-            "2026-12-01T23:50+01:00"
-        ) from None
-
-
-def format_local_time(at: float | None) -> str:
-    """Return a time, in seconds since 1970, as text with this machine's zone; None is a dash."""
-    return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
-
-
-def require_past(ladder: Ladder, received: float | None) -> None:
-    """Raise LadderError for a time in the future."""
-    if received is not None and received > ladder.clock():
-        raise LadderError(f"{format_local_time(received)} is still to come.\nGive a time that is over.")
-
-
 def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None = None) -> RemainingQuota:
     """Return what a user, by default the viewer, may submit now; in a team, what the team may."""
     connection, login, settings = context.connection, login or context.viewer.login, ladder.last_settings
@@ -392,67 +362,6 @@ def _bots_of(connection: Connection, party: Collection[int]) -> list[BotRecord]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedChallenge:
-    """Matches that were asked for, and the table that plays them. remaining: how many more today, None for the
-    staff."""
-
-    matches: tuple[int, ...]
-    version_refs: tuple[str, ...]
-    remaining: int | None
-
-
-def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
-    """Queue challenges of a user's bot, before all other matches; reference bots fill the table.
-
-    `bot` and `opponents` are names ("honest": the version that plays) or versions ("honest@3"). Raises LadderError.
-    """
-    most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
-
-    def act(connection: Connection) -> QueuedChallenge:
-        owner = get_acting_user(connection, login)
-        table = _table(connection, ladder.play.seats, bot, opponents)
-        if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
-            raise LadderError(
-                f'the bot "{escape_control(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
-            )
-        version_refs = tuple(version.version_ref for version in table)
-        party = get_party(connection, owner)
-        asked = challenges_since(connection, party, now - now % DAY_S)
-        ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
-        if not ids:  # else this is the second call of a function whose commit had no answer
-            if not owner.staff and today + count > most:
-                raise LadderError(
-                    f"{describe_party(login, party)} has asked for {today} challenges today, and {most} are allowed.\n"
-                    f"Ask for {most - today} or fewer, or tomorrow (UTC)."
-                )
-            ids = queue_matches(
-                connection, CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
-            )
-            today += count
-        return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
-
-    return ladder.database.write(act)
-
-
-def _table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[Version]:
-    """Return the versions that will sit at the table. Raises LadderError."""
-    table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
-    for version in table:
-        if sum(each.id == version.id for each in table) > 1:
-            raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nA version sits at a table once.")
-    if len(table) > seats:
-        raise LadderError(f"a table has {seats} seats, and {len(table)} bots are named.\nName {seats - 1} opponents.")
-    there = {version.bot for version in table}
-    spare = [each for each in active_versions(connection) if each.is_reference and each.bot not in there]
-    table += spare[: seats - len(table)]
-    if len(table) < seats:
-        raise LadderError(
-            f"a table has {seats} seats, and the reference bots don't fill it.\nName {seats - 1} opponents."
-        )
-    return table
-
-
 MIN_SIMILARITY_PERCENT = 50.0  # percent of one version that are in the other, so that the pair is listed
 MAX_SOURCE_BYTES = 128 << 10  # of a version's source texts that are compared, the small files first
 MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = (
@@ -550,3 +459,96 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
                 "Compare them by another program: docs/howto/course/similarity.md"
             ) from None
     return json.loads(done.stdout)
+
+
+def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
+    """Let an accepted version of a person's own bot, or a teammate's, play; return False if it does already.
+
+    One that was disabled or auto-disabled isn't the owner's to choose. Raises LadderError.
+    """
+
+    def check(connection: Connection, bot: BotRecord, version: Version) -> None:
+        owner = get_acting_user(connection, login)
+        if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
+            raise LadderError(f'the bot "{escape_control(name)}" is another\'s.\nName one of yours.')
+        require_unsuspended(connection, bot)
+        why = barred_versions(connection, bot.id).get(version.id)
+        if why is not None:
+            raise LadderError(
+                f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff, who can activate it."
+            )
+
+    return activate_version(ladder, name, number, login, "its owner's choice", check)
+
+
+def activate_version(
+    ladder: Ladder,
+    name: str,
+    number: int,
+    who: str,
+    why: str,
+    check: Callable[[Connection, BotRecord, Version], None] = lambda connection, bot, version: None,
+) -> bool:
+    """Let an accepted version of a bot play, whatever played before, unless `check` raises; return False if it plays.
+
+    Raises LadderError.
+    """
+
+    def act(connection: Connection) -> bool:
+        bot = get_bot(connection, name)
+        versions = versions_of(connection, bot.id)
+        wanted = next((each for each in versions if each.number == number), None)
+        if wanted is None:
+            raise LadderError(
+                f"{escape_control(name)} has no version {number}: it has 1 to {len(versions)}.\nName one of them."
+            )
+        check(connection, bot, wanted)
+        if wanted.status != ACCEPTED:
+            raise LadderError(
+                f"{escape_control(wanted.version_ref)} can't play: "
+                f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
+                "Activate an accepted version."
+            )
+        if wanted.is_active and versions[-1].status in (ACCEPTED, REJECTED):
+            return False  # a newer one that waits would take its place
+        now = ladder.clock()
+        stop_version(connection, bot.active_version_id, f"{wanted.version_ref} plays now", now)
+        set_active_version(connection, wanted, who, why, now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
+    """Disable a bot, and what it has queued; return False if it is disabled already. Raises LadderError."""
+
+    def act(connection: Connection) -> bool:
+        bot = get_bot(connection, name)
+        decided = [
+            each.action
+            for each in list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+        ]
+        if decided[-1:] == ["disable"]:
+            return False
+        now = ladder.clock()
+        if bot.active_version_id is not None:
+            stop_version(
+                connection,
+                bot.active_version_id,
+                f"{get_version_by_id(connection, bot.active_version_id).version_ref} is disabled",
+                now,
+            )
+        deactivate_bot(connection, bot.id, "disable", who, why, now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:
+    """Cancel the rated matches that a version, which doesn't play any more, has yet to begin."""
+    if version is not None:
+        cancel_queued_matches(connection, reason, now, version=version, kinds=(RATED,))
+
+
+def _rejection(state: str, reason: str | None) -> str:
+    return f"failed its check ({escape_control(reason or '')})" if state == "rejected" else "waits for its check"

@@ -1,11 +1,16 @@
-"""Choose a runner's next task from the database (a match or a check), create rounds, and define runner events.
+"""Choose a runner's next task (a match or a check), create rounds, queue challenges, and define runner events.
 
 The task source leases, releases and counts attempts in the database, so each match ends exactly once, whatever
 happens to this process. While matches wait, checks use at most half of the capacity, so sixty submissions don't block
 matches. One slot at least is free for checks, so matches don't block a submission.
 
 A round consists of tables of all active versions. Past meetings are counted once over all matches, then
-incrementally, so a round costs the same after a million games as after a thousand."""
+incrementally, so a round costs the same after a million games as after a thousand.
+
+A challenge is an unrated match that an owner requests against chosen bots, also while the ladder is frozen. It has no
+effect on ratings and disables no bot, so bots of one owner or team, and versions of one bot, may meet. A version
+plays in one slot only.
+"""
 
 import re
 import time
@@ -21,8 +26,9 @@ from arena.referee import ArenaError
 from arena.run import Job, MissingBotsError, WorkItem, keyed_shuffle
 from ladder.pool import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
 from ladder.schedule import RECENT_MATCHES, Entrant, is_slow, no_round_reason, plan_next_round
-from ladder.service.ladder import Ladder
-from ladder.service.maintenance import PruneResult
+from ladder.service.ladder import Ladder, PruneResult, get_accepted_version, get_acting_user, make_viewer
+from ladder.service.settings import LadderError
+from ladder.service.submissions import DAY_S, describe_party
 from ladder.store.database import (
     ACCEPTED,
     CHALLENGE,
@@ -34,11 +40,13 @@ from ladder.store.database import (
     Version,
     active_versions,
     cancel_queued_matches,
+    challenges_since,
     claim_check,
     claim_match,
     find_qualifying_match,
     get_archive,
     get_final_key,
+    get_party,
     get_version_by_id,
     is_frozen,
     last_end_number,
@@ -453,3 +461,64 @@ def make_check_job(
         match=match,
         build_s=ladder.last_settings.checks.build_timeout_seconds,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedChallenge:
+    """Matches that were asked for, and the table that plays them. remaining: how many more today, None for the
+    staff."""
+
+    matches: tuple[int, ...]
+    version_refs: tuple[str, ...]
+    remaining: int | None
+
+
+def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
+    """Queue challenges of a user's bot, before all other matches; reference bots fill the table.
+
+    `bot` and `opponents` are names ("honest": the version that plays) or versions ("honest@3"). Raises LadderError.
+    """
+    most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
+
+    def act(connection: Connection) -> QueuedChallenge:
+        owner = get_acting_user(connection, login)
+        table = _challenge_table(connection, ladder.play.seats, bot, opponents)
+        if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
+            raise LadderError(
+                f'the bot "{escape_control(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
+            )
+        version_refs = tuple(version.version_ref for version in table)
+        party = get_party(connection, owner)
+        asked = challenges_since(connection, party, now - now % DAY_S)
+        ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
+        if not ids:  # else this is the second call of a function whose commit had no answer
+            if not owner.staff and today + count > most:
+                raise LadderError(
+                    f"{describe_party(login, party)} has asked for {today} challenges today, and {most} are allowed.\n"
+                    f"Ask for {most - today} or fewer, or tomorrow (UTC)."
+                )
+            ids = queue_matches(
+                connection, CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
+            )
+            today += count
+        return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
+
+    return ladder.database.write(act)
+
+
+def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[Version]:
+    """Return the versions that will sit at the table. Raises LadderError."""
+    table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
+    for version in table:
+        if sum(each.id == version.id for each in table) > 1:
+            raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nA version sits at a table once.")
+    if len(table) > seats:
+        raise LadderError(f"a table has {seats} seats, and {len(table)} bots are named.\nName {seats - 1} opponents.")
+    there = {version.bot for version in table}
+    spare = [each for each in active_versions(connection) if each.is_reference and each.bot not in there]
+    table += spare[: seats - len(table)]
+    if len(table) < seats:
+        raise LadderError(
+            f"a table has {seats} seats, and the reference bots don't fill it.\nName {seats - 1} opponents."
+        )
+    return table

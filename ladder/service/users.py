@@ -1,7 +1,8 @@
-"""Add, update and merge users, draw their pseudonyms, and manage teams.
+"""Add, update, merge, suspend and withdraw users, draw their pseudonyms, and manage teams.
 
 Users are imported from a roster or added one by one. A pseudonym is two words, drawn with the ladder's key, for public
-standings. Bots of a team never meet in a rated match, and quotas apply to the team."""
+standings. Bots of a team never meet in a rated match, and quotas apply to the team.
+"""
 
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,16 +13,19 @@ from sqlalchemy import Connection
 
 from arena.bots import escape_control, escape_csv_cell
 from arena.coup import derive_key
-from ladder.service.ladder import Ladder, get_user
-from ladder.service.moderation import get_participant
+from ladder.service.deadlines import format_local_time, require_past
+from ladder.service.ladder import STAFF_USER, Ladder, get_user
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, UserMatcher, normalize_heading, read_rows
 from ladder.service.settings import LadderError
-from ladder.service.submissions import format_local_time, require_past
 from ladder.store.database import (
+    CHALLENGE,
+    RATED,
     AuditEntry,
     Membership,
     User,
+    all_bots,
     all_users,
+    cancel_queued_matches,
     cancel_unplayable,
     find_user,
     join_team,
@@ -30,6 +34,9 @@ from ladder.store.database import (
     log_action,
     merge_user_rows,
     save_users,
+    set_user_suspended,
+    set_user_withdrawn,
+    versions_of,
 )
 
 ADJECTIVES = """
@@ -444,3 +451,59 @@ def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
         for line, row in cells
         if row.get("team")
     ]
+
+
+def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: str) -> bool:
+    """Suspend a user, or undo it: no bot of theirs plays, is submitted or counts. Return False if it is so already.
+
+    Matches with the person's bots that wait are cancelled, but for those of finals: others' results hang on them.
+    Raises LadderError for an unknown login, and for the staff's own.
+    """
+
+    def act(connection: Connection) -> bool:
+        owner = get_participant(connection, login)
+        if owner.suspended == suspended:
+            return False
+        now = ladder.clock()
+        log_action(connection, AuditEntry(who, "suspend" if suspended else "unsuspend", why, now, user_id=owner.id))
+        set_user_suspended(connection, owner.id, suspended)
+        if suspended:
+            _stop_versions(connection, owner, "its owner is suspended", now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) -> bool:
+    """Let a person leave the course, or come back; return False if it is so already.
+
+    A withdrawn user isn't in grades; else it is as with a suspension. Raises LadderError as `set_suspended`.
+    """
+
+    def act(connection: Connection) -> bool:
+        owner = get_participant(connection, login)
+        if owner.withdrawn == gone:
+            return False
+        now = ladder.clock()
+        log_action(connection, AuditEntry(who, "leave" if gone else "return", why, now, user_id=owner.id))
+        set_user_withdrawn(connection, owner.id, gone)
+        if gone:
+            _stop_versions(connection, owner, "its owner left the course", now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def get_participant(connection: Connection, login: str) -> User:
+    """Return the owner of a login. Raises LadderError, also for the staff's own."""
+    owner = get_user(connection, login)
+    if owner.login == STAFF_USER.login:
+        raise LadderError("the staff owns the reference bots, which fix the scale.\nDisable one: arena ladder disable")
+    return owner
+
+
+def _stop_versions(connection: Connection, owner: User, reason: str, now: float) -> None:
+    """Cancel what the bots of an owner have yet to begin, but for finals."""
+    for bot in all_bots(connection):
+        for version in versions_of(connection, bot.id) if bot.owner_id == owner.id else ():
+            cancel_queued_matches(connection, reason, now, version.id, (RATED, CHALLENGE))

@@ -6,18 +6,6 @@ print the same values. The time to read a view doesn't grow with the number of g
 the view also changes without events.
 """
 
-from ladder.views.accounts import (
-    AccountPage,
-    OwnBotSummary,
-    RemainingQuota,
-    UserAdminList,
-    UserAdminPage,
-    UserAdminSummary,
-    list_users_for_admin,
-    view_account,
-    view_user_for_admin,
-)
-from ladder.views.activity import Dashboard, EventList, EventSummary, QuotaSummary, list_events, view_dashboard
 from ladder.views.audit_log import AuditEntrySummary, AuditLog, DecisionSummary, describe_decision, list_audit_log
 from ladder.views.bots import (
     BotList,
@@ -46,7 +34,25 @@ from ladder.views.bots import (
     view_logs,
 )
 from ladder.views.context import ViewContext
+from ladder.views.dashboards import (
+    AccountPage,
+    Dashboard,
+    EventList,
+    EventSummary,
+    OwnBotSummary,
+    QuotaSummary,
+    RemainingQuota,
+    UserAdminList,
+    UserAdminPage,
+    UserAdminSummary,
+    list_events,
+    list_users_for_admin,
+    view_account,
+    view_dashboard,
+    view_user_for_admin,
+)
 from ladder.views.grades import (
+    GRADEBOOK_FORMATS,
     BaselineResult,
     FinalList,
     FinalState,
@@ -57,6 +63,8 @@ from ladder.views.grades import (
     GradesPage,
     PublishedGrades,
     ReleaseSummary,
+    describe_missing_ids,
+    format_gradebook,
     list_finals,
     summarize_final,
 )
@@ -70,12 +78,20 @@ from ladder.views.matches import (
     QueuedCheck,
     QueuePage,
     RunnerSummary,
+    TableList,
+    TablePage,
+    TableReplay,
+    TableSlot,
+    TableSummary,
     find_match_summary,
     find_record_text,
     list_matches,
+    list_tables,
     view_match,
     view_match_replay,
     view_queue,
+    view_table,
+    view_table_replay,
 )
 from ladder.views.standings import (
     SORTS,
@@ -92,16 +108,6 @@ from ladder.views.standings import (
     view_home,
     view_standings,
     view_standings_page,
-)
-from ladder.views.table_sessions import (
-    TableList,
-    TablePage,
-    TableReplay,
-    TableSlot,
-    TableSummary,
-    list_tables,
-    view_table,
-    view_table_replay,
 )
 from ladder.views.users import (
     CredentialList,

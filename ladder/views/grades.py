@@ -1,14 +1,30 @@
-"""Show grades and finals.
+"""Show grades and finals, and format grades for Canvas and Moodle.
 
 Grades depend on thresholds, not on ranks, and each includes its reason in words. A final shows its progress and, once
-it has ended, its standings and its key."""
+it has ended, its standings and its key.
 
+Canvas: a student's columns in its order, Section last, then assignments, by title or "title (ID)"; students match by
+ID, SIS User ID, SIS Login ID or name. Only its API (`update_grades`) accepts feedback (lib/gradebook_importer.rb,
+app/models/submission.rb). Moodle: map username, email or ID number, and grade together with feedback, or the grades
+are lost. A row without an identifier goes to the user of the previous row (grade/import/csv). Its worksheet needs
+Identifier, Grade and "Last modified (grade)"; it replaces a grade only if the teacher allows it
+(mod/assign/feedback/offline). Formula-like cells begin with an apostrophe, except logins and ids, which the roster
+already restricts.
+"""
+
+import csv
+import io
+import json
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
 
 from sqlalchemy import Connection
 
+from arena.bots import escape_control, escape_csv_cell
 from ladder.rating import Estimate
 from ladder.standings import Standings
 from ladder.store.database import ENDED, PLAYED, Final, all_finals, get_version_by_id, list_final_matches
@@ -197,3 +213,140 @@ def summarize_final(connection: Connection, final: Final) -> FinalState:
             if match.status == ENDED and match.outcome != PLAYED
         ),
     )
+
+
+Cell = str | float | int | None
+
+
+_GetIdentifier = Callable[[UserSummary], str | None]
+
+
+MAX_NAMED_USERS = 10  # users named in a sentence; the others are counted
+
+
+def format_gradebook(grades: Grades, form: str) -> str:
+    """Return grades in one of GRADEBOOK_FORMATS: JSON for Canvas' API, else CSV."""
+    if form == CANVAS_API:
+        return _canvas_api(grades)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for row in FORMATS[form](grades):
+        writer.writerow([_format_cell(value) for value in row])
+    return out.getvalue().removesuffix("\n")
+
+
+def _plain_rows(grades: Grades) -> Iterable[list[Cell]]:
+    head: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "max_points",
+                        "late_hours", "version", "submitted_at", "games", "win_rate_adjusted", "win_rate_adjusted_low",
+                        "win_rate_adjusted_high"]  # fmt: skip
+    for name in grades.baselines:
+        head += [f"{name}: {what}" for what in ("passed", "points", "threshold", "value", "low", "high")]
+    yield [*head, "reason"]
+    for grade in grades.grades:
+        owner = grade.user
+        row: list[Cell] = [owner.login, owner.name, owner.email, owner.student_id, owner.section, owner.pseudonym]
+        row += [grade.points, grades.max_points, grade.late_hours, grade.version, _format_utc(grade.submitted_at)]
+        rate = grade.win_rate_adjusted
+        rates = (None, None, None) if rate is None else (rate.value, rate.low, rate.high)
+        row += [grade.games, *(None if end is None else 100 * end for end in rates)]
+        for mark in grade.baselines:
+            row += ["yes" if mark.passed else "no", mark.points, mark.threshold, mark.value, mark.low, mark.high]
+        yield [*row, grade.reason]
+
+
+def _canvas_rows(grades: Grades) -> Iterable[list[Cell]]:
+    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.title]
+    yield ["    Points Possible", None, None, None, None, grades.max_points]
+    for grade in grades.grades:
+        owner = grade.user
+        yield [owner.name, owner.canvas_id, owner.student_id, owner.login, owner.section, grade.points]
+
+
+def _canvas_api(grades: Grades) -> str:
+    """Return the JSON body of a request to Canvas that sets grades and adds feedback as comments."""
+    data = {
+        _canvas_id(grade.user): {"posted_grade": _format_cell(grade.points), "text_comment": _feedback(grade)}
+        for grade in grades.grades
+        if _canvas_id(grade.user)
+    }
+    return json.dumps({"grade_data": data}, indent=1)
+
+
+def _canvas_id(owner: UserSummary) -> str | None:
+    return owner.canvas_id or (f"sis_user_id:{owner.student_id}" if owner.student_id else None)
+
+
+_MOODLE: dict[str, _GetIdentifier] = {
+    "Username": lambda owner: owner.login,
+    "Email address": lambda owner: owner.email,
+    "ID number": lambda owner: owner.student_id,
+}
+
+
+def _moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
+    whole = {name: of for name, of in _MOODLE.items() if not _users_without(grades, of)}
+    yield [*whole, grades.title, f"{grades.title} (Feedback)"]
+    for grade in grades.grades:
+        yield [*(of(grade.user) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
+
+
+def _worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
+    yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
+           "Feedback comments"]  # fmt: skip
+    for grade in grades.grades:
+        user, feedback = grade.user, escape(_feedback(grade), quote=False)
+        yield [user.moodle_id, user.name, user.student_id, user.email, grade.points, grades.max_points, None, feedback]
+
+
+FORMATS = {"plain": _plain_rows, "canvas": _canvas_rows, "moodle": _moodle_rows, "moodle-worksheet": _worksheet_rows}
+
+
+CANVAS_API = "canvas-api"
+
+
+GRADEBOOK_FORMATS = (*FORMATS, CANVAS_API)
+
+
+_IDENTIFIERS: dict[
+    str, dict[str, _GetIdentifier]
+] = {  # for each format: its user identifiers, by the remark about users without one
+    "canvas": {"no ID, so Canvas looks for SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas_id},
+    CANVAS_API: {"left out, with neither an ID of Canvas nor a number": _canvas_id},
+    "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
+    "moodle-worksheet": {"no Identifier; import the assignment's worksheet as a roster": lambda owner: owner.moodle_id},
+}
+
+
+def describe_missing_ids(grades: Grades, form: str) -> list[str]:
+    """Return a sentence, with logins, for each identifier of a format that some users lack."""
+    sentences = []
+    for words, of in _IDENTIFIERS.get(form, {}).items():
+        without = _users_without(grades, of)
+        more = f" and {len(without) - MAX_NAMED_USERS} more" if len(without) > MAX_NAMED_USERS else ""
+        if without:
+            sentences.append(f"{words}: {', '.join(without[:MAX_NAMED_USERS])}{more}")
+    return sentences
+
+
+def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
+    """Return the logins of the users that lack an identifier."""
+    return [escape_control(grade.user.login or "") for grade in grades.grades if not of(grade.user)]
+
+
+def _feedback(grade: Grade) -> str:
+    version = "" if grade.version is None else f"{grade.version}: "
+    late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
+    return f"{version}{grade.reason}{late}"
+
+
+def _format_utc(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _format_cell(value: Cell) -> str:
+    """Return a cell's text; numbers have at most four decimals."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    return escape_csv_cell(escape_control(value) if isinstance(value, str) else str(value))

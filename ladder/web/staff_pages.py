@@ -31,7 +31,6 @@ from ladder.service import (
     extend_deadline,
     find_final_state,
     find_newest_release,
-    format_gradebook,
     get_commitment_file,
     get_published_grades,
     get_remaining_quota,
@@ -73,6 +72,7 @@ from ladder.views import (
     UserAdminPage,
     UserSummary,
     ViewContext,
+    format_gradebook,
     list_finals,
 )
 from ladder.web.rendering import page_and_json, render_form, render_page

@@ -31,15 +31,12 @@ from ladder.formatting import NO_INTERVALS, have_no_intervals
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.service import (
     FINAL_GAMES,
-    GRADEBOOK_FORMATS,
     ActionResult,
     ExportedFiles,
     Ladder,
     ReproducedRelease,
     create_final,
-    describe_missing_ids,
     export_final,
-    format_gradebook,
     get_commitment_file,
     get_final_state,
     get_published_grades,
@@ -51,7 +48,15 @@ from ladder.service import (
 )
 from ladder.service import extend_deadline as give
 from ladder.service import get_grades as all_grades
-from ladder.views import Grade, GradeChanges, Grades, list_finals
+from ladder.views import (
+    GRADEBOOK_FORMATS,
+    Grade,
+    GradeChanges,
+    Grades,
+    describe_missing_ids,
+    format_gradebook,
+    list_finals,
+)
 
 NAME_ARGUMENT = click.argument("name", metavar="NAME")
 LOGINS_OPTION = option("--show-logins", is_flag=True, help="Show owners' logins instead of pseudonyms.")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
-from ladder.store.database.events import SIGNED_IN, USERS_CHANGED, record_event
+from ladder.store.database.events import SIGNED_IN, USERS_CHANGED, list_audit_entries, record_event
 from ladder.store.database.schema_tables import (
     bots,
     credentials,
@@ -322,3 +322,25 @@ def extensions_in_force(connection: Connection) -> list[Extension]:
     query = select(*(column[name] for name in Extension.__dataclass_fields__)).order_by(column.id)
     rows = connection.execute(query.where(column.id.in_(newest), column.extended_until.is_not(None)))
     return [Extension(*row) for row in rows]
+
+
+def suspension_reason(connection: Connection, user: User) -> str | None:
+    """Return the reason why a user is suspended, None if the user isn't."""
+    return list_audit_entries(connection, user_id=user.id, actions=("suspend",))[-1].reason if user.suspended else None
+
+
+def withdrawal_reason(connection: Connection, user: User) -> str | None:
+    """Return the reason why a user was withdrawn, None if the user wasn't."""
+    return list_audit_entries(connection, user_id=user.id, actions=("leave",))[-1].reason if user.withdrawn else None
+
+
+def lockout_reason(connection: Connection, user: User) -> str | None:
+    """Return the reason why a user's bots may not play, be submitted or count; None if they may.
+
+    For example "suspended: copied from bob" or "no longer in the course: moved away".
+    """
+    if user.waiting:
+        return "waiting for the staff's approval"
+    if user.suspended:
+        return f"suspended: {suspension_reason(connection, user)}"
+    return f"no longer in the course: {withdrawal_reason(connection, user)}" if user.withdrawn else None

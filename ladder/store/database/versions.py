@@ -28,8 +28,16 @@ from sqlalchemy import (
     update,
 )
 
-from ladder.store.database.audit_log import AuditEntry, list_audit_entries, log_action
-from ladder.store.database.events import CHECK_FINISHED, CHECK_STARTED, CHECK_STEP, SUBMITTED, record_event
+from ladder.store.database.events import (
+    CHECK_FINISHED,
+    CHECK_STARTED,
+    CHECK_STEP,
+    SUBMITTED,
+    AuditEntry,
+    list_audit_entries,
+    log_action,
+    record_event,
+)
 from ladder.store.database.schema_tables import archives, audit_log, bots, check_steps, users, versions
 from ladder.store.database.users import IS_ACTIVE_USER, PARTY
 

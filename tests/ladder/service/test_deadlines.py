@@ -17,7 +17,6 @@ from ladder.service import (
     deadlines_of_bot,
     disable_bot,
     extend_deadline,
-    format_gradebook,
     get_grades,
     get_remaining_quota,
     join_teams,
@@ -25,6 +24,7 @@ from ladder.service import (
     submit_bot,
 )
 from ladder.store.database import all_bots, deactivate_bot, finish_check, unchecked_versions
+from ladder.views import format_gradebook
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import NUMBERS, Clock, deadline, hand_in, school, settle
 from tests.ladder.service.ladders import WORDS

@@ -14,18 +14,7 @@ from sqlalchemy import Connection
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.rating import Estimate
 from ladder.results import GameResult
-from ladder.service import (
-    GRADEBOOK_FORMATS,
-    Ladder,
-    LadderError,
-    create_final,
-    describe_missing_ids,
-    disable_bot,
-    format_gradebook,
-    get_grades,
-    read_settings,
-    rebuild_standings,
-)
+from ladder.service import Ladder, LadderError, create_final, disable_bot, get_grades, read_settings, rebuild_standings
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import (
@@ -41,7 +30,7 @@ from ladder.store.database import (
     version_ids_by_ref,
     versions_in_match,
 )
-from ladder.views import Grade, Grades, UserSummary
+from ladder.views import GRADEBOOK_FORMATS, Grade, Grades, UserSummary, describe_missing_ids, format_gradebook
 from tests.cli_workspace import BOT
 from tests.ladder.service.classes import Clock, copied, deadline, hand_in, school, settle
 from tests.ladder.service.term import Term

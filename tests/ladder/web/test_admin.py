@@ -12,8 +12,9 @@ from starlette.testclient import TestClient
 
 from ladder import views
 from ladder.permissions import STAFF_VIEWER
-from ladder.service import GRADEBOOK_FORMATS, Ladder
+from ladder.service import Ladder
 from ladder.store.database import CHALLENGE, METADATA, claim_match, queue_matches, register_runner, version_ids_by_ref
+from ladder.views import GRADEBOOK_FORMATS
 from tests.ladder.service.classes import settle
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages

@@ -1,12 +1,16 @@
-"""Evaluate chosen versions by chosen matches, and determine which versions count at a deadline.
+"""Determine which versions count at a deadline, and extend deadlines of users.
 
 Finals and grades use the versions that count at a deadline, or the active ones; reference bots take part with their
 active version. A version counts at a user's personal deadline if it was active when that deadline closed. Only
-`make_version_picker` decides this: grades, finals, late days and pages use it."""
+`make_version_picker` decides this: grades, finals, late days and pages use it.
+
+An extension gives one user more time before a deadline, and can be withdrawn.
+"""
 
 import math
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -15,19 +19,14 @@ from sqlalchemy import Connection
 
 from arena.bots import escape_control
 from ladder.permissions import hide_fields
-from ladder.rating import Estimate, estimate_lead
-from ladder.service.ladder import Ladder
+from ladder.service.ladder import Ladder, get_user
 from ladder.service.settings import Deadline, LadderError, LadderSettings
-from ladder.service.standings import RatedResultColumns, list_entrants
-from ladder.standings import Standings, StandingsRow, compute_standings
 from ladder.store.database import (
     ACCEPTED,
-    FINAL,
-    RATED,
     REJECTED,
+    AuditEntry,
     BotRecord,
     Extension,
-    HistoryPoint,
     Version,
     accepted_versions,
     active_versions,
@@ -36,9 +35,9 @@ from ladder.store.database import (
     chosen_versions,
     disabled_versions,
     extensions_in_force,
-    faulty_games,
     find_bot,
-    rated_seats,
+    insert_extension,
+    log_action,
     teammates_at,
     unchecked_versions,
     versions_of,
@@ -46,58 +45,7 @@ from ladder.store.database import (
 from ladder.views import BotPage, DeadlineSummary, ViewContext
 
 if TYPE_CHECKING:
-    from ladder.rating import Fit  # holds arrays, and so imports numpy
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The standings of the chosen versions, and what else was measured of them."""
-
-    table: Standings
-    fit: "Fit"
-    faulty: dict[int, int]
-    """Games with a fault, by version."""
-    places: dict[int, int]
-    """Each version's place in the fit."""
-
-    def row(self, version: int) -> StandingsRow | None:
-        """Return a version's row of the standings, or None."""
-        return next((row for row in self.table.items if row.version == version), None)
-
-    def lead(self, version: int, other: int) -> Estimate | None:
-        """Return the difference of two versions' win rates; None if either has none."""
-        return estimate_lead(self.fit, self.places[version], self.places[other])
-
-
-def evaluate_versions(
-    ladder: Ladder,
-    connection: Connection,
-    chosen: Sequence[Version],
-    final: int | None = None,
-    fit: Sequence[Version] | None = None,
-    moment: HistoryPoint | None = None,
-) -> Evaluation:
-    """Rate the chosen versions among themselves, by all rated matches, or by those of a final.
-
-    fit: all accepted versions, in order of id, where they aren't those of now. moment: matches count that rated then.
-    Rated matches are those of all versions: the opponents of the chosen ones count in the fit, and in no share.
-    A chosen version is measured by its own games, not by its predecessor's.
-    """
-    ids = {version.id for version in chosen}
-    if final is None:
-        contestants = [
-            replace(each, is_active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
-            for each in list_entrants(list(accepted_versions(connection) if fit is None else fit))
-        ]
-    else:
-        contestants = [replace(each, is_active=True, predecessor=None) for each in list_entrants(list(chosen))]
-    kind = RATED if final is None else FINAL
-    seats = RatedResultColumns(rated_seats(connection, kind=kind, final=final, moment=moment))
-    table, fitted = compute_standings(
-        contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock()
-    )
-    places = {each.version: place for place, each in enumerate(contestants)}
-    return Evaluation(table, fitted, faulty_games(connection, kind, final, moment), places)
+    pass  # holds arrays, and so imports numpy
 
 
 DAY_S = 86_400.0
@@ -309,3 +257,94 @@ def require_checks_finished(
             f"{len(waiting)} versions wait for their check ({version_refs}).\n"
             f"Have them checked: arena ladder run {folder} --until idle"
         )
+
+
+def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
+    """Return a time in seconds since 1970. Raises LadderError, also for a day alone.
+
+    Without a zone it is in the deadline's, or in that of all deadlines if it is one, else in this machine's.
+    """
+    settings = ladder.settings
+    due = settings.deadlines if deadline is None else (settings.deadline(deadline),)
+    zone = due[0].at.tzinfo if len({each.at.utcoffset() for each in due}) == 1 else None
+    try:
+        at = datetime.fromisoformat(text.strip())
+        if not re.search(r"\d[Tt ]\d", text):
+            raise ValueError("a day alone")
+        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise LadderError(
+            f'"{escape_control(text)}" is no time of a day.\nWrite it like 2026-12-01T23:50, or with its zone: '
+            "2026-12-01T23:50+01:00"
+        ) from None
+
+
+def format_local_time(at: float | None) -> str:
+    """Return a time, in seconds since 1970, as text with this machine's zone; None is a dash."""
+    return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
+
+
+def require_past(ladder: Ladder, received: float | None) -> None:
+    """Raise LadderError for a time in the future."""
+    if received is not None and received > ladder.clock():
+        raise LadderError(f"{format_local_time(received)} is still to come.\nGive a time that is over.")
+
+
+def extend_deadline(
+    ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, who: str, why: str
+) -> bool:
+    """Give a person more time before a deadline; return False if it is so already.
+
+    until: when it is over, as ISO 8601 has it, in the deadline's zone if it names none; or `days` after the deadline;
+    or, without either, the person's own `late_days` after it. In any case they are used up. Raises LadderError.
+    """
+    settings = ladder.settings
+    deadline = settings.deadline(name)
+    if (until is None) + (days is None) != 1 and (until, days, late_days > 0) != (None, None, True):
+        raise LadderError("an extension has one end.\nGive one of --until and --days, or --late-days alone.")
+    due = deadline.at.timestamp()
+    at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(ladder, until, name)
+    if at <= due:
+        raise LadderError(f"the deadline {name} is {format_deadline_time(due, deadline)}.\nGive a time after it.")
+
+    def act(connection: Connection) -> bool:
+        owner = get_user(connection, login)
+        if owner.staff:
+            raise LadderError(f"{escape_control(login)} is staff, who has no deadlines.\nName a participant.")
+        left = remaining_late_days(connection, settings, without=name)[owner.id]
+        if late_days > left:
+            raise LadderError(
+                f"{escape_control(login)} has {max(0, left)} late days left, not {late_days}.\nTake fewer."
+            )
+        return _put_extension(ladder, connection, Extension(owner.id, name, at, late_days, why), deadline, who)
+
+    return ladder.database.write(act)
+
+
+def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str) -> bool:
+    """Let a deadline be over for a person as for all; return False if it is so already. Raises LadderError."""
+    deadline = ladder.settings.deadline(name)
+
+    def act(connection: Connection) -> bool:
+        none = Extension(get_user(connection, login).id, name, None, 0, why)
+        return _put_extension(ladder, connection, none, deadline, who)
+
+    return ladder.database.write(act)
+
+
+def _put_extension(ladder: Ladder, connection: Connection, new: Extension, deadline: Deadline, who: str) -> bool:
+    """Write an extension with its act, unless it holds already."""
+    key = (new.user_id, new.deadline)
+    old = next((each for each in extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
+    if ((None, 0) if old is None else (old.extended_until, old.late_days)) == (new.extended_until, new.late_days):
+        return False
+    time = (
+        "no more time"
+        if new.extended_until is None
+        else f"more time until {format_deadline_time(new.extended_until, deadline)}"
+    )
+    spent = f" for {new.late_days} late days" if new.late_days else ""
+    why = f"{new.deadline}, {time}{spent}: {new.reason}"
+    log_action(connection, AuditEntry(who, "extend", why, ladder.clock(), user_id=new.user_id))
+    insert_extension(connection, new)
+    return True
