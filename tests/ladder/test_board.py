@@ -104,7 +104,6 @@ def test_standings_are_in_order_of_rating() -> None:
 
 
 def test_bots_of_equal_rating_are_ordered_by_name() -> None:
-    """Equal runs thus print equal standings."""
     assert [row.bot for row in boarded("cab").rows] == ["a", "b", "c"]
 
 

@@ -39,7 +39,6 @@ def test_matches_that_end_out_of_order_are_kept_in_the_order_of_their_numbers(tm
 
 
 def test_a_log_larger_than_the_limit_is_kept_if_it_is_the_last(tmp_path: Path) -> None:
-    """Otherwise a bot could have no log at all."""
     logs = LogFolder(tmp_path, 2 * BLOCK)
     for match in range(3):
         logs.add(match, "a", 1, b"x" * 8 * BLOCK)

@@ -43,7 +43,6 @@ results = st.builds(
 
 
 def test_a_line_has_all_of_a_game() -> None:
-    """The bytes are a promise to readers of results.jsonl."""
     assert RESULT.to_line() == LINE
 
 

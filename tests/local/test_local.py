@@ -160,7 +160,6 @@ def plain(value: object) -> bool:
 
 
 def test_the_games_above_have_every_kind_of_request_and_event() -> None:
-    """Otherwise the test of the messages would prove little."""
     kinds, events = set(), set()
     for name, seats, seed in GAMES:
         for message, _ in pairs(rules_of(name, seats), seats, seed):
@@ -180,7 +179,6 @@ def lists_and_dicts(value: object) -> Iterator[int]:
 
 @pytest.mark.parametrize("name", [name for name, rules in PRESETS.items() if rules.problem(4) is None] + ["duel"])
 def test_changes_of_a_message_by_a_bot_have_no_effect(name: str) -> None:
-    """No two messages share a list or a dict."""
     for seed in range(3):
         kept = [message for message, _ in pairs(rules_of(name, 4), 2 if name == "duel" else 4, 10 + 2 * seed)]
         parts = [part for message in kept for part in lists_and_dicts(message)]
@@ -191,7 +189,6 @@ def test_changes_of_a_message_by_a_bot_have_no_effect(name: str) -> None:
 
 
 def over_pipes(peer: ScriptPeer) -> None:
-    """Run the same bot behind pipes."""
     bot = Dice()
     for line in peer.lines():
         reply = bot.reply(json.loads(line))
@@ -244,7 +241,6 @@ def test_a_bot_gets_the_messages_of_the_match_and_of_each_game() -> None:
 
 
 def test_the_same_seed_plays_the_same_games() -> None:
-    """Another seed plays others."""
     first, again, other = (play([Dice, Dice, Dice], games=24, seed=seed).games for seed in (1, 1, 2))
     assert first == again
     assert first != other
@@ -281,7 +277,6 @@ def test_the_interval_of_a_win_rate_is_wilsons() -> None:
 
 
 def test_bots_have_the_names_of_their_classes_or_those_given() -> None:
-    """Names are printed without control characters."""
     assert play([Dice, Dice, Dice(3)], games=1, seed=1).bots == ("Dice", "Dice-2", "Dice-3")
     results = play({"new\x1b[2J": Dice, "old": Dice}, games=2, seed=1)
     assert results.bots == ("new\x1b[2J", "old")
@@ -415,8 +410,6 @@ def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_bot_of_the_kit_raises_or_if_careful_continues(capsys: pytest.CaptureFixture[str]) -> None:
-    """The kit: `careful`."""
-
     class Fails(Bot):
         def turn(self, game: Any) -> Any:
             raise KeyError("a slip")
@@ -524,8 +517,6 @@ def test_a_process_ended_by_a_bot_is_reported() -> None:
 
 
 def test_a_finished_process_waits_for_the_threads_of_its_bots(tmp_path: Path) -> None:
-    """A bot's thread may still write."""
-
     class Writes(Dice):
         def reply(self, message: Message) -> Message | None:
             if message["type"] == "match_over":

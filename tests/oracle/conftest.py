@@ -9,7 +9,6 @@ import pytest
 
 @pytest.fixture(scope="session")
 def oracle() -> Any:
-    """Give the class `Oracle` of oracle.py in this folder."""
     spec = spec_from_file_location("oracle", Path(__file__).with_name("oracle.py"))
     assert spec is not None
     assert spec.loader is not None

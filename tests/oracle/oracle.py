@@ -336,7 +336,6 @@ class Oracle:
         return answers[claimant] == "keep_shown" if answers else None
 
     def _block(self, action: str, challenger: int | None) -> Asking:
-        """Return whether the action is blocked."""
         roles = {
             "foreign_aid": ["duke"],  # rules.md#foreign-aid
             "assassinate": ["contessa"],  # rules.md#assassinate

@@ -98,7 +98,6 @@ def full(number: int, event: Event) -> dict[str, Any]:
 
 
 def public(state: State) -> dict[str, Any]:
-    """Return the public state as the oracle writes it."""
     board = state.board
     return {
         "turn": board.turn,
@@ -168,7 +167,6 @@ def play(oracle: Any, seed: int) -> int:
 
 
 def test_the_random_rules_take_every_value_of_every_field_and_seat_every_number() -> None:
-    """Otherwise agreement would prove less than it seems to."""
     rng = random.Random(0)
     drawn = [some_rules(rng) for _ in range(2_000)]
     for name, values in VALUES.items():

@@ -16,7 +16,6 @@ SECOND_COPY = 2.0  # a second card of the same role adds no new action, so it is
 
 
 def hand_value(cards: list[str]) -> float:
-    """Return how good a hand is."""
     copies = len(cards) - len(set(cards))
     return sum(VALUE.get(card, 2.0) for card in cards) - SECOND_COPY * copies
 
@@ -29,7 +28,6 @@ class Blocks:
         self.by: dict[tuple[str, int | None], int] = {}  # blocked action and target -> the seat that blocked
 
     def see(self, event: dict) -> None:
-        """Take note of one event of the game."""
         if event["event"] == "action":
             self.action = (event["action"], event.get("target"))
         elif event["event"] == "block":
@@ -68,7 +66,6 @@ def choose_turn(legal: list[dict], cards: list[str], players: list[dict], blocks
 
 
 def choose(request: dict, blocks: Blocks) -> dict:
-    """Return the move of request["legal"] to play."""
     legal: list[dict] = request["legal"]
     cards: list[str] = request["you"]["cards"]
     kind = request["kind"]
@@ -92,7 +89,6 @@ def send(message: dict) -> None:
 
 
 def main() -> None:
-    """Talk to the arena until the match is over."""
     blocks = Blocks()
     for line in sys.stdin:
         message = json.loads(line)

@@ -347,8 +347,6 @@ def test_leaving_can_be_completed_after_an_interrupt_at_any_line(line: int) -> N
 
 
 def test_leaving_does_not_wait_and_keeps_the_games_before() -> None:
-    """The incomplete game is not in the record."""
-
     class Impatient(Table):
         def take(self, happening: MatchEvent, choose: Chooses) -> None:
             if isinstance(happening, LineReceived) and happening.message.get("game") == 1:

@@ -131,7 +131,6 @@ def test_a_bad_line_is_a_named_fault(code: str, line: bytes) -> None:
     ],
 )
 def test_common_mistakes_are_named(line: bytes, hint: str) -> None:
-    """Authors often don't know the encoding's name."""
     problem = decode(line)
     assert isinstance(problem, Malformed)
     assert hint in problem.message
@@ -220,7 +219,6 @@ def test_no_line_raises(line: bytes) -> None:
     ],
 )
 def test_a_good_reply_is_read(message: dict[str, Any], answer: ParsedReply) -> None:
-    """Whether the move is legal is checked elsewhere."""
     assert parse_reply(message) == answer
 
 
@@ -260,7 +258,6 @@ REPLIES = [
 
 @pytest.mark.parametrize("line", REPLIES)
 def test_the_fast_path_accepts_usual_replies_to_the_open_request_only(line: bytes) -> None:
-    """Usual is how json.dumps and the kits write it."""
     assert usual_reply(line, 41) == general(line, 41)
     assert usual_reply(line, 41) is not None
     assert [usual_reply(line, number) for number in (0, 4, 1, 40, 42, 410, 141)] == [None] * 7

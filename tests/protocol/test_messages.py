@@ -263,7 +263,6 @@ def _id(line: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("line", LINES, ids=_id)
 def test_a_line_survives_the_models_unchanged(line: dict[str, Any]) -> None:
-    """Absent fields stay absent, meaningful nulls stay null."""
     model = parse_to_bot(encode(line))
     assert TO_BOT.dump_python(model, mode="json", by_alias=True, exclude_unset=True) == line
 
@@ -275,7 +274,6 @@ def test_parsed_messages_are_immutable(line: dict[str, Any]) -> None:
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the path of every object in a line."""
     here = [path] if isinstance(value, dict) else []
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return here + [place for key, part in parts for place in _places(part, (*path, key))]

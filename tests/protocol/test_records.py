@@ -35,7 +35,6 @@ def test_every_line_of_a_record_matches_the_schema(name: str, seats: int) -> Non
 
 
 def test_a_header_may_have_times_of_each_bot() -> None:
-    """A match with a person has them."""
     record = random_game(PRESETS["coup"], 2, 1)
     timings = (Timing(), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
     text = write_record(replace(record, header=replace(record.header, timings=timings)))
@@ -45,7 +44,6 @@ def test_a_header_may_have_times_of_each_bot() -> None:
 
 
 def test_a_line_with_a_missing_field_or_an_unknown_move_is_invalid() -> None:
-    """This proves that the test above can fail."""
     line = json.loads(write_record(random_game(PRESETS["coup"], 2, 1)).splitlines()[1])
     for wrong in ({**line, "moves": "incomes"}, {**line, "more": 1}, {key: line[key] for key in line if key != "by"}):
         with pytest.raises(ValidationError):
@@ -70,7 +68,6 @@ def block(language: str) -> str:
 
 
 def test_the_explained_game_is_that_of_the_example_record() -> None:
-    """The engine plays it as the table describes."""
     record = read_record(EXAMPLE.read_text(encoding="utf-8"))
     verify_record(record)
     line = json.loads(EXAMPLE.read_text(encoding="utf-8").splitlines()[1])
@@ -98,7 +95,6 @@ def test_every_field_and_every_word_is_explained() -> None:
 
 
 def test_the_reader_prints_the_output_in_the_document() -> None:
-    """It runs in a process without the arena."""
     ran = subprocess.run(
         [sys.executable, "-I", "-c", block("python"), EXAMPLE], capture_output=True, text=True, timeout=60, check=True
     )
@@ -133,7 +129,6 @@ def claimed(word: str) -> str | None:
 
 
 def test_the_folder_of_a_run_is_private(tmp_path: Path) -> None:
-    """The document says so, for any umask."""
     before = os.umask(0)
     try:
         RunFolder(tmp_path / "run", record_results).create({})

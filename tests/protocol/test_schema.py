@@ -30,7 +30,6 @@ def _walk(part: Any) -> list[dict[str, Any]]:
 
 
 def test_every_reference_can_be_resolved() -> None:
-    """The two directions are joined by hand."""
     whole = schema()
     for part in _walk(whole):
         if isinstance(part.get("$ref"), str):
@@ -46,7 +45,6 @@ def test_what_the_referee_sends_is_closed_and_what_bots_send_is_open() -> None:
 
 
 def test_every_number_and_clock_of_the_schema_is_described() -> None:
-    """Field descriptions with units are the schema's documentation."""
     for name in ("Limits", "Clock", "Ruleset", "Match"):
         for field, part in json.loads(FILE.read_text(encoding="utf-8"))["$defs"][name]["properties"].items():
             assert part.get("description", "").endswith("."), (name, field)

@@ -108,7 +108,6 @@ def test_every_event_row_has_a_good_example() -> None:
 
 
 def test_every_move_in_the_text_is_a_move() -> None:
-    """Tables show moves as code."""
     keys = r'\{"(?:action|pass|challenge|block|show|decline|lose|keep|keep_shown|pick|side|reveal|examined)":.*\}'
     moves = [code for code in CODE if re.fullmatch(keys, code)]
     assert {next(iter(json.loads(move))) for move in moves} == set(re.findall(r"[a-z_]+", keys))
@@ -136,7 +135,6 @@ def test_every_word_of_the_wire_is_in_the_specification(words: tuple[str, ...]) 
 
 
 def test_every_field_of_the_wire_is_in_the_specification() -> None:
-    """Tables show fields as code, nested ones with dots."""
     documented = {word for code in CODE for word in re.findall(r"\w+", code)}
     parts = schema()["$defs"].values()
     assert {field for part in parts for field in part.get("properties", {})} - documented == set()

@@ -28,20 +28,17 @@ class Interruption:
     came = False
 
     def __call__(self, *_: object) -> None:
-        """-"""
         if self.came:
             raise KeyboardInterrupt
         self.came = True
         os.write(2, b"\ninterrupted: this ends with the attack that is on, some seconds; again to end at once\n")
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if a signal came."""
         if self.came:
             raise KeyboardInterrupt
 
 
 def main() -> int:
-    """Attack, print, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.red_team", description="Attack the sandboxes of this host.")
     parser.add_argument("--box", choices=TIERS, help="attack this one alone; else all that work")
     parser.add_argument("--json", action="store_true", help="print one JSON list")
@@ -93,7 +90,6 @@ def collect(names: Sequence[str], found: list[Result]) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 

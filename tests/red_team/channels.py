@@ -104,7 +104,6 @@ class Tried:
         return None
 
     def describe(self) -> str:
-        """Return a summary."""
         if self.carries:
             return f"carries, {self.errors:.0%} errors"
         return f"none ({self.refused})" if self.refused else "none"

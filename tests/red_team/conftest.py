@@ -14,7 +14,6 @@ Needs = Callable[[str, str | None], None]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run attacks on CPU time alone."""
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         if getattr(parameters.get("kind"), "attack", "").startswith("burn_"):

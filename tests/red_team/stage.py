@@ -77,7 +77,6 @@ def missing(tier: str) -> str | None:
 
 
 def bounded() -> bool:
-    """Return whether control groups bound memory and processes here."""
     from arena.sandbox.linux import cgroup
 
     return cgroup.hierarchy() is not None
@@ -131,7 +130,6 @@ class Stage:
         return Program((python, str(self.folder / name), *arguments), self.folder, files=self.folder)
 
     def start(self, name: str, *arguments: str) -> Box:
-        """Start a file of attacks/ in a box."""
         return self.sandbox.start(self.program(name, *arguments), self.limits)
 
     def change_file(self) -> None:
@@ -362,7 +360,6 @@ class Traces:
 
 
 def traces(stage: Stage) -> Traces:
-    """Return the traces."""
     # Only mounts below the scratch folder: other programs mount and unmount too.
     mounts = Path("/proc/self/mountinfo").read_bytes().count(stage.scratch.name.encode())
     folders = tuple(sorted(entry.name for entry in stage.boxes.iterdir()))
@@ -411,7 +408,6 @@ def _difference(before: Traces, now: Traces) -> list[str]:
 
 
 def survivors(token: str) -> list[str]:
-    """Return the processes whose command line carries the token."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):

@@ -267,7 +267,6 @@ def _out_of_bounds(kind: Match, seen: dict[str, str], frozen: bool) -> list[str]
 
 
 def scene(row: Row, kind: Together, stage: Stage) -> Result:
-    """Play a scene of several boxes, and judge it."""
     expected = OPEN if stage.tier in kind.works_in else "blocked"
     if kind.bounded and stage.tier == "process" and not bounded():
         why = "not run: no control group would hold it"
@@ -334,7 +333,6 @@ def _referee_killed(stage: Stage, token: str, frozen: bool = False) -> list[str]
 
 
 def _referee_killed_frozen(stage: Stage, token: str) -> list[str]:
-    """Kill a referee whose bot is frozen."""
     return _referee_killed(stage, token, frozen=True)
 
 

@@ -93,7 +93,6 @@ def warm(stage_of: StageOf) -> Callable[[str], Stage]:
 def test_a_probe_fails_in_a_box_and_works_without_isolation(
     outcomes_of: Callable[[str], dict[str, str]], on_ci: bool, tier: str, row: Row, kind: Probes
 ) -> None:
-    """Source: the row; the process tier is the control."""
     result = judge_probes(row, kind, tier, outcomes_of(tier), on_ci=on_ci)
     assert result.ok, result.detail
 

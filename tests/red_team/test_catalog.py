@@ -97,7 +97,6 @@ def numbers(text: str) -> list[str]:
 
 
 def test_every_channel_belongs_to_a_row_and_has_a_program() -> None:
-    """Otherwise it would never be tried."""
     named = {name for row in ROWS.values() for kind in row.kinds if isinstance(kind, Channel) for name in kind.names}
     programs = set(re.findall(r'^        "([a-z-]+)": ', source("channel.py"), re.MULTILINE))
     assert named == set(CHANNELS) == programs

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.boxes  # the process tier is the control of the others
 
 @pytest.fixture(scope="module")
 def tried_in(stage_of: StageOf) -> Callable[[str], dict[str, Tried]]:
-    """Give `tried_in(tier)`: all channels, tried between two boxes."""
     known: dict[str, dict[str, Tried]] = {}
 
     def get(tier: str) -> dict[str, Tried]:
@@ -42,7 +41,6 @@ def test_a_channel_is_closed(
 
 
 def test_a_message_is_read_whichever_way_the_number_moves() -> None:
-    """Readers use levels, differences, and both inverted."""
     message = [0, 1, 1, 0, 1, 0, 0, 1] * 8
     assert share_of_errors(message, [float(bit) for bit in message]) == 0.0
     assert share_of_errors(message, [5.0 - bit for bit in message]) == 0.0
@@ -77,7 +75,6 @@ def test_chance_is_not_mistaken_for_a_message() -> None:
 def test_a_channel_that_carries_or_a_control_that_does_not_is_a_failure(
     tier: str, channel: str, carries: bool, wrong: bool
 ) -> None:
-    """This proves that the judge can fail."""
     assert (Tried(channel, tier, carries, 0.0 if carries else 0.5).problem(tier) is not None) is wrong
 
 

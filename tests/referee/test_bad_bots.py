@@ -139,7 +139,6 @@ def programs() -> set[str]:
 
 
 def test_every_bad_bot_is_in_the_table() -> None:
-    """A bot that is never started tests nothing."""
     assert programs() == set(CASES)
 
 
@@ -172,7 +171,6 @@ def alive(pid: int) -> bool:
 
 
 def until(done: Callable[[], bool]) -> None:
-    """Wait for what the box removes in the background."""
     deadline = time.monotonic() + BOUND_S
     while not done():
         assert time.monotonic() < deadline, "waited in vain"

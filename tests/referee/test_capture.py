@@ -59,7 +59,6 @@ def test_memory_is_bounded_in_a_match_of_any_length() -> None:
 
 @given(st.lists(st.binary(max_size=20)), st.integers(min_value=1, max_value=16))
 def test_the_result_does_not_depend_on_chunks(chunks: list[bytes], kept: int) -> None:
-    """The model is the whole stream, sliced."""
     capture = BoundedLog(kept)
     for chunk in chunks:
         capture.feed(chunk)
@@ -73,7 +72,6 @@ def test_the_result_does_not_depend_on_chunks(chunks: list[bytes], kept: int) ->
 
 
 def test_a_log_marker_is_written_before_the_next_output_only() -> None:
-    """A turn without output has no marker."""
     capture = BoundedLog()
     capture.moment = "--- turn 1 ---"
     capture.moment = "--- turn 2 ---"

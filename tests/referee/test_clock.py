@@ -68,7 +68,6 @@ class Clock:
         self._now += seconds
 
     def stand_still(self, peer: ScriptPeer, seconds: float) -> None:
-        """Let this much time pass at once."""
         self.settle(peer)
         self._now += seconds
         peer.log(b".")

@@ -42,7 +42,6 @@ def _reply(request: Line, rng: random.Random) -> list[Line]:
 
 
 def _faulty(request: Line, rng: random.Random) -> list[Line]:
-    """Make a mistake at some requests."""
     mistakes: dict[int, list[Line]] = {
         2: [{"id": request["id"], "move": {"action": "resign"}}],
         3: [{"id": 1, "choice": 0}, {"id": request["id"], "choice": 0}],
@@ -151,7 +150,6 @@ def test_an_example_is_what_the_referee_sends_today(name: str) -> None:
 
 
 def test_the_examples_show_every_kind_of_request_and_most_events() -> None:
-    """Authors learn the protocol from them."""
     lines = [json.loads(line)["line"] for name in CONVERSATIONS for line in (EXAMPLES / name).read_text().splitlines()]
     kinds = {line["kind"] for line in lines if line.get("type") == "request"}
     assert kinds == {"turn", "challenge", "block", "prove", "lose", "exchange"}

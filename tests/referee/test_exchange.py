@@ -246,7 +246,6 @@ def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
 def test_an_answer_before_the_output_was_closed_counts(
     box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
 ) -> None:
-    """The next request finds that it is closed."""
     read, box.output = os.dup(box.output), box.output  # the fixture closes the one, the bot the other
 
     def closes() -> None:

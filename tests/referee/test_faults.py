@@ -197,7 +197,6 @@ FORFEIT = {"line_too_long", "flood", "exited", "closed", "start_failed", "out_of
 
 
 def test_every_fault_has_a_test_and_the_consequence_that_was_agreed() -> None:
-    """Source: the contract's table of faults."""
     agreed = {Consequence.LIFE: {*LIFE, "too_many_strays"}, Consequence.FREE: FREE, Consequence.FORFEIT: FORFEIT}
     for consequence, codes in agreed.items():
         assert {rule.code for rule in FAULTS.values() if rule.consequence is consequence} == codes
@@ -502,7 +501,6 @@ BY_LIMIT = {
 
 
 def test_every_limit_that_ends_a_process_is_a_fault() -> None:
-    """Source: the table of arena/sandbox/limits.py; the value is N."""
     assert {code for code, _ in BY_LIMIT.values()} == LIMIT
     for field, (code, _) in BY_LIMIT.items():
         assert FAULTS[code].message == LIMITS[field].message_of_any
@@ -569,7 +567,6 @@ def test_the_hello_has_the_limits_of_the_match_and_its_clock() -> None:
 
 
 def test_a_program_that_is_not_there_forfeits_by_its_start() -> None:
-    """Source: arena/sandbox/box.py: ProgramError is the program's fault."""
     (fault,) = play(None, bot(first)).faults()
     assert (fault.code, fault.step, fault.used) == ("start_failed", 0, "#")
     assert "no such script" in (fault.detail or "")
@@ -733,7 +730,6 @@ def test_opponents_are_handles_drawn_for_the_match() -> None:
 
 
 def test_open_names_give_each_bot_its_own_name() -> None:
-    """With `--show-names` bots get one another's names."""
     seen: list[bytes] = []
     play(bot(first, seen), bot(first), open_names=True)
     hello = parse_to_bot(seen[0])

@@ -20,7 +20,6 @@ MATCHES = 50
 
 
 def spec(number: int, games: int = 2) -> MatchSpec:
-    """Give a match of two bots."""
     return MatchSpec(
         match=number,
         key=number.to_bytes(32),

@@ -89,7 +89,6 @@ BURNER = "while True: pass"
 
 @pytest.fixture
 def crowded() -> Iterator[None]:
-    """Run four burning processes a core during the match."""
     burning = [subprocess.Popen([sys.executable, "-c", BURNER]) for _ in range(4 * len(os.sched_getaffinity(0)))]
     yield
     for process in burning:

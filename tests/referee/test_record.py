@@ -142,7 +142,6 @@ def signed(lines: Lines) -> str:
 
 
 def test_the_match_of_these_tests_has_all_that_a_record_can_hold() -> None:
-    """Otherwise the tests below would prove little."""
     faults = [fault for game in played().record.games for fault in game.faults]
     assert {"bad_json", "illegal_move", "exited", "out_of_lives", "retired"} == {fault.code for fault in faults}
     assert any(fault.got == "déjà vu,\\u2028 \\x1b[2J" for fault in faults)
@@ -201,7 +200,6 @@ def test_a_record_has_its_limits_and_comparisons_ignore_times() -> None:
 
 
 def first_move(line: bytes) -> bytes | None:
-    """Greet, and choose the first move."""
     message = json.loads(line)
     answers = {"hello": b'{"type":"hello"}\n', "request": b'{"id":%d,"choice":0}\n' % message.get("id", 0)}
     return answers.get(message["type"])
@@ -231,7 +229,6 @@ def test_settings_with_a_field_more_or_less_are_refused(part: str) -> None:
 
 
 def test_strict_is_one_life_in_the_record() -> None:
-    """`--strict` needs no field: the first fault forfeits."""
     assert MatchSettings(lives=1).to_json() == {**MatchSettings().to_json(), "lives": 1}
 
 
@@ -249,7 +246,6 @@ def without_banks(seen: list[list[bytes]]) -> list[list[bytes]]:
 
 
 def test_another_key_is_another_match() -> None:
-    """All chance comes from the key."""
     other = play(at_random, badly, at_random, at_random, games=4, key=bytes(32))
     assert without_times(other.text)[1:] != without_times(played().text)[1:]
 
@@ -282,7 +278,6 @@ def test_fields_for_readers_without_an_engine_are_verified(field: str, value: An
 
 
 def test_a_truncated_record_is_refused() -> None:
-    """Source: record.py: an end line."""
     text = played().text
     for cut in [*range(0, len(text), 997), *(match.end() for match in re.finditer("\n", text[:-1])), len(text) - 1]:
         with pytest.raises(RecordError):
@@ -369,7 +364,6 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_an_invalid_record_is_refused_in_one_line(name: str) -> None:
-    """Source: record.RecordError."""
     text, reason = UNREADABLE[name]
     with pytest.raises(RecordError, match=re.escape(reason)) as caught:
         read_record(text if isinstance(text, str) else text())
@@ -380,8 +374,6 @@ Forgery = Callable[[GameRecord], dict[str, Any]]  # what to replace in the first
 
 
 def words(place: int, *instead: str) -> Forgery:
-    """Replace one move."""
-
     def edit(game: GameRecord) -> dict[str, Any]:
         at = place % len(game.moves)
         changed = [*game.moves[:at], *instead, *game.moves[at + 1 :]]
@@ -443,7 +435,6 @@ def first_game() -> GameRecord:
 
 
 def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
-    """Source: record.replay: state, answers, what they led to."""
     steps = list(replay_game(played().record.header, first_game()))
     assert steps[0].before.board.turn == 1
     assert all(step.after == following.before for step, following in pairwise(steps))

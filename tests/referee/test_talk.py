@@ -89,7 +89,6 @@ def nothing(_: Message) -> Any:
 
 
 def once(say: Any) -> Says:
-    """Make a statement with the first answer only."""
     return lambda request: say if request["id"] == 1 else ...
 
 

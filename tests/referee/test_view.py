@@ -230,13 +230,11 @@ def test_the_first_line_of_a_game_shows_ones_own_cards_only(name: str) -> None:
 
 
 def all_cards(state: State) -> Counter[Role]:
-    """Count the cards that some player doesn't see."""
     return Counter([*state.deck, *state.drawn, *sum(state.hands, ()), *sum(state.discards, ())])
 
 
 @pytest.mark.parametrize("name", ["coup", "reformation-inquisitor", "andy", "duel"])
 def test_dealing_again_keeps_what_the_seat_sees_and_changes_the_rest(name: str) -> None:
-    """Otherwise the tests of this file would prove nothing."""
     rng = random.Random(1)
     changed = total = discards = 0
     for step in steps_of([game for game in GAMES if game[0] == name and game[1] in (2, 5)]):
@@ -340,7 +338,6 @@ def reveals_whether_a_claim_was_true(state: State, seat: int, feed: Any) -> byte
     ],
 )
 def test_a_line_that_leaks_is_found(leaky: Line) -> None:
-    """The main test thus finds the commonest mistakes."""
     assert any(leaks(played(*game), game[2], line=leaky) for game in SOME)
 
 
@@ -455,7 +452,6 @@ def sent(before: State, state: State, events: Sequence[Event]) -> list[bytes]:
 
 @each("game", SOME)
 def test_lines_hide_whether_a_later_seat_wanted_to_challenge_or_block(game: Game) -> None:
-    """Only the challenge or block that counts is sent."""
     rng = random.Random(game[2])
     compared = windows = 0
     for step in played(*game):
@@ -476,7 +472,6 @@ def test_lines_hide_whether_a_later_seat_wanted_to_challenge_or_block(game: Game
 
 
 def test_no_event_names_a_pass() -> None:
-    """A window in which all pass has no event."""
     quiet: Counter[str] = Counter()
     for step in steps_of(SOME):
         phase = step.before.board.phase
@@ -672,7 +667,6 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() 
 
 @each("game", GAMES)
 def test_the_last_line_never_shows_the_survivors_cards(game: Game) -> None:
-    """The next game is played by the same bots."""
     feed = wire.LineCursor(game[1])
     steps = played(*game)
     for step in steps:

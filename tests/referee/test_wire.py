@@ -146,7 +146,6 @@ def expected_state(state: State) -> dict[str, Any]:
 
 
 def expected_you(state: State, seat: int, kind: str | None) -> dict[str, Any]:
-    """Return what only one seat sees."""
     you: dict[str, Any] = {"seat": seat, "cards": list(state.hands[seat])}
     if kind == "exchange":
         you["drawn"] = list(state.drawn)

@@ -27,7 +27,6 @@ def sample(
 
 
 def game_of(preset: str, seats: int, number: int, viewers: Collection[int] | None = None) -> dict[str, Any]:
-    """Return one game of `sample`."""
     seating = [(seat + number) % seats for seat in range(seats)]
     own = [seat for seat, bot in enumerate(seating) if viewers is None or bot in viewers]
     record = random_game(PRESETS[preset], seats, seed=number + 1)  # in which each bot has the seat of its place

@@ -18,7 +18,6 @@ TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 4
 
 @pytest.mark.parametrize(("name", "seats"), TABLES)
 def test_hands_follow_from_the_start_and_the_events(name: str, seats: int) -> None:
-    """A page thus needs no engine."""
     record = random_game(PRESETS[name], seats, seed=7)
     game = make_replay_object(record)["games"][0]
     hands = [Counter(hand) for hand in game["start"]["hands"]]

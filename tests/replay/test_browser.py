@@ -19,19 +19,16 @@ HOSTILE = '</script><img src=x onerror="alert(1)">\u202eevil\x1b[31m\ud800&amp;'
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of this module's pages."""
     return tmp_path_factory.mktemp("pages")
 
 
 @pytest.fixture(scope="module")
 def match() -> dict[str, Any]:
-    """Give the match that most tests read."""
     return sample(bots=("honest", "mybot", "bluffer", "turtle"))
 
 
 @pytest.fixture(scope="module")
 def path(folder: Path, match: dict[str, Any]) -> Path:
-    """Give the page of that match and of another."""
     path = folder / "page.html"
     other = {**sample("reformation-inquisitor", 5, 2), "match": 3}
     path.write_text(replay_page([match, other], "A match of four"), "utf-8")
@@ -45,7 +42,6 @@ def look(reader: Reader, path: Path) -> Callable[..., Any]:
 
 
 def expect(locator: Any) -> Any:
-    """Wait until an element has this text or property."""
     from playwright.sync_api import expect
 
     return expect(locator)
@@ -71,7 +67,6 @@ def choice(page: Any, name: str) -> Any:
 
 
 def game(page: Any) -> str:
-    """Return the game that the page's header names."""
     return re.sub(" · .*", "", re.sub("Match [0-9]+ · ", "", text(page, ".chosen")))
 
 
@@ -85,7 +80,6 @@ def press(page: Any, key: str, times: int = 1) -> None:
 
 
 def at(page: Any) -> int:
-    """Return the index of the moment that is shown."""
     return int(page.get_by_role("slider").input_value())
 
 
@@ -316,7 +310,6 @@ def test_every_control_works(look: Callable[..., Any]) -> None:
 
 
 def test_every_key_of_the_help_works(look: Callable[..., Any]) -> None:
-    """The table of keys is the page's own."""
     page = look()
     press = page.keyboard.press
     press("?")

@@ -21,7 +21,6 @@ def sha256(text: str) -> str:
 
 
 def test_a_page_allows_its_own_scripts_and_styles_and_no_others() -> None:
-    """Content-Security-Policy, level 3, by the hash of each text."""
     html = html_page("title", "<p>body</p>", ["p{color:red}", "b{}"], ["let a = 1;"])
     policy = re.search('Content-Security-Policy" content="([^"]*)"', html)
     assert policy
@@ -38,7 +37,6 @@ def test_a_page_without_scripts_allows_none() -> None:
 
 
 def test_a_title_is_text() -> None:
-    """It may contain a bot's name."""
     html = html_page(HOSTILE, "", [], [])
     assert "<img" not in html
     assert "\\x1b[31m" in html
@@ -55,7 +53,6 @@ def test_data_is_unchanged_and_cannot_close_its_element() -> None:
 
 
 def test_a_module_comes_once_and_after_its_imports() -> None:
-    """The page runs from top to bottom."""
     text = inline_module("app")
     places = [text.index(f"modules.{path.stem} = ") for path in STATIC.glob("*.js") if path.stem not in ENTRIES]
     assert sorted(places)[-1] == text.index("modules.app = ")
@@ -94,6 +91,5 @@ def test_no_part_reads_html_or_asks_the_network(path: Path) -> None:
 
 
 def test_style_sheets_are_concatenated() -> None:
-    """The common style is before a page's own."""
     assert style_sheets("look", "page") == f"{style_sheets('look')}\n{style_sheets('page')}"
     assert "--ground" in style_sheets("look")

@@ -90,7 +90,6 @@ def twins() -> dict[str, Any]:
 
 @pytest.fixture(params=TABLES, ids=lambda table: f"{table[0]}-{table[1]}")
 def game(request: pytest.FixtureRequest, twins: dict[Any, Any]) -> Game:
-    """Give each game in turn."""
     found: Game = twins[request.param]
     return found
 
@@ -136,7 +135,6 @@ def test_a_claim_ends_as_it_was_resolved(game: Game) -> None:
 
 
 def test_a_seats_copy_of_an_event_is_what_the_referee_sent_it(game: Game) -> None:
-    """Source: wire.event, which is what bots get."""
     for seat, steps in enumerate(game.said["seen"]):
         for moment, seen in zip(game.moments, steps, strict=True):
             sent = [
@@ -147,7 +145,6 @@ def test_a_seats_copy_of_an_event_is_what_the_referee_sent_it(game: Game) -> Non
 
 
 def test_a_seat_knows_its_own_cards_and_no_others_but_those_it_saw(game: Game) -> None:
-    """All that it knows is true."""
     for seat, known in enumerate(game.said["known"]):
         for state, hands in zip(game.states, known, strict=True):
             assert sorted(hands[seat]) == list(state.hands[seat])
@@ -193,7 +190,6 @@ def test_odds_are_those_of_the_kit_at_every_request(twins: dict[Any, Any]) -> No
 
 
 def test_both_have_the_same_event_texts(game: Game) -> None:
-    """Source: protocol/event_text.py."""
     for step, texts, stories in zip(game.game["steps"], game.said["told"], game.said["stories"], strict=True):
         assert texts == [describe_event(event, game.names) for event in step["events"]]
         assert stories == [
@@ -203,12 +199,10 @@ def test_both_have_the_same_event_texts(game: Game) -> None:
 
 
 def test_both_have_the_same_texts_for_ends(twins: dict[Any, Any]) -> None:
-    """One reason is not in the table."""
     assert twins["ends"] == [describe_end(reason) for reason in ENDS]
 
 
 def test_both_read_the_same_moves(game: Game) -> None:
-    """Source: arena.coup.parse and the wire's moves."""
     for step, moves, texts in zip(game.game["steps"], game.said["moves"], game.said["movesTold"], strict=True):
         for (_, word, _), move, text in zip(step["answers"], moves, texts, strict=True):
             answer = parse_move(word)
@@ -219,7 +213,6 @@ def test_both_read_the_same_moves(game: Game) -> None:
 
 
 def test_a_moment_s_own_link_leads_to_it(game: Game) -> None:
-    """Turn and step identify each moment."""
     assert game.said["placed"] == list(range(len(game.states)))
 
 

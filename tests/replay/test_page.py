@@ -47,13 +47,11 @@ def test_omitted_standard_error_is_counted() -> None:
 
 
 def test_each_distinct_event_is_stored_once() -> None:
-    """Two of three are equal to another."""
     carried = pack_matches([sample(games=3)])["events"]
     assert len({json.dumps(event, sort_keys=True) for event in carried}) == len(carried)
 
 
 def test_a_draw_is_described_with_its_reason() -> None:
-    """Source: words.json."""
     match = sample(games=1)
     match["games"][0] |= {"winner": None, "reason": "turn_limit"}
     assert f"Game 0: a draw after {match['games'][0]['turns']} turns: the turn limit<" in replay_page([match], "")
@@ -100,7 +98,6 @@ def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None
     ],
 )
 def test_the_page_states_its_cards(viewers: tuple[int, ...] | None, front: str | None, holds: str) -> None:
-    """It does so without JavaScript, too."""
     text = replay_page([sample(games=1, bots=("a", "b&b", "c", "d"), viewers=viewers)], "", front)
     assert f'<aside class="holds" aria-label="cards">{holds}</aside>' in text
 

@@ -45,7 +45,6 @@ def left_by(run: Path) -> Path:
 
 @pytest.fixture
 def in_use(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder in which another arena builds."""
     left = left_by(tmp_path / "out")
     lock = lock_folder(left)
     assert lock is not None
@@ -80,7 +79,6 @@ def test_a_run_that_builds_nothing_leaves_the_builds_of_another_arena(tmp_path: 
 
 
 def test_files_of_a_dead_arena_are_removed_before_a_build(tmp_path: Path) -> None:
-    """The folder is then locked."""
     left = left_by(tmp_path / "out")
     building = RunBuilds(tmp_path / "out")
     build(building, tmp_path)

@@ -55,7 +55,6 @@ def complete(folder: Path) -> int:
 
 
 def workers(process: "subprocess.Popen[str]") -> list[int]:
-    """Return the process ids of a run's workers."""
     found = []
     for task in Path(f"/proc/{process.pid}/task").glob("*"):
         try:
@@ -86,7 +85,6 @@ def begun(places: Callable[[], Place]) -> Place:
 
 @pytest.fixture(scope="module")
 def calm(begun: Place) -> Path:
-    """Give a run of the same key without kills."""
     begun.twin("killed", "calm")
     assert begun.run("run", "--resume", "calm", "--jobs", 2).code == 0
     assert complete(begun.folder / "calm") == MATCHES

@@ -49,7 +49,6 @@ class Relay:
         threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
 
     def down(self) -> None:
-        """Close everything, as a daemon's death does."""
         if self.listener is not None:
             with contextlib.suppress(OSError):
                 self.listener.shutdown(socket.SHUT_RDWR)
@@ -90,7 +89,6 @@ class Relay:
 
 @pytest.fixture
 def relay(docker: None, needs: Needs) -> Iterator[Relay]:
-    """Give a relay that is up."""
     host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     needs("unix socket", None if host.startswith("unix://") else "the daemon isn't on one")
     made = Relay(host.removeprefix("unix://"))
@@ -112,7 +110,6 @@ def records(place: Place) -> int:
 
 
 def test_a_daemon_that_restarts_costs_time_and_no_match(place: Place, relay: Relay) -> None:
-    """Matches in progress are void and played again."""
     process = playing(place, relay)
     relay.down()
     wait_for_void(process)
@@ -154,7 +151,6 @@ def test_a_daemon_that_hangs_voids_the_match_in_time(place: Place, relay: Relay)
 
 
 def test_a_daemon_that_hangs_as_it_is_asked_for_its_events_ends_the_run(place: Place, relay: Relay) -> None:
-    """docker-py sets no time limit only for this request."""
     relay.hangs_at = b"/events?"
     ran = place.run("run", *place.bots(2), "--sandbox", "docker", "--out", "out", DOCKER_HOST=relay.host)
     assert ran.code == 2

@@ -57,7 +57,6 @@ def test_a_disk_that_runs_full_ends_the_run_with_one_message(
 
 
 def caused(cause: OSError) -> SandboxError:
-    """Return a sandbox's error with this cause."""
     try:
         try:
             raise cause

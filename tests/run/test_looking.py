@@ -44,7 +44,6 @@ def test_skipped_bots_are_reported_at_the_top_at_the_end_and_in_json(place: Plac
 
 
 def test_a_run_of_which_one_bot_is_left_is_refused(place: Place) -> None:
-    """A game needs two."""
     dies = place.bot("dies.py", "raise SystemExit\n")
     ran = place.run("run", *place.bots(1), dies, "--skip-failing", "--out", "out")
     assert ran.code == 2
@@ -62,7 +61,6 @@ def test_a_silent_bot_in_a_run_with_long_limits_passes(place: Place) -> None:
 
 
 def test_an_interrupted_preflight_ends_at_once(place: Place) -> None:
-    """The bot is silent, and its time isn't over."""
     mark = Path("said")
     silent = place.bot("silent.py", f"open({str(place.tmp / mark)!r}, 'w').close()\n" + SILENT)
 

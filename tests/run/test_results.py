@@ -50,7 +50,6 @@ def test_results_name_the_seats_by_their_bots() -> None:
 
 @pytest.mark.parametrize("code", FAULTS)
 def test_a_fault_that_forfeits_is_listed_as_a_forfeit(code: str) -> None:
-    """The table of faults marks them."""
     (found,) = game_results(record(game(0, (2, 1, 0), [Fault(0, code, 3)])))
     assert found.faults == ((2, code, 1),)
     assert found.forfeits == ((2,) if FAULTS[code].consequence is Consequence.FORFEIT else ())
@@ -65,7 +64,6 @@ def test_a_forfeit_by_the_last_life_is_listed_once() -> None:
 
 
 def test_forfeits_are_listed_by_seat() -> None:
-    """The order of the faults doesn't matter."""
     faults = [Fault(1, "exited", 3), Fault(2, "exited", 5)]
     assert game_results(record(game(0, (2, 0, 1), faults)))[0].forfeits == (0, 2)
 

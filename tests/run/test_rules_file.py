@@ -78,7 +78,6 @@ def variants() -> list[Ruleset]:
 
 
 def test_a_ruleset_survives_json() -> None:
-    """run.json and records contain custom rulesets."""
     assert len(variants()) > 50
     for rules in variants():
         read = from_dict(json.loads(json.dumps(to_dict(rules))))
@@ -176,13 +175,11 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
 
 
 def test_every_preset_is_there_and_described() -> None:
-    """`arena rules` lists them."""
     assert [*PRESETS] == [*PRESET_TABLE] == [*ABOUT]
 
 
 @pytest.mark.parametrize("name", PRESET_TABLE)
 def test_a_preset_differs_from_the_base_game_as_its_document_says(name: str) -> None:
-    """Source: the rule documents, PRESET_TABLE."""
     seats, different = PRESET_TABLE[name]
     rules = load_ruleset(name)
     assert {rule.name: to_dict(rules)[rule.name] for rule in changed_fields(rules)} == different
@@ -238,7 +235,6 @@ def test_a_file_is_read(tmp_path: Path, case: tuple[str, Ruleset]) -> None:
 
 @pytest.mark.parametrize("rule", [rule for rule in FIELDS if rule.name != "name"], ids=lambda rule: rule.name)
 def test_every_value_of_every_field_can_be_written_in_a_file(tmp_path: Path, rule: Any) -> None:
-    """Organisers can combine rules."""
     values = [(option.value, option.value) for option in rule.options] + [(n, n) for n in rule.span or ()]
     values += [(option.word, option.value) for option in rule.options if option.word]
     for written, value in values:
@@ -314,7 +310,6 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
 
 @pytest.mark.parametrize("case", BAD.values(), ids=BAD)
 def test_an_invalid_file_is_refused_with_the_allowed_values(tmp_path: Path, case: tuple[str | bytes, str, str]) -> None:
-    """For an unplayable combination the message has the reason."""
     text, wrong, allowed = case
     path = write(tmp_path, text)
     first, _, second = refusal(path).partition("\n")

@@ -56,7 +56,6 @@ class Scripted(Executor):
 
 
 def fails(*matches: int, problem: Exception | None = None) -> Scripted:
-    """Make all attempts at some matches void."""
     return Scripted(lambda match: (problem or ArenaError("no memory")) if match in matches else None)
 
 
@@ -66,7 +65,6 @@ def play(run: Run, executor: Executor, width: int = 1) -> None:
 
 
 def test_played_matches_are_kept_and_counted(config: RunConfig) -> None:
-    """Progress is the content of the store."""
     store = MemoryStore()
     run = Run(config, store)
     assert run.progress.plan.matches == MATCHES
@@ -82,8 +80,6 @@ def test_played_matches_are_kept_and_counted(config: RunConfig) -> None:
 
 
 def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp_path: Path) -> None:
-    """They are on the disk, and printed from counts."""
-
     def held() -> int:
         gc.collect()
         return sum(isinstance(each, GameResult) for each in gc.get_objects())
@@ -99,7 +95,6 @@ def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp
 
 
 def test_stored_matches_are_not_played_again(config: RunConfig) -> None:
-    """They are counted as played by another session."""
     store = MemoryStore()
     first = Run(config, store)
     events = first.play_with(fails(), 1, pauses_s=())
@@ -137,7 +132,6 @@ def test_abandoned_matches_are_listed_with_their_reason(config: RunConfig) -> No
 
 
 def test_three_abandoned_matches_in_a_row_stop_the_run(config: RunConfig) -> None:
-    """The machine is then the cause."""
     store = MemoryStore()
     run = Run(config, store)
     with pytest.raises(HostError, match="3 matches in a row failed too often: no memory"):
@@ -156,7 +150,6 @@ def test_a_played_match_resets_the_count_of_abandoned_ones(config: RunConfig) ->
 
 
 def test_no_space_for_temporary_files_stops_the_run_at_once(config: RunConfig) -> None:
-    """No match is to blame."""
     store = MemoryStore()
     run = Run(config, store)
     with pytest.raises(HostError, match="no space in /tmp"):
@@ -186,7 +179,6 @@ def clock() -> Clock:
 def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second_or_so(
     config: RunConfig, clock: Clock
 ) -> None:
-    """Its files are compared once a second."""
     store = MemoryStore()
     events = Run(config, store, clock).play_with(fails(), 1, pauses_s=())
     next(events)
@@ -199,7 +191,6 @@ def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second
 
 
 def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunConfig, clock: Clock) -> None:
-    """Files are compared again after the last match."""
     store = MemoryStore()
     events = Run(config, store, clock).play_with(fails(), 1, pauses_s=())
     for _ in range(MATCHES):
@@ -214,7 +205,6 @@ def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunCo
 
 
 def test_local_workers_play_the_bots_from_their_folders(config: RunConfig, tmp_path: Path) -> None:
-    """Two real workers play two matches and leave nothing."""
     store = MemoryStore()
     small = replace(config, games=4)
     with local_workers(small, 2) as workers:

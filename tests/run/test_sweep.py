@@ -56,7 +56,6 @@ def owned_by(made: Engine, pids: set[int]) -> list[str]:
 
 
 def family(pid: int) -> set[int]:
-    """Return a process and its children."""
     found = {pid}
     for task in Path(f"/proc/{pid}/task").glob("*"):
         try:
@@ -148,7 +147,6 @@ def test_a_running_build_keeps_its_folder(place: Place, needs: Needs) -> None:
 
 
 def groups_of(pids: set[int]) -> list[str]:
-    """Return the control groups made by these processes."""
     marks = tuple(f"arena.{pid}." for pid in pids)
     return [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(marks)]
 
@@ -236,8 +234,6 @@ def killed(tmp: Path) -> Path:
 
 @pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "ssh://unknown@localhost", "odd"])
 def test_a_start_without_docker_neither_imports_nor_waits_for_it(tmp_path: Path, host: str) -> None:
-    """A run in plain processes needs no Docker client."""
-
     def begins() -> float:
         seconds, imported = clean_up(host, tmp_path)
         assert not imported

@@ -84,15 +84,12 @@ def record_file(folder: Path, match: int) -> Path:
 
 
 def listed(folder: Path) -> None:
-    """Write results.jsonl as the records have it."""
     records = [read_record(file.read_text()) for file in sorted((folder / "records").iterdir())]
     lines = (result.to_line() for record in records for result in game_results(record))
     (folder / "results.jsonl").write_text("".join(lines))
 
 
 def in_record(edit: Callable[[Record], Record], match: int = 1) -> Change:
-    """Change a record, with its checksum."""
-
     def change(folder: Path) -> None:
         file = record_file(folder, match)
         file.write_text(write_record(edit(read_record(file.read_text()))))
@@ -109,8 +106,6 @@ def header(**fields: Any) -> Change:
 
 
 def in_run(edit: Callable[[dict[str, Any]], object]) -> Change:
-    """Change run.json."""
-
     def change(folder: Path) -> None:
         config = json.loads((folder / "run.json").read_text())
         edit(config)
@@ -269,7 +264,6 @@ def copies(run: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_run_verifies_and_has_every_kind_of_fault(run: Path) -> None:
-    """Otherwise the changes below would prove little."""
     output = verify_all(run)
     assert (output.records, output.games, output.planned, output.differences) == (3, 9, 3, ())
     faults = {fault.code for game in read_record(record_file(run, 1).read_text()).games for fault in game.faults}

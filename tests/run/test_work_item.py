@@ -92,7 +92,6 @@ def test_bots_stay_for_later_workers(full: WorkItem, cache: Path) -> None:
 
 
 def test_an_archive_of_other_files_voids_the_match(workers: LocalExecutor, full: WorkItem) -> None:
-    """A bot must not play as another version."""
     (one, _), (_, wrong) = full.archives
     problem = outcome(workers, replace(full, archives=((one, wrong),)))
     assert isinstance(problem, ArenaError)
@@ -102,14 +101,12 @@ def test_an_archive_of_other_files_voids_the_match(workers: LocalExecutor, full:
 
 
 def test_a_worker_of_another_version_refuses(workers: LocalExecutor, full: WorkItem) -> None:
-    """It would play other games."""
     problem = outcome(workers, replace(full, arena="0.0.1"))
     assert isinstance(problem, WorkerRejectedError)
     assert str(problem) == f"it has version {full.arena} of the arena, not 0.0.1"
 
 
 def test_a_worker_without_the_sandbox_refuses(workers: LocalExecutor, full: WorkItem) -> None:
-    """Here a Docker runtime is missing, or Docker itself."""
     choice = SandboxChoice("docker", runtime="nobodys")
     problem = outcome(workers, replace(full, job=replace(full.job, choice=choice)))
     assert isinstance(problem, WorkerRejectedError)
@@ -117,7 +114,6 @@ def test_a_worker_without_the_sandbox_refuses(workers: LocalExecutor, full: Work
 
 
 def test_a_worker_without_a_folder_for_bots_refuses(full: WorkItem, cache: Path, tmp_path: Path) -> None:
-    """The reason names the remedy."""
     (tmp_path / "home").write_text("a file")
     with LocalExecutor(1) as pool:
         problem = outcome(pool, full)
@@ -152,11 +148,9 @@ def test_a_worker_without_space_for_bots_refuses(full_disk: Path, workers: Local
 
 
 def test_trusted_bots_need_no_box(full: WorkItem) -> None:
-    """They are plain processes."""
     require_suitable_machine(full.arena, SandboxChoice("process"))
     assert untrusted_problem(SandboxChoice("process")) is not None
 
 
 def test_a_worker_reports_how_many_calls_it_runs_at_once(workers: LocalExecutor) -> None:
-    """The capacity of a cluster changes."""
     assert (workers.width(), workers.refused(), workers.last_error()) == (1, {}, None)

@@ -93,7 +93,6 @@ def lines(ended: dict[int, MatchOutput]) -> list[str]:
 
 
 def here(games: Games, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Play the matches in a process of this machine."""
     monkeypatch.setenv("ARENA_CACHE", str(folder))
     with open_executor(games.items[0].job.choice) as executor:
         return lines(games.play(executor))
@@ -113,7 +112,6 @@ def left(cluster: Cluster) -> list[str]:
 
 
 def groups_of(pid: int) -> list[str]:
-    """Return the control groups that a process has made."""
     return [name for _, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(f"arena.{pid}.")]
 
 

@@ -45,7 +45,6 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def caches(tmp_path: Path, temporary: Path) -> Iterator[tuple[BotCache, BotCache]]:
-    """Give the caches of two machines."""
     made = []
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
@@ -62,7 +61,6 @@ def job_of(config: RunConfig) -> Job:
 
 
 def played(cache: BotCache, job: Job) -> MatchOutput:
-    """Play a job as it arrives over the network."""
     worker = Worker(cache)
     try:
         return worker.play(pickle.loads(pickle.dumps(job)))
@@ -104,7 +102,6 @@ def test_a_worker_with_an_empty_cache_gets_the_bots_and_plays_the_same(
 
 
 def test_a_job_holds_no_path_of_its_machine(config: RunConfig, tmp_path: Path) -> None:
-    """Neither does its result."""
     job = pickle.dumps(job_of(config))
     for path in (str(tmp_path), sys.prefix, sys.base_prefix, str(Path(__file__).parents[2])):
         assert path.encode() not in job

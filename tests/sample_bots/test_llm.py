@@ -23,7 +23,6 @@ Says = Callable[[BaseHTTPRequestHandler, str], None]
 
 
 def output(handler: BaseHTTPRequestHandler, text: str, status: int = 200) -> None:
-    """Return a response in the usual form."""
     body = json.dumps({"choices": [{"message": {"content": text}}], "usage": {"total_tokens": 7}}).encode()
     raw(handler, body, status)
 
@@ -209,14 +208,12 @@ def test_a_busy_endpoint_is_asked_twice(tmp_path: Path) -> None:
 
 
 def test_the_clock_limits_a_decision_for_any_setting(tmp_path: Path) -> None:
-    """An endpoint that never answers thus costs no life."""
     with endpoint(never) as (url, _):
         log = played(tmp_path, url, "--limit-ms", "600", "--bank-ms", "800", COUP_LLM_SECONDS="inf", COUP_LLM_CALLS="2")
     assert log[0]["heard"] == {"problem": "TimeoutError"}
 
 
 def test_without_an_endpoint_or_with_an_invalid_number_it_plays_quiet_moves(tmp_path: Path) -> None:
-    """A message explains it."""
     assert played(tmp_path, "", COUP_LLM_CALLS="many") == []
     said = b"".join(file.read_bytes() for file in (tmp_path / "r" / "logs").rglob("*") if file.is_file())
     assert b"COUP_LLM_URL isn't set" in said

@@ -197,13 +197,11 @@ def test_answers_are_independent_of_the_hash_seed(bot: str) -> None:
 
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 def test_honest_js_plays_as_honest_py_does() -> None:
-    """Both files promise it."""
     assert moves("honest.js", conversation()) == moves("honest.py", conversation())
 
 
 @pytest.mark.parametrize("bot", ["honest.py", "counter.py", "challenger.py", "turtle.py"])
 def test_a_bot_that_says_it_does_not_bluff_claims_only_what_it_holds(bot: str) -> None:
-    """Source: the docstrings of the bots."""
     for message, move in moves(bot, conversation()):
         claim = move.get("block") or CLAIMS.get(move.get("action", ""))
         assert claim is None or claim in message["you"]["cards"]
@@ -292,7 +290,6 @@ KILL: Message = {"actor": 1, "action": "assassinate", "target": 0}
 def test_opportunist_lies_and_challenges_only_where_it_is_cheap(
     why: str, events: list[Message], ask: Message, move: int
 ) -> None:
-    """Source: the strategy in its docstring."""
     assert chosen("opportunist", ask, *events) == ask["legal"][move], why
 
 
@@ -315,7 +312,6 @@ CAUGHT: list[Message] = [
 def test_bluffer_claims_consistently_where_it_passes(
     why: str, events: list[Message], hand: list[str], move: Message
 ) -> None:
-    """Source: its docstring."""
     assert chosen("bluffer", request("turn", hand, turn_moves(2)), *events) == move, why
 
 

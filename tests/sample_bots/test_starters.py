@@ -48,7 +48,6 @@ def bots_here(place: Place, sandbox: str, needs: Needs) -> list[str]:
 
 
 def ran(place: Place, *arguments: object) -> Ran:
-    """Run the command to its end."""
     process = place.start(*arguments)
     out, err = process.communicate(timeout=LIMIT_S)
     return Ran(process.returncode, out, err)

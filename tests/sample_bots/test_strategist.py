@@ -52,7 +52,6 @@ def test_it_challenges_a_caught_player_that_claims_the_same_again() -> None:
 
 
 def test_imagined_deals_conserve_cards_and_respect_what_is_certain() -> None:
-    """Hands, deck and face-up cards are the pack."""
     sample(STRATEGIST)
     module = sys.modules[sample(STRATEGIST).__module__]
     game = coup_kit.Game({"ruleset": {"deck": dict.fromkeys(module.ROLE.keys() - {"inquisitor"}, 3)}})

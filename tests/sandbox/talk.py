@@ -228,7 +228,6 @@ def read_line(fd: int) -> bytes:
 
 
 def read_to_end(fd: int) -> bytes:
-    """Read until end of file."""
     data = b""
     while piece := read_some(fd):
         data += piece
@@ -236,7 +235,6 @@ def read_to_end(fd: int) -> bytes:
 
 
 def until(what: Callable[[], T | None], failure: str = "waited in vain", seconds: float = WAIT_S) -> T:
-    """Return the first true value within the timeout."""
     pause = select.poll()
     end = time.monotonic() + seconds
     while not (found := what()):
@@ -246,7 +244,6 @@ def until(what: Callable[[], T | None], failure: str = "waited in vain", seconds
 
 
 def exit_of(box: Box) -> Exit:
-    """Wait until the program ends by itself."""
     return until(box.exit, "the program runs on")
 
 

@@ -30,7 +30,6 @@ def test_every_sandbox_has_a_row(name: str) -> None:
 
 
 def test_each_row_makes_its_sandbox(tmp_path: Path) -> None:
-    """Where it doesn't work, it has a reason."""
     for name in SANDBOX_NAMES:
         if get_backend(name).find_problem(SandboxChoice(name)) is None:
             made = get_backend(name).make(SandboxChoice(name), tmp_path / name)
@@ -46,7 +45,6 @@ def test_a_box_with_an_image_uses_no_interpreter_of_this_machine() -> None:
 
 
 def test_options_of_other_sandboxes_are_refused() -> None:
-    """Source: arena run --help: --docker-runtime, --docker-image."""
     assert sandboxes_with_option("runtime") == sandboxes_with_option("image") == ("docker",)
 
 

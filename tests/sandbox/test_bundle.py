@@ -15,7 +15,6 @@ BLOCKS = MB // BLOCK
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Give an empty folder for the copy."""
     folder = tmp_path / "copy"
     folder.mkdir()
     return folder
@@ -23,7 +22,6 @@ def copy(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Give an empty folder for the program's files."""
     folder = tmp_path / "files"
     folder.mkdir()
     return folder
@@ -74,7 +72,6 @@ def test_entries_in_folders_are_counted_together(files: Path, copy: Path) -> Non
 
 
 def test_a_sparse_file_counts_with_its_full_size(files: Path, copy: Path) -> None:
-    """A copy in the host's memory has no holes."""
     with (files / "sparse").open("wb") as file:
         file.truncate(500 * MB)
     with pytest.raises(ProgramError, match="larger than 256 MB"):

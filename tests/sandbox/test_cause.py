@@ -83,7 +83,6 @@ for number in range(3): print("continuing", file=sys.stderr)
 def sandbox(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, needs: Needs
 ) -> Iterator[Sandbox]:
-    """Give each box in turn."""
     name = request.param
     scratch = tmp_path_factory.mktemp("scratch")
     if name not in SANDBOX_NAMES:
@@ -158,6 +157,5 @@ KILLED, OF_MEMORY = Exit(None, signal.SIGKILL), (("memory_mb", 1),)
 def test_a_limit_is_named_only_where_it_was_the_end(
     ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool, limit: str | None
 ) -> None:
-    """The counts are kept for any end."""
     found = with_cause(ended, counted, killed_for, cpu_used_up)
     assert found == Exit(ended.code, ended.signal, limit, counted)

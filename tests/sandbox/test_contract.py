@@ -507,7 +507,6 @@ def test_a_killed_referee_leaves_nothing(kind: Kind, files: Path, tmp_path: Path
 
 
 def on_the_machine(kind: Kind) -> dict[str, set[object]]:
-    """Return what this process has there, except control groups."""
     found: dict[str, set[object]] = {
         "children": set(list_children("self")),
         "mounts": {each for each in Path("/proc/self/mountinfo").read_text().splitlines() if str(kind.scratch) in each},

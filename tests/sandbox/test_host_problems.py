@@ -41,7 +41,6 @@ def test_no_two_remedies_are_one() -> None:
 
 
 def test_no_other_file_contains_a_command() -> None:
-    """All advice is thus tested above."""
     paths = [*(ROOT / "arena/sandbox").glob("*.py"), ROOT / "arena/checks/host.py", ROOT / "arena/cli/doctor.py"]
     found = [
         (path.name, node.value)
@@ -82,7 +81,6 @@ def test_user_input_stays_one_word_of_a_command() -> None:
 
 
 def test_an_error_keeps_its_command_when_pickled() -> None:
-    """Errors of workers reach the command line by pickle."""
     sent = pickle.loads(pickle.dumps(HostProblemError(BWRAP_MISSING)))
     assert isinstance(sent, SandboxError)
     assert str(sent) == str(BWRAP_MISSING)
@@ -167,7 +165,6 @@ def test_the_remedy_of_a_failing_box_depends_on_the_kernel(
 
 
 def test_the_diagnostic_command_of_bwrap_works_where_boxes_do(bubblewrap: None) -> None:
-    """It prints nothing where nothing is wrong."""
     assert shutil.which("bwrap") is not None
     command = Remedy.TRY_BWRAP.value[0]
     done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60)
@@ -175,7 +172,6 @@ def test_the_diagnostic_command_of_bwrap_works_where_boxes_do(bubblewrap: None) 
 
 
 def test_a_host_without_groups_gets_the_command(tmp_path: Path) -> None:
-    """Its v2 tree isn't mounted."""
     (tmp_path / "self").mkdir()
     (tmp_path / "self/cgroup").write_text("1:memory:/\n")
     (tmp_path / "self/mountinfo").write_text("30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n")

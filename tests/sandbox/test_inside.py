@@ -186,7 +186,6 @@ def test_a_script_frozen_in_a_read_gets_no_input() -> None:
 
 
 def test_a_frozen_script_can_be_closed() -> None:
-    """Contract: a frozen program can be killed."""
     frozen = threading.Event()
 
     def script(peer: ScriptPeer) -> None:

@@ -39,7 +39,6 @@ def test_links_in_a_scratch_folder_are_removed_without_their_targets(user_folder
 
 
 def test_a_link_that_is_to_be_removed_is_not_followed(user_folder: Path, tmp_path: Path) -> None:
-    """remove_tree gets the link itself."""
     for name, target in (("file", user_folder / "bot.py"), ("folder", user_folder)):
         link = tmp_path / name
         link.symlink_to(target)

@@ -174,7 +174,6 @@ os.waitpid(pid, 0)
 
 
 def test_the_group_dies_though_it_cleared_its_environment(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    """Processes of the group are found without a marker."""
     with running(sandbox, python(FORK_UNMARKED, tmp_path)) as box:
         pid = int(read_line(box.stdout))
         assert exists(pid)
@@ -202,7 +201,6 @@ def test_other_children_of_this_process_are_unaffected(sandbox: ProcessSandbox, 
 
 
 def test_a_stopped_program_dies(sandbox: ProcessSandbox, tmp_path: Path) -> None:
-    """SIGSTOP isn't an exit, and doesn't protect from SIGKILL."""
     box = sandbox.start(python("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", tmp_path), Limits())
     assert box.pid is not None
     if sys.platform == "linux":
@@ -297,7 +295,6 @@ def test_cpu_time_of_many_short_children_never_falls(limited: ProcessSandbox, tm
 
 
 def test_a_sandbox_without_groups_reports_what_is_approximate(scratch: Path) -> None:
-    """Its limits are approximate, and it freezes nothing."""
     sandbox = ProcessSandbox(scratch, None)
     assert not sandbox.can_freeze
     if sys.platform == "linux":

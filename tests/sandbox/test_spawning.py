@@ -27,7 +27,6 @@ ENV = {"PATH": os.pathsep.join(["/no/such/folder", *os.get_exec_path()]), "WORD"
 
 @pytest.fixture
 def pipe() -> Iterator[tuple[int, int]]:
-    """Give a pipe that is closed at the end."""
     ends = os.pipe()
     yield ends
     for end in ends:
@@ -36,7 +35,6 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def output_of(popen: subprocess.Popen[bytes]) -> bytes:
-    """Return all output of a program, and reap it."""
     with popen:
         return popen.communicate(timeout=WAIT_S)[0]
 
@@ -82,7 +80,6 @@ def test_a_program_gets_the_passed_descriptors_only(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_entered_is_named() -> None:
-    """The working folder is at fault, not the program."""
     with pytest.raises(FileNotFoundError) as caught:
         spawn(["cat"], "/no/such/folder", ENV, [])
     assert caught.value.filename == "/no/such/folder"
@@ -173,7 +170,6 @@ def box(request: pytest.FixtureRequest, needs: Callable[[str, str | None], None]
 
 
 def output_of_python(code: str, *words: str) -> str:
-    """Return the output of Python code in another process."""
     ran = subprocess.run(
         [sys.executable, "-c", code, *words], env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=WAIT_S,

@@ -45,6 +45,5 @@ def test_without_differences_few_pages_have_a_star() -> None:
 
 
 def test_a_large_difference_has_a_star() -> None:
-    """The rates differ by .4 in 240 cases."""
     random = Random(2)
     assert sum(PLACES[0] in clear(random, 0.4) for _ in range(10)) >= 9

@@ -54,7 +54,6 @@ def test_every_rate_is_in_a_table_and_has_a_point() -> None:
 
 
 def test_a_comparison_has_two_points_a_row() -> None:
-    """This is so where both bots have the rate."""
     found = one()
     assert found.comparison
     both = sum(len(names) for names in found.comparison.bots[0].differences.values())
@@ -80,14 +79,12 @@ def test_a_comparison_marks_significant_differences() -> None:
 
 
 def test_a_comparison_has_the_times_of_both() -> None:
-    """Otherwise only the terminal would show a slower bot."""
     text = stats_page(one(), "title")
     heads = re.findall(r"<th scope='col' class='number'>([^<]*)</th>", text.split("time for a request")[1])
     assert heads == ["requests", "median", "before", "99 % within", "before"]
 
 
 def test_a_comparison_has_a_legend() -> None:
-    """Its signs are those of the plots."""
     text = stats_page(one(), "title")
     assert text.count("class='legend'") == 1
 

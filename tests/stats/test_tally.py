@@ -8,7 +8,6 @@ from arena.stats import JointCounts, Proportion, proportion_difference, student_
 
 
 def by_case(count: int, of: int) -> Proportion:
-    """Return a tally of independent cases, each a match."""
     tally = Proportion()
     for place in range(of):
         tally.add(place < count, 1)
@@ -29,7 +28,6 @@ def test_students_t_is_a_tables() -> None:
 
 
 def test_no_cases_have_no_proportion_and_one_match_has_no_interval() -> None:
-    """One match doesn't show how matches vary."""
     assert (Proportion().value, Proportion().interval) == (None, None)
     one, other = Proportion(), by_case(0, 50)
     one.add(80, 80)

@@ -364,7 +364,6 @@ def test_workers_end_with_an_owner_that_is_killed() -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process exists and isn't a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
     except OSError:

@@ -98,7 +98,6 @@ def test_every_job_is_completed_once() -> None:
 
 
 def test_the_runner_returns_at_once_without_jobs() -> None:
-    """This is how a complete run is resumed."""
     assert played(script(), "")[0] == []
 
 

@@ -42,12 +42,10 @@ def styles(bots: int, gamma: float, seed: int) -> Floats:
 
 
 def fair(bots: int) -> Floats:
-    """Return effects of opponents that are all 0."""
     return np.zeros((bots, bots))
 
 
 def spread(bots: int, seed: int = 0) -> Floats:
-    """Return strengths as in a typical field."""
     return np.random.default_rng(seed).normal(0, 0.7, bots)
 
 
@@ -100,7 +98,6 @@ def test_a_field_without_matches_has_no_findings() -> None:
 
 
 def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
-    """It gives half of them, in 1,300 games."""
     found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
     (favour,) = find_collusion(found)
     assert favour.bots == (0, 1)

@@ -27,19 +27,16 @@ def rows(strengths: Sequence[float], tables: Sequence[Sequence[int]], seed: int 
 
 
 def drawn(matches: int, bots: Sequence[int], seed: int = 2) -> list[list[int]]:
-    """Return tables of four."""
     chance = random.Random(seed)
     return [chance.sample(bots, 4) for _ in range(matches)]
 
 
 def matches(played: Sequence[Row], bots: int) -> Matches:
-    """Return rows as matches."""
     match, bot, wins, games = zip(*played, strict=True)
     return gather_matches(np.array(match), np.array(bot), np.array(wins, float), np.array(games, float), bots)
 
 
 def same(one: Sequence[Strength], other: Sequence[Strength], within: float = 1e-6) -> None:
-    """Assert that all numbers of two fits agree."""
     for a, b in zip(one, other, strict=True):
         assert (a.rank_range, a.games, a.matches, a.win_rate) == (b.rank_range, b.games, b.matches, b.win_rate)
         for x, y in ((a.rating, b.rating), (a.win_rate_adjusted, b.win_rate_adjusted)):
@@ -49,7 +46,6 @@ def same(one: Sequence[Strength], other: Sequence[Strength], within: float = 1e-
 
 
 def width(estimate: Estimate | None) -> float:
-    """Return the width of an interval."""
     assert estimate is not None
     assert estimate.low is not None
     assert estimate.high is not None

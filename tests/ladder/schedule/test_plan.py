@@ -84,7 +84,6 @@ def test_games_are_rounded_up_to_whole_rounds(games: int, rounds: int) -> None:
 
 
 def test_a_longer_plan_begins_with_the_shorter_one() -> None:
-    """A run can thus be continued with more games."""
     for bots, seats in ((5, 4), (24, 4), (8, 2), (9, 2)):
         short, long = (plan_matches(bots, seats, games, 4, labelled("prefix")) for games in (100, 1000))
         assert long.tables[: short.matches] == short.tables
@@ -99,8 +98,6 @@ def test_repeated_pairings_come_in_another_order(bots: int, seats: int, tables: 
 
 
 def test_a_plan_is_a_function_of_its_shuffle() -> None:
-    """Every run can be repeated from its key."""
-
     def planned(seed: str) -> MatchPlan:
         return plan_matches(9, 6, 500, 6, labelled(seed))
 

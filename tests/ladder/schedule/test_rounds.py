@@ -42,7 +42,6 @@ class Ladder:
         ]
 
     def play(self, rounds: int) -> list[tuple[tuple[int, ...], ...]]:
-        """Return the tables of each round."""
         return [self._one() for _ in range(rounds)]
 
     def _one(self) -> tuple[tuple[int, ...], ...]:
@@ -62,12 +61,10 @@ class Ladder:
 
 
 def alone(bots: int, games: int = OLD, first: int = 0) -> list[Entrant]:
-    """Return versions, each with its own owner."""
     return [Entrant(bot, bot, games) for bot in range(first, first + bots)]
 
 
 def staff(bots: int, games: int = OLD) -> list[Entrant]:
-    """Return reference bots."""
     return [Entrant(900 + bot, 99, games, reference=True) for bot in range(bots)]
 
 
@@ -111,7 +108,6 @@ def test_reference_bots_meet_each_other_although_staff_owns_them_all() -> None:
 
 
 def test_reference_bots_alone_play_until_each_is_placed() -> None:
-    """A ladder without submissions doesn't keep its machine busy."""
     ladder = Ladder(4, staff(6, 0))
     played = ladder.play(2 * PLACED_GAMES // GAMES)
     assert played[-1] == ()
@@ -123,7 +119,6 @@ def test_reference_bots_alone_play_until_each_is_placed() -> None:
 
 @pytest.mark.parametrize(("games", "matches"), [(0, 2), (99, 2), (100, 1)])
 def test_a_new_version_plays_twice_a_round_for_its_first_100_games(games: int, matches: int) -> None:
-    """The other free seats go to the reference bots."""
     field = [*alone(22), *alone(1, games, first=50), *staff(5)]
     assert times(plan_next_round(field, 4, {}, labelled("new"), 1))[50] == matches
 

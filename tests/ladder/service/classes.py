@@ -25,7 +25,6 @@ class Clock:
         self.now = now
 
     def __call__(self) -> float:
-        """-"""
         return self.now
 
 
@@ -72,7 +71,6 @@ def serve(ladder: Ladder, matches: int | None = None) -> None:
 
 
 def settle(ladder: Ladder, text: str) -> None:
-    """Add lines to ladder.toml."""
     path = ladder.path / "ladder.toml"
     path.write_text(path.read_text() + text)
 

@@ -60,7 +60,6 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
 
 
 def counts(row: StandingsRow) -> tuple[object, ...]:
-    """Return the counts of a row."""
     return row.version, row.rank_range, row.games, row.matches, row.forfeits, row.faults
 
 

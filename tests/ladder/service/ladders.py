@@ -48,7 +48,6 @@ def ladder_in(
 
 
 def owners(ladder: Ladder, *logins: str) -> None:
-    """-"""
     people = [User(login, login, f"pseudonym of {login}") for login in logins]
     ladder.database.write(lambda connection: save_users(connection, people, 1.0))
 
@@ -96,7 +95,6 @@ class Waiting:
         return [(step.number, step.check, step.severity.value) for step in check.steps]
 
     def state(self, ladder: Ladder) -> str:
-        """Return its state."""
         return self.found(ladder).versions[-1].status
 
 
@@ -109,18 +107,15 @@ def cache(place: Place) -> dict[str, str]:
 
 
 def start_runner(place: Place, folder: Path, *words: object, **how: Any) -> "subprocess.Popen[str]":
-    """Start `arena ladder run` with two workers."""
     return place.start("ladder", "run", folder, "--jobs", 2, *words, **{**how, **cache(place)})
 
 
 def run_on(place: Place, folder: Path) -> None:
-    """Run a runner for two matches."""
     ran = place.run("ladder", "run", folder, "--jobs", 1, "--matches", 2, **cache(place))
     assert ran.code == 0, ran.err
 
 
 def played(ladder: Ladder) -> int:
-    """Return the number of played matches."""
     matches = METADATA.tables["matches"]
     query = select(func.count()).where(matches.c.outcome == "played")
     return ladder.database.read_with_retry(lambda connection: connection.scalar(query) or 0)

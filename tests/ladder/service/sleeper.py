@@ -14,7 +14,6 @@ from ladder.service import LadderRunner, MatchFinished, open_ladder
 
 
 def main(folder: Path, silent_s: float) -> None:
-    """Play until SIGTERM."""
     with closing(open_ladder(folder)) as ladder, open_executor(ladder.play.sandbox, 2) as pool:
         service = LadderRunner(ladder, pool, silent_s=silent_s)
         signal.signal(signal.SIGTERM, lambda *_: service.stop())

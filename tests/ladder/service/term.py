@@ -47,7 +47,6 @@ class Term:
     path: Path
 
     def arena(self, command: str, *arguments: object, code: int = 0) -> Ran:
-        """Call `arena ladder COMMAND` for this ladder."""
         words = ["ladder", *command.split(), str(self.path), *map(str, arguments)]
         found = CliRunner().invoke(cli, words, env={"COLUMNS": "80"}, prog_name="arena")
         ran = Ran(found.exit_code, found.stdout, found.stderr)
@@ -70,7 +69,6 @@ class Term:
 
 
 def write(path: Path, text: str) -> Path:
-    """Write a program."""
     path.write_text(text)
     path.chmod(0o755)
     return path
@@ -87,7 +85,6 @@ def begun(path: Path, owners: Sequence[str] = ("ada", "bob", "eve"), database: s
 
 
 def hand_in(term: Term, path: Path, login: str, name: str) -> None:
-    """Submit a file as an owner's bot."""
     from ladder.service import open_ladder
 
     with closing(open_ladder(term.path)) as ladder:

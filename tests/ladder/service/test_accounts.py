@@ -132,7 +132,6 @@ def test_secrets_are_printed_once_and_never_stored(own: Term) -> None:
 
 
 def test_a_link_is_printed_as_a_url_where_the_address_is_known(own: Term) -> None:
-    """Only ladder.toml knows the address of the pages."""
     made = own.arena("access add", "ada")
     assert f"sign in: ADDRESS/sign-in?link={made.out}" in made.err
     assert "[web] base_url in ladder.toml" in made.err.splitlines()[-1]

@@ -36,7 +36,6 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
 
 
 def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection) -> None:
-    """Attempts that failed otherwise don't count."""
     runner = register_runner(connection, 1, NOW)
     for at, table, died in ((NOW - 1, (1, 2), True), (NOW, (1, 2), True), (NOW, (1, 3), True), (NOW, (1, 4), False)):
         [match] = queue_matches(connection, RATED, [table], at)
@@ -47,7 +46,6 @@ def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection
 
 
 def test_attempts_lost_with_their_runner_are_free_ten_times(connection: Connection) -> None:
-    """A runner that stops on request isn't lost."""
     [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
     version = add_version(connection, 1, "0" * 64, "a.py", NOW)
     for number in range(MAX_LOST_RUNNERS + 3):

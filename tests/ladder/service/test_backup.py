@@ -60,7 +60,6 @@ def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Pl
 
 
 def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, postgres_server: Any) -> None:
-    """New IDs there follow the copied ones."""
     write_backup(ladder, place.folder / "one.tar")
     url = postgres_server.create(f"moved{os.urandom(4).hex()}")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "moved", url)) as moved:

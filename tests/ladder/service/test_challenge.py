@@ -55,7 +55,6 @@ def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
 
 
 def test_recomputed_standings_are_the_same(own: Term) -> None:
-    """Ratings, win rates and their intervals agree to 1e-9."""
     output = own.json("rerate")
     assert (output["same"], output["changes"], output["news"]) == (True, [], 0)
     assert output["matches"] == 6

@@ -255,7 +255,6 @@ def test_a_build_that_fails_keeps_its_log(
 
 
 def test_a_build_with_too_large_output_is_rejected(tmp_path: Path) -> None:
-    """The built bot is stored in the ladder's database."""
     manifest = 'run = ["python3", "-S", "bot.py"]\nbuild = ["truncate", "-s", "65M", "big"]\n'
     found = checked(job_of(written(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
     assert failure(found).message == "the build made 65 MB, and 64 MB are kept"
@@ -364,7 +363,6 @@ def test_the_check_after_a_killed_worker_cleans_up_after_it(
 
 
 def sleeping(seconds: str) -> int:
-    """Return how many processes sleep for this time."""
     found = 0
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

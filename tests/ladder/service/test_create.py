@@ -16,8 +16,6 @@ from tests.ladder.service.pool import workers
 
 
 def test_a_ladder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
-    """It can then be created again under its name."""
-
     def fill(_connection: Connection) -> None:
         raise LadderError("there is no such reference")
 
@@ -28,7 +26,6 @@ def test_a_ladder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_reference_that_is_no_bot_leaves_no_ladder(place: Place) -> None:
-    """The command reads all references first."""
     ran = place.run("ladder", "init", "spring", "--sandbox", "process", "--reference", "sample:unknown")
     assert ran.code == 2
     assert "sample:unknown is no sample bot" in ran.err

@@ -48,7 +48,6 @@ def at(hours: float, ladder: Ladder) -> None:
 
 
 def sends(hours: float) -> Step:
-    """Submit a version that passes at once."""
     return lambda ladder: hand_in(ladder, "ada", "a", at=DUE + hours * HOUR)
 
 

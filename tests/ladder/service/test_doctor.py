@@ -56,7 +56,6 @@ def test_a_healthy_ladder_has_no_problem(ladder: Ladder) -> None:
 
 
 def test_a_clock_that_was_set_back_is_found(ladder: Ladder) -> None:
-    """The newest fact of the database proves it."""
     play(ladder, 1, at=ladder.clock() + 3_600)
     assert bad(ladder) == ["clock"]
 
@@ -111,7 +110,6 @@ def test_an_abandoned_match_is_reported_with_its_reason_for_a_week(ladder: Ladde
 
 
 def test_manually_changed_sums_are_found(ladder: Ladder) -> None:
-    """The games are the facts."""
     sums = METADATA.tables["match_players"]
     changed = update(sums).where(sums.c.match == 3, sums.c.slot == 0).values(wins=2.0)
     ladder.database.write(lambda connection: connection.execute(changed))

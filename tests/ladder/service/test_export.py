@@ -83,7 +83,6 @@ def test_export_refuses_a_folder_with_files(term: Term, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_all_results_are_those_of_each_match(tmp_path: Path, database: str, request: pytest.FixtureRequest) -> None:
-    """All results are read from three tables in parallel."""
     url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
     with closing(small(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 5)
@@ -97,7 +96,6 @@ def test_all_results_are_those_of_each_match(tmp_path: Path, database: str, requ
 def test_pages_and_decisions_are_the_same_in_both_databases(
     tmp_path: Path, database: str, request: pytest.FixtureRequest
 ) -> None:
-    """They use sums, lists, orders and audit entries."""
     url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
     with closing(small(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 7)

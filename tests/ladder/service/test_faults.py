@@ -135,7 +135,6 @@ def test_reading_and_backups_work_on_a_full_disk(
 
 
 def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_disk: Path) -> None:
-    """No match is void or abandoned because of it."""
     folder = ladder_in(place, fit=True)
     process = start_runner(place, folder, TMPDIR=str(small_disk))
     with closing(open_ladder(folder)) as ladder:
@@ -224,7 +223,6 @@ def test_a_runner_that_is_often_killed_updates_ratings(place: Place) -> None:
 
 
 def test_bots_that_hang_do_not_block_others(place: Place) -> None:
-    """They hang in the build, and in the check."""
     folder = ladder_in(place, play=HURRIED)
     toml = folder / "ladder.toml"
     toml.write_text(toml.read_text().replace("build_timeout_seconds = 120", "build_timeout_seconds = 1"))
@@ -286,7 +284,6 @@ def test_a_bot_that_forfeits_repeatedly_is_auto_disabled(place: Place, what: str
 
 
 def archive_of(kind: str) -> bytes:
-    """Return an archive with a bot."""
     made = io.BytesIO()
     text = BOT.encode() + b"# " + os.urandom(50_000).hex().encode()
     if kind == "zip":
@@ -319,7 +316,6 @@ def test_a_truncated_upload_is_refused_with_a_message(place: Place, kind: str) -
 
 
 def test_a_killed_submission_is_stored_completely_or_not_at_all(place: Place) -> None:
-    """The next check removes its temporary files."""
     folder = ladder_in(place, bots=())
     chance = random.Random(3301)
     with closing(open_ladder(folder)) as ladder:

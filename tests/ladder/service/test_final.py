@@ -106,7 +106,6 @@ def stored(ladder: Ladder, name: str) -> Final:
 
 
 def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_path: Path) -> None:
-    """Nothing published before a match reveals it."""
     state = create_final(ladder, "last", None, 4, "teacher")
     published = get_commitment_file(ladder, "last").read_text()
     final = stored(ladder, "last")
@@ -143,7 +142,6 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
 
 
 def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
-    """Each version has the requested number of games."""
     _, measured = reveal_final_results(held, "last", "teacher")
     assert {row.bot: row.games for row in measured.table.items} == {"a": 20, "b": 20, "one": 20, "two": 20}
 
@@ -254,7 +252,6 @@ def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladd
 
 
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
-    """Its results are kept and can be verified."""
     with closing(school(tmp_path / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
         create_final(ladder, "last", None, 4, "teacher")

@@ -282,7 +282,6 @@ def person(
 
 
 def made(**about: object) -> Grades:
-    """Return the grades of one owner."""
     ada = ("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", "U7")
     owner = person(*ada, canvas_id="1041", moodle_id="Participant 512")
     values = {
@@ -338,7 +337,6 @@ def test_moodle_gives_no_grade_to_the_person_before() -> None:
 
 
 def test_users_without_an_id_are_reported(tmp_path: Path) -> None:
-    """Ten are named on stderr, the others counted."""
     with closing(school(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
         settle(ladder, BASELINES)
         student = User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
@@ -366,7 +364,6 @@ def test_no_cell_is_a_formula(form: str, start: str) -> None:
 
 
 def test_negative_numbers_stay_numbers(ladder: Ladder) -> None:
-    """Only text is escaped."""
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [0, 1] * 8 if name == "a@1" else [2, 1] * 8)
     head, *lines = rows(format_gradebook(get_grades(ladder, "t"), "plain"))

@@ -53,7 +53,6 @@ def require_whole(place: Place, folder: Path) -> None:
 
 
 def workers(pid: int) -> list[int]:
-    """Return the worker processes of a runner."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -109,7 +108,6 @@ def test_killed_workers_cost_only_attempts(place: Place) -> None:
 
 
 def test_steps_of_a_check_are_void_once_its_worker_is_killed(place: Place) -> None:
-    """Steps are shown before the check's end."""
     folder = ladder_in(place, fit=True)
     slow = Waiting(place)
     with opened(folder) as ladder:
@@ -180,14 +178,12 @@ def test_another_runner_plays_the_matches_of_a_killed_one(place: Place, url: str
 
 
 def ended(ladder: Ladder) -> set[int]:
-    """Return the matches that were played."""
     matches = METADATA.tables["matches"]
     query = select(matches.c.id).where(matches.c.outcome == "played")
     return set(ladder.database.read_with_retry(lambda connection: connection.scalars(query).all()))
 
 
 def test_a_late_result_of_a_sleeping_runner_counts_once(place: Place) -> None:
-    """The runner reports that the match had ended before."""
     folder = ladder_in(place, fit=True)
     sleeper = start_script(place, "tests.ladder.service.sleeper", folder, 1)
     place.wait(lambda: Path(f"/proc/{sleeper.pid}/stat").read_text().split()[2] == "T", process=sleeper)

@@ -24,7 +24,6 @@ pytestmark = [
 
 @pytest.fixture
 def cluster(place: Place) -> Iterator[Cluster]:
-    """Give a cluster of two workers."""
     made = Cluster(place.folder / "cluster")
     made.start_scheduler(allowed_failures=2)
     yield made

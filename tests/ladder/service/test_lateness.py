@@ -42,7 +42,6 @@ REASON = "plays: passed, 2 games, where 2 are asked for"
 
 
 def late(ladder: Ladder, **values: float) -> None:
-    """Write the table [lateness]."""
     path = ladder.path / "ladder.toml"
     head, _, rest = path.read_text().partition("\n[lateness]")
     lines = "".join(f"{name} = {value}\n" for name, value in values.items())
@@ -61,7 +60,6 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 
 def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
-    """Return a grade long after all deadlines."""
     ladder.clock = Clock(DUE + 100 * DAY)
     return next(each for each in get_grades(ladder, "t", deadline=name).grades if each.user.login == login)
 
@@ -81,7 +79,6 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
 def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
     ladder: Ladder, hours: float, late_days: int, output: str, points: float, spent: int
 ) -> None:
-    """Each case has its own user."""
     late(ladder, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=late_days)
     login = f"p{hours:g}x{late_days}".replace(".", "_")
     import_users(ladder, [make_roster_entry(login, None, None, None, None)], "t", "one person")
@@ -124,7 +121,6 @@ def test_submissions_after_a_deadline_do_not_make_a_bot_late(ladder: Ladder) -> 
 
 
 def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> None:
-    """Disabling the first bot refunds its late days."""
     second = DUE + 30 * DAY
     hand_in(ladder, "ada", "a", at=DUE + HOUR)
     assert grade_of(ladder, "ada").reason.endswith("1 late day spent, 1 left")

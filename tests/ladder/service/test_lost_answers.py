@@ -112,7 +112,6 @@ def merged(ladder: Ladder) -> object:
 
 
 def checked(ladder: Ladder) -> None:
-    """Finish one check by two runners."""
     submitted(ladder)
 
     def act(connection: Connection) -> None:

@@ -67,5 +67,4 @@ def test_run_statistics_ladder_and_grades_have_the_same_number(place: Place) -> 
 
 
 def test_the_referee_and_the_ladder_agree_which_faults_follow_from_others() -> None:
-    """Results are pure, and can't import the referee's table."""
     assert set(CONSEQUENTIAL_FAULTS) == {code for code, rule in FAULTS.items() if rule.is_consequence}

@@ -35,7 +35,6 @@ def url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
-    """Give a ladder of three quick bots."""
     with closing(small(place.folder / "spring", url)) as made:
         yield made
 
@@ -84,7 +83,6 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
 
 @pytest.mark.parametrize("url", [None])
 def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) -> None:
-    """Its matches in progress return to the queue."""
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
     place.wait(
         lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner

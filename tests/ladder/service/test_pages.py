@@ -195,7 +195,6 @@ def test_a_void_match_keeps_its_results_and_does_not_rate(own: Term) -> None:
 
 
 def test_a_page_works_without_pruned_records_and_logs(own: Term) -> None:
-    """Fault samples are kept."""
     with closing(open_ladder(own.path)) as ladder:
         ladder.database.write(
             lambda connection: [connection.execute(METADATA.tables[name].delete()) for name in ("records", "logs")]

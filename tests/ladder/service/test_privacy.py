@@ -85,7 +85,6 @@ def keys(ladder: Ladder) -> list[str]:
 
 
 def output(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
-    """Yield (name, JSON) of each view."""
     with ladder.reading(viewer) as context:
         found: dict[str, object] = {
             "standings": views.view_standings(context),
@@ -123,7 +122,6 @@ def test_no_viewer_reads_names_of_others_or_keys(ladder: Ladder, login: str | No
 
 
 def test_staff_reads_names_and_no_key(ladder: Ladder) -> None:
-    """This proves that the test above can fail."""
     texts = dict(output(ladder, STAFF_VIEWER))
     for person in PEOPLE.values():
         assert all(word in texts["owners"] for word in person)

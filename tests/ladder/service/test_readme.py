@@ -14,7 +14,6 @@ MORE = {
 
 
 def commands_of(text: str) -> list[str]:
-    """Return the commands of a text, without their comments."""
     return re.findall(r"^(?:\.venv/bin/)?arena ([^#\n]*?) *(?:#.*)?$", "".join(blocks("sh", text)), re.MULTILINE)
 
 

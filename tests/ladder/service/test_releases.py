@@ -111,7 +111,6 @@ def test_another_processor_reproduces_a_release(ladder: Ladder, place: Place, co
 
 
 def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, place: Place) -> None:
-    """The command prints the difference and exits with 1."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     table = METADATA.tables["match_players"]
     lost = update(table).where(table.c.match == 1).values(wins=0)
@@ -173,7 +172,6 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
 
 
 def test_a_final_is_released_too(ladder: Ladder) -> None:
-    """Its matches can become void later."""
     create_final(ladder, "last", "first", 20, "teacher")
     keep_final(ladder, "last", ())
     reveal_final_results(ladder, "last", "teacher")
@@ -193,7 +191,6 @@ def seen_by(ladder: Ladder, viewer: Viewer) -> PublishedGrades:
 
 
 def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
-    """Only staff see the releasing user and the reason."""
     release_grades(ladder, "one", "teacher", None, deadline="first")
     everything_changes(ladder)
     release_grades(ladder, "two", "teacher", "ada copied", deadline="first")
@@ -226,7 +223,6 @@ def test_a_release_to_a_merged_login_belongs_to_the_remaining_user(ladder: Ladde
 
 
 def test_the_command_releases_prints_and_compares(ladder: Ladder) -> None:
-    """The stored grades are printed as at their release."""
     term = Term(ladder.path)
     made = term.arena("grades release", "one", "--deadline", "first").out
     assert term.arena("grades show", "--release", "one").out == made

@@ -43,7 +43,6 @@ def people(text: str) -> list[tuple[str | bool | None, ...]]:
 
 
 def output(text: str) -> list[str]:
-    """Return the output for a roster's lines."""
     found = parse_roster(text.encode(), "roster.csv")
     return [f"{each.line}: {each.text}" for each in (*found.wrong, *found.remarks)]
 
@@ -56,7 +55,6 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 
 
 def test_a_plain_roster_is_read_in_any_order_of_columns_and_any_case() -> None:
-    """Unknown columns and blank lines are skipped."""
     assert people("SECTION,Login,Shoe size,NAME\nA, ada ,38,Ada\n\n,bob,44,\n") == [
         ("ada", "Ada", None, None, "A", None),
         ("bob", None, None, None, None, None),
@@ -64,7 +62,6 @@ def test_a_plain_roster_is_read_in_any_order_of_columns_and_any_case() -> None:
 
 
 def test_a_canvas_export_is_read_without_rows_that_are_no_students() -> None:
-    """They are points, posting policies, and the test student."""
     assert people(CANVAS) == [
         ("ada", "Ada Lovelace", None, "U0007", "CS1-01", None),
         ("charles", "Charles Babbage", None, "U0008", "CS1-01 and CS1-02", None),
@@ -121,7 +118,6 @@ def test_moodles_participants_and_its_grading_worksheet_are_read() -> None:
 
 
 def test_an_id_column_alone_is_not_canvas() -> None:
-    """A name with a comma is not reversed there."""
     [ada] = parse_roster(b'ID,Login,Name\n7,ada,"Lovelace, Ada"\n', "sheet.csv").people
     assert (ada.canvas_id, ada.name) == (None, "Lovelace, Ada")
 
@@ -185,7 +181,6 @@ def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end
     ],
 )
 def test_an_invalid_roster_is_refused_with_its_line(ladder: Ladder, data: bytes, output: str) -> None:
-    """The message has no control characters."""
     with pytest.raises(LadderError) as refused:
         import_users(ladder, parse_roster(data, "roster.csv"), "staff", "roster.csv")
     assert output in str(refused.value)
@@ -216,7 +211,6 @@ def test_twenty_problems_are_listed_and_the_others_counted(ladder: Ladder) -> No
 
 
 def test_line_numbers_count_lines_within_cells() -> None:
-    """Editors count them too."""
     [line] = output('login,name,note\nada,Ada,"one\ntwo"\n,Bob,\n')
     assert line.startswith("4: it has no login")
 

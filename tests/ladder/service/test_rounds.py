@@ -102,7 +102,6 @@ def test_a_new_runner_knows_the_slow_versions(ladder: Ladder) -> None:
 
 
 def test_a_running_runner_queues_the_rounds_of_a_new_one(ladder: Ladder) -> None:
-    """Each match is counted once."""
     old = RoundScheduler(ladder)
     play(ladder, old, set(), 7)
 

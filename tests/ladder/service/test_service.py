@@ -51,7 +51,6 @@ def ladder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ladder]:
 
 @pytest.fixture
 def playing(tmp_path: Path) -> Iterator[Ladder]:
-    """Give a ladder of three references that play."""
     with closing(small(tmp_path / "spring", None)) as made:
         yield made
 
@@ -133,7 +132,6 @@ class Cluster(LocalExecutor):
 
 
 def test_an_interrupted_cluster_costs_no_attempt(playing: Ladder) -> None:
-    """A worker that refuses is named once."""
     with Cluster(2) as pool:
         events = [event for event in LadderRunner(playing, pool, matches=3).events() if not isinstance(event, Idle)]
         pool.shutdown(cancel_futures=True)

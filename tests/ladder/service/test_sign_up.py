@@ -89,7 +89,6 @@ DONE: dict[str, Callable[[Ladder], object]] = {
 
 @each("what", DONE)
 def test_a_pending_account_can_do_nothing(ladder: Ladder, what: str) -> None:
-    """Staff can only approve or refuse it."""
     (ladder.path / "ada.py").write_text(QUICK_BOT)
     waiting(ladder)
     with pytest.raises(LadderError, match="waits for approval"):
@@ -146,7 +145,6 @@ def test_an_unverified_email_makes_no_applicant_staff(ladder: Ladder, when: str)
 
 @pytest.mark.parametrize("line", ["cyd,,yes", "cyd,cyd@x.edu,yes", "ada@x.edu,ada@x.edu,yes", "new,ada@x.edu,yes"])
 def test_a_roster_changes_no_rights_of_existing_accounts(ladder: Ladder, line: str) -> None:
-    """This includes a login chosen by its user."""
     session = create_account(ladder, link(ladder), "cyd", "Cyd", "")
     with pytest.raises(LadderError, match="not staff: an account stays"):
         import_users(ladder, parse_roster(f"login,email,staff\n{line}\n".encode(), "r.csv"), "staff", "r.csv")

@@ -161,7 +161,6 @@ def text_of(ladder: Ladder) -> str:
 
 
 def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:
-    """The number of rows must not reveal members either."""
     all_meet(ladder, 2, {})
     folded(ladder)
     people = [User(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
@@ -199,7 +198,6 @@ def test_pseudonymous_standings_have_several_sortable_columns(ladder: Ladder) ->
 
 
 def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:
-    """Public standings accuse no user."""
     all_meet(ladder, 6, {})
     fold = folded(ladder)
     assert fold.table is not None

@@ -77,7 +77,6 @@ def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
 
 
 def keep(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
-    """Store a record with this number of games."""
     now = ladder.clock() if at is None else at
     ladder.database.write(
         lambda connection: save_session_match(connection, id, number, f"{games} games", games, ended, now)
@@ -89,7 +88,6 @@ def record(ladder: Ladder, id: int, number: int) -> str | None:
 
 
 def test_a_record_only_grows_and_is_readable_after_its_match(ladder: Ladder) -> None:
-    """Writing it twice, or late, changes nothing."""
     id, _ = opened(ladder)
     for games, ended in ((1, False), (2, False), (1, False), (2, False)):
         keep(ladder, id, 0, games, ended)
@@ -159,7 +157,6 @@ def test_records_of_tables_expire_and_their_matches_stay(ladder: Ladder) -> None
 
 
 def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
-    """Its players play for the ladder that was copied."""
     id, _ = opened(ladder)
 
     def act(connection: object) -> None:

@@ -43,7 +43,6 @@ def begun(places: Callable[[], Place]) -> Path:
 
 @pytest.fixture
 def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
-    """Give a copy of that ladder."""
     shutil.copytree(begun, tmp_path / "spring")
     with closing(open_ladder(tmp_path / "spring")) as made:
         yield made
@@ -168,7 +167,6 @@ def test_an_unknown_exception_is_a_failed_attempt(ladder: Ladder, place: Place) 
 
 
 def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -> None:
-    """It doesn't play against its earlier version."""
     (begun.parent / "one.py").write_text(f"{BOT}# better\n")
     assert submit_reference(ladder, str(begun.parent / "one.py")).version_ref == "one@2"
     task = queue_of(ladder, 2).take()

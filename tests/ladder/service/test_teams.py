@@ -79,7 +79,6 @@ def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> Tea
 
 
 def current(ladder: Ladder) -> dict[str, str]:
-    """Return the current teams, by login."""
     with ladder.reading(STAFF_VIEWER) as context:
         return {row.login: row.team for row in views.list_teams(context).items if row.left_at is None}
 
@@ -117,7 +116,6 @@ def test_a_user_is_in_one_team_at_a_time_with_a_history(ladder: Ladder) -> None:
 
 
 def test_staff_enters_the_start_of_a_membership(ladder: Ladder) -> None:
-    """It is recorded, and no memberships overlap."""
     join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
     with ladder.reading(STAFF_VIEWER) as context:
         assert [row.joined_at for row in views.list_teams(context).items] == [9e5]

@@ -37,7 +37,6 @@ class LadderStore:
         return [match for match in wanted if match in open_ones]
 
     def save(self, played: PlayedMatch) -> None:
-        """Store a match, once, completely or not at all."""
         self._database.write(lambda connection: save_match(connection, played, self._clock()))
 
     def add_failed_attempt(self, void: FailedMatch) -> None:
@@ -66,7 +65,6 @@ class LadderStore:
             return list_fault_samples(connection, version_ids_by_ref(connection, [bot])[bot])
 
     def list_failed_attempts(self) -> list[FailedMatch]:
-        """Return the void attempts of all times."""
         query = select(failed_attempts.c.match, failed_attempts.c.reason, failed_attempts.c.is_last).order_by(
             failed_attempts.c.id
         )

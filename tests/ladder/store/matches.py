@@ -21,11 +21,9 @@ def match_of(
     logs: tuple[tuple[str, int, bytes], ...] = (),
     fault_samples: tuple[StoredFaultSample, ...] = (),
 ) -> PlayedMatch:
-    """Return a match whose record has that mark."""
     record = f"{number} {mark}\n"
     return PlayedMatch(number, record, results_of(record), logs, fault_samples)
 
 
 def sample_of(match: int, code: str = "bad_json", got: bytes | None = b"oops", bot: str = "a@1") -> StoredFaultSample:
-    """Return a fault sample of the match's first game."""
     return StoredFaultSample(match, bot, code, 0, 3, b'{"type":"request"}', got)

@@ -50,7 +50,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def connection(url: str) -> Iterator[Connection]:
-    """Give a ladder's database in one long transaction."""
     with closing(ladder(url)) as database, database.engine.connect() as made, made.begin():
         yield made
 
@@ -76,7 +75,6 @@ def queued(connection: Connection, count: int) -> list[int]:
 
 
 def test_a_runner_that_was_assumed_dead_takes_part_again(connection: Connection) -> None:
-    """Others thus notice its next death."""
     mine = register_runner(connection, 2, 1.0)
     end_runner(connection, mine)
     assert not record_heartbeat(connection, mine, 2)
@@ -156,7 +154,6 @@ def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(conn
 
 
 def test_a_check_that_was_done_twice_counts_once(connection: Connection) -> None:
-    """The first one to end counts."""
     version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
     assert finish_check(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)
     assert not finish_check(connection, version, [("{}", b"")] * 2, "it is broken", None, None, 3.0)
@@ -164,7 +161,6 @@ def test_a_check_that_was_done_twice_counts_once(connection: Connection) -> None
 
 
 def test_a_runner_without_a_heartbeat_is_dead_after_a_while(connection: Connection) -> None:
-    """The observer's clock decides."""
     silent, lively = register_runner(connection, 1, 1.0), register_runner(connection, 1, 1.0)
     clock = Clock()
     watch = LivenessCheck(clock, silent_s=60)
@@ -190,7 +186,6 @@ def test_a_runner_that_slept_assumes_no_other_dead(connection: Connection) -> No
 
 
 def test_the_current_standings_are_those_written_last(connection: Connection) -> None:
-    """This holds too after the clock was set back."""
     save_snapshot(connection, "2026-11-23", 2.0, 1, '{"items": [1]}')
     save_snapshot(connection, "2026-11-22", 1.0, 2, '{"items": [2]}')
     assert find_latest_snapshot(connection) == '{"items": [2]}'
@@ -237,7 +232,6 @@ def test_a_stopped_writer_does_not_block_others(postgres_url: str) -> None:
 
 
 def test_readers_and_writers_wait_for_a_restarting_database(postgres_url: str, postgres_server: Any) -> None:
-    """They do between two transactions and within one."""
     match = queue(made := ladder(postgres_url), [(1, 2)])[0]
     restarts = [1]
 

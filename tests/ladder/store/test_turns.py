@@ -59,7 +59,6 @@ def checked(connection: Connection, version: int, reason: str | None = None) -> 
 
 
 def test_owners_take_turns_at_checks(connection: Connection) -> None:
-    """An owner of ten versions delays only those."""
     first, second, third = (submitted(connection, 1) for _ in range(3))
     other = submitted(connection, 2)
     runner = register_runner(connection, 1, NOW)
@@ -170,7 +169,6 @@ def test_a_voided_match_disables_no_version(connection: Connection) -> None:
 
 
 def test_standings_of_fewer_matches_do_not_replace_later_ones(connection: Connection) -> None:
-    """With two runners the slower one's snapshot is older."""
     save_snapshot(connection, "2026-11-22", NOW, 7, "seven matches")
     save_snapshot(connection, "2026-11-22", NOW, 2, "two")
     assert find_latest_snapshot(connection) == "seven matches"

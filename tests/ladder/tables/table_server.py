@@ -64,20 +64,16 @@ class TableServer:
         self.loop: asyncio.AbstractEventLoop
 
     def make(self) -> None:
-        """Create the table. Runs in its loop."""
         self.loop = asyncio.get_running_loop()
         self.table = LiveTable("here", self.places, self._offer, self._deal, self._changed, **self._given)
 
     def end(self) -> None:
-        """Wait until a match is over."""
         assert self._over.wait(WAIT_S)
 
     def cut(self) -> None:
-        """Close the programs' sockets as a restarting server does."""
         self._cut(self.lines)
 
     def cut_people(self) -> None:
-        """Close the sockets of people."""
         self._cut(self.people)
 
     def _cut(self, lines: list[WebSocket]) -> None:
@@ -193,7 +189,6 @@ def serve_tables(
 
 
 def person(there: TableServer, number: int | None = None, **given: Any) -> ClientConnection:
-    """Connect as a player or a spectator."""
     return connect(f"{there.url}/socket" + ("" if number is None else f"?secret=secret{number}"), **given)
 
 

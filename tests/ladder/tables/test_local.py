@@ -139,7 +139,6 @@ def test_a_reload_keeps_the_seat_and_another_tab_takes_it_over(
 
 
 def test_the_address_works_once_in_one_browser_and_for_no_other_site(start: Callable[..., str]) -> None:
-    """The token, the cookie, Host and Origin are checked."""
     url = start()
     base = url.split("/?")[0]
 

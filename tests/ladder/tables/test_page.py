@@ -177,7 +177,6 @@ def test_a_request_that_has_just_arrived_ignores_clicks_and_keys(window: Callabl
 
 
 def test_a_person_reads_that_their_time_ran_out_and_takes_the_seat_back(window: Callable[..., Any]) -> None:
-    """The page warns before the seat plays automatically."""
     turn = {"kind": "turn", "question": "Your turn?", "options": [option(1, "income", [(0, None)])]}
     with serve_tables("person", "bot", "bot") as there:
         for missed, spare, words in ((1, 2, "Your seat is kept."), (2, 1, "runs out again"), (3, 0, "several times in a row")):

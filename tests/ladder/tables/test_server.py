@@ -84,7 +84,6 @@ class House(PreparedBots):
 
     @property
     def session(self) -> TableSession:
-        """Return the table's row in the database."""
         session = self.ladder.database.read_with_retry(lambda connection: find_session(connection, self.id))
         assert session is not None
         return session

@@ -18,7 +18,6 @@ from tests.ladder.tables.table_server import WAIT_S, TableServer, asks, frames, 
 
 
 def program(there: TableServer, number: int = 1, after: int | None = None) -> ClientConnection:
-    """Connect to a program's seat."""
     headers = {"Authorization": f"Bearer secret{number}"}
     path = "/program" if after is None else f"/program?after={after}"
     return connect(f"{there.url}{path}", additional_headers=headers)
@@ -154,7 +153,6 @@ def test_a_client_that_sends_too_much_is_disconnected() -> None:
 
 
 def test_bytes_garbage_and_moves_for_another_seat_are_ignored() -> None:
-    """The request stays open, and no fault is recorded."""
     with serve_tables("person", "person") as there, person(there, 0) as first, person(there, 1) as second:
         asked = None
         for socket in (first, second):
@@ -186,7 +184,6 @@ def frames_now(there: TableServer, second: bool) -> Any:
 
 
 def raw(there: TableServer, path: str) -> tuple[sockets.socket, ClientProtocol]:
-    """Open a WebSocket from which only the caller reads."""
     protocol = ClientProtocol(parse_uri(f"{there.url}{path}"))
     line = sockets.socket()
     line.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)

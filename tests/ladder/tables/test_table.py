@@ -103,7 +103,6 @@ def _is_over(frame: Any) -> bool:
 
 
 async def any_news(guests: list[TableClient]) -> None:
-    """Wait until one of them has a new frame."""
     async with asyncio.timeout(WAIT_S):
         tasks = [asyncio.create_task(guest.changed.wait()) for guest in guests]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -113,7 +112,6 @@ async def any_news(guests: list[TableClient]) -> None:
 
 
 def sample_table(play: Callable[[SampleTable], Awaitable[None]], **given: Any) -> SampleTable:
-    """Play at a sample table, and close its table."""
     made: list[SampleTable] = []
     wrong: list[dict[str, Any]] = []
 
@@ -135,8 +133,6 @@ def sample_table(play: Callable[[SampleTable], Awaitable[None]], **given: Any) -
 
 @pytest.mark.parametrize("rules", ["coup", "treason-site", "reformation-inquisitor"])
 def test_people_and_bots_see_only_their_cards(rules: str) -> None:
-    """Spectators see only face-up cards during a match."""
-
     def holds_own(frame: Any) -> None:
         assert set(frame["table"]) == TABLE
         assert frame["game"] is None or set(frame["game"]) == GAME
@@ -169,8 +165,6 @@ def test_people_and_bots_see_only_their_cards(rules: str) -> None:
 
 
 def test_a_spectator_sees_every_turn_at_once_at_a_table_of_bots() -> None:
-    """The frames show what the record contains."""
-
     async def play(there: SampleTable) -> None:
         looker = there.table.join(None)
         frame = await there.until(looker, lambda frame: frame["table"]["state"] == "over")
@@ -319,8 +313,6 @@ def test_a_window_with_people_stays_open_for_its_minimum_time() -> None:
 
 
 def test_closing_a_table_voids_its_match_for_all_and_starts_no_other() -> None:
-    """Complete games are kept; waiting players are notified, too."""
-
     async def play(there: SampleTable) -> None:
         guests = [there.table.join("secret0"), there.table.join(None)]
         await there.until(guests[0], lambda frame: frame["table"]["state"] == "open")
@@ -354,8 +346,6 @@ def test_a_game_that_ends_as_its_table_is_closed_is_kept() -> None:
 
 
 def test_the_names_of_bots_are_shown_after_the_match() -> None:
-    """Names of people are shown at once."""
-
     async def play(there: SampleTable) -> None:
         first, second, looker = (there.table.join(secret) for secret in ("secret0", "secret1", None))
 
@@ -371,8 +361,6 @@ def test_the_names_of_bots_are_shown_after_the_match() -> None:
 
 @pytest.mark.parametrize(("rules", "heard"), [("open-table", True), ("coup", False)])
 def test_statements_are_shown_to_all_where_the_rules_allow_talk(rules: str, heard: bool) -> None:
-    """Other rules drop the statement and accept the move."""
-
     async def play(there: SampleTable) -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]
         looker = there.table.join(None)

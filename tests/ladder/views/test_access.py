@@ -93,7 +93,6 @@ def test_the_table_names_only_existing_fields() -> None:
 
 
 def made(term: Term, viewer: Viewer) -> list[Any]:
-    """Return all views of a ladder for a viewer."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
         listed = views.list_matches(context, limit=100)
         matches = [
@@ -237,7 +236,6 @@ def test_a_teammate_reads_all_of_a_bot_but_the_reason_of_its_owners_suspension(o
 
 @each("act", sorted(PERMISSIONS))
 def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
-    """For all others the table decides."""
     assert STAFF_VIEWER.can(act, "ada")
     assert PUBLIC_VIEWER.can(act, None) == (
         act in ("site:view", "table:view", "table:join")

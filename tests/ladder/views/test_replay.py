@@ -62,7 +62,6 @@ def test_a_replay_has_the_knowledge_of_its_viewer(term: Term) -> None:
 
 
 def test_a_replay_for_staff_has_all_cards_and_all_standard_error(term: Term) -> None:
-    """The record itself is for staff only."""
     wrote = 0
     for found, text in replays(term, STAFF_VIEWER):
         assert text is not None
@@ -106,7 +105,6 @@ def test_a_match_without_a_replay_has_a_reason(own: Term, viewer: Viewer) -> Non
 
 
 def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
-    """Only staff see it before, not its owners."""
     with closing(open_ladder(own.path)) as ladder:
         [match] = play(ladder, 1, kind=FINAL)
 

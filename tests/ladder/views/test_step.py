@@ -37,7 +37,6 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 
 
 def require_step(connection: Connection) -> None:
-    """Assert that the version has this step and log."""
     (version,) = connection.scalars(select(check_steps.c.version)).all()
     assert list_check_steps(connection, version) == (STEP.view(),)
     assert get_build_log(connection, version) == LOG

@@ -43,7 +43,6 @@ class LadderServer:
             return str(answered.read().decode())
 
     def json(self, path: str, session: str) -> object:
-        """Return the JSON of a path below /api."""
         return json.loads(self.get(f"/api{path}", session))
 
 
@@ -65,7 +64,6 @@ def serve_ladder(place: Place, folder: Path, *words: object, **environment: str)
 
 
 def wait_for(what: object, limit_s: float = 60) -> None:
-    """Wait until a function returns true."""
     until = time.monotonic() + limit_s
     while not what():  # type: ignore[operator]
         assert time.monotonic() < until, "it took too long"

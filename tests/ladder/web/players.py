@@ -36,17 +36,14 @@ class Club:
 
     @property
     def url(self) -> str:
-        """Return the server's address."""
         return self.served.url
 
     def session(self, login: str) -> str:
-        """Return a user's session."""
         if login not in self.sessions:
             self.sessions[login] = self.served.session(login)
         return self.sessions[login]
 
     def token(self, login: str) -> str:
-        """Return a user's token."""
         if login not in self.tokens:
             with closing(open_ladder(self.served.folder)) as ladder:
                 self.tokens[login] = issue_secret(ladder, login, "token", "staff").secret
@@ -76,7 +73,6 @@ class Club:
             return answered.status, answered.headers.get("location", ""), answered.headers.get("set-cookie", "")
 
     def sit(self, login: str, link: str) -> None:
-        """Take a slot by a link as a participant."""
         path, _, secret = link.removeprefix(self.url).partition("?link=")
         status, to, _ = self.post(path, self.session(login), link=secret)
         assert (status, to) == (303, path.replace("/join", "/play"))
@@ -89,15 +85,12 @@ class Club:
         return cookie.partition(";")[0]
 
     def table(self, id: int, login: str) -> Any:
-        """Return the table from the API."""
         return self.served.json(f"/tables/{id}", self.session(login))
 
     def line(self, id: int, login: str) -> Any:
-        """Return the table's summary."""
         return self.table(id, login)["table"]
 
     def player(self, id: int, login: str) -> "Player":
-        """Return a participant who plays in a browser."""
         return Player(self.url, id, {"Cookie": f"session={self.session(login)}"})
 
 
@@ -125,7 +118,6 @@ def club(place: Place, folder: Path, **environment: str) -> Iterator[Club]:
 
 
 def table_server(place: Place, folder: Path, **environment: str) -> "subprocess.Popen[str]":
-    """Start the table server."""
     return place.start("ladder", "serve-tables", folder, **cache(place), **environment)
 
 
@@ -144,7 +136,6 @@ class Player:
 
     @asynccontextmanager
     async def there(self) -> AsyncIterator["Player"]:
-        """Stay connected within a `with` block."""
         self._socket = await connect(
             self.address,
             origin=self.origin,
@@ -170,13 +161,11 @@ class Player:
         return True
 
     async def send(self, message: Frame) -> None:
-        """Send an action."""
         assert self._socket is not None
         await self._socket.send(json.dumps(message))
 
     @property
     def state(self) -> str:
-        """Return the table's state in the last frame."""
         return str(self.frame["table"]["state"])
 
     async def until(self, holds: Callable[[Frame], object]) -> Frame:
@@ -203,5 +192,4 @@ class Player:
 
 
 def over(frame: Frame) -> bool:
-    """Return whether a match has ended."""
     return frame["table"]["state"] in ("over", "void")

@@ -44,7 +44,6 @@ def test_an_account_page_shows_only_its_users_data(web: Pages) -> None:
 
 
 def test_every_page_leads_a_participant_to_their_bots(web: Pages) -> None:
-    """Staff have none, and visitors see no account."""
     for login, leads in (("bob", True), ("staff", False)):
         assert (">My bots</a>" in web.visitor(login).get("/standings").text) == leads
     assert '<a href="/account" aria-current="page">My bots</a>' in web.visitor("bob").get("/account").text

@@ -106,7 +106,6 @@ def test_a_link_for_one_user_signs_in_once(web: Pages, staff: TestClient) -> Non
 
 
 def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestClient) -> None:
-    """Staff and suspended users get none."""
     post(staff, "/admin/users", 200, login="kay", name="=Kay", section="B")
     got = staff.post("/admin/users/links", data={"section": "", "as": "csv"})
     assert got.headers["cache-control"] == "no-store"

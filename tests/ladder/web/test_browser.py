@@ -65,13 +65,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, term: Term) -> Term:
 
 @pytest.fixture(scope="module")
 def server(places: Callable[[], Place], hostile: Term) -> Iterator[LadderServer]:
-    """Serve the hostile ladder."""
     with serve_ladder(places(), hostile.path, "--no-runner") as made:
         yield made
 
 
 def last(ladder: Ladder) -> int:
-    """Return the newest match that rates."""
     matches = METADATA.tables["matches"]
     query = select(matches.c.id).where(matches.c.is_rated).order_by(matches.c.id.desc())
     return int(ladder.database.read_with_retry(lambda connection: connection.scalars(query).first() or 0))

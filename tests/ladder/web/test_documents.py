@@ -65,7 +65,6 @@ def test_other_files_are_not_found(web: Pages, path: str) -> None:
 
 
 def test_commands_on_pages_have_the_configured_address_of_the_ladder(web: Pages, own: Term) -> None:
-    """Without a known address the wheel is downloaded first."""
     shown = web.visitor("ada").get("/", headers={"Host": "evil.example"}).text
     assert f"pip install {URL}{WHEEL}\n" in shown
     with public(own):
@@ -95,7 +94,6 @@ def test_the_wheel_is_complete_and_imports(web: Pages, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) -> None:
-    """pip installs it without its dependencies."""
     wheel = tmp_path / Path(WHEEL).name
     wheel.write_bytes(web.visitor("anonymous").get(WHEEL).content)
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", "--target"]

@@ -22,13 +22,11 @@ pytestmark = pytest.mark.needs("postgresql", postgres_problem())
 
 @pytest.fixture
 def own_server() -> Iterator[Postgres]:
-    """Give a PostgreSQL server that may be stopped."""
     with postgres() as server:
         yield server
 
 
 def code(server: LadderServer, path: str, session: str) -> int:
-    """Return the status of a page."""
     try:
         server.get(path, session)
     except HTTPError as refused:
@@ -38,7 +36,6 @@ def code(server: LadderServer, path: str, session: str) -> int:
 
 
 def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: str) -> None:
-    """Sessions, suspensions and matches are visible on both."""
     folder = ladder_in(place, postgres_url, fit=True)
     with ExitStack() as stack:
         servers = [stack.enter_context(serve_ladder(place, folder, "--no-runner")) for _ in range(2)]

@@ -180,7 +180,6 @@ def test_a_form_of_another_site_changes_nothing(web: Pages, headers: dict[str, s
 
 @pytest.mark.parametrize(("url", "name"), [(URL, "session"), ("https://coup.example.org", "__Host-session")])
 def test_no_script_and_no_other_site_gets_a_sessions_cookie(web: Pages, url: str, name: str) -> None:
-    """Over TLS the cookie is sent over TLS only."""
     with TestClient(make_app(web.ladder, url), base_url=url, follow_redirects=False) as visitor:
         link = issue_secret(web.ladder, "ada", "link", "staff").secret
         cookie = visitor.post("/sign-in", data={"link": link}, headers={"Origin": url}).headers["set-cookie"]
@@ -192,7 +191,6 @@ def test_no_script_and_no_other_site_gets_a_sessions_cookie(web: Pages, url: str
 
 
 def test_a_suspension_ends_all_credentials_of_a_user_at_once(web: Pages) -> None:
-    """Those of other users stay."""
     browsers, other = [web.visitor("ada"), web.visitor("ada"), web.visitor("token")], web.visitor("bob")
     assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [200] * 4
     link = issue_secret(web.ladder, "ada", "link", "staff").secret
@@ -236,7 +234,6 @@ def test_a_page_is_not_drawn_again_while_nothing_happens(web: Pages) -> None:
 def test_a_form_is_read_after_authorization_and_up_to_a_limit(
     web: Pages, kind: str, path: str, size: int, status: int
 ) -> None:
-    """It arrives in pieces, without its length."""
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     answered = web.visitor(kind).post(path, content=(b"&" * size for _ in range(1)), headers=form)
     assert answered.status_code == status, (path, answered.text)

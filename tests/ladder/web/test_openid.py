@@ -34,7 +34,6 @@ PEOPLE = {
 
 @contextmanager
 def provided(*options: str) -> Iterator[str]:
-    """Start a provider, and give its address."""
     port = free_port()
     people = [f"--user-claims={json.dumps({'sub': sub, **claims})}" for sub, claims in PEOPLE.items()]
     words = [Path(sys.executable).parent / "oidc-provider-mock", "--port", str(port), *options, *people]

@@ -149,7 +149,6 @@ def test_staff_removes_a_password_and_its_sessions(web: Pages, own: Term) -> Non
 
 
 def test_changing_a_password_requires_the_old_one(web: Pages) -> None:
-    """Otherwise anyone at an open browser could replace it."""
     ada = web.visitor("ada")
     ada.post("/account/password", data={"new": WORDS})
     [password] = [line for line in ada.get("/api/account").json()["credentials"] if line["kind"] == "password"]

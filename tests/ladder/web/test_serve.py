@@ -26,7 +26,6 @@ def folder(place: Place) -> Path:
 
 
 def runners(server: LadderServer) -> list[int]:
-    """Return the runner processes, including zombies."""
     tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")
     children = [int(pid) for task in tasks for pid in task.read_text().split()]
     dead = [pid for pid in children if ") Z " in Path(f"/proc/{pid}/stat").read_text()]
@@ -72,7 +71,6 @@ def test_a_runner_gives_way_to_pages_only_where_its_bots_are_not_charged_for_it(
 
 
 def test_the_change_stream_only_reports_that_something_changed(place: Place, folder: Path) -> None:
-    """The server stops without an error during a stream."""
     with serve_ladder(place, folder, "--no-runner") as server:
         request = urllib.request.Request(
             server.url + "/changes", headers={"Cookie": f"session={server.session('ada')}"}
@@ -127,7 +125,6 @@ def test_a_connection_without_a_whole_request_is_closed(place: Place, folder: Pa
 
 
 def memory_mb(status: Path) -> float:
-    """Return the peak memory of a process."""
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
 
 
@@ -159,7 +156,6 @@ def test_no_secret_is_printed(place: Place, folder: Path) -> None:
 
 
 def asked(server: LadderServer, method: str, path: str, headers: dict[str, str], body: str | None = None) -> int:
-    """Return the status of a request."""
     parts = urlsplit(server.url)
     kind = {} if body is None else {"Content-Type": "application/x-www-form-urlencoded"}
     with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=30)) as connection:

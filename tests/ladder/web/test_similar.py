@@ -34,7 +34,6 @@ def test_staff_has_versions_compared(web: Pages) -> None:
 
 @each("kind", ["anonymous", "ada", "bob", "suspended", "reading token", "token"])
 def test_participants_cannot_see_the_page_of_similar_submissions(web: Pages, kind: str) -> None:
-    """Neither pages, nor their JSON, nor links reveal it."""
     visitor = web.visitor(kind)
     for path in PATHS:
         for address in (path, f"/api{path}"):

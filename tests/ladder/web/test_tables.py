@@ -98,7 +98,6 @@ def test_a_link_of_another_player_is_used_up(house: Club) -> None:
 
 
 def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(house: Club) -> None:
-    """Its frames are the protocol's lines."""
     opened = house.open("bob", bots=["one"], program="far.py")
     assert opened["program"] == f"/tables/{opened['id']}/program"
     by_token = house.open("bob", bots=["one"], programs=1)

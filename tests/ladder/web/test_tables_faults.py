@@ -26,7 +26,6 @@ TABLES, GAMES = 2, 5
 
 @pytest.fixture
 def own_server() -> Iterator[Postgres]:
-    """Give a PostgreSQL server that may be stopped."""
     with postgres() as server:
         yield server
 
@@ -174,7 +173,6 @@ def test_a_match_survives_a_database_restart_with_a_seat_at_another_server(place
 
 
 def test_25_spectators_neither_stop_the_match_nor_fill_the_servers_memory(place: Place) -> None:
-    """Some of them read nothing."""
     folder = ready(place)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))

@@ -31,7 +31,6 @@ LARGE = 4 << 20
 
 
 def form(data: bytes, file: str = "bot.py", name: str = "ada") -> tuple[dict[str, str], bytes]:
-    """Return the headers and the body of an upload."""
     body = b'--x\r\nContent-Disposition: form-data; name="name"\r\n\r\n' + name.encode()
     body += f'\r\n--x\r\nContent-Disposition: form-data; name="f"; filename="{file}"\r\n\r\n'.encode()
     body += data + b"\r\n--x--\r\n"
@@ -77,12 +76,10 @@ def half_sent(place: Place, server: LadderServer, secret: str) -> Iterator[socke
 
 
 def on_disk(place: Place) -> Sequence[Path]:
-    """Return the files of uploads written so far."""
     return [path for path in place.tmp.glob("arena-run-*/bot/*") if path.stat().st_size]
 
 
 def states(folder: Path, bot: str = "ada") -> list[str]:
-    """Return the states of a bot's versions."""
     with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
         found = find_bot(connection, bot)
         assert found is not None

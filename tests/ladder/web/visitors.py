@@ -55,7 +55,6 @@ def pages(term: Term) -> Iterator[Pages]:
 
 @contextmanager
 def public(term: Term) -> Iterator[None]:
-    """Make the ladder readable without a sign-in."""
     toml = term.path / "ladder.toml"
     before = toml.read_text()
     toml.write_text(before.replace("public = false", "public = true"))

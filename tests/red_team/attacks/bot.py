@@ -33,12 +33,10 @@ BOT = os.path.dirname(os.path.abspath(__file__))
 
 
 def saw(name: str, value: object) -> None:
-    """Report a value to the suite."""
     print("saw", name, value, file=sys.stderr, flush=True)
 
 
 def idle_and_exit() -> None:
-    """Do nothing for a bounded time."""
     time.sleep(CHILD_S)
     os._exit(0)
 
@@ -350,7 +348,6 @@ _open_request = 0
 
 
 def answer() -> None:
-    """Answer the open request."""
     print(json.dumps({"id": _open_request, "choice": 0}), flush=True)
 
 
@@ -360,7 +357,6 @@ _AT_ONCE = "exit_at_once"
 
 
 def main() -> None:
-    """Greet, play, attack."""
     global _open_request
     calls.refuse_privileges()
     if sys.argv[1] == _AT_ONCE:

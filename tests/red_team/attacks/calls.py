@@ -220,12 +220,10 @@ def _in_child(check: Check, writing: int) -> NoReturn:
 
 
 def libc_mount(source: str, target: str, kind: str) -> None:
-    """Mount a file system of that kind."""
     checked(libc.mount(source.encode(), target.encode(), kind.encode(), 0, None))
 
 
 def write_open(path: str) -> None:
-    """Open an existing file for writing."""
     os.close(os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK))
 
 

@@ -52,7 +52,6 @@ class Channel:
         """Prepare."""
 
     def end(self) -> None:
-        """Clean up."""
         self.put(0)
 
     def put(self, bit: int) -> None:
@@ -62,7 +61,6 @@ class Channel:
         """Do a piece of work."""
 
     def get(self) -> float:
-        """Look."""
         return 0.0
 
 
@@ -73,7 +71,6 @@ class File(Channel):
         self.path = os.path.join(folder, f"red-team-{TOKEN}")
 
     def put(self, bit: int) -> None:
-        """Make or remove it."""
         if bit:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
         else:
@@ -81,7 +78,6 @@ class File(Channel):
                 os.unlink(self.path)
 
     def get(self) -> float:
-        """Look for it."""
         return float(os.path.exists(self.path))
 
 
@@ -92,7 +88,6 @@ class KernelMark(Channel):
         self.leave, self.find, self.take = persist.kernel_marks(TOKEN)[name]
 
     def put(self, bit: int) -> None:
-        """Leave or remove it."""
         if bit:
             self.leave()
         else:
@@ -118,7 +113,6 @@ class Listener(Channel):
         self.socket: socket.socket | None = None
 
     def put(self, bit: int) -> None:
-        """Listen, or not."""
         if self.socket is not None:
             self.socket.close()
             self.socket = None
@@ -132,7 +126,6 @@ class Listener(Channel):
                 self.socket.listen(64)
 
     def unlink(self) -> None:
-        """Remove the socket's file, if any."""
         if isinstance(self.address, str) and self.address.startswith("/"):
             with contextlib.suppress(OSError):
                 os.unlink(self.address)
@@ -155,15 +148,12 @@ class Flock(Channel):
     """A lock on a file that both can read."""
 
     def begin(self) -> None:
-        """Open it."""
         self.file = os.open(SHARED, os.O_RDONLY)
 
     def put(self, bit: int) -> None:
-        """Lock or unlock it."""
         fcntl.flock(self.file, (fcntl.LOCK_EX if bit else fcntl.LOCK_UN) | fcntl.LOCK_NB)
 
     def get(self) -> float:
-        """Try to lock it."""
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -172,7 +162,6 @@ class Flock(Channel):
         return 0.0
 
     def end(self) -> None:
-        """Close it, which unlocks it."""
         os.close(self.file)
 
 
@@ -200,14 +189,12 @@ class Lease(Channel):
         self.open: list[int] = []
 
     def put(self, bit: int) -> None:
-        """Open or close it."""
         while self.open:
             os.close(self.open.pop())
         if bit:
             self.open.append(os.open(self.path, os.O_RDONLY))
 
     def get(self) -> float:
-        """Try to get the lease."""
         file = os.open(self.path, os.O_RDONLY)
         try:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
@@ -226,23 +213,19 @@ class Watch(Channel):
         self.watcher = -1
 
     def begin(self) -> None:
-        """Watch it."""
         self.watcher = calls.checked(calls.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         calls.checked(calls.libc.inotify_add_watch(self.watcher, SHARED.encode(), IN_OPEN))
 
     def put(self, bit: int) -> None:
-        """Open it, or don't."""
         if bit:
             os.close(os.open(SHARED, os.O_RDONLY))
 
     def get(self) -> float:
-        """Count its events."""
         with contextlib.suppress(BlockingIOError):
             return float(len(os.read(self.watcher, 65536)) // 16)
         return 0.0
 
     def end(self) -> None:
-        """Stop watching."""
         os.close(self.watcher)
 
 
@@ -253,12 +236,10 @@ class Counter(Channel):
         self.path = path
 
     def get(self) -> float:
-        """Read it."""
         with open(self.path, encoding="ascii", errors="replace") as file:
             return self.number(file.read())
 
     def number(self, text: str) -> float:
-        """Find it in the text."""
         return float(text.split()[0])
 
 
@@ -270,7 +251,6 @@ class Locks(Counter):
         self.files: list[int] = []
 
     def put(self, bit: int) -> None:
-        """Lock files of its own, or none."""
         while self.files:
             os.close(self.files.pop())
         for _ in range(8 * bit):
@@ -280,7 +260,6 @@ class Locks(Counter):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
 
     def number(self, text: str) -> float:
-        """Count them."""
         return float(text.count("\n"))
 
 
@@ -292,7 +271,6 @@ class Threads(Counter):
         self.children: list[int] = []
 
     def put(self, bit: int) -> None:
-        """Start or end children."""
         while self.children:
             child = self.children.pop()
             os.kill(child, 9)
@@ -305,7 +283,6 @@ class Threads(Counter):
             self.children.append(child)
 
     def number(self, text: str) -> float:
-        """Find the number of threads, or of forks."""
         if "loadavg" in self.path:
             return float(text.split()[3].partition("/")[2])
         return float(next(line.split()[1] for line in text.splitlines() if line.startswith("processes ")))
@@ -318,7 +295,6 @@ class ProcessNumbers(Threads):
         super().__init__("")
 
     def get(self) -> float:
-        """Start a child, return its number."""
         child = os.fork()
         if child == 0:
             os._exit(0)
@@ -332,7 +308,6 @@ class Memory(Counter):
     held: mmap.mmap | None = None
 
     def put(self, bit: int) -> None:
-        """Use memory, or not."""
         if self.held is not None:
             self.held.close()
             self.held = None
@@ -342,7 +317,6 @@ class Memory(Counter):
                 self.held[offset] = 1
 
     def number(self, text: str) -> float:
-        """Find it in /proc/meminfo, or in /proc/vmstat."""
         name = "MemFree" if "MemFree" in text else "nr_free_pages"
         return float(next(line.split()[1] for line in text.splitlines() if line.startswith(name)))
 
@@ -351,7 +325,6 @@ class SystemInfo(Memory):
     """The free memory by a system call."""
 
     def get(self) -> float:
-        """Ask for it."""
         buffer = ctypes.create_string_buffer(128)
         calls.checked(calls.libc.sysinfo(buffer))
         return float(struct.unpack_from("10L", buffer)[5])
@@ -373,7 +346,6 @@ class FreeSpace(Channel):
             os.unlink(self.path)
 
     def get(self) -> float:
-        """Add up all file systems."""
         places = ("/", "/usr", BOT, tempfile.gettempdir(), "/dev/shm", "/dev")
         found = [os.statvfs(place) for place in places if os.path.exists(place)]
         return float(sum(place.f_bfree * place.f_frsize for place in found))
@@ -387,7 +359,6 @@ class OpenFiles(Counter):
         self.files: list[int] = []
 
     def put(self, bit: int) -> None:
-        """Have files open, or not."""
         while self.files:
             os.close(self.files.pop())
         for _ in range(150 * bit):
@@ -402,7 +373,6 @@ class Dentries(Counter):
         self.round = 0
 
     def put(self, bit: int) -> None:
-        """Look up names for the first time."""
         self.round += 1
         for number in range(1000 * bit):
             os.path.exists(f"/usr/red-team-{os.getpid()}-{self.round}-{number}")
@@ -412,7 +382,6 @@ class SocketNumbers(Channel):
     """The next socket's number: the machine has one counter, of which each core takes 4,096 at a time."""
 
     def put(self, bit: int) -> None:
-        """Use up numbers."""
         self.use(8400 * bit)
 
     def use(self, count: int) -> int:
@@ -435,7 +404,6 @@ class PipePages(Channel):
         self.ends: list[int] = []
 
     def put(self, bit: int) -> None:
-        """Use it up, or not."""
         while self.ends:
             os.close(self.ends.pop())
         if bit:
@@ -453,7 +421,6 @@ class PipePages(Channel):
         return 90
 
     def get(self) -> float:
-        """Count what is left."""
         found = self.grow()
         self.put(0)
         return float(found)
@@ -482,25 +449,21 @@ class PageCache(Channel):
     file = -1
 
     def begin(self) -> None:
-        """Open the file."""
         self.file = os.open(quiet_files()[0], os.O_RDONLY)
         os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_RANDOM)
 
     def put(self, bit: int) -> None:
-        """Load or throw it out."""
         os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_DONTNEED)
         if bit:
             os.pread(self.file, self.size, 0)
 
     def get(self) -> float:
-        """Ask for a page without loading it."""
         try:
             return float(os.preadv(self.file, [bytearray(16)], 0, RWF_NOWAIT) > 0)
         except BlockingIOError:
             return 0.0
 
     def end(self) -> None:
-        """Close it."""
         if self.file >= 0:
             os.close(self.file)
             self.file = -1
@@ -510,7 +473,6 @@ class PageCacheTiming(PageCache):
     """The same by the time of a read."""
 
     def get(self) -> float:
-        """Measure how long a read takes."""
         began = time.perf_counter()
         os.pread(self.file, self.size, 0)
         took = time.perf_counter() - began
@@ -542,7 +504,6 @@ class OthersFreeSpace(Channel):
         self.before: dict[int, int] = {}
 
     def put(self, bit: int) -> None:
-        """Fill or free some."""
         with open(self.path, "wb") as file:
             file.write(bytes(2 * MB * bit))
 
@@ -561,7 +522,6 @@ class OthersFreeSpace(Channel):
         return float(free)
 
     def end(self) -> None:
-        """Remove the file."""
         with contextlib.suppress(OSError):
             os.unlink(self.path)
 
@@ -576,22 +536,18 @@ class Idle(Counter):
         self.word = word
 
     def work(self) -> None:
-        """Compute."""
         sum(range(2000))
 
     def get(self) -> float:
-        """Return its growth during a sleep, negated."""
         before = super().get()
         time.sleep(0.03)  # the numbers are hundredths of a second
         return before - super().get()
 
     def number(self, text: str) -> float:
-        """Find it."""
         return float(text.split()[self.word].rpartition("=")[2])
 
 
 def channels() -> dict[str, Channel]:
-    """Make all of them."""
     tmp = tempfile.gettempdir()
     address = ("127.0.0.1", 20_000 + NUMBER % 10_000)
     stream, datagram = socket.SOCK_STREAM, socket.SOCK_DGRAM
@@ -632,7 +588,6 @@ def channels() -> dict[str, Channel]:
 
 
 def main() -> None:
-    """Answer commands until the input ends."""
     calls.refuse_privileges()
     known = channels()
     channel: Channel = Channel()

@@ -60,7 +60,6 @@ HARMLESS = signal.SIGURG  # ignored by default: an ordinary user's plain process
 
 
 def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
-    """Yield this file's checks."""
     for who in ("referee", "victim"):
         target = targets[who]
         for name in ("mem", "environ", "maps", "fd"):
@@ -213,7 +212,6 @@ def read_memory(pid: int) -> None:
 
 
 def control_memory() -> None:
-    """Read this process's memory, unless the call is forbidden."""
     try:
         read_memory(os.getpid())
     except PermissionError:
@@ -221,13 +219,11 @@ def control_memory() -> None:
 
 
 def take_descriptor(pid: int) -> None:
-    """Copy another process's standard input."""
     handle = calls.call("pidfd_open", pid, 0)
     os.close(calls.call("pidfd_getfd", handle, 0, 0))
 
 
 def signal_by_handle(pid: int) -> None:
-    """Send a signal by pidfd instead of by number."""
     handle = calls.call("pidfd_open", pid, 0)
     calls.call("pidfd_send_signal", handle, HARMLESS, None, 0)
 
@@ -251,7 +247,6 @@ def secret_in(name: str, secret: str) -> str:
 
 
 def connect(family: int, address: object) -> None:
-    """Connect a stream."""
     with socket.socket(family, socket.SOCK_STREAM) as stream:
         stream.settimeout(0.5)
         try:
@@ -261,13 +256,11 @@ def connect(family: int, address: object) -> None:
 
 
 def send_udp(address: tuple[str, int]) -> None:
-    """Send a datagram, which may or may not arrive."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram:
         datagram.sendto(b"\0", address)
 
 
 def resolve() -> str:
-    """Look up a name."""
     try:
         socket.getaddrinfo("example.com", 80)
     except socket.gaierror:
@@ -281,7 +274,6 @@ def makes_socket(family: int, kind: int) -> Check:
 
 
 def docker_socket(targets: Targets) -> str:
-    """Connect to the daemon that made the box."""
     return calls.first_open(
         (path, lambda path=path: connect(socket.AF_UNIX, path))
         for path in ("/var/run/docker.sock", "/run/docker.sock", *targets["docker"])
@@ -304,7 +296,6 @@ def try_call(name: str, *arguments: object) -> None:
 
 
 def add_key(ring: int) -> None:
-    """Add a key to a keyring, then remove it."""
     key = calls.call("add_key", b"user", b"red-team", b"x", 1, ring)
     calls.call("keyctl", 9, key, ring, 0, 0)  # KEYCTL_UNLINK
 
@@ -331,7 +322,6 @@ def perf() -> None:
 
 
 def open_by_handle() -> None:
-    """Open a file by its handle, without a path."""
     handle = struct.pack("Ii", 128, 0) + bytes(128)
     buffer, mount = ctypes.create_string_buffer(handle, len(handle)), ctypes.c_int()
     calls.call("name_to_handle_at", -100, b"/usr", buffer, ctypes.byref(mount), 0)
@@ -352,7 +342,6 @@ def i386() -> Outcome:
 
 
 def x32() -> Outcome:
-    """Ask for the pid by the x32 system calls."""
     if platform.machine() != "x86_64":
         return calls.ABSENT
     got = int(calls.libc.syscall(ctypes.c_long(0x40000000 | 39)))
@@ -363,12 +352,10 @@ def x32() -> Outcome:
 
 
 def unshares(flag: int) -> Check:
-    """Make a check that enters a new namespace."""
     return lambda: try_call("unshare", flag)
 
 
 def clone_user(more: int = 0) -> None:
-    """Start a child in a new user namespace."""
     arguments = (CLONE_NEWUSER | more | signal.SIGCHLD, 0, 0, 0, 0)
     pid = calls.call("clone", *arguments)
     if pid == 0:
@@ -392,8 +379,6 @@ def mount_in_user_namespace() -> None:
 
 
 def enter_first_process() -> str:
-    """Enter a namespace of process 1."""
-
     def enter(kind: str) -> Check:
         def check() -> None:
             descriptor = os.open(f"/proc/1/ns/{kind}", os.O_RDONLY)
@@ -455,18 +440,15 @@ def _status(field: str) -> str:
 
 
 def no_new_privileges() -> str:
-    """Look whether exec could gain privileges."""
     return calls.ABSENT if _status("NoNewPrivs") == "1" else calls.OPEN
 
 
 def capabilities() -> str:
-    """Look for any capability, now or after exec."""
     held = {name: _status(name) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
     return f"{calls.OPEN} {held}" if any(int(value, 16) for value in held.values()) else calls.ABSENT
 
 
 def push_input() -> None:
-    """Type into a terminal."""
     for end in range(3):
         if os.isatty(end):
             fcntl.ioctl(end, termios.TIOCSTI, b"\n")
@@ -475,7 +457,6 @@ def push_input() -> None:
 
 
 def session() -> str:
-    """Look whether this session has a terminal."""
     with open("/proc/self/stat", "rb") as file:
         terminal = int(file.read().rpartition(b")")[2].split()[4])
     return calls.OPEN if terminal else calls.ABSENT
@@ -505,7 +486,6 @@ def any_writable(root: str) -> str:
 
 
 def control_writable() -> None:
-    """Show that the walk finds a writable file."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "file"), "w", encoding="ascii"):
             pass
@@ -514,7 +494,6 @@ def control_writable() -> None:
 
 
 def cgroup_folder() -> str:
-    """Make a cgroup."""
     roots = [folder for folder, _, _ in list(os.walk("/sys/fs/cgroup"))[:100]]
 
     def make(folder: str) -> Check:
@@ -529,7 +508,6 @@ def cgroup_folder() -> str:
 
 
 def terminal() -> None:
-    """Make a pseudo-terminal."""
     for end in os.openpty():
         os.close(end)
 
@@ -541,7 +519,6 @@ def disk() -> str:
 
 
 def reads(path: str) -> None:
-    """Read a file."""
     with open(path, "rb", buffering=0) as file:
         file.read(64)
 
@@ -577,7 +554,6 @@ def _names(folder: str) -> list[str]:
 
 
 def first_line(path: str) -> str:
-    """Read the first line of a file."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.readline().strip()
 

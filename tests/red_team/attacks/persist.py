@@ -30,7 +30,6 @@ BOT = os.path.dirname(os.path.abspath(__file__))
 
 
 def main() -> None:
-    """Answer commands until the input ends."""
     calls.refuse_privileges()
     token = sys.argv[1]
     for line in sys.stdin:
@@ -39,7 +38,6 @@ def main() -> None:
 
 
 def files(token: str) -> list[str]:
-    """Return the paths of the marks that are files."""
     folders = [
         tempfile.gettempdir(),
         os.environ.get("HOME", "/tmp"),
@@ -53,7 +51,6 @@ def files(token: str) -> list[str]:
 
 
 def key_of(token: str) -> int:
-    """Return the key of the System V marks."""
     return zlib.crc32(token.encode()) & 0x7FFFFFFF
 
 
@@ -91,7 +88,6 @@ def kernel_marks(token: str) -> dict[str, tuple[Callable[[], object], Callable[[
 
 
 def leave(token: str) -> list[str]:
-    """Leave all marks that can be left."""
     left = []
     for path in files(token):
         with contextlib.suppress(OSError):
@@ -105,7 +101,6 @@ def leave(token: str) -> list[str]:
 
 
 def find(token: str) -> list[str]:
-    """Return the existing marks."""
     found = [path for path in files(token) if os.path.exists(path)]
     for name, (_, get, _) in kernel_marks(token).items():
         with contextlib.suppress(OSError):

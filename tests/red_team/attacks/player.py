@@ -11,7 +11,6 @@ import time
 
 
 def main() -> None:
-    """Answer until the input ends."""
     pause = int(sys.argv[1]) / 1000 if len(sys.argv) > 1 else 0.0
     for line in sys.stdin:
         message = json.loads(line)

@@ -24,7 +24,6 @@ GROUPS = {"processes": processes.checks, "storage": storage.checks, "isolation":
 
 
 def main() -> None:
-    """Run the groups that are named."""
     inherited = sorted(set(os.listdir("/proc/self/fd"))) if os.path.isdir("/proc/self/fd") else []
     calls.refuse_privileges()
     targets = json.loads(sys.stdin.buffer.readline())

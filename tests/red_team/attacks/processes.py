@@ -22,7 +22,6 @@ RAISE = -5  # a better nice value than any process starts with
 
 
 def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
-    """Yield this file's checks."""
     yield "14.join-other-cgroup", join_other_cgroup
     yield "14.clone-into-cgroup", clone_into_cgroup
     yield "25.nice", lambda: os.setpriority(os.PRIO_PROCESS, 0, RAISE)
@@ -41,7 +40,6 @@ def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
 
 
 def write(path: str, data: bytes) -> None:
-    """Write to an existing file."""
     descriptor = os.open(path, os.O_WRONLY)
     try:
         os.write(descriptor, data)
@@ -60,7 +58,6 @@ def cgroup_folders() -> Iterator[str]:
 
 
 def join_other_cgroup() -> str:
-    """Move into another cgroup."""
     mine = str(os.getpid()).encode()
 
     def join(folder: str) -> Check:
@@ -95,7 +92,6 @@ def is_own_cgroup(folder: str) -> bool:
 
 
 def raise_limit() -> None:
-    """Raise the hard limit of open files."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     set_limit(resource.RLIMIT_NOFILE, hard + 1)
 
@@ -107,12 +103,10 @@ def set_limit(which: int, value: int) -> None:
 
 
 def set_clock() -> None:
-    """Set the clock to what it shows."""
     calls.call("clock_settime", CLOCK_REALTIME, current_time())
 
 
 def current_time() -> bytes:
-    """Return the time as a struct timespec."""
     buffer = ctypes.create_string_buffer(16)
     calls.checked(calls.libc.clock_gettime(CLOCK_REALTIME, buffer))
     return buffer.raw
@@ -127,13 +121,11 @@ def adjust_clock() -> Outcome:
 
 
 def set_time_of_day() -> None:
-    """Set the clock by the older call."""
     seconds, nanoseconds = struct.unpack("qq", current_time())
     calls.call("settimeofday", struct.pack("qq", seconds, nanoseconds // 1000), None)
 
 
 def core_limit() -> Outcome:
-    """Raise the limit of core dumps."""
     if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0:
         return calls.OPEN
     set_limit(resource.RLIMIT_CORE, 1 << 20)

@@ -32,7 +32,6 @@ BOT = os.path.dirname(os.path.abspath(__file__))
 
 
 def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
-    """Yield this file's checks."""
     yield "28.write-to-a-disk", write_to_a_disk
     yield "33.reserve-64-gb", reserve
     yield "38.sparse-file", lambda: grow(1024 * 1024 * MB)
@@ -52,7 +51,6 @@ def checks(targets: Targets) -> Iterator[tuple[str, Check]]:
 
 
 def write_to_a_disk() -> str:
-    """Make a file on a mount that isn't memory."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
         mounts = [line.split() for line in file]
     memory = ("tmpfs", "ramfs", "devtmpfs", "mqueue", "proc", "sysfs", "devpts", "cgroup", "cgroup2")
@@ -84,7 +82,6 @@ def reserve() -> None:
 
 
 def grow(size: int) -> None:
-    """Make a sparse file of that size."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     with tempfile.TemporaryFile() as file:
         os.ftruncate(file.fileno(), size)
@@ -98,7 +95,6 @@ def next_to_the_pipes() -> str:
 
 
 def device() -> None:
-    """Make a device node of the first disk."""
     path = os.path.join(tempfile.gettempdir(), "red-team-device")
     try:
         os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(8, 0))
@@ -108,7 +104,6 @@ def device() -> None:
 
 
 def lock_memory() -> None:
-    """Keep 64 MB from being swapped."""
     with mmap.mmap(-1, 64 * MB) as memory:
         view = (ctypes.c_char * len(memory)).from_buffer(memory)
         try:
@@ -145,7 +140,6 @@ def changed_since(targets: Targets) -> str:
 
 
 def fill_elsewhere() -> str:
-    """Fill every writable folder but the temporary one."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
         places = {line.split()[4] for line in file} | {"/", "/dev", "/dev/shm", "/run", "/var/tmp", "/var", "/etc"}
     own = os.path.realpath(tempfile.gettempdir())
@@ -196,7 +190,6 @@ def fill_pipes() -> str:
 
 
 def many_files() -> str:
-    """Make empty files in the temporary folder."""
     folder = tempfile.mkdtemp()
     made = 0
     try:

@@ -393,7 +393,6 @@ LANGUAGES = {
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_languages_run(sandbox: BubblewrapSandbox, files: Path, language: str, needs: Needs) -> None:
-    """Also with /proc covered and sysinfo(2) refused."""
     command, name, source = LANGUAGES[language]
     tool = {"shebang": "python3", "python": "python3"}.get(language, language)
     needs(tool, None if shutil.which(tool) else f"{tool} is missing")
@@ -455,7 +454,6 @@ BOMB = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(60)"
 
 
 def test_unenforced_limits_are_reported(tmp_path: Path) -> None:
-    """Approximate limits are marked; only control groups distribute cores."""
     ungrouped = BubblewrapSandbox(tmp_path, None)
     assert ungrouped.note.endswith("; approximate limits; none of cores; only for your own bots")
     assert ungrouped.unenforced_limits == {"cores"}
@@ -493,7 +491,6 @@ def parent_of(pid: int) -> int:
 
 
 def test_files_that_are_missing_are_the_programs_fault(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """An unreadable folder is reported in one line."""
     with pytest.raises(ProgramError, match="its files can't be read"):
         sandbox.start(Program(("true",), files, files=files / "gone"), Limits())
 
@@ -523,7 +520,6 @@ def test_files_too_large_or_too_deep_are_the_programs_fault(sandbox: BubblewrapS
 def test_a_missing_bwrap_is_the_machines_fault(
     sandbox: BubblewrapSandbox, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Contract: SandboxError says nothing about the program; row 107."""
     monkeypatch.setenv("PATH", str(files))
     with pytest.raises(SandboxError, match="bubblewrap is missing"):
         sandbox.start(Program(("/bin/true",), files), Limits())

@@ -84,7 +84,6 @@ def test_the_report_of_bwrap_counts_however_late_it_ends() -> None:
 
 
 def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
-    """It isn't released here, so it waits."""
     before = descriptors()
     kept = bwrap_process.start_bwrap(OPTIONS, ["cat"], [])
     try:

@@ -67,7 +67,6 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DockerSandbox]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the bot's own folder."""
     bot = tmp_path / "bot"
     bot.mkdir()
     return bot
@@ -173,7 +172,6 @@ def test_files_that_reveal_others_are_masked(seen: dict[str, Any]) -> None:
 
 
 def test_a_program_runs_under_the_limits(seen: dict[str, Any]) -> None:
-    """Source: limits.py."""
     limits = Limits()
     assert seen["limits"]["core"] == 0
     assert seen["limits"]["nofile"] == limits.open_files
@@ -224,7 +222,6 @@ def test_a_program_runs_on_the_cores_that_its_referee_is_bound_to(
 
 
 def ours() -> list[str]:
-    """Return the containers of this process."""
     filters = {"label": [f"{OWNER_LABEL}={global_identity()}"]}
     return [found["Id"] for found in get_engine().api.containers(all=True, filters=filters)]
 
@@ -267,7 +264,6 @@ def test_an_unreadable_bot_folder_is_one_clear_message(sandbox: DockerSandbox, t
 
 
 def test_an_unknown_image_is_an_error_with_the_remedy(tmp_path: Path, folder: Path) -> None:
-    """The error is raised when the sandbox is chosen."""
     assert "docker pull no-such-image" in str(
         unavailable_reason("docker", SandboxChoice("docker", image="no-such-image"))
     )
@@ -323,14 +319,12 @@ def test_the_organiser_adds_numpy_for_all(
 
 
 def test_an_unknown_runtime_is_an_error_with_the_known_ones(tmp_path: Path) -> None:
-    """No other runtime replaces it silently."""
     assert "knows no runtime no-such-runtime (it has" in str(docker.unavailable_reason("no-such-runtime"))
     with pytest.raises(SandboxError, match="runc"):
         DockerSandbox(tmp_path / "scratch", runtime="no-such-runtime")
 
 
 def test_a_runtime_is_passed_through(tmp_path: Path, folder: Path) -> None:
-    """runc by its own name is an ordinary runtime."""
     sandbox = DockerSandbox(tmp_path / "scratch", runtime="runc")
     before = set(ours())
     try:
@@ -402,7 +396,6 @@ def test_a_script_runs_by_its_own_first_line_whatever_this_machine_calls_the_int
 
 
 def test_tmp_has_a_limited_size_and_number_of_files(sandbox: DockerSandbox, folder: Path) -> None:
-    """The program gets an error when /tmp is full."""
     fill = """
 import errno, os
 n = size = 0
@@ -433,7 +426,6 @@ def sockets() -> int:
 
 
 def test_a_sweep_spares_what_belongs_to_the_living(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: several runs share one engine."""
     with running(sandbox, Program(("cat",), folder)) as box:
         docker.cleanup_stale()
         os.write(box.stdin, b"x\n")
@@ -474,7 +466,6 @@ def test_a_container_killed_from_outside_is_not_the_programs_fault(
 
 
 def test_a_program_that_lies_about_its_end_harms_only_itself(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: container.py, "What the program can do to this"."""
     lie = """
 import os, time
 pipe = os.open("/proc/1/fd/3", os.O_WRONLY)
@@ -625,7 +616,6 @@ class Daemon:
         self.process.wait(60)
 
     def clean(self) -> None:
-        """Unmount what killed processes left."""
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
         left = [place for place in (line.split()[4] for line in lines) if Path(place).is_relative_to(self.folder)]
         for place in sorted(left, reverse=True):
@@ -771,8 +761,6 @@ def test_a_daemon_that_hangs_disturbs_no_match(daemon: Daemon, tmp_path: Path, f
 def test_a_daemon_that_hangs_when_a_bot_is_started_is_an_error_in_time(
     daemon: Daemon, tmp_path: Path, folder: Path
 ) -> None:
-    """Every call has a time limit."""
-
     def starts() -> float:
         with referee(START, tmp_path / "scratch", folder, DOCKER_HOST=daemon.host) as process:
             assert line_of(process) == b"ready\n"

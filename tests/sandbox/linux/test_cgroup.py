@@ -184,7 +184,6 @@ def is_frozen(group: Cgroup) -> bool:
 
 
 def test_cpu_time_stays_when_its_users_are_gone(group: Cgroup) -> None:
-    """A child that burns and ends stays charged."""
     program = start(group, "import time\nwhile time.process_time() < 0.1: pass\n")
     assert end(program) == 0
     used = group.cpu_ns()
@@ -393,7 +392,6 @@ def test_a_group_made_in_another_pid_namespace_is_kept(groups: Hierarchy) -> Non
 
 
 def fake(tmp_path: Path, own: str, mounts: str) -> Path:
-    """Make a folder that replaces /proc."""
     (tmp_path / "proc" / "self").mkdir(parents=True)
     (tmp_path / "proc" / "self" / "cgroup").write_text(own)
     (tmp_path / "proc" / "self" / "mountinfo").write_text(mounts)
@@ -435,7 +433,6 @@ def plain_tree(tmp_path: Path) -> Path:
 
 
 def test_in_a_delegated_v2_group_the_process_moves_to_a_leaf_and_controllers_are_switched_on(tmp_path: Path) -> None:
-    """Plain files keep the last write."""
     base = plain_tree(tmp_path)
     cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {}, (tmp_path,)))
     assert (base / cgroup.LEAF / "cgroup.procs").read_text() == str(os.getpid())
@@ -455,7 +452,6 @@ def test_a_second_process_in_the_leaf_finds_the_group_prepared(tmp_path: Path) -
 
 
 def test_a_missing_controller_is_reported(tmp_path: Path) -> None:
-    """Some hosts delegate only memory and pids."""
     base = plain_tree(tmp_path)
     (base / "cgroup.controllers").write_text("memory pids\n")
     (base / "cgroup.subtree_control").write_text("memory pids\n")
@@ -483,7 +479,6 @@ def test_a_host_without_a_v2_tree_gets_the_command_to_mount_one(tmp_path: Path) 
 
 
 def test_a_host_without_groups_gets_the_remedy(tmp_path: Path) -> None:
-    """The mount point is missing; and so is /proc."""
     proc = fake(tmp_path, "0::/\n", f"30 20 0:26 / {tmp_path}/none rw - cgroup2 cgroup2 rw\n")
     for folder in (proc, tmp_path / "no-proc"):
         found, why = cgroup.detect(folder)

@@ -199,7 +199,6 @@ def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
 
 @pytest.mark.parametrize("arch", ARCHES)
 def test_ordinary_calls_pass(arch: str) -> None:
-    """A deny-list allows all other names."""
     for number in ACCEPTED_BY_ALL[arch]:
         assert run(seccomp.bpf(arch), ARCHES[arch], number, (2**64 - 1,) * 6) == ALLOW
 
@@ -252,7 +251,6 @@ def test_numbers_are_those_of_libseccomp(needs: Needs) -> None:
 
 
 def test_an_unknown_machine_has_no_filter() -> None:
-    """A filter with wrong numbers would be worse."""
     with pytest.raises(KeyError):
         seccomp.bpf("riscv64")
 
@@ -310,7 +308,6 @@ def value_of(word: str, text: str) -> int | None:
 
 
 def test_each_allowed_option_command_and_request_has_a_reason(needs: Needs) -> None:
-    """Names of newer headers without a reason fail here."""
     needs("headers", None if GENERIC_HEADER.exists() else f"{GENERIC_HEADER} is missing: apt install linux-libc-dev")
     options = {**defined(["asm-generic/socket.h"], r"S(?:O|CM)_\w+"), **NEWER_OPTIONS}
     judged(options, OPTIONS, lambda number: bool(refused("getsockopt", 2, number) or refused("setsockopt", 2, number)))

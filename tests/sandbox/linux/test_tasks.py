@@ -64,7 +64,6 @@ def test_a_process_that_waits_for_its_input_is_not_ready() -> None:
 
 
 def test_a_task_that_has_ended_is_left_out() -> None:
-    """Another task may soon have its number."""
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     assert not Path(f"/proc/{process.pid}").exists()
