@@ -123,7 +123,6 @@ class Place:
         return path
 
     def bots(self, count: int = 2) -> list[str]:
-        """Write bots with names from a on, and return them as arguments."""
         return [self.bot(f"{letter}.py").name for letter in "abcdefghij"[:count]]
 
     def start(self, *arguments: object, file_bytes: int | None = None, **environment: str) -> "subprocess.Popen[str]":

@@ -52,7 +52,6 @@ SET_CHILD_SUBREAPER, GET_CHILD_SUBREAPER = 36, 37  # linux/prctl.h
 
 
 def limit_files(most: int) -> None:
-    """Limit the size of files that this process and its children write, in bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
@@ -132,13 +131,11 @@ class Helper:
 
 @cache
 def helper() -> Helper:
-    """Return this process's helper, started by the first command."""
     return Helper()
 
 
 @contextmanager
 def adopt_orphans() -> Iterator[None]:
-    """Be the parent of orphans meanwhile."""
     prctl, before = ctypes.CDLL(None).prctl, ctypes.c_int()
     prctl(GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -177,7 +177,6 @@ def reset_subreaper() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Postgres]:
-    """Yield a PostgreSQL server, or skip."""
     require("postgresql", postgres_problem())
     with postgres() as server:
         yield server
@@ -185,13 +184,11 @@ def postgres_server() -> Iterator[Postgres]:
 
 @pytest.fixture
 def postgres_url(postgres_server: Postgres) -> str:
-    """Return the URL of an empty database."""
     return postgres_server.create(f"test{next(DATABASES)}")
 
 
 @pytest.fixture(scope="module")  # for longer it would keep its event loop from other tests
 def browser() -> Iterator[Reader]:
-    """Yield a browser, or skip."""
     require("chromium", chromium_problem())
     with chromium() as reader:
         yield reader

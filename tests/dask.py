@@ -14,8 +14,7 @@ ROOT = Path(__file__).parents[1]
 LIMIT_S = 60
 
 
-def block(language: str, word: str) -> str:
-    """Return the one block of docs/howto/operate/cluster.md in a language that contains the word."""
+def find_block(language: str, word: str) -> str:
     text = (ROOT / "docs/howto/operate/cluster.md").read_text(encoding="utf-8")
     (found,) = [each for each in re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S) if word in each]
     return str(found)
@@ -28,14 +27,13 @@ class Cluster:
         self.folder = folder
         self.folder.mkdir(exist_ok=True)
         (self.folder / "tmp").mkdir()
-        (self.folder / "dask.yaml").write_text(block("yaml", "distributed:"))
+        (self.folder / "dask.yaml").write_text(find_block("yaml", "distributed:"))
         self._port = free_port()
         self._tls = False
         self._started: list[subprocess.Popen[bytes]] = []
 
     @property
     def address(self) -> str:
-        """Return the address for workers and executors."""
         return f"{'tls' if self._tls else 'tcp'}://127.0.0.1:{self._port}"
 
     def start_scheduler(self, tls: bool = False, allowed_failures: int | None = None) -> "subprocess.Popen[bytes]":
@@ -72,7 +70,11 @@ class Cluster:
     def make_certificates(self) -> tuple[Path, Path, Path]:
         """Run the commands of the document; return the files of the authority, the certificate, and its key."""
         subprocess.run(
-            ["sh", "-ec", block("sh", "openssl")], cwd=self.folder, check=True, capture_output=True, timeout=LIMIT_S
+            ["sh", "-ec", find_block("sh", "openssl")],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+            timeout=LIMIT_S,
         )
         return self.folder / "ca.pem", self.folder / "cert.pem", self.folder / "key.pem"
 

@@ -26,7 +26,6 @@ def small_disk(folder: Path, needs: Callable[[str, str | None], None], more: str
 
 
 def fill(folder: Path) -> None:
-    """Use up all blocks, then all files."""
     folder.mkdir()
     with suppress(OSError), (folder / "blocks").open("wb", 0) as file:
         while True:

@@ -141,7 +141,6 @@ def played(name: str, seats: int, seed: int, forfeit: float = 0.0) -> list[Step]
 
 
 def steps_of(games: Iterable[Game]) -> Iterator[Step]:
-    """Yield the steps of several games."""
     for game in games:
         yield from played(*game)
 

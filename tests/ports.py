@@ -10,7 +10,6 @@ NUMBERS = itertools.count(os.getpid() * 16)  # so that processes that test at th
 
 
 def free_port() -> int:
-    """Return a port at which no server listens."""
     while True:
         port = LEAST + next(NUMBERS) % PORTS
         with socket.socket() as trial:

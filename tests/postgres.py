@@ -37,7 +37,6 @@ class Postgres:
         return f"postgresql+psycopg://{USER}@/{name}?host={self.folder}"
 
     def start(self) -> None:
-        """Start the server, and wait until it answers."""
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-l", str(self.folder / "log"), "start")
 
     def stop(self, mode: str = "immediate") -> None:
@@ -45,7 +44,6 @@ class Postgres:
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", mode, "stop")
 
     def create(self, name: str) -> str:
-        """Create a database, and return its URL."""
         self._run("createdb", "-h", str(self.folder), "-U", USER, name)
         return self.url(name)
 
@@ -70,7 +68,6 @@ class Postgres:
 
 @contextmanager
 def postgres() -> Iterator[Postgres]:
-    """Yield a running server."""
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path is at most 107 bytes
     try:
         if os.geteuid() == 0:

@@ -71,8 +71,6 @@ class Wave:
 
 @dataclass(frozen=True)
 class Scale:
-    """The size of a term."""
-
     owners: int
     waves: tuple[Wave, ...]
     sandbox: str
@@ -120,8 +118,6 @@ def ending_as_before() -> Iterator[None]:
 
 @dataclass
 class SubmittedVersion:
-    """A version as this script knows it."""
-
     owner: str
     label: str
     good: bool
@@ -152,11 +148,9 @@ class Term:
         return self.arena("ladder", *command.split(), "spring", *words, code=code)
 
     def shown(self, command: str, *words: object) -> Any:
-        """Return the JSON output of a command of the ladder."""
         return json.loads(self.ladder(command, *words, "--json").out)
 
     def serve(self, *words: object) -> None:
-        """Serve with a runner until it ends."""
         began = time.monotonic()
         with ending_as_before():
             self.ladder("run", "--jobs", self.scale.jobs, *words)
@@ -165,7 +159,6 @@ class Term:
     # --- the term
 
     def begin(self) -> None:
-        """Create the ladder, and import the class."""
         scale = self.scale
         self.arena(
             "ladder", "init", "spring", "--sandbox", scale.sandbox, "--seats", scale.seats, "--match-games",
@@ -178,12 +171,10 @@ class Term:
         self.settle(BASELINES.format(games=scale.final_games, share=share))
 
     def settle(self, text: str) -> None:
-        """Add lines to ladder.toml, as an organiser does by hand."""
         path = self.folder / "spring" / "ladder.toml"
         path.write_text(path.read_text() + text)
 
     def wave(self, wave: Wave, draw: random.Random) -> None:
-        """Submit versions, close the deadline, check, and play."""
         owners = draw.sample(range(self.scale.owners), wave.owners)
         broken = set(draw.sample(owners, wave.broken))
         half = time.time()

@@ -130,7 +130,6 @@ CODE = {name: path for name, path in {**MODULES, **TESTS}.items() if not in_box(
 
 
 def covers(name: str, module: str) -> bool:
-    """Return whether a module is the one of this name or inside of it."""
     return module == name or module.startswith(f"{name}.")
 
 
@@ -182,12 +181,10 @@ def listed(package: str) -> set[str]:
 
 
 def modules_of(path: Path) -> set[str]:
-    """Return the modules that a file imports, or imports names of."""
     return {module for module, _ in imports(path)}
 
 
 def test_every_package_is_listed() -> None:
-    """`arena` and `ladder` themselves have only their `__init__`."""
     packages = {name for name, path in MODULES.items() if path.name == "__init__.py" and not in_box(path)}
     assert packages - set(ALLOWED_IMPORTS) == set()
     assert [
@@ -197,7 +194,6 @@ def test_every_package_is_listed() -> None:
 
 @each("module", CODE)
 def test_a_package_is_used_through_its_public_api(module: str) -> None:
-    """This includes tests."""
     around = [
         f"{imported}.{name}" if name else imported
         for imported, name in imports(CODE[module])

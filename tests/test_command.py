@@ -18,8 +18,7 @@ SETTLES_S = 10.0  # the referee's thread still opens and closes files when the q
 ASKS = ["play", "a.py", "--sandbox", "process"]  # its first question is what it prints without the end of a line
 
 
-def facts(command: Command) -> dict[str, Any]:
-    """Return the kernel's data of a command that waits for an answer."""
+def kernel_facts(command: Command) -> dict[str, Any]:
     of = Path(f"/proc/{command.pid}")
     status = dict(line.split(":\t", 1) for line in (of / "status").read_text().splitlines())
     return {
@@ -50,7 +49,7 @@ def test_the_kernel_knows_the_same_of_a_forked_command_and_of_a_fresh_one(place:
     commands = [asking(place, fresh) for fresh in (True, False)]
     ends = time.monotonic() + SETTLES_S
     while True:
-        found = [facts(command) for command in commands]
+        found = [kernel_facts(command) for command in commands]
         if found[0] == found[1] or time.monotonic() > ends:
             break
     assert found[0] == found[1]

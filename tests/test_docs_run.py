@@ -81,7 +81,6 @@ def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None
 
 
 def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) -> None:
-    """It needs no kit."""
     bot = tmp_path / "mybot.py"
     bot.write_text(blocks("python", README)[0])
     with (ROOT / "protocol" / "examples" / "to_bot.jsonl").open() as heard:
@@ -103,16 +102,16 @@ def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) 
 def test_the_first_page_ends_with_a_bot_that_wins_more(tmp_path: Path) -> None:
     """Its commands run with few games; its change is made in the place that it names."""
     before, after = FIRST_BOT.split("DOUBT = 0.1")
-    assert [run(line, tmp_path) for line in commands_of(before)][-2].startswith("12 games")
+    assert [run_command(line, tmp_path) for line in commands_of(before)][-2].startswith("12 games")
     bot = tmp_path / "mybot" / "bot.py"
     changed = re.sub(r"^DOUBT = [0-9.]+$", "DOUBT = 0.1", bot.read_text(), flags=re.MULTILINE)
     assert changed != bot.read_text()
     bot.write_text(changed)
-    (output,) = (run(line, tmp_path) for line in commands_of(after))
+    (output,) = (run_command(line, tmp_path) for line in commands_of(after))
     assert "12 pairs in 1 block" in output
     assert (tmp_path / "lost.html").is_file()
     bot.write_text(blocks("python", FIRST_BOT)[0])  # a whole bot, which needs the kit in its folder
-    assert "mybot can play" in run("arena check mybot --rules coup --sandbox process", tmp_path)
+    assert "mybot can play" in run_command("arena check mybot --rules coup --sandbox process", tmp_path)
 
 
 def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Path) -> None:
@@ -120,7 +119,7 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
     recipe = TUNING.split("## Tune two numbers")[1].split("\n## ")[0]
     bot, tune = blocks("python", recipe)
     (new,), (copy, tuning, comparison) = (block.splitlines() for block in blocks("sh", recipe))
-    run(new, tmp_path)
+    run_command(new, tmp_path)
     (tmp_path / "old" / "bot.py").write_text(bot)
     (tmp_path / "tune.py").write_text(tune.replace("TRIALS, GAMES = 60, 240", "TRIALS, GAMES = 6, 12"))
     assert copy == "cp -r old new"
@@ -144,7 +143,7 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
     assert numbers[0] == ["0.1", "0.1"]
     assert numbers[1] != numbers[0]
     assert all(re.fullmatch(r"[01]\.\d\d", number) for number in numbers[1])
-    assert "12 pairs in 1 block" in run(f"{comparison} --max-pairs 12 --sandbox process", tmp_path)
+    assert "12 pairs in 1 block" in run_command(f"{comparison} --max-pairs 12 --sandbox process", tmp_path)
 
 
 def test_the_commands_of_the_course_run(place: Place) -> None:
@@ -179,7 +178,7 @@ def test_a_run_becomes_the_tables_of_the_page_of_research(tmp_path: Path) -> Non
     """analyze-results.md: its command with fewer games, its script, and the rows of its output."""
     (command,), (script,) = blocks("sh", RESEARCH), blocks("python", RESEARCH)
     assert "--games 1200 --seed 7" in command
-    run(command.replace("--games 1200", "--games 36 --sandbox process"), tmp_path)
+    run_command(command.replace("--games 1200", "--games 36 --sandbox process"), tmp_path)
     (tmp_path / "tables.py").write_text(script)
     made = subprocess.run(
         [sys.executable, "tables.py", "run"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False
@@ -203,8 +202,7 @@ def commands_of(text: str) -> list[str]:
     return [reduce(lambda made, pair: made.replace(*pair), quick.items(), line) for line in lines]
 
 
-def run(line: str, folder: Path) -> str:
-    """Run a command of the documents, and return its output."""
+def run_command(line: str, folder: Path) -> str:
     words = line.split()
     if words[0] == "cp":
         return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout

@@ -77,7 +77,6 @@ def test_every_document_of_the_repository_is_a_page(site: Path) -> None:
 
 
 def test_every_link_of_the_pages_leads_to_a_file_and_an_anchor(pages: dict[Path, Page]) -> None:
-    """The links of the menu, the theme and the downloads count, too."""
     lost = []
     for path, page in pages.items():
         for link in (*page.led, *page.fetched):

@@ -84,7 +84,7 @@ def peers_rows(c: Program, folder: Path) -> Iterator[Row]:
     ):
         _, result, match = pipes.referee([bot] * 4, 4)
         own, bots = figures.us_a_request([bot] * 4, games)
-        name = f"equal {kind}, {pipes.line_bytes(match, result.record):.0f} B a line"
+        name = f"equal {kind}, {pipes.mean_line_bytes(match, result.record):.0f} B a line"
         for what, ours, theirs in (
             ("referee", own, peer.own),
             ("bots", bots, peer.bots),
@@ -144,7 +144,6 @@ def run_rows() -> Iterator[Row]:
 
 
 def ladder_rows() -> Iterator[Row]:
-    """Measure the rating of a ladder after a term: 500 bots, 1,000,000 games, in SQLite."""
     found = ladder.term()
     name = "ladder, 500 bots, 1,000,000 games: a fold"
     read = f"to read its rows {found.read:.2f}"
@@ -160,8 +159,7 @@ def ladder_rows() -> Iterator[Row]:
 
 
 def web_rows() -> Iterator[Row]:
-    """Measure the pages of a ladder of 500 bots and 1,000,000 games, for staff."""
-    with web.filled() as filled:
+    with web.filled_ladder() as filled:
         costs = web.measure(filled)
     for cost in costs:
         name = f"web: {cost.path} ({cost.status}, {cost.size / 1000:.0f} kB), CPU-ms"

@@ -43,7 +43,6 @@ class World:
     tables: Callable[[random.Random], float] = lambda dice: 0.0
 
     def blocks(self, dice: random.Random) -> Iterator[float]:
-        """Yield the mean difference of each block."""
         while True:
             mean = max(-1.0, min(1.0, self.difference + self.tables(dice)))
             discordant = max(self.discordant, abs(mean))
@@ -135,8 +134,6 @@ def difference(block: Sequence[Pair]) -> float:
 
 
 class Noisy(Honest):  # type: ignore[misc,valid-type]
-    """Honest, but one move in twenty is random."""
-
     def reply(self, message: Move) -> Move | None:
         reply = super().reply(message)
         if message["type"] == "hello":

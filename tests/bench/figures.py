@@ -91,7 +91,6 @@ def with_bytecode(bots: Sequence[Bot], choice: SandboxChoice, sandbox: Sandbox) 
 
 
 def await_line(box: Box) -> None:
-    """Wait for the end of a line."""
     poll = select.poll()
     poll.register(box.stdout, select.POLLIN)
     data = b""
@@ -102,7 +101,6 @@ def await_line(box: Box) -> None:
 
 
 def await_end(box: Box) -> None:
-    """Wait until the program has ended."""
     poll = select.poll()
     poll.register(box.stdout, select.POLLIN)
     while poll.poll(WAIT_MS) and os.read(box.stdout, 65536):
@@ -201,7 +199,6 @@ def run(tree: Path, sandbox: str) -> Figures:
 
 
 def command(tree: Path, name: str) -> Figures:
-    """Measure a command as a user starts it, with all processes that it starts."""
     bot = [str(tree / "sample_bots" / "honest.py"), "--sandbox", "process"]
     argv = [sys.executable, "-m", "arena.cli", *{"version": ["--version"], "check": ["check", *bot]}[name]]
     before = cpu_s()

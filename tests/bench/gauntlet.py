@@ -27,20 +27,18 @@ Standing = dict[str, Any]
 """A row of `arena run --json`."""
 
 
-def idea(bot: str) -> str:
-    """Return the first two sentences of a bot's docstring."""
+def first_sentences(bot: str) -> str:
     text = " ".join((ast.get_docstring(ast.parse((FOLDER / f"{bot}.py").read_text(encoding="utf-8"))) or "").split())
     return " ".join(re.split(r"(?<=[.!?]) (?=[A-Z(])", text)[:2])
 
 
 def description(bot: str) -> str:
     """Return an entry of the list of bots, with a link to the bot's file."""
-    text = f"- [{bot}](../../sample_bots/{bot}.py): {idea(bot)}"
+    text = f"- [{bot}](../../sample_bots/{bot}.py): {first_sentences(bot)}"
     return textwrap.fill(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def standings(seats: int, games: int, seed: int, box: str) -> dict[str, Standing]:
-    """Play a run of all sample bots in Python, and return its standings by bot."""
+def run_samples(seats: int, games: int, seed: int, box: str) -> dict[str, Standing]:
     with tempfile.TemporaryDirectory() as folder:
         bots = [f"sample:{bot}" for bot in LADDER]
         options = ["--games", games, "--seats", seats, "--seed", seed, "--sandbox", box, "--out", f"{folder}/run"]
@@ -49,23 +47,22 @@ def standings(seats: int, games: int, seed: int, box: str) -> dict[str, Standing
     return {row["bot"]: row for row in run["standings"]}
 
 
-def interval(row: Standing) -> str:
+def format_win_rate(row: Standing) -> str:
     rate = row["win_rate_adjusted"]
     low, high = (0, 1) if rate["low"] is None else (rate["low"], rate["high"])
     return f"{100 * rate['value']:.0f} % ({100 * low:.0f}-{100 * high:.0f})"
 
 
-def rating(row: Standing) -> str:
-    """Return a bot's rating with its interval, as in the standings of a run."""
+def format_rating(row: Standing) -> str:
     value, low, high = row["rating"].values()
     return f"{value:.1f}" + ("" if low is None else f" ± {(high - low) / 2:.1f}")
 
 
-def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
+def make_table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
     """Return the table and the descriptions in Markdown, strongest at 4 seats first."""
     lines = ["| bot | rating, 4 seats | wins, 4 seats | wins, 2 seats |", "|---|---|---|---|"]
     for bot, row in four.items():
-        lines.append(f"| {bot} | {rating(row)} | {interval(row)} | {interval(two[bot])} |")
+        lines.append(f"| {bot} | {format_rating(row)} | {format_win_rate(row)} | {format_win_rate(two[bot])} |")
     return "\n".join([*lines, "", *map(description, four)])
 
 
@@ -75,7 +72,7 @@ def table(four: dict[str, Standing], two: dict[str, Standing]) -> str:
 @click.option("--sandbox", default="process", show_default=True)
 @click.option("--write", is_flag=True, help="Put the table into docs/explanation/sample-bots.md.")
 def main(games: int, seed: int, sandbox: str, write: bool) -> None:
-    rows = table(*(standings(seats, games, seed, sandbox) for seats in SEATS))
+    rows = make_table(*(run_samples(seats, games, seed, sandbox) for seats in SEATS))
     click.echo(rows)
     if write:
         before, _, after = PAGE.read_text(encoding="utf-8").partition(MARKS[0])

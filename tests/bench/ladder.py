@@ -89,8 +89,7 @@ def new_ladder(folder: Path, bots: int) -> Iterator[Ladder]:
         yield made
 
 
-def record() -> str:
-    """Return the record of a real match of four sample bots."""
+def real_record() -> str:
     bots = [str(ROOT / "sample_bots" / f"{name}.py") for name in ("honest", "turtle", "counter", "opportunist")]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "arena.cli", "run", *bots, "--sandbox", "process", "--out", f"{folder}/run"]
@@ -127,8 +126,7 @@ def games_of(draw: random.Random, match: int, table: Sequence[int]) -> tuple[Gam
     return tuple(made)
 
 
-def keep(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
-    """Queue and save matches one by one."""
+def save_one_by_one(ladder: Ladder, draw: random.Random, bots: int, matches: int, text: str) -> None:
     some = tables(draw, bots, matches)
     ids = ladder.database.write(lambda connection: queue_matches(connection, RATED, some, 3.0))
     for id, table in zip(ids, some, strict=True):
@@ -186,13 +184,11 @@ def rows_of(
 
 
 def batches(rows: list[list[int]], size: int) -> Iterator[list[list[int]]]:
-    """Yield lists of this many items."""
     for at in range(0, len(rows), size):
         yield rows[at : at + size]
 
 
-def timed(function: Callable[[], T]) -> tuple[T, float]:
-    """Return a function's result, and its CPU time."""
+def measure_cpu(function: Callable[[], T]) -> tuple[T, float]:
     gc.collect()
     began = time.process_time()
     found = function()
@@ -200,14 +196,16 @@ def timed(function: Callable[[], T]) -> tuple[T, float]:
 
 
 def term(games: int = 1_000_000, bots: int = 500) -> Term:
-    draw, text = random.Random(1), record()
+    draw, text = random.Random(1), real_record()
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
-        keep(ladder, draw, bots, 10, text)
+        save_one_by_one(ladder, draw, bots, 10, text)
         fill(ladder, draw, bots, games // GAMES - 10, text)
         rows = select(METADATA.tables["match_players"])
-        _, read = timed(lambda: ladder.database.read_with_retry(lambda connection: connection.execute(rows).all()))
+        _, read = measure_cpu(
+            lambda: ladder.database.read_with_retry(lambda connection: connection.execute(rows).all())
+        )
         fold = StandingsUpdater(ladder)
-        _, batch = timed(fold.update)
-        keep(ladder, draw, bots, 100, text)
-        _, again = timed(fold.update)
+        _, batch = measure_cpu(fold.update)
+        save_one_by_one(ladder, draw, bots, 100, text)
+        _, again = measure_cpu(fold.update)
     return Term(batch, again, read)

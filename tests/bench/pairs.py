@@ -186,5 +186,4 @@ def main(arguments: list[str]) -> None:
 
 
 def load() -> str:
-    """Return the load of this machine over a minute, and its cores."""
     return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"

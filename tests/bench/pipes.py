@@ -45,7 +45,6 @@ def c_bot(folder: Path) -> Program:
 
 
 def python_bots(seats: int) -> list[Program]:
-    """Return sample bots in Python, one per seat."""
     return [
         Program(("env", f"PYTHONPATH={KITS}", sys.executable, f"{PYTHON_BOTS[i % len(PYTHON_BOTS)]}.py"), SAMPLES)
         for i in range(seats)
@@ -67,8 +66,7 @@ def referee(programs: Sequence[Program], games: int) -> tuple[Cost, MatchResult,
     return Cost(own * us, bots * us, result.requests), result, spec(len(programs), games)
 
 
-def line_bytes(match: MatchSpec, record: Record) -> float:
-    """Return the mean length of a request's line."""
+def mean_line_bytes(match: MatchSpec, record: Record) -> float:
     lengths = [len(line) for sends, waits in script(match, record) if waits for _, line in sends]
     return sum(lengths) / len(lengths)
 

@@ -91,7 +91,7 @@ class Table:
     def play(self, habits: Habits, games: int, seed: int, fold: StatsAccumulator | None = None) -> Worths:
         """Play this many games, and return what each was worth to the bot with habits."""
         self.games += games
-        name = named(habits)
+        name = name_of(habits)
         bots = {name: lambda: Reply(habits), **self._bots}
         results: Results = play(bots, games, seed=seed, match_games=MATCH, records=fold is not None)
         for record in results.records if fold is not None else ():
@@ -103,8 +103,7 @@ class Table:
             program.close()
 
 
-def named(habits: Habits) -> str:
-    """Return the name of a bot with these habits."""
+def name_of(habits: Habits) -> str:
     return "reply" if habits else "honest"
 
 
@@ -285,7 +284,7 @@ def sentences(row: Row) -> Iterator[str]:
 
 def section(row: Row) -> str:
     """Return the section of a bot in docs/explanation/sample-bots.md."""
-    won, sample = row.did[named(row.habits)].win_rate[ALL], row.did["sample"]
+    won, sample = row.did[name_of(row.habits)].win_rate[ALL], row.did["sample"]
     low, high = (0.0, 1.0) if won.low is None else (won.low, won.high)
     return "\n".join(
         (

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from ladder.service import Ladder, StandingsUpdater, issue_secret, sign_in_by_link
 from ladder.web import make_app
-from tests.bench.ladder import GAMES, fill, keep, new_ladder, record
+from tests.bench.ladder import GAMES, fill, new_ladder, real_record, save_one_by_one
 
 PATHS = (
     "/", "/standings", "/standings?search=bot1&sort=games", "/head-to-head", "/bots", "/bots/bot7", "/matches",
@@ -37,11 +37,10 @@ class Cost:
 
 
 @contextmanager
-def filled(games: int = 1_000_000, bots: int = 500) -> Iterator[Ladder]:
-    """Return a ladder after a term."""
+def filled_ladder(games: int = 1_000_000, bots: int = 500) -> Iterator[Ladder]:
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
-        draw, text = random.Random(1), record()
-        keep(ladder, draw, bots, 10, text)
+        draw, text = random.Random(1), real_record()
+        save_one_by_one(ladder, draw, bots, 10, text)
         fill(ladder, draw, bots, games // GAMES - 10, text)
         StandingsUpdater(ladder).update()
         yield ladder

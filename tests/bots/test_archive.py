@@ -76,7 +76,6 @@ def test_a_packed_tree_is_unpacked_the_same(tmp_path: Path) -> None:
 
 
 def test_modes_are_made_harmless(tmp_path: Path) -> None:
-    """Set-user-id and world-writable files are unpacked as ordinary ones."""
     target = unpacked(archive(("a", FILE, b"x"), ("d", FOLDER, "")), tmp_path)
     assert (target / "a").stat().st_mode & 0o7777 == 0o755
     assert (target / "d").stat().st_mode & 0o7022 == 0
@@ -139,8 +138,7 @@ def test_a_hostile_archive_is_refused_and_writes_nothing_outside(tmp_path: Path,
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
 
-def stays(target: Path) -> bool:
-    """Return whether every link resolves within the folder."""
+def links_stay_in(target: Path) -> bool:
     return all(Path(os.path.realpath(path)).is_relative_to(target) for path in target.rglob("*") if path.is_symlink())
 
 
@@ -156,7 +154,7 @@ LINKS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("make", LINKS.values(), ids=LINKS.keys())
 def test_links_that_are_taken_stay_in_the_folder(tmp_path: Path, make: Callable[[], bytes]) -> None:
-    assert stays(unpacked(make(), tmp_path))
+    assert links_stay_in(unpacked(make(), tmp_path))
 
 
 def test_links_are_made_after_all_files(tmp_path: Path) -> None:

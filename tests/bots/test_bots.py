@@ -306,7 +306,6 @@ def test_names_are_unique(tmp_path: Path, arguments: list[str], names: list[str]
 
 
 def test_two_equal_names_given_by_the_user_are_refused(tmp_path: Path) -> None:
-    """One accent is a single letter, the other a letter with a combining mark."""
     a, b = write(tmp_path / "a.py"), write(tmp_path / "b.py")
     message = refusal(f"x={a}", f"x={b}")
     assert '"x"' in message
@@ -399,12 +398,11 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
 
 
 @pytest.fixture
-def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lower the limit of 10,000 files, which take seconds to make."""
+def lower_file_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.bots.digest.MAX_FILES", FEW_FILES)
 
 
-@pytest.mark.usefixtures("few_files")
+@pytest.mark.usefixtures("lower_file_limit")
 @pytest.mark.parametrize(("change", "counts"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_change_in_a_bots_folder_is_noticed(tmp_path: Path, change: Callable[[Path], object], counts: bool) -> None:
     at = folder(tmp_path / "mybot")
@@ -453,7 +451,7 @@ def test_the_digest_of_a_folder_is_what_its_docstring_says(tmp_path: Path) -> No
     assert one(at).digest == hashlib.sha256(whole).hexdigest()
 
 
-@pytest.mark.usefixtures("few_files")
+@pytest.mark.usefixtures("lower_file_limit")
 def test_a_folder_with_too_many_files_is_refused(tmp_path: Path) -> None:
     at = folder(tmp_path / "mybot")
     for number in range(FEW_FILES - 2):
@@ -508,7 +506,6 @@ def build(bot: Bot, timeout_s: float = LIMIT_S) -> Bot:
 
 
 def test_the_digest_is_taken_after_the_build(tmp_path: Path) -> None:
-    """A later load gives the same digest, so that a resume needs no build."""
     before = to_build(tmp_path / "mybot", MAKES_GO)
     after = build(before)
     assert is_changed(before)
@@ -519,7 +516,6 @@ def test_the_digest_is_taken_after_the_build(tmp_path: Path) -> None:
 
 
 def test_a_bot_without_a_build_is_not_hashed_again(tmp_path: Path) -> None:
-    """A change since it was loaded must be noticed later."""
     bot = one(write(tmp_path / "a.py"))
     write(tmp_path / "a.py", "x = 1\n")
     assert build(bot) == bot
@@ -556,8 +552,7 @@ def test_a_missing_compiler_is_reported_at_the_build(tmp_path: Path) -> None:
 BACKGROUND = "exec 3>pipe\nsleep 600 &\necho begun >&3\n"  # the sleeper, too, has the pipe open for as long as it lives
 
 
-def written_until_all_are_dead(reader: int) -> bytes:
-    """Read until no process has the pipe open for writing."""
+def read_until_all_writers_end(reader: int) -> bytes:
     text = b""
     while True:
         assert select.select([reader], [], [], LIMIT_S)[0], "a process is still there"
@@ -584,21 +579,20 @@ def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path
         if "\n  waiting" in str(shown.value):
             break
     assert "\n  waiting" in str(shown.value)
-    assert set(written_until_all_are_dead(pipe).splitlines()) == {b"begun"}
+    assert set(read_until_all_writers_end(pipe).splitlines()) == {b"begun"}
 
 
 def test_a_build_leaves_no_process_behind(tmp_path: Path, pipe: int) -> None:
     """Such a process could change the folder after it was hashed."""
     build(to_build(tmp_path / "mybot", MAKES_GO + BACKGROUND))
-    assert written_until_all_are_dead(pipe) == b"begun\n"
+    assert read_until_all_writers_end(pipe) == b"begun\n"
 
 
 # --- the command of a resumed run ----------------------------------------------------------------------------
 
 
 @pytest.fixture
-def two_places(tmp_path: Path) -> tuple[Path, Path]:
-    """Make two folders with a program called python3."""
+def two_pythons(tmp_path: Path) -> tuple[Path, Path]:
     old, new = tmp_path / "old", tmp_path / "new"
     for place in (old, new):
         write(place / "python3", "#!/bin/sh\n", executable=True)
@@ -606,9 +600,9 @@ def two_places(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_a_program_that_path_now_finds_elsewhere_is_reported_with_both_places(
-    tmp_path: Path, two_places: tuple[Path, Path]
+    tmp_path: Path, two_pythons: tuple[Path, Path]
 ) -> None:
-    old, new = two_places
+    old, new = two_pythons
     bots, _ = load_bots([str(folder(tmp_path / "b", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(old)))
     require_unchanged_commands(bots, Programs(path=f"{old}:{new}"))
     with pytest.raises(BotError) as refused:
@@ -620,9 +614,8 @@ def test_a_program_that_path_now_finds_elsewhere_is_reported_with_both_places(
     )
 
 
-def test_a_change_of_path_is_advised_only_where_it_helps(tmp_path: Path, two_places: tuple[Path, Path]) -> None:
-    """The files name one program, or the old one is gone, or the rest of the command is another."""
-    old, new = two_places
+def test_a_change_of_path_is_advised_only_where_it_helps(tmp_path: Path, two_pythons: tuple[Path, Path]) -> None:
+    old, new = two_pythons
     named, _ = load_bots([str(folder(tmp_path / "named", f'run = ["{new}/python3", "bot.sh"]\n'))])
     found, _ = load_bots([str(folder(tmp_path / "found", 'run = ["python3", "bot.sh"]\n'))], Programs(path=str(new)))
     for bot, program, rest in ((named[0], old, "bot.sh"), (found[0], tmp_path, "bot.sh"), (found[0], old, "-c")):

@@ -39,8 +39,6 @@ ROOT = Path(__file__).parents[2]
 
 
 class Builder:
-    """Builds bots in one sandbox."""
-
     def __init__(self, folder: Path, choice: SandboxChoice) -> None:
         self.folder = folder
         self.choice = choice
@@ -48,7 +46,6 @@ class Builder:
         self.logs = folder / "logs"
 
     def bot(self, script: str, run: str = "./bot", name: str = "b") -> Bot:
-        """Write a bot that is built by a shell script."""
         home = self.folder / name
         home.mkdir()
         (home / "build.sh").write_text(script)
@@ -60,7 +57,6 @@ class Builder:
         return build_in_box(bots, self.sandbox, programs_of(self.choice.name), where, self.logs, timeout_s)
 
     def refusal(self, script: str, timeout_s: float = LIMIT_S) -> str:
-        """Return the message of a build that must fail."""
         with pytest.raises(BotError) as refused:
             self.build(self.bot(script), timeout_s=timeout_s)
         assert list((self.folder / "built").iterdir()) == [], "nothing half-built is left"
@@ -76,8 +72,7 @@ def builder(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Ite
 
 
 @pytest.fixture
-def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Builder]:
-    """Yield a builder in the fastest isolating sandbox."""
+def bubblewrap_builder(tmp_path: Path, bubblewrap: None) -> Iterator[Builder]:
     made = Builder(tmp_path, SandboxChoice("bubblewrap"))
     yield made
     made.sandbox.close()
@@ -115,9 +110,9 @@ def test_a_noexec_file_system_is_a_host_problem(
         assert "mounted noexec" in output.message
 
 
-def test_a_toolchain_outside_of_the_box_is_reported_with_a_fix(quick: Builder) -> None:
+def test_a_toolchain_outside_of_the_box_is_reported_with_a_fix(bubblewrap_builder: Builder) -> None:
     """Boxes don't show home folders, where toolchains may be."""
-    output = quick.refusal("no-such-cargo build")
+    output = bubblewrap_builder.refusal("no-such-cargo build")
     assert "not found" in output
     assert "no toolchain of a home folder (rustup, Go, nvm, sdkman): install it below /usr" in output
 
@@ -137,7 +132,6 @@ def test_a_build_makes_a_complete_folder_and_leaves_the_source_unchanged(builder
 
 
 def test_a_build_may_edit_its_copy_of_the_files(builder: Builder) -> None:
-    """Builds may write generated sources or a lock file."""
     bot = builder.bot(f"echo two >> list; echo '# edited' >> build.sh; rm old/gone; {GOOD}")
     (bot.path / "list").write_text("one\n")
     (bot.path / "old").mkdir()
@@ -151,16 +145,16 @@ def test_a_build_may_edit_its_copy_of_the_files(builder: Builder) -> None:
     assert built.digest == load_bots([str(built.path)], programs_of(builder.choice.name))[0][0].digest
 
 
-def test_a_folder_with_two_names_is_built_once(quick: Builder) -> None:
-    bot = quick.bot(f"echo built >&2; {GOOD}")
-    plain = Path(quick.folder, "plain.py")
+def test_a_folder_with_two_names_is_built_once(bubblewrap_builder: Builder) -> None:
+    bot = bubblewrap_builder.bot(f"echo built >&2; {GOOD}")
+    plain = Path(bubblewrap_builder.folder, "plain.py")
     plain.write_text("")
     other = load_bots([str(plain)])[0][0]
-    one, two, same = quick.build(bot, replace(bot, name="other"), other)
+    one, two, same = bubblewrap_builder.build(bot, replace(bot, name="other"), other)
     assert one.path == two.path
     assert (one.name, two.name) == ("b", "other")
     assert same == other
-    assert len(list(quick.logs.iterdir())) == 1
+    assert len(list(bubblewrap_builder.logs.iterdir())) == 1
 
 
 # The first error is in the middle: compilers warn before it, and say what follows from it after it.
@@ -203,7 +197,6 @@ def test_a_build_as_the_user_with_endless_output_is_ended(tmp_path: Path) -> Non
 
 
 def test_a_short_build_with_too_much_output_fails_and_its_log_is_cut(tmp_path: Path) -> None:
-    """It ends before the size of its log is checked."""
     (tmp_path / "bot.toml").write_text('run = "true"\nbuild = ["head", "-c", "20000000", "/dev/zero"]\n')
     with pytest.raises(BuildError, match="printed more than 16 MB"):
         build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
@@ -258,7 +251,6 @@ def test_the_first_error_of_a_compiler_is_shown_first(tmp_path: Path, printed: t
 
 
 def test_omitted_lines_are_counted_without_blank_ones(tmp_path: Path) -> None:
-    """Callers print where the omitted lines are."""
     said = {
         "error: no\n\n\n" + "more\n" * 13: False,
         "begin\nerror: no\n" + "more\n" * 13: True,
@@ -274,7 +266,6 @@ def test_omitted_lines_are_counted_without_blank_ones(tmp_path: Path) -> None:
 
 
 def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
-    """Its beginning and its end are shown, also where no error is found."""
     (tmp_path / "bot.toml").write_text('run = "./bot"\nbuild = ["sh", "-c", "seq 1 300000; exit 1"]\n')
     with pytest.raises(BuildError) as refused:
         build_all(load_bots([str(tmp_path)])[0], tmp_path / "logs", LIMIT_S)
@@ -282,9 +273,9 @@ def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
     assert list(refused.value.excerpt.lines) == [*shown[:10], b"[...]", *shown[10:]]
 
 
-def test_a_build_without_a_program_is_refused_with_its_path(quick: Builder) -> None:
+def test_a_build_without_a_program_is_refused_with_its_path(bubblewrap_builder: Builder) -> None:
     with pytest.raises(BotError, match=r"the build made no executable bot"):
-        quick.build(quick.bot("touch other"))
+        bubblewrap_builder.build(bubblewrap_builder.bot("touch other"))
 
 
 def test_a_build_has_a_time_limit(builder: Builder) -> None:
@@ -306,15 +297,14 @@ HOSTILE: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("script", "words"), HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_build_costs_only_its_own_bot(quick: Builder, script: str, words: str) -> None:
-    """It causes one message; no file outside of the run's folder is written, and none is left."""
+def test_a_hostile_build_costs_only_its_own_bot(bubblewrap_builder: Builder, script: str, words: str) -> None:
     with pytest.raises(BotError) as refused:
-        quick.build(quick.bot(script))
+        bubblewrap_builder.build(bubblewrap_builder.bot(script))
     assert words in str(refused.value)
-    assert not (quick.folder / "evil").exists()
-    assert {path.name for path in quick.folder.iterdir()} <= {"b", "built", "logs", "scratch"}
-    if (quick.folder / "scratch").exists():
-        assert list((quick.folder / "scratch").iterdir()) == []
+    assert not (bubblewrap_builder.folder / "evil").exists()
+    assert {path.name for path in bubblewrap_builder.folder.iterdir()} <= {"b", "built", "logs", "scratch"}
+    if (bubblewrap_builder.folder / "scratch").exists():
+        assert list((bubblewrap_builder.folder / "scratch").iterdir()) == []
 
 
 CANNOT: dict[str, str] = {
@@ -328,18 +318,18 @@ CANNOT: dict[str, str] = {
 
 
 @pytest.mark.parametrize("script", CANNOT.values(), ids=CANNOT.keys())
-def test_a_build_cannot(quick: Builder, script: str) -> None:
+def test_a_build_cannot(bubblewrap_builder: Builder, script: str) -> None:
     """Each script fails if it can. The last step makes the bot, so that success is visible."""
-    secret = quick.folder / "secret"
+    secret = bubblewrap_builder.folder / "secret"
     secret.write_text("the other bots' code")
     with socket.create_server(("127.0.0.1", 0)) as server:
         attempt = script.format(secret=secret, port=server.getsockname()[1])
-        built = quick.build(quick.bot(f"{attempt} || exit 7; {GOOD}"))[0]
+        built = bubblewrap_builder.build(bubblewrap_builder.bot(f"{attempt} || exit 7; {GOOD}"))[0]
     assert (built.path / "bot").exists()
 
 
-def test_a_fork_bomb_in_a_build_is_stopped(quick: Builder) -> None:
-    output = quick.refusal("b() { b | b & }; b; sleep 600", timeout_s=5)
+def test_a_fork_bomb_in_a_build_is_stopped(bubblewrap_builder: Builder) -> None:
+    output = bubblewrap_builder.refusal("b() { b | b & }; b; sleep 600", timeout_s=5)
     assert "the build " in output
 
 
@@ -348,14 +338,12 @@ def test_a_fork_bomb_in_a_build_is_stopped(quick: Builder) -> None:
 
 @pytest.fixture
 def c_bot(place: Place, needs: Needs) -> Path:
-    """Write a bot in C, as its author has it: source and bot.toml."""
     needs("gcc", None if shutil.which("gcc", path="/usr/bin") else "it isn't in /usr/bin: apt install gcc libc6-dev")
     place.bot("cbot/bot.c", (ROOT / "tests" / "bench" / "bot.c").read_text())
     return Path(place.bot("cbot/bot.toml", 'run = "./bot"\nbuild = "gcc -O1 -o bot bot.c"\n')).parent
 
 
 def test_a_bot_in_c_is_built_in_the_box_and_plays(place: Place, c_bot: Path, bubblewrap: None) -> None:
-    """--resume doesn't build again, and the source may change."""
     flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
     ran = place.run("run", "cbot", *place.bots(1), *flags)
     assert ran.code == 0, ran.err
@@ -404,7 +392,6 @@ def test_a_folder_of_the_user_is_never_replaced_by_a_build(place: Place, c_bot: 
 
 
 def test_a_build_without_isolation_runs_in_its_own_folder_with_a_warning(place: Place) -> None:
-    """It needs the user's environment, and gets it."""
     bot = place.bot("built/main.py")
     bot.with_name("bot.toml").write_text('run = "python3 made.py"\nbuild = "cp main.py made.py"\n')
     ran = place.run("run", "built", *place.bots(1), "--games", 2, "--match-games", 2, "--sandbox", "process")

@@ -29,8 +29,6 @@ LIMIT_S = 60.0
 
 
 class Compiler:
-    """Compiles and starts bots in one sandbox."""
-
     def __init__(self, folder: Path, choice: SandboxChoice) -> None:
         self.folder = folder
         self.choice = choice
@@ -55,7 +53,6 @@ class Compiler:
         return found
 
     def printed(self, bot: Bot, bytecode: Files) -> str:
-        """Return the first output of a bot."""
         box = self.sandbox.start(Program(bot.argv, bot.cwd, files=bot.path, bytecode=bytecode), Limits())
         try:
             assert wait_readable(box.stdout, LIMIT_S)
@@ -73,8 +70,7 @@ def builder(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Ite
 
 
 @pytest.fixture
-def quick(tmp_path: Path, bubblewrap: None) -> Iterator[Compiler]:
-    """Yield a compiler in the fastest isolating sandbox."""
+def bubblewrap_compiler(tmp_path: Path, bubblewrap: None) -> Iterator[Compiler]:
     made = Compiler(tmp_path, SandboxChoice("bubblewrap"))
     yield made
     made.sandbox.close()
@@ -91,19 +87,19 @@ def test_a_bot_plays_from_its_bytecode_and_its_folder_stays_clean(builder: Compi
     assert list(builder.folder.rglob("__pycache__")) == []
 
 
-def test_modules_that_cannot_be_compiled_are_skipped(quick: Compiler) -> None:
-    """Cases: a syntax error, nesting that is too deep, a null byte; and modules in folders."""
+def test_modules_that_cannot_be_compiled_are_skipped(bubblewrap_compiler: Compiler) -> None:
     bad = {"syntax": "def", "deep": "(" * 10_000, "null": "\0", "long": "x = " + "+".join("1" * 100_000)}
-    made = quick.compiled(quick.bot("b", other="VALUE = 1\n", sub_in_more="VALUE = 2\n", **bad))
+    made = bubblewrap_compiler.compiled(
+        bubblewrap_compiler.bot("b", other="VALUE = 1\n", sub_in_more="VALUE = 2\n", **bad)
+    )
     tag = sys.implementation.cache_tag
     assert {f"__pycache__/other.{tag}.pyc", f"sub/__pycache__/more.{tag}.pyc"} <= {name for name, _ in made}
     assert not {name for name, _ in made if "syntax" in name or "deep" in name or "null" in name}
 
 
-def test_no_code_of_a_bot_runs_during_compilation(quick: Compiler) -> None:
-    """Its modules may have the names of the compiler's."""
+def test_no_code_of_a_bot_runs_during_compilation(bubblewrap_compiler: Compiler) -> None:
     hostile = dict.fromkeys(("marshal", "os", "importlib", "sitecustomize"), "raise SystemExit('it was run')\n")
-    made = quick.compiled(quick.bot("b", other="VALUE = 1\n", **hostile))
+    made = bubblewrap_compiler.compiled(bubblewrap_compiler.bot("b", other="VALUE = 1\n", **hostile))
     assert len(made) == len(hostile) + 2
 
 
@@ -127,39 +123,39 @@ def test_checks_and_matches_show_the_same_bytecode(place: Place, bubblewrap: Non
     assert step["stderr"] == [line, "for the examiner"]
 
 
-def test_only_folders_that_python_runs_in_a_box_are_compiled(quick: Compiler) -> None:
+def test_only_folders_that_python_runs_in_a_box_are_compiled(bubblewrap_compiler: Compiler) -> None:
     """A bare file has no modules, and a plain process runs in the author's folder."""
-    bot = quick.bot("b", other="VALUE = 1\n")
+    bot = bubblewrap_compiler.bot("b", other="VALUE = 1\n")
     bare = load_bots([str(bot.path / "bot.py")])[0][0]
     for other, choice in (
         (bot, SandboxChoice("process")),
-        (bare, quick.choice),
-        (replace(bot, argv=("sh",)), quick.choice),
+        (bare, bubblewrap_compiler.choice),
+        (replace(bot, argv=("sh",)), bubblewrap_compiler.choice),
     ):
         made = BytecodeCache()
-        assert [made.files_of(other, choice, quick.sandbox) for _ in range(3)] == [(), (), ()]
+        assert [made.files_of(other, choice, bubblewrap_compiler.sandbox) for _ in range(3)] == [(), (), ()]
 
 
-def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(quick: Compiler) -> None:
+def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(bubblewrap_compiler: Compiler) -> None:
     """It would run the bot's program outside of its matches and of its clock."""
-    bot = quick.bot("b", other="VALUE = 1\n")
+    bot = bubblewrap_compiler.bot("b", other="VALUE = 1\n")
     own = bot.path / "python"
     own.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     own.chmod(0o755)
-    assert quick.compiled(bot) != ()
-    assert quick.compiled(replace(bot, argv=(str(own), "bot.py"))) == ()
+    assert bubblewrap_compiler.compiled(bot) != ()
+    assert bubblewrap_compiler.compiled(replace(bot, argv=(str(own), "bot.py"))) == ()
 
 
-def test_the_cache_of_bytecode_is_bounded(quick: Compiler) -> None:
+def test_the_cache_of_bytecode_is_bounded(bubblewrap_compiler: Compiler) -> None:
     """The bot that hasn't played for the longest time is compiled again."""
-    one, two, three = (quick.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two", "six"))
-    made = BytecodeCache(2 * sum(len(data) for _, data in quick.compiled(one)))
-    first = made.files_of(one, quick.choice, quick.sandbox)
-    second = made.files_of(two, quick.choice, quick.sandbox)
-    assert made.files_of(one, quick.choice, quick.sandbox) is first
-    made.files_of(three, quick.choice, quick.sandbox)
-    assert made.files_of(one, quick.choice, quick.sandbox) is first
-    assert made.files_of(two, quick.choice, quick.sandbox) is not second
+    one, two, three = (bubblewrap_compiler.bot(name, other=f"VALUE = '{name}'\n") for name in ("one", "two", "six"))
+    made = BytecodeCache(2 * sum(len(data) for _, data in bubblewrap_compiler.compiled(one)))
+    first = made.files_of(one, bubblewrap_compiler.choice, bubblewrap_compiler.sandbox)
+    second = made.files_of(two, bubblewrap_compiler.choice, bubblewrap_compiler.sandbox)
+    assert made.files_of(one, bubblewrap_compiler.choice, bubblewrap_compiler.sandbox) is first
+    made.files_of(three, bubblewrap_compiler.choice, bubblewrap_compiler.sandbox)
+    assert made.files_of(one, bubblewrap_compiler.choice, bubblewrap_compiler.sandbox) is first
+    assert made.files_of(two, bubblewrap_compiler.choice, bubblewrap_compiler.sandbox) is not second
 
 
 def entry(name: bytes, data: bytes = b"x") -> bytes:

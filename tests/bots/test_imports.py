@@ -9,13 +9,11 @@ from arena.bots import Bot, foreign_imports
 
 
 def bot(path: Path, *words: str) -> Bot:
-    """Return a bot that Python starts with these words."""
     folder = path if path.is_dir() else path.parent
     return Bot("bot", path, ("/usr/bin/python3", *words), folder, None, "")
 
 
 def test_third_party_packages_are_listed(tmp_path: Path) -> None:
-    """The kit, own and vendored modules, and optional imports aren't among them."""
     (tmp_path / "mine.py").write_text("import torch.nn\n")
     (tmp_path / "vendor" / "attrs").mkdir(parents=True)
     (tmp_path / "bot.py").write_text(

@@ -79,16 +79,14 @@ def good_tar(*more: Row) -> bytes:
     return tarred(*files(GOOD), *more)
 
 
-def submitted(folder: Path, data: bytes, name: str = "upload") -> BotArchive:
-    """Submit bytes, and check that no temporary file is left."""
+def submit(folder: Path, data: bytes, name: str = "upload") -> BotArchive:
     path = folder / "temporary"
     path.write_bytes(data)
     return read_submission(path, name)
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
-    """Check that no temporary file is left, and that no file was written elsewhere."""
+def check_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
@@ -97,8 +95,7 @@ def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
     assert not (tmp_path / "evil").exists()
 
 
-def held(bundle: BotArchive, folder: Path) -> dict[str, bytes]:
-    """Return the files of a bundle, from a worker's cache, which compares the digest."""
+def unpack(bundle: BotArchive, folder: Path) -> dict[str, bytes]:
     cache = BotCache(Path(tempfile.mkdtemp(dir=folder)))
     bot = PortableBot("bot", bundle.digest, ("python3",), bundle.file)
     cache.put(bot, io.BytesIO(bundle.archive))
@@ -112,7 +109,6 @@ def held(bundle: BotArchive, folder: Path) -> dict[str, bytes]:
 
 
 def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None:
-    """Forms: a folder, its bot.toml, a zip or a tar of any compression, with a top folder or flat."""
     folder = tmp_path / "mybot"
     (folder / "data").mkdir(parents=True)
     for name, content in {**GOOD, "data/book": b"\0" * 100_000}.items():
@@ -126,16 +122,16 @@ def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None
             found.add(read_submission(tmp_path / "mislabelled.py", "mybot"))
     (bundle,) = found
     assert (bundle.name, bundle.file) == ("mybot", None)
-    assert held(bundle, tmp_path) == {**GOOD, "data/book": b"\0" * 100_000}
+    assert unpack(bundle, tmp_path) == {**GOOD, "data/book": b"\0" * 100_000}
 
 
 def test_a_zip_of_windows_may_have_backslashes_between_folders(tmp_path: Path) -> None:
     """Compress-Archive of PowerShell 5 writes them; paths out of the folder are refused."""
     slashes = zipped({**GOOD, "lib/": b"", "lib/util.py": b"1"}, system=0)
-    taken = submitted(tmp_path, slashes.replace(b"lib/", b"lib\\"))
-    assert taken.digest == submitted(tmp_path, slashes).digest
+    taken = submit(tmp_path, slashes.replace(b"lib/", b"lib\\"))
+    assert taken.digest == submit(tmp_path, slashes).digest
     with pytest.raises(BotError, match="leaves its folder"):
-        submitted(tmp_path, zipped({**GOOD, "..|evil": b"x"}, system=0).replace(b"..|evil", b"..\\evil"))
+        submit(tmp_path, zipped({**GOOD, "..|evil": b"x"}, system=0).replace(b"..|evil", b"..\\evil"))
 
 
 @pytest.mark.parametrize("name", ["zip", "tar"])
@@ -145,22 +141,20 @@ def test_an_archive_that_holds_one_program_is_that_program(tmp_path: Path, name:
     ignored |= {"__MACOSX/._mine.py": b"x", "d/.DS_Store": b"x", "d/._mine.py": b"x", "d/__pycache__/mine.pyc": b"x"}
     made = {"d/mine.py": BOT, **ignored}
     data = zipped(made) if name == "zip" else tarred(*files(made))
-    bundle = submitted(tmp_path, data, "week 3.zip")
+    bundle = submit(tmp_path, data, "week 3.zip")
     assert (bundle.name, bundle.file) == ("mine", "mine.py")
-    assert bundle == submitted(tmp_path, BOT, "mine.py")
+    assert bundle == submit(tmp_path, BOT, "mine.py")
     with tarfile.open(fileobj=io.BytesIO(bundle.archive)) as archive:
         assert [entry.mode for entry in archive] == [0o755], "it may be a program for this machine, from Windows"
-    assert held(bundle, tmp_path) == {"mine.py": BOT}
+    assert unpack(bundle, tmp_path) == {"mine.py": BOT}
 
 
 def test_a_bots_name_is_its_manifests_then_its_folders_then_the_archives(tmp_path: Path) -> None:
     """Names are in NFC, since Macs decompose them."""
-    assert submitted(tmp_path, zipped({**GOOD, "bot.toml": b'name = "Ada 2"\n' + RUN}), "x.zip").name == "Ada 2"
-    assert submitted(tmp_path, zipped({f"top/{name}": content for name, content in GOOD.items()}), "x.zip").name == (
-        "top"
-    )
-    assert submitted(tmp_path, zipped(GOOD), "x.tar.gz").name == "x"
-    assert submitted(tmp_path, BOT, unicodedata.normalize("NFD", "Zoë.py")).name == "Zoë"
+    assert submit(tmp_path, zipped({**GOOD, "bot.toml": b'name = "Ada 2"\n' + RUN}), "x.zip").name == "Ada 2"
+    assert submit(tmp_path, zipped({f"top/{name}": content for name, content in GOOD.items()}), "x.zip").name == ("top")
+    assert submit(tmp_path, zipped(GOOD), "x.tar.gz").name == "x"
+    assert submit(tmp_path, BOT, unicodedata.normalize("NFD", "Zoë.py")).name == "Zoë"
 
 
 def test_pax_headers_are_read(tmp_path: Path) -> None:
@@ -168,10 +162,10 @@ def test_pax_headers_are_read(tmp_path: Path) -> None:
     long = "d/" + "é" * 100 + "/" + "x" * 90
     rows = [*files({**GOOD, long: b"1"}), ("link", LINK, long)]
     for format in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
-        bundle = submitted(tmp_path, tarred(*rows, format=format))
-        assert held(bundle, tmp_path)[long] == b"1" == held(bundle, tmp_path)["link"]
+        bundle = submit(tmp_path, tarred(*rows, format=format))
+        assert unpack(bundle, tmp_path)[long] == b"1" == unpack(bundle, tmp_path)["link"]
     for_all = pax(b"16 comment=a1b2\n", tarfile.XGLTYPE)  # as git archive begins
-    assert held(submitted(tmp_path, for_all), tmp_path) == GOOD
+    assert unpack(submit(tmp_path, for_all), tmp_path) == GOOD
 
 
 def test_modes_become_harmless_and_programs_stay_programs(tmp_path: Path) -> None:
@@ -185,25 +179,24 @@ def test_modes_become_harmless_and_programs_stay_programs(tmp_path: Path) -> Non
         (tarred(*rows, mode=0), set()),
         (tarred(*rows, mode=0o7777), set(made)),
     ):
-        with tarfile.open(fileobj=io.BytesIO(submitted(tmp_path, data).archive)) as archive:
+        with tarfile.open(fileobj=io.BytesIO(submit(tmp_path, data).archive)) as archive:
             modes = {entry.name: entry.mode for entry in archive}
         assert modes == {name: 0o755 if name in programs else 0o644 for name in made}
 
 
 def test_links_within_the_folder_are_kept_and_hard_links_become_files(tmp_path: Path) -> None:
-    """The content of a zip's link is its text."""
     zip = zipped({**GOOD, "d/up": b"../bot.py"}, modes={"d/up": stat.S_IFLNK | 0o777})
     for data in (zip, good_tar(("d", FOLDER, ""), ("d/up", LINK, "../bot.py"))):
-        assert held(submitted(tmp_path, data), tmp_path) == {**GOOD, "d/up": BOT}
-    assert held(submitted(tmp_path, good_tar(("same", HARD, "bot.py"))), tmp_path) == {**GOOD, "same": BOT}
+        assert unpack(submit(tmp_path, data), tmp_path) == {**GOOD, "d/up": BOT}
+    assert unpack(submit(tmp_path, good_tar(("same", HARD, "bot.py"))), tmp_path) == {**GOOD, "same": BOT}
 
 
 def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> None:
     """It is never unpacked, so that nested archives can't grow."""
     nested = zipped({"big": bytes(1 << 20)})
-    assert held(submitted(tmp_path, zipped({**GOOD, "data.zip": nested})), tmp_path)["data.zip"] == nested
+    assert unpack(submit(tmp_path, zipped({**GOOD, "data.zip": nested})), tmp_path)["data.zip"] == nested
     with pytest.raises(BotError, match="is an archive, too"):
-        submitted(tmp_path, zipped({"r/r.zip": nested}))
+        submit(tmp_path, zipped({"r/r.zip": nested}))
 
 
 @pytest.mark.parametrize("streams", [gzip.compress, bz2.compress, lzma.compress])
@@ -211,7 +204,7 @@ def test_compressed_streams_may_follow_one_another(tmp_path: Path, streams: Call
     """pigz and pbzip2 write several."""
     data = good_tar()
     made = streams(data[:700]) + streams(data[700:]) + bytes(512)
-    assert held(submitted(tmp_path, made), tmp_path) == GOOD
+    assert unpack(submit(tmp_path, made), tmp_path) == GOOD
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -222,15 +215,13 @@ def changed(data: bytes, old: bytes, new: bytes) -> bytes:
     return data.replace(old, new)
 
 
-def end_changed(data: bytes, at: int, format: str, value: int) -> bytes:
-    """Change a field of a zip's end record, which has no comment."""
+def change_end(data: bytes, at: int, format: str, value: int) -> bytes:
     block = bytearray(data)
     struct.pack_into(format, block, len(data) - 22 + at, value)
     return bytes(block)
 
 
-def rows_changed(data: bytes, at: int, format: str, value: int, signature: bytes = b"PK\1\2") -> bytes:
-    """Change a field of all rows of a zip's directory, or of each entry's header."""
+def change_rows(data: bytes, at: int, format: str, value: int, signature: bytes = b"PK\1\2") -> bytes:
     block, start = bytearray(data), -1
     while (start := data.find(signature, start + 1)) >= 0:
         struct.pack_into(format, block, start + at, value)
@@ -303,7 +294,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "tar: a long header": (pax(b"70014 comment=" + bytes(69_999) + b"\n"), "a header is too long"),
     "a folder named bot.toml": (zipped({"bot.toml/x": b"x", "bot.py": BOT}), "bot.toml is a folder"),
     # size and count
-    "zip: entries that claim to be huge": (rows_changed(ZIP, 24, "<L", 0xFFFFFFF0), "more than 64 MB"),
+    "zip: entries that claim to be huge": (change_rows(ZIP, 24, "<L", 0xFFFFFFF0), "more than 64 MB"),
     "zip: overlapping entries": (overlapping(1000), "overlap"),
     "zip: many entries": (zipped({str(number): b"" for number in range(2001)}, zipfile.ZIP_STORED), "2000 files"),
     "tar: many entries": (tarred(*((str(number), FOLDER, "") for number in range(2001))), "2000 files"),
@@ -311,15 +302,15 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     # damage
     "empty": (b"", "it is empty"),
     "zip: empty": (zipped({}), "no file"),
-    "zip: encrypted": (rows_changed(rows_changed(ZIP, 8, "<H", 1), 6, "<H", 1, b"PK\3\4"), "is encrypted"),
-    "zip: an unknown method": (rows_changed(rows_changed(ZIP, 10, "<H", 99), 8, "<H", 99, b"PK\3\4"), "in a way"),
+    "zip: encrypted": (change_rows(change_rows(ZIP, 8, "<H", 1), 6, "<H", 1, b"PK\3\4"), "is encrypted"),
+    "zip: an unknown method": (change_rows(change_rows(ZIP, 10, "<H", 99), 8, "<H", 99, b"PK\3\4"), "in a way"),
     "zip: another name before the entry": (ZIP.replace(b"bot.py", b"bot.px", 1), "damaged"),
-    "zip: a wrong checksum": (rows_changed(rows_changed(ZIP, 16, "<L", 7), 14, "<L", 7, b"PK\3\4"), "damaged"),
+    "zip: a wrong checksum": (change_rows(change_rows(ZIP, 16, "<L", 7), 14, "<L", 7, b"PK\3\4"), "damaged"),
     "zip: a damaged file": (changed(zipped(GOOD, zipfile.ZIP_STORED), b"hello", b"hullo"), "damaged"),
     "zip: cut off in the middle": (ZIP[: len(ZIP) // 2], "cut off"),
     "zip: something between entries": (changed(ZIP, b"PK\1\2", b"PK\1\2")[:-22] + ZIP[-22:-6] + b"\0" * 6, "overlap"),
-    "zip: a directory of another size": (end_changed(ZIP, 12, "<L", 7), "damaged"),
-    "zip: zip64": (end_changed(ZIP, 16, "<L", 0xFFFFFFFF), "damaged|overlap"),
+    "zip: a directory of another size": (change_end(ZIP, 12, "<L", 7), "damaged"),
+    "zip: zip64": (change_end(ZIP, 16, "<L", 0xFFFFFFFF), "damaged|overlap"),
     "tar: empty": (bytes(10_240), "no file"),
     "tar: without its end": (TAR[:2048], "cut off"),
     "tar: a damaged header": (TAR[:1024] + b"?" + TAR[1025:], "a header is damaged"),
@@ -354,12 +345,11 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_small_archive_of_large_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bomb: str) -> None:
-    """It stops before it has written more than the limit."""
     monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_UNPACKED_BYTES", SOME)
     data = BOMBS[bomb]()
     assert len(data) < MAX_UPLOAD_BYTES
     with pytest.raises(BotError, match="more than 4 MB"):
-        submitted(tmp_path, data)
+        submit(tmp_path, data)
 
 
 @pytest.mark.parametrize("kind", ["pax headers", "entries"])
@@ -370,17 +360,16 @@ def test_the_headers_of_a_tar_are_bounded_together(tmp_path: Path, kind: str) ->
     entry.type, entry.size = tarfile.XHDTYPE, 1 << 16
     many = (entry.tobuf() + b"8 abc=1\n" * (1 << 13)) * 64 if kind == "pax headers" else empty
     with pytest.raises(BotError, match=r"a header is too long|in it twice"):
-        submitted(tmp_path, gzip.compress(many + TAR))
+        submit(tmp_path, gzip.compress(many + TAR))
 
 
 def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None:
-    """Decompression stops at the size that the header gives."""
     much = 72 << 20  # many times the 16 MB of an upload
-    lies = rows_changed(rows_changed(zipped({"big": bytes(much)}), 24, "<L", 10), 22, "<L", 10, b"PK\3\4")
+    lies = change_rows(change_rows(zipped({"big": bytes(much)}), 24, "<L", 10), 22, "<L", 10, b"PK\3\4")
     tracemalloc.start()
     try:
         with pytest.raises(BotError, match="damaged"):
-            submitted(tmp_path, lies)
+            submit(tmp_path, lies)
         assert tracemalloc.get_traced_memory()[1] < much / 4
     finally:
         tracemalloc.stop()
@@ -389,7 +378,7 @@ def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None
 @pytest.mark.parametrize(("data", "words"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_refusal_has_two_lines(tmp_path: Path, data: bytes, words: str) -> None:
     with pytest.raises(BotError, match=words) as refused:
-        submitted(tmp_path, data)
+        submit(tmp_path, data)
     what, do = str(refused.value).split("\n")
     assert what.isprintable()
     assert what[-1] == "."
@@ -397,12 +386,11 @@ def test_a_refusal_has_two_lines(tmp_path: Path, data: bytes, words: str) -> Non
 
 
 def test_a_folder_that_is_too_large_or_unreadable_is_refused(tmp_path: Path) -> None:
-    """Cases: a link out of it, a sparse file, too many files, and special files."""
     folder = tmp_path / "bot"
     folder.mkdir()
     for name, content in GOOD.items():
         (folder / name).write_bytes(content)
-    assert held(read_submission(folder), tmp_path) == GOOD
+    assert unpack(read_submission(folder), tmp_path) == GOOD
     (folder / "link").symlink_to("/etc/passwd")
     with pytest.raises(BotError, match="out of its folder"):
         read_submission(folder)
@@ -425,7 +413,7 @@ def test_a_folder_that_is_too_large_or_unreadable_is_refused(tmp_path: Path) -> 
 def test_a_files_own_name_may_be_too_long_for_this_machine(tmp_path: Path) -> None:
     """The client chooses the name; that isn't an error of the machine."""
     with pytest.raises(BotError, match="more than 255 bytes"):
-        submitted(tmp_path, BOT, "ä" * 127 + ".py")
+        submit(tmp_path, BOT, "ä" * 127 + ".py")
 
 
 def test_a_full_disk_is_not_the_bots_fault(tmp_path: Path) -> None:
@@ -456,7 +444,7 @@ def test_folders_of_paths_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     names = [f"{number}/" + "a/" * 98 for number in range(30)]
     made = zipped(dict.fromkeys(names, b"")) if form == "zip" else tarred(*((name, FOLDER, "") for name in names))
     with pytest.raises(BotError, match="200 files and folders"):
-        submitted(tmp_path, made)
+        submit(tmp_path, made)
 
 
 GOODS = [
@@ -469,8 +457,7 @@ GOODS = [
 GOODS += [lzma.compress(good_tar()), tarred(*files(GOOD), format=tarfile.PAX_FORMAT), BOT]
 
 
-def damaged(draw: random.Random, good: Sequence[bytes]) -> bytes:
-    """Return an archive with a random defect."""
+def damage_archive(draw: random.Random, good: Sequence[bytes]) -> bytes:
     data = bytearray(draw.choice(good))
     for _ in range(draw.choice((1, 1, 1, 4))):
         at = draw.randrange(len(data))
@@ -494,11 +481,10 @@ def damaged(draw: random.Random, good: Sequence[bytes]) -> bytes:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_damaged_archive_is_accepted_or_refused_in_two_lines(tmp_path: Path, seed: int) -> None:
-    """A traceback would be a defect."""
     draw, said = random.Random(seed), []
     for _ in range(100):
         try:
-            submitted(tmp_path, damaged(draw, GOODS))
+            submit(tmp_path, damage_archive(draw, GOODS))
         except BotError as problem:
             said.append(str(problem))
     assert {len(words.splitlines()) for words in said} == {2}
@@ -523,7 +509,6 @@ def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
     ("limits", "words"), [({"memory": 60 << 20}, "more than 20 s or 60 MB"), ({"wall_s": 0.01}, "more than 0.01 s")]
 )
 def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict[str, Any], words: str) -> None:
-    """Its own process reads it, and ends; the caller continues."""
     path = tmp_path / "bot.tar.xz"
     path.write_bytes(lzma.compress(good_tar(("zeros", tarfile.REGTYPE, bytes(60 << 20))), preset=0))
     with pytest.raises(BotError, match=words):

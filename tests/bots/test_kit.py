@@ -27,23 +27,20 @@ VERSIONS: dict[str, tuple[int, str]] = {
 }
 
 
-def bare(folder: Path) -> Path:
-    """Write a bare file that imports the kit."""
+def write_file(folder: Path) -> Path:
     folder.mkdir()
     (folder / "bot.py").write_bytes(BARE)
     return folder / "bot.py"
 
 
-def whole(folder: Path) -> Path:
-    """Write a folder whose bot.toml names the kit."""
-    bare(folder)
+def write_folder(folder: Path) -> Path:
+    write_file(folder)
     (folder / "bot.toml").write_text(TOML)
     return folder
 
 
-@pytest.mark.parametrize("make", [bare, whole])
+@pytest.mark.parametrize("make", [write_file, write_folder])
 def test_a_bot_gets_the_kit_in_a_copy_of_its_folder(make: Callable[[Path], Path], tmp_path: Path) -> None:
-    """The digest covers the kit."""
     ((bot,), _) = load_bots([str(make(tmp_path / "mine"))])
     before = digest_of(tmp_path / "mine")
     assert is_missing_kit(bot, True)
@@ -57,7 +54,7 @@ def test_a_bot_gets_the_kit_in_a_copy_of_its_folder(make: Callable[[Path], Path]
     assert digest_of(tmp_path / "copy") != copy.digest
 
 
-@pytest.mark.parametrize("make", [bare, whole])
+@pytest.mark.parametrize("make", [write_file, write_folder])
 def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """In a box it is compiled with the bot's own modules: tests/bots/test_bytecode.py."""
     ((bot,), _) = load_bots([str(make(tmp_path / "mine"))])
@@ -71,7 +68,7 @@ def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tm
     assert re.search(r"__pycache__/coup_kit\.\S+\.pyc matches", done.stderr)
 
 
-@pytest.mark.parametrize("make", [bare, whole])
+@pytest.mark.parametrize("make", [write_file, write_folder])
 def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """An author may have changed it."""
     path = make(tmp_path / "mine")
@@ -79,7 +76,7 @@ def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_
     ((bot,), _) = load_bots([str(path)])
     copy = with_kit(bot, True, tmp_path / "copy")
     assert (copy.cwd / "coup_kit.py").read_bytes() == b"# mine\n"
-    assert (copy is bot) == (make is whole)
+    assert (copy is bot) == (make is write_folder)
     assert with_kit(bot, False, tmp_path / "other") is bot, "as a plain process it finds the files next to it"
 
 
@@ -117,7 +114,6 @@ def test_a_large_file_is_searched_for_its_kit_at_once(tmp_path: Path, text: byte
     "make", [Path.mkdir, lambda path: path.symlink_to("no/where"), lambda path: path.symlink_to(path)]
 )
 def test_a_folder_with_the_name_of_the_kit_is_refused(tmp_path: Path, make: Callable[[Path], object]) -> None:
-    """It is the bot's fault, not the host's."""
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nkit = "python"\n')
     make(tmp_path / "bot" / "coup_kit.py")
@@ -127,13 +123,13 @@ def test_a_folder_with_the_name_of_the_kit_is_refused(tmp_path: Path, make: Call
 
 
 def test_an_unknown_kit_is_refused(tmp_path: Path) -> None:
-    (whole(tmp_path / "mine") / "bot.toml").write_text(TOML.replace('python"', 'pyton"', 1))
+    (write_folder(tmp_path / "mine") / "bot.toml").write_text(TOML.replace('python"', 'pyton"', 1))
     with pytest.raises(BotError, match=r'there is no kit "pyton"; did you mean python\?\nIt is one of python, '):
         load_bots([str(tmp_path / "mine")])
 
 
 def test_a_bare_file_of_the_kit_is_checked_played_and_resumed(place: Place) -> None:
-    bare(place.folder / "mine")
+    write_file(place.folder / "mine")
     checked = place.call("check", "mine/bot.py", "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out
     words = ("--games", 4, "--match-games", 2, "--sandbox", "process", "--out", "out")
@@ -145,8 +141,7 @@ def test_a_bare_file_of_the_kit_is_checked_played_and_resumed(place: Place) -> N
 
 
 def test_check_reports_a_kit_that_is_older_than_the_arenas(place: Place) -> None:
-    """The first kits had no version."""
-    folder = whole(place.folder / "mine")
+    folder = write_folder(place.folder / "mine")
     text = KITS[0].file.read_text()
     (folder / "coup_kit.py").write_text(text)
     assert not is_older(load_bots([str(folder)])[0][0])

@@ -59,7 +59,6 @@ def cache_in(folder: Path) -> BotCache:
 
 @pytest.mark.parametrize("make", [file_bot, folder_bot], ids=["file", "folder"])
 def test_a_bot_is_unchanged_on_its_own_machine(tmp_path: Path, make: type) -> None:
-    """Where the files are in the same place, the command is the same."""
     bot = make(tmp_path / "bot")
     assert make_portable(bot, Programs()).resolve_on(bot.path, Programs()) == bot
 
@@ -80,7 +79,6 @@ def test_a_portable_bot_has_no_path_of_its_machine(tmp_path: Path) -> None:
 
 
 def test_programs_are_found_where_the_worker_has_them(tmp_path: Path) -> None:
-    """The arena's interpreter is the worker's own; others are found by name."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "sh").write_text("#!/bin/sh\n")
     (tmp_path / "bin" / "sh").chmod(0o755)
@@ -107,7 +105,6 @@ def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
 
 
 def test_a_path_that_only_begins_like_the_bots_is_not_the_bots(tmp_path: Path) -> None:
-    """/bots/one isn't in /bots/on."""
     bot = folder_bot(tmp_path / "on", f'["./start.sh", "{tmp_path}/one", "{tmp_path}/on/data", "{tmp_path}/on"]')
     there = make_portable(bot, Programs()).resolve_on(Path("/there"), Programs())
     assert there.argv[1:] == (f"{tmp_path}/one", "/there/data", "/there")
@@ -223,8 +220,7 @@ def test_a_name_or_digest_with_a_path_is_refused(tmp_path: Path, change: dict[st
 # --- a cache that has a bound -----------------------------------------------------------------------------------------
 
 
-def kept(tmp_path: Path, cache: BotCache, *names: str) -> list[PortableBot]:
-    """Put bots of 1,000 bytes into a cache, one after the other."""
+def fill_cache(tmp_path: Path, cache: BotCache, *names: str) -> list[PortableBot]:
     made = []
     for number, name in enumerate(names):
         (tmp_path / name).mkdir()
@@ -246,7 +242,7 @@ def has(cache: BotCache, bot: PortableBot) -> bool:
 
 def test_a_cache_keeps_the_bots_used_last(tmp_path: Path) -> None:
     cache = cache_in(tmp_path / "cache")
-    one, two, three = kept(tmp_path, cache, "one", "two", "three")
+    one, two, three = fill_cache(tmp_path, cache, "one", "two", "three")
     with cache.held(one):
         pass
     cache.trim(2_500)
@@ -258,7 +254,7 @@ def test_a_cache_keeps_the_bots_used_last(tmp_path: Path) -> None:
 def test_a_cache_keeps_bots_that_are_playing(tmp_path: Path) -> None:
     """It does so if another process trims it; this process's other lock stands for that."""
     cache = cache_in(tmp_path / "cache")
-    one, two = kept(tmp_path, cache, "one", "two")
+    one, two = fill_cache(tmp_path, cache, "one", "two")
     with cache.held(one):
         BotCache(tmp_path / "cache").trim(0)
         assert [has(cache, bot) for bot in (one, two)] == [True, False]
@@ -268,7 +264,6 @@ def test_a_cache_keeps_bots_that_are_playing(tmp_path: Path) -> None:
 
 
 def test_a_cache_removes_remains_of_a_killed_process(tmp_path: Path) -> None:
-    """It waits an hour, since they may be a running process's."""
     cache = cache_in(tmp_path / "cache")
     bot = file_bot(tmp_path / "linked")
     cache.link(bot)
@@ -282,6 +277,6 @@ def test_a_cache_removes_remains_of_a_killed_process(tmp_path: Path) -> None:
 
 def test_an_error_of_the_caller_is_not_changed_by_the_cache(tmp_path: Path) -> None:
     cache = cache_in(tmp_path / "cache")
-    (one,) = kept(tmp_path, cache, "one")
+    (one,) = fill_cache(tmp_path, cache, "one")
     with pytest.raises(OSError, match="full"), cache.held(one):
         raise OSError("full")

@@ -36,13 +36,11 @@ def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: st
     )
 
 
-def silent(facts: Facts, argv: tuple[str, ...] = (), code: str = "timeout") -> FaultContext:
-    """Return a timeout of a bot that runs."""
+def time_out(facts: Facts, argv: tuple[str, ...] = (), code: str = "timeout") -> FaultContext:
     return FaultContext(code, "what was seen", argv=argv, facts=facts)
 
 
-def crashed(number: int) -> FaultContext:
-    """Return the end of a bot that a signal killed."""
+def crash(number: int) -> FaultContext:
     return FaultContext("exited", "killed by signal", facts=Facts(signal=number))
 
 
@@ -90,8 +88,8 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (died(f"{TRACEBACK}RuntimeError: can't start new thread"), "can't start new thread", "hello.limits.processes"),
     (FaultContext("timeout", stderr=b"OpenBLAS: pthread_create failed for 7 of 8"), "refused a thread", "OPENBLAS_NUM"),
     (READS_ALL, "all of its input before it answers", "for line in sys.stdin"),
-    (replace(silent(Facts(unended=True)), received=b"choice? "), "it wrote a prompt", "input() without a prompt"),
-    (silent(Facts(2000, 3, late=True)), "what was seen", "it is slow"),
+    (replace(time_out(Facts(unended=True)), received=b"choice? "), "it wrote a prompt", "input() without a prompt"),
+    (time_out(Facts(2000, 3, late=True)), "what was seen", "it is slow"),
     (died("OSError: [Errno 28] No space left on device"), "temporary files is full", "hello.limits.tmp_mb"),
     (died(NO_MODULE), "no box has torch", "train at home"),
     (died(NO_MODULE.replace("torch", "arena")), "the arena's own modules", "from coup_kit import"),
@@ -101,12 +99,16 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "none of yours",
     ),
     (FaultContext("start_failed", argv=("/usr/bin/npx", "tsx")), "npx looks for packages", "npm install"),
-    (replace(silent(Facts(500, 3, unended=True)), received=b'{"id":41}'), "has no end of line", r'with "\n"'),
-    (silent(Facts(unflushed=True), ("/usr/bin/java", "Bot"), "start_failed"), "stay in a buffer", "System.out.flush()"),
-    (silent(Facts(unflushed=True), ("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
-    (silent(Facts(500, 498)), "what was seen", "endless loop"),
-    (silent(Facts(500, 3)), "no reply came in time: what was seen", "it sleeps"),
-    (silent(Facts(0, 0), ("b.py",)), "no reply", "flush=True"),
+    (replace(time_out(Facts(500, 3, unended=True)), received=b'{"id":41}'), "has no end of line", r'with "\n"'),
+    (
+        time_out(Facts(unflushed=True), ("/usr/bin/java", "Bot"), "start_failed"),
+        "stay in a buffer",
+        "System.out.flush()",
+    ),
+    (time_out(Facts(unflushed=True), ("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
+    (time_out(Facts(500, 498)), "what was seen", "endless loop"),
+    (time_out(Facts(500, 3)), "no reply came in time: what was seen", "it sleeps"),
+    (time_out(Facts(0, 0), ("b.py",)), "no reply", "flush=True"),
     (HIDDEN, "random.py hides Python's module random", "another name"),
     (died("/usr/bin/python3: No module named pip"), "installs packages when", "pip install --target"),
     (CR_LF, "CR LF", "LF alone"),
@@ -144,7 +146,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (died("OSError: [Errno 101] Network is unreachable"), "Network is unreachable", "no network in a box"),
     (died("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"), "an empty text", "readline()"),
     (died("SyntaxError: Unexpected end of JSON input\n    at JSON.parse"), "an empty text", "end the loop"),
-    (crashed(11), "it crashed: killed by signal", "-fsanitize=address"),
+    (crash(11), "it crashed: killed by signal", "-fsanitize=address"),
     (died(f"{TRACEBACK}KeyError: 'duke'"), "it ended with an error: KeyError: 'duke'", "standard error shows where"),
     (died(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "fix that"),
     (died(f"{TRACEBACK}ValueError: a\n\nDuring handling ...\n\n{TRACEBACK}TypeError: b"), "TypeError: b", "fix"),
@@ -158,7 +160,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (died(f"{TRACEBACK}KeyError: 'duke'", code="start_failed"), "KeyError: 'duke'", "fix"),
     (died("no weights, giving up"), "the process has ended: exited with code 1", "fix what standard error shows"),
     (FaultContext("exited", facts=Facts(exit_code=0)), "ended by itself", "run(MyBot())"),
-    (silent(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout"),
+    (time_out(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout"),
 ]
 
 
@@ -227,7 +229,6 @@ def test_no_output_of_a_bot_is_part_of_a_command() -> None:
 
 
 def test_long_output_is_searched_in_linear_time() -> None:
-    """Patterns that look for two things in a line must not try all pairs."""
     for words in ("subprocess.py", ": a", "open ", "Error.", "a.", "Traceback (most recent call last):\n  x\n", "sh"):
         diagnose_fault(died(words * 10_000))
 

@@ -36,19 +36,17 @@ def polite(message: Message, answer: Callable[[Message], object] | None = None) 
     return reply if isinstance(reply, bytes) else json.dumps(reply).encode() + b"\n"
 
 
-def bot(answer: Callable[[Message], object] | None = None) -> Script:
-    """Return a script that answers requests in this way."""
+def answering(answer: Callable[[Message], object] | None = None) -> Script:
     return make_reply_script(lambda line: polite(json.loads(line), answer))
 
 
-def checked(
+def run_check(
     folder: Path,
     script: Script,
     patience: Timeouts = PATIENT,
     hello_s: float = PATIENT_S,
     reports_wait_time: bool = False,
 ) -> list[CheckStep]:
-    """Check a script as if it were a bot's file."""
     file = folder / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
@@ -60,8 +58,7 @@ def checked(
     return steps
 
 
-def failure(steps: list[CheckStep]) -> CheckStep:
-    """Return the step that failed."""
+def find_failure(steps: list[CheckStep]) -> CheckStep:
     (failed,) = [step for step in steps if step.severity is Severity.FAIL]
     return failed
 
@@ -69,7 +66,7 @@ def failure(steps: list[CheckStep]) -> CheckStep:
 def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
     """Also the kinds that its own moves don't cause: it always chooses the first legal move."""
     for answer, output in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
-        steps = checked(tmp_path, bot(answer))
+        steps = run_check(tmp_path, answering(answer))
         assert [step.check for step in steps if step.severity is not Severity.OK] == output
         (table,) = [step.timings for step in steps if step.timings]
         asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
@@ -78,8 +75,6 @@ def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_
 
 
 def test_a_turn_that_returns_nothing_is_reported(tmp_path: Path) -> None:
-    """A turn that returns a move at one request does return."""
-
     def last(message: dict[str, Any]) -> dict[str, Any]:
         return {"id": message["id"], "choice": 0 if message["kind"] == "turn" else len(message["legal"]) - 1}
 
@@ -87,10 +82,10 @@ def test_a_turn_that_returns_nothing_is_reported(tmp_path: Path) -> None:
         return last(message) if len(message["legal"]) < 12 else {"id": message["id"], "choice": 2}
 
     for answer, found in ((last, ["choices"]), (rich, [])):
-        steps = checked(tmp_path, bot(answer))
+        steps = run_check(tmp_path, answering(answer))
         assert [step.check for step in steps if step.severity is not Severity.OK] == found
     assert not found
-    [step] = [step for step in checked(tmp_path, bot(last)) if step.check == "choices"]
+    [step] = [step for step in run_check(tmp_path, answering(last)) if step.check == "choices"]
     assert "at its turns it always plays legal[0]" in step.message
 
 
@@ -176,7 +171,7 @@ def test_a_wrong_answer_fails_its_step_with_a_sample(
     tmp_path: Path, answer: Callable[[Message], object], name: str, words: str
 ) -> None:
     # A reply to the request before is no reply, and may be followed by one.
-    failed = failure(checked(tmp_path, bot(answer), SHORT if "the request had 2" in words else PATIENT))
+    failed = find_failure(run_check(tmp_path, answering(answer), SHORT if "the request had 2" in words else PATIENT))
     assert failed.check == name
     assert words in failed.message
     assert failed.received
@@ -231,22 +226,19 @@ SILENT: dict[str, tuple[Script, str, str]] = {
 
 @pytest.mark.parametrize(("script", "name", "words"), SILENT.values(), ids=SILENT.keys())
 def test_a_bot_without_hello_or_reply_fails(tmp_path: Path, script: Script, name: str, words: str) -> None:
-    """The check waits for less time than a match."""
-    failed = failure(checked(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
+    failed = find_failure(run_check(tmp_path, script, SHORT, SHORT_S if name == "hello" else PATIENT_S))
     assert failed.check == name
     assert words in failed.message
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
 
 
 def test_a_slow_answer_is_not_reported_as_unflushed(tmp_path: Path) -> None:
-    """Its line came while its input was open."""
-
     def slow(peer: ScriptPeer) -> None:
         for line in peer.lines():
             time.sleep(0.7 * (b'"request"' in line))  # more than SHORT
             peer.send(polite(json.loads(line)) or b"")
 
-    failed = failure(checked(tmp_path, slow, SHORT))
+    failed = find_failure(run_check(tmp_path, slow, SHORT))
     assert "it is slow" in failed.advice
     assert "flush" not in failed.message + failed.advice
 
@@ -265,7 +257,7 @@ def test_a_slow_bot_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -
             time.sleep(1.05 * (b'"hello"' in line))
             peer.send(polite(json.loads(line)) or b"")
 
-    steps = checked(tmp_path, slow)
+    steps = run_check(tmp_path, slow)
     (table,) = [step.timings for step in steps if step.timings]
     assert {kind for kind, _, _ in table[1:]} == frozenset().union(
         *(request_kinds(rules) for rules in PRESETS.values())
@@ -275,7 +267,6 @@ def test_a_slow_bot_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -
 
 @pytest.mark.parametrize("odd", ["a pointer", "a link"])
 def test_files_that_a_ladder_lacks_are_reported(tmp_path: Path, odd: str) -> None:
-    """Cases: a pointer of Git LFS, and a link out of the folder."""
     home = tmp_path / "bot"
     home.mkdir()
     (home / "bot.toml").write_text('run = "python3 bot.py"\n')
@@ -316,11 +307,10 @@ def test_of_a_long_error_the_authors_own_line_is_shown(
             if b'"hello"' in line:
                 peer.send(b'{"type":"hello"}\n')
 
-    assert failure(checked(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
+    assert find_failure(run_check(tmp_path, dies, SHORT)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
 
 
 def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
-    """The stall may be at the hello, an answer, or the end."""
     (tmp_path / "bot.py").write_text("")
     argv = load_bots([str(tmp_path / "bot.py")])[0][0].argv
     readings = count()
@@ -328,7 +318,7 @@ def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
     def clock() -> float:
         return time.monotonic() + next(readings) // 7 * 1000
 
-    sandbox = InProcessSandbox({argv[0]: bot()})
+    sandbox = InProcessSandbox({argv[0]: answering()})
     settings = CheckSettings(
         sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, timeouts=PATIENT, clock=clock
     )
@@ -337,10 +327,9 @@ def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
 
 
 def test_a_bot_whose_games_cannot_be_repeated_gets_a_note_and_passes(tmp_path: Path) -> None:
-    """Using the seed is optional."""
     rng = random.Random(1)
-    steps = checked(
-        tmp_path, bot(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
+    steps = run_check(
+        tmp_path, answering(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
     )
     assert {step.check: step.severity for step in steps if step.severity is not Severity.OK} == {"same seeds": "note"}
 
@@ -351,10 +340,10 @@ def test_peak_memory_is_reported_with_its_limit(tmp_path: Path) -> None:
 
     def has(peer: ScriptPeer) -> None:
         peer.peak_bytes = next(peaks, 1)
-        bot()(peer)
+        answering()(peer)
 
-    assert "; memory 14 MB of 256 MB" in checked(tmp_path, has)[-1].message
-    assert "memory" not in checked(tmp_path, bot())[-1].message
+    assert "; memory 14 MB of 256 MB" in run_check(tmp_path, has)[-1].message
+    assert "memory" not in run_check(tmp_path, answering())[-1].message
 
 
 def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
@@ -376,7 +365,7 @@ def test_several_bots_are_checked_at_once_and_reported_in_order(tmp_path: Path) 
     def meets(peer: ScriptPeer) -> None:
         if next(starts) < 2:
             both.wait(PATIENT_S)
-        bot()(peer)
+        answering()(peer)
 
     found = in_one_folder(tmp_path, meets)
     names = [step.check for place, step in found if place == 0]
@@ -388,7 +377,7 @@ def test_several_bots_are_checked_at_once_and_reported_in_order(tmp_path: Path) 
 def test_a_new_file_in_a_folder_of_two_bots_is_attributed_to_neither(tmp_path: Path) -> None:
     def writes(peer: ScriptPeer) -> None:
         (tmp_path / "games.log").write_text("")
-        bot()(peer)
+        answering()(peer)
 
     steps = [step for _, step in in_one_folder(tmp_path, writes) if step.check == "files"]
     assert [step.severity for step in steps] == [Severity.NOTE] * 2
@@ -396,13 +385,12 @@ def test_a_new_file_in_a_folder_of_two_bots_is_attributed_to_neither(tmp_path: P
 
 
 def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check waits for a hello as long as a match does by default."""
     assert (
         CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).hello_s
         == MatchSettings().timing.start_ms / 1000
     )
     monkeypatch.setattr("arena.checks.bot_check.SLOW_S", -1.0)
-    (step,) = [step for step in checked(tmp_path, bot()) if step.check == "hello"]
+    (step,) = [step for step in run_check(tmp_path, answering()) if step.check == "hello"]
     assert (step.severity, step.message) == (Severity.NOTE, "it took 0.0 s of 60 s to start")
 
 
@@ -417,7 +405,7 @@ def test_the_preflight_reports_a_bot_that_is_silent_after_its_hello(tmp_path: Pa
     """It is reported once, after two seconds of silence, before its time is over."""
     (tmp_path / "bot.py").write_text("")
     ((found,), _) = load_bots([str(tmp_path / "bot.py")])
-    for script, level, output in ((bot(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
+    for script, level, output in ((answering(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
         mute: list[bool] = []
         settings = CheckSettings(
             InProcessSandbox({found.argv[0]: script}), SandboxChoice("process"), tmp_path, timeouts=Timeouts(2.1, 0.0)
@@ -427,7 +415,6 @@ def test_the_preflight_reports_a_bot_that_is_silent_after_its_hello(tmp_path: Pa
 
 
 def test_a_slow_bot_is_asked_less_where_time_is_limited(tmp_path: Path) -> None:
-    """A ladder's workers have others to check. Every kind in the games played is asked."""
     file = tmp_path / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
@@ -435,7 +422,7 @@ def test_a_slow_bot_is_asked_less_where_time_is_limited(tmp_path: Path) -> None:
 
     def asked(enough_s: float) -> tuple[int, str]:
         settings = CheckSettings(
-            InProcessSandbox({argv[0]: bot()}),
+            InProcessSandbox({argv[0]: answering()}),
             SandboxChoice("process"),
             tmp_path / "scratch",
             rules=(PRESETS["coup"],),
@@ -479,7 +466,7 @@ def test_files_of_a_build_are_not_attributed_to_the_bot(tmp_path: Path) -> None:
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
     argv = load_bots([str(tmp_path / "bot")])[0][0].argv
     settings = CheckSettings(
-        InProcessSandbox({argv[0]: bot()}), SandboxChoice("process"), tmp_path / "scratch", timeouts=PATIENT
+        InProcessSandbox({argv[0]: answering()}), SandboxChoice("process"), tmp_path / "scratch", timeouts=PATIENT
     )
     steps = list(check_bot(str(tmp_path / "bot"), settings))
     assert (tmp_path / "bot" / "made").exists()
@@ -488,8 +475,6 @@ def test_files_of_a_build_are_not_attributed_to_the_bot(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("starved_s", [0.2, 0.0], ids=["kept from a core", "slow"])
 def test_waiting_for_a_core_is_not_own_time(tmp_path: Path, starved_s: float) -> None:
-    """A start costs the bot's own time, as in a match."""
-
     def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             message = json.loads(line)
@@ -498,5 +483,5 @@ def test_waiting_for_a_core_is_not_own_time(tmp_path: Path, starved_s: float) ->
                 time.sleep(0.2)
             peer.send(polite(message) or b"")
 
-    steps = checked(tmp_path, script, hello_s=0.1, reports_wait_time=True)
+    steps = run_check(tmp_path, script, hello_s=0.1, reports_wait_time=True)
     assert [step.check for step in steps if step.severity is Severity.FAIL] == ([] if starved_s else ["hello"])

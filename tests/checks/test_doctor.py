@@ -86,7 +86,6 @@ HOSTS: dict[str, tuple[str, str, str, str, str]] = {
 def test_each_host_problem_is_found_with_its_fix(
     tmp_path: Path, file: str, text: str, what: str, level: str, fix: str
 ) -> None:
-    """Each finding has one line, one level and one command."""
     assert what not in found(tmp_path, {})
     finding = found(tmp_path, {file: text})[what]
     assert finding.severity == level
@@ -120,7 +119,6 @@ def test_findings_are_in_order_of_weight(tmp_path: Path) -> None:
 def test_the_sandbox_that_auto_chooses_is_reported(
     tmp_path: Path, bubblewrap: HostProblem | None, docker: HostProblem | None, level: str, text: str
 ) -> None:
-    """Sandboxes that don't work are listed with the reason and the fix."""
     got = found(tmp_path, {}, {"process": None, "bubblewrap": bubblewrap, "docker": docker})
     assert got["--sandbox auto"].severity == level
     assert text in got["--sandbox auto"].message
@@ -188,7 +186,6 @@ def test_a_box_with_control_groups_is_for_untrusted_bots(name: str, needs: Needs
 
 
 def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:
-    """Commands can be copied from a window of 60 columns."""
     master, slave = os.openpty()
     with open(master, "rb", closefd=True) as screen:
         process = subprocess.Popen(
@@ -234,7 +231,6 @@ exec "$@"
 @pytest.mark.boxes
 @pytest.mark.needs("root", None if os.getuid() == 0 else "only root can hide the control groups from a process")
 def test_without_control_groups_no_box_is_for_untrusted_bots(needs: Needs) -> None:
-    """bubblewrap works for one's own bots; Docker's boxes don't."""
     needs("bubblewrap", unavailable_reason("bubblewrap"))
     ran = subprocess.run(
         [

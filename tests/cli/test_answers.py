@@ -15,7 +15,6 @@ from tests.cli_workspace import Place
 
 
 def commands(command: click.Command, words: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Yield the ladder's commands, with their words."""
     command = command.load() if hasattr(command, "load") else command
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
@@ -32,7 +31,6 @@ FOR_PEOPLE = {"play", "watch", "connect", "feed", "ladder serve", "ladder export
 
 @each("name", COMMANDS.keys() - FOR_PEOPLE)
 def test_every_command_prints_the_schema_of_its_json(name: str) -> None:
-    """It needs no ladder, and none of the arguments that it requires otherwise."""
     assert "as_json" in {parameter.name for parameter in COMMANDS[name].params}
     ran = CliRunner().invoke(cli, [*name.split(), "--json-schema"], prog_name="arena")
     assert ran.exit_code == 0, ran.exception

@@ -88,17 +88,16 @@ def test_wrong_use_is_refused_with_the_allowed_values(
 # --- the folder -------------------------------------------------------------------------------------------------------
 
 
-def test_an_existing_folder_is_never_written_to(place: Place, played: Path) -> None:
-    """The message for a run's own folder names --resume."""
+def test_an_existing_folder_is_never_written_to(place: Place, finished_run_copy: Path) -> None:
     place.bots(2)
     (place.folder / "empty").mkdir()
     (place.folder / "link").symlink_to("nowhere")
     for name in ("empty", "a.py", "link", "."):
         refused(place.call("run", "a.py", "b.py", *TINY, "--out", name), f"{name} exists; name another --out")
     assert list((place.folder / "empty").iterdir()) == []
-    before = tree(played)
+    before = tree(finished_run_copy)
     refused(place.call("run", "a.py", "b.py", *TINY, "--out", "out"), "or continue with --resume out")
-    assert tree(played) == before
+    assert tree(finished_run_copy) == before
 
 
 def tree(folder: Path) -> dict[Path, bytes]:
@@ -167,17 +166,15 @@ def test_a_closed_stdout_ends_the_run_without_a_message(place: Place) -> None:
 
 
 @pytest.fixture(scope="module")
-def template(places: Callable[[], Place]) -> Path:
-    """Return the folder of a complete run; it stays unchanged."""
+def finished_run(places: Callable[[], Place]) -> Path:
     place = places()
     assert place.run("run", *place.bots(2), *TINY, "--out", "out").code == 0
     return Path(place.folder) / "out"
 
 
 @pytest.fixture
-def played(place: Place, template: Path) -> Path:
-    """Return the folder of a complete run, `out`."""
-    return Path(shutil.copytree(template, place.folder / "out"))
+def finished_run_copy(place: Place, finished_run: Path) -> Path:
+    return Path(shutil.copytree(finished_run, place.folder / "out"))
 
 
 def test_resume_wants_the_folder_of_a_run(place: Place) -> None:
@@ -186,7 +183,7 @@ def test_resume_wants_the_folder_of_a_run(place: Place) -> None:
         refused(place.call("run", "--resume", name), f"{name} holds no run", "name the folder of a run")
 
 
-def test_resume_refuses_options_that_would_change_the_run(place: Place, played: Path) -> None:
+def test_resume_refuses_options_that_would_change_the_run(place: Place, finished_run_copy: Path) -> None:
     for extra, named in (
         (("a.py",), "BOT"),
         (("--games", 600), "--games"),
@@ -197,8 +194,8 @@ def test_resume_refuses_options_that_would_change_the_run(place: Place, played: 
         refused(place.call("run", "--resume", "out", *extra), f"it takes no {named} (only --jobs, --json and --csv)")
 
 
-def test_a_run_with_a_changed_bot_is_not_resumed(place: Place, template: Path, played: Path) -> None:
-    bot = template.with_name("b.py")
+def test_a_run_with_a_changed_bot_is_not_resumed(place: Place, finished_run: Path, finished_run_copy: Path) -> None:
+    bot = finished_run.with_name("b.py")
     text = bot.read_text()
     bot.write_text(text + "\n")
     refused(place.call("run", "--resume", "out"), '"b" has changed since the run began', "Start a new run")
@@ -207,7 +204,6 @@ def test_a_run_with_a_changed_bot_is_not_resumed(place: Place, template: Path, p
 
 
 def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
-    """Its results would be of two bots."""
     one, two = place.bots(2)
     process = place.start("run", one, two, "--games", 10_000, "--match-games", 2, "--out", "out", "--jobs", 2)
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
@@ -232,53 +228,52 @@ CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
 
 @pytest.mark.parametrize(("change", "words"), CONFIGS.values(), ids=CONFIGS.keys())
 def test_a_run_json_that_was_changed_is_refused(
-    place: Place, played: Path, change: Callable[[dict[str, Any]], str], words: str
+    place: Place, finished_run_copy: Path, change: Callable[[dict[str, Any]], str], words: str
 ) -> None:
-    config = played / "run.json"
+    config = finished_run_copy / "run.json"
     config.write_text(change(json.loads(config.read_text())))
     refused(place.call("run", "--resume", "out"), words)
 
 
-def test_a_run_that_others_could_have_changed_is_not_resumed(place: Place, played: Path) -> None:
+def test_a_run_that_others_could_have_changed_is_not_resumed(place: Place, finished_run_copy: Path) -> None:
     """run.json names the programs that start as the user."""
-    for changed in (played, played / "run.json"):
+    for changed in (finished_run_copy, finished_run_copy / "run.json"):
         mode = stat.S_IMODE(changed.stat().st_mode)
         for others in (0o020, 0o002):
             changed.chmod(mode | others)
             refused(place.call("run", "--resume", "out"), f"others may write to {changed.relative_to(place.folder)}")
         changed.chmod(mode)
     if os.geteuid() == 0:
-        for changed in (played, played / "run.json"):
+        for changed in (finished_run_copy, finished_run_copy / "run.json"):
             os.chown(changed, 4321, -1)
             refused(place.call("run", "--resume", "out"), f"{changed.relative_to(place.folder)} belongs to user 4321")
             os.chown(changed, 0, -1)
-    elsewhere = (played / "run.json").rename(place.folder / "theirs")
-    (played / "run.json").symlink_to(elsewhere)
+    elsewhere = (finished_run_copy / "run.json").rename(place.folder / "theirs")
+    (finished_run_copy / "run.json").symlink_to(elsewhere)
     refused(place.call("run", "--resume", "out"), "out/run.json is a link")
 
 
-def test_a_command_that_is_not_the_bots_own_is_not_started(place: Place, played: Path) -> None:
-    """The digest covers the files, not the command."""
+def test_a_command_that_is_not_the_bots_own_is_not_started(place: Place, finished_run_copy: Path) -> None:
     ran = place.run("run", "--resume", "out")
     assert ran.code == 0
     assert re.search(r"^a: .+/a\.py$", ran.err, re.MULTILINE)
-    config = played / "run.json"
+    config = finished_run_copy / "run.json"
     asked = json.loads(config.read_text())
     asked["bots"][0]["argv"] = ["/bin/sh", "-c", "touch /tmp/\x1b[2J"]
     config.write_text(json.dumps(asked))
     refused(place.call("run", "--resume", "out"), '"a" would be started by: /bin/sh -c', "Its files say: ")
 
 
-def test_a_damaged_record_is_named_and_its_match_can_be_played_again(place: Place, played: Path) -> None:
-    before = (played / "results.jsonl").read_bytes()
-    record = played / "records" / "000000.jsonl"
+def test_a_damaged_record_is_named_and_its_match_can_be_played_again(place: Place, finished_run_copy: Path) -> None:
+    before = (finished_run_copy / "results.jsonl").read_bytes()
+    record = finished_run_copy / "records" / "000000.jsonl"
     record.write_bytes(record.read_bytes()[:-100])
     refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: the record is cut off", "remove it")
     record.write_bytes(b"\xff\n")
     refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: ", "remove it")
     record.unlink()
     assert place.run("run", "--resume", "out").code == 0
-    assert (played / "results.jsonl").read_bytes() == before
+    assert (finished_run_copy / "results.jsonl").read_bytes() == before
 
 
 def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
@@ -294,13 +289,13 @@ def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
 # --- verify -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_record_that_cannot_be_read_is_refused(place: Place, played: Path) -> None:
-    record = played / "records" / "000001.jsonl"
+def test_a_record_that_cannot_be_read_is_refused(place: Place, finished_run_copy: Path) -> None:
+    record = finished_run_copy / "records" / "000001.jsonl"
     record.write_text(record.read_text()[:-100])
     refused(place.call("verify", "out"), "out/records/000001.jsonl", "cut off")
 
 
-def test_verify_wants_a_run_or_a_record(place: Place, played: Path) -> None:
+def test_verify_wants_a_run_or_a_record(place: Place, finished_run_copy: Path) -> None:
     (place.folder / "empty").mkdir()
     (place.folder / "binary").write_bytes(b"\xff\xfe\n")
     refused(place.call("verify", "gone"), "gone doesn't exist; name a run's folder or a record file")
@@ -321,7 +316,7 @@ def test_without_any_temporary_folder_a_command_is_refused_in_one_line(place: Pl
 
 @each("command", [("replay",), ("stats",), ("verify",), ("watch", "--out"), ("play", "--out"), ("replay", "--html")])
 def test_a_path_that_the_system_refuses_is_reported_in_one_line(
-    place: Place, played: Path, command: tuple[str, ...]
+    place: Place, finished_run_copy: Path, command: tuple[str, ...]
 ) -> None:
     """A name that is too long stands for another user's folder, which root may read."""
     ran = place.call(*command, "n" * 300, *(["out"] if "--html" in command else []))
@@ -331,7 +326,6 @@ def test_a_path_that_the_system_refuses_is_reported_in_one_line(
 
 
 def test_ctrl_c_while_modules_are_loaded_leaves_no_traceback(tmp_path: Path) -> None:
-    """The first module that the command loads sends it."""
     (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     done = subprocess.run(
         [sys.executable, "-c", "import arena.cli"],

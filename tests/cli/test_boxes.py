@@ -110,7 +110,6 @@ def test_a_stopped_run_leaves_nothing_and_resumes_in_its_sandbox(place: Place, n
 
 
 def test_a_run_that_is_killed_leaves_nothing_after_the_next_start(place: Place, bubblewrap: None) -> None:
-    """The next run removes the folders of one that was killed while it greeted or played."""
     silent = place.bot("silent.py", "import sys\nsys.stdin.read()\n")
     flags = ("--start-ms", 600_000, "--sandbox", "bubblewrap", "--out", "greeting")
     process = place.start("run", silent, *place.bots(1), *flags)
@@ -168,7 +167,6 @@ def test_a_host_without_isolation_gets_a_warning(place: Place) -> None:
 
 
 def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> None:
-    """A plain process, for example, writes to everybody's /tmp."""
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", "--tmp-mb", 1, "--out", "out")
     assert ran.code == 2
     assert ran.messages[-1].startswith("arena: --tmp-mb isn't enforced by the sandbox process here")

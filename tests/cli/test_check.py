@@ -13,8 +13,7 @@ from tests.timing import within
 MISTAKES = Path(__file__).parents[1] / "mistakes"
 
 
-def checked(place: Place, *arguments: object) -> Ran:
-    """Run the command with plain processes."""
+def run_check(place: Place, *arguments: object) -> Ran:
     return place.run("check", *arguments, "--bank-ms", 1500, "--sandbox", "process")
 
 
@@ -59,8 +58,7 @@ def files(**texts: str) -> Callable[[Place], object]:
     return make
 
 
-def lone(text: str) -> Callable[[Place], object]:
-    """Return a writer of a bot of one file."""
+def single_file(text: str) -> Callable[[Place], object]:
     return lambda place: place.bot("bot.py", text)
 
 
@@ -100,7 +98,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "one for each request",
     ),
     "prompt": (
-        lone(
+        single_file(
             'import json\nwhile True:\n    json.loads(input("Name: "))\n    print(\'{"type":"hello"}\', flush=True)\n'
         ),
         "hello",
@@ -114,7 +112,9 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "-fsanitize=address",
     ),
     "pip install": (
-        lone("import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', '/nowhere'])\n"),
+        single_file(
+            "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', '/nowhere'])\n"
+        ),
         "hello",
         "installs packages",
         "pip install --target",
@@ -141,7 +141,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "LF alone",
     ),
     "reads all lines": (
-        lone('import sys\nfor line in sys.stdin.readlines():\n    print(\'{"type":"hello"}\')\n'),
+        single_file('import sys\nfor line in sys.stdin.readlines():\n    print(\'{"type":"hello"}\')\n'),
         "hello",
         "all of its input before it answers",
         "read the next",
@@ -153,7 +153,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "catches an exception and prints nothing",
     ),
     "network": (
-        lone("import urllib.request\nurllib.request.urlopen('http://model.invalid/weights')\n"),
+        single_file("import urllib.request\nurllib.request.urlopen('http://model.invalid/weights')\n"),
         "hello",
         "it looked for the network",
         "no network in a box",
@@ -171,8 +171,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
 }
 
 
-def flat(text: str) -> str:
-    """Return the text without line breaks."""
+def unfold(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -188,7 +187,7 @@ def output(places: Callable[[], Place]) -> dict[str, list[str]]:
     for start in range(0, len(bots), BATCH):
         batch = list(bots)[start : start + BATCH]
         place = places()
-        ran = checked(place, *batch, "--start-ms", 3000)
+        ran = run_check(place, *batch, "--start-ms", 3000)
         assert ran.code == 1, ran.err
         lines: list[str] = []
         for line in ran.out.splitlines():
@@ -208,8 +207,8 @@ def test_a_mistake_fails_one_step_with_its_fix(output: dict[str, list[str]], nam
     assert len(failed) == 1, out
     lines = output[name][failed[0] :]
     assert lines[0].split("  fail  ")[1].strip().startswith(step), out
-    assert cause in flat(" ".join(lines)), out
-    assert remedy in flat(" ".join(lines[1:])), out
+    assert cause in unfold(" ".join(lines)), out
+    assert remedy in unfold(" ".join(lines[1:])), out
     assert max(len(line) for line in output[name] if "  |  " not in line) <= 80, "but standard error"
     for line in lines:
         if line.startswith("            sent "):
@@ -250,18 +249,17 @@ FINE: dict[str, tuple[str, bytes, int]] = {
 
 @pytest.mark.parametrize(("name", "text", "mode"), FINE.values(), ids=FINE.keys())
 def test_correct_bots_pass(place: Place, name: str, text: bytes, mode: int) -> None:
-    """The arena starts some programs that a system's own start refuses."""
     path = place.folder / name
     path.write_bytes(text)
     path.chmod(mode)
-    ran = checked(place, path, "--rules", "coup")
+    ran = run_check(place, path, "--rules", "coup")
     assert ran.code == 0, ran.out
     assert "  fail  " not in ran.out
 
 
 def test_json_has_the_steps_of_all_bots(place: Place) -> None:
     loud = place.bot("loud.py", "print('\\x1b[2J', flush=True)\n")
-    ran = checked(place, place.bot("good.py"), loud, "--rules", "coup", "--json")
+    ran = run_check(place, place.bot("good.py"), loud, "--rules", "coup", "--json")
     assert ran.code == 1
     good, bad = ran.json["bots"]
     assert (good["passed"], bad["passed"]) == (True, False)
@@ -271,7 +269,7 @@ def test_json_has_the_steps_of_all_bots(place: Place) -> None:
 
 def test_gradescope_reads_each_step(place: Place) -> None:
     """Source: gradescope-autograders.readthedocs.io, Output format."""
-    ran = checked(place, place.bot("good.py"), "--rules", "coup", "--gradescope", "results.json")
+    ran = run_check(place, place.bot("good.py"), "--rules", "coup", "--gradescope", "results.json")
     output = json.loads((place.folder / "results.json").read_text())
     assert (ran.code, output["score"], output["output"]) == (0, 1.0, f"{place.folder / 'good.py'} can play")
     assert {test["status"] for test in output["tests"]} == {"passed"}
@@ -283,9 +281,8 @@ def test_gradescope_reads_each_step(place: Place) -> None:
 
 
 def test_gradescope_gets_the_problem_of_a_submission(place: Place) -> None:
-    """A submission that isn't a bot is also the student's to fix."""
     (place.folder / "empty").mkdir()
-    ran = checked(place, "empty", "--rules", "coup", "--gradescope", "results.json")
+    ran = run_check(place, "empty", "--rules", "coup", "--gradescope", "results.json")
     output = json.loads((place.folder / "results.json").read_text())
     assert (ran.code, output["score"], output["output"]) == (1, 0.0, "1 step failed")
     assert [test["status"] for test in output["tests"]].count("failed") == 1
@@ -298,7 +295,7 @@ def test_gradescope_gets_no_file_of_wrong_use(place: Place) -> None:
     for words in ((bot, bot), (bot, "--rules", "poker")):
         assert place.call("check", *words, "--sandbox", "process", "--gradescope", "results.json").code == 2
     assert not (place.folder / "results.json").exists()
-    assert checked(place, bot, "--rules", "coup", "--gradescope", "no/results.json").code == 2
+    assert run_check(place, bot, "--rules", "coup", "--gradescope", "no/results.json").code == 2
 
 
 def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None:
@@ -316,7 +313,7 @@ def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None
 
 def test_a_plain_process_notes_the_packages_that_no_box_has(place: Place) -> None:
     bot = place.bot("bot.py", "import click\n" + BOT)
-    ran = checked(place, bot, place.bot("plain.py", BOT), "--rules", "coup", "--json")
+    ran = run_check(place, bot, place.bot("plain.py", BOT), "--rules", "coup", "--json")
     step = next(step for step in ran.json["bots"][0]["steps"] if step["check"] == "imports")
     assert (ran.code, step["severity"]) == (0, "note")
     assert step["message"] == "click: a box has the standard library and the bot's folder"
@@ -331,7 +328,7 @@ def test_wrong_input_is_refused(place: Place) -> None:
 
 def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
     place.bot("bot/bot.toml", 'run = "./bot"\nbuild = ["sh", "-c", "echo no compiler; exit 4"]\n')
-    ran = checked(place, "bot")
+    ran = run_check(place, "bot")
     assert ran.code == 1
     assert ran.err.splitlines()[-1].startswith("building bot, for at most ")
     assert " 2  fail  build" in ran.out
@@ -340,13 +337,13 @@ def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
     assert "The whole log" not in ran.out, "all of it is shown"
     prints = "seq 1 500; echo error: no type; seq 501 999; exit 4"
     place.bot("bot/bot.toml", f'run = "./bot"\nbuild = ["sh", "-c", "{prints}"]\n')
-    ran = checked(place, "bot", "--json")
+    ran = run_check(place, "bot", "--json")
     step = ran.json["bots"][0]["steps"][-1]
     assert step["stderr"][:3] == ["[...]", "error: no type", "501"]
     log = Path(step["advice"].splitlines()[-1].removeprefix("The whole log: "))
     assert log.read_text().splitlines() == [*map(str, range(1, 501)), "error: no type", *map(str, range(501, 1000))]
     place.bot("bot/bot.toml", f'run = "./bot"\nbuild = ["sh", "-c", "echo {"long" * 100}; exit 4"]\n')
-    again = checked(place, "bot", "--json").json["bots"][0]["steps"][-1]
+    again = run_check(place, "bot", "--json").json["bots"][0]["steps"][-1]
     assert again["advice"].endswith(log.name), "the line is cut where it is shown"
     assert log.read_text() == "long" * 100 + "\n", "the last log of a bot takes the place of the one before"
     assert log.stat().st_mode & 0o777 == 0o600

@@ -19,13 +19,11 @@ FIRST = QUICK_BOT.replace("% moves", "* 0")
 PAIRS = 12
 
 
-def compared(place: Place, *more: object, old: str = "old.py", new: str = "new.py") -> Ran:
-    """Compare two bots at two seats; 24 pairs are two blocks."""
+def run_compare(place: Place, *more: object, old: str = "old.py", new: str = "new.py") -> Ran:
     return place.run("compare", old, new, "--against", "c.py", "--max-pairs", 24, *more, "--json")
 
 
-def with_bots(place: Place) -> Place:
-    """Write two versions that differ, and an opponent."""
+def write_bots(place: Place) -> Place:
     place.bot("old.py")
     place.bot("new.py", FIRST)
     place.bot("c.py", QUICK_BOT + "# c\n")
@@ -34,14 +32,14 @@ def with_bots(place: Place) -> Place:
 
 @pytest.fixture
 def bots(place: Place) -> Place:
-    return with_bots(place)
+    return write_bots(place)
 
 
 @pytest.fixture(scope="module")
 def both(places: Callable[[], Place]) -> tuple[Place, Ran]:
     """Return a comparison of two blocks, `out` of its place, which stays unchanged."""
-    place = with_bots(places())
-    return place, compared(place, "--out", "out")
+    place = write_bots(places())
+    return place, run_compare(place, "--out", "out")
 
 
 def test_both_halves_have_the_same_deals_seats_opponents_and_handles(both: tuple[Place, Ran]) -> None:
@@ -140,7 +138,7 @@ def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
     bots.bot("new.py", "# changed\n" + QUICK_BOT)
     commit = git(bots.folder, "rev-parse", "HEAD").strip()
     for old, new in (("deep/mine@HEAD", "deep/mine"), ("deep/gone.py@HEAD", "new.py")):
-        ran = compared(bots, old=old, new=new)
+        ran = run_compare(bots, old=old, new=new)
         assert ran.code == 0, ran.err
         assert ran.json["old"]["argument"] == old
         assert ran.json["old"]["resolved"].endswith(f" at {commit}")
@@ -149,7 +147,7 @@ def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
 
 def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
     term = begun(tmp_path)
-    ran = compared(bots, "--ladder", term.path, old="one@1", new="new.py")
+    ran = run_compare(bots, "--ladder", term.path, old="one@1", new="new.py")
     assert ran.code == 0, ran.err
     assert ran.json["old"]["resolved"] == f"one@1 of {term.path}"
     refused = bots.call("compare", "one@7", "new.py", "--against", "c.py", "--ladder", term.path)
@@ -187,7 +185,6 @@ def test_a_revision_that_is_not_there_is_refused(bots: Place) -> None:
 
 
 def test_a_version_may_be_an_opponent(bots: Place) -> None:
-    """There are three opponents at three seats: each block has two of them."""
     repository(bots.folder)
     bots.bot("d.py", "# d\n" + QUICK_BOT)
     ran = bots.run(

@@ -66,7 +66,6 @@ def test_an_invalid_name_is_refused_with_the_reason(place: Place, name: str, why
 
 
 def test_an_empty_folder_and_a_slash_at_the_end_are_accepted(place: Place) -> None:
-    """Completion in a shell adds the slash."""
     (place.folder / "mine").mkdir()
     assert place.call("new", "mine/").code == 0
     names = {path.name for path in sample("python")} - {"__pycache__"}
@@ -75,7 +74,6 @@ def test_an_empty_folder_and_a_slash_at_the_end_are_accepted(place: Place) -> No
 
 
 def test_the_folder_has_the_kits_types(place: Place) -> None:
-    """Editors find them there."""
     assert place.call("new", "mine", "--lang", "javascript").code == 0
     names = {path.name for path in sample("javascript")} | {"coup_kit.js", "coup_kit.d.ts"}
     assert {path.name for path in (place.folder / "mine").iterdir()} == names
@@ -101,7 +99,6 @@ def test_a_folder_that_cannot_be_made_is_a_failure_in_one_line(place: Place) -> 
 
 
 def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:
-    """Its README does so. The arena's own files there don't change the bot."""
     place.bot("mybot/bot.py")
     place.bot("mybot/bot.toml", 'run = "python3 bot.py"\n')
     other = place.bot("other.py")

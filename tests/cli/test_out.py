@@ -51,7 +51,6 @@ def plain(lines: list[str]) -> list[str]:
 
 
 def test_a_table_that_does_not_fit_is_printed_row_by_row() -> None:
-    """No cell is cut or left out, no line is longer than the terminal; empty cells have no line."""
     assert plain(on_terminal("", 24, TABLE)) == [
         "before",
         *("bot an honest one", "  win share: 12.5%", "  assassinate: 3", "  said: nothing"),
@@ -85,7 +84,6 @@ def test_a_terminal_gets_notes_folded_at_blanks(text: str, lines: list[str]) -> 
 
 
 def test_a_pipe_gets_notes_whole() -> None:
-    """Scripts can grep them."""
     ran = subprocess.run(
         [sys.executable, "-P", "-c", SAY, "a note " * 40 + "\x1b[2J"],
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "20"},

@@ -30,8 +30,7 @@ SECOND = (
 PROMPT = r"\n\r?> $"
 
 
-def record(folder: Path) -> Record:
-    """Return the saved record, which must be complete."""
+def load_record(folder: Path) -> Record:
     found = read_record((folder / "game" / "records" / "000000.jsonl").read_text(encoding="utf-8"))
     verify_record(found)
     return found
@@ -41,8 +40,7 @@ def piped(folder: Path, typed: str, *more: str) -> subprocess.CompletedProcess[s
     return completed([*COMMAND, *more], typed, cwd=folder)
 
 
-def until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes = b"") -> bytes:
-    """Read more output of a command until all of it contains the pattern, and return all of it."""
+def read_until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes = b"") -> bytes:
     assert process.stdout is not None
     while not re.search(pattern, said, re.DOTALL):
         got = os.read(process.stdout.fileno(), 65536)
@@ -51,8 +49,7 @@ def until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes = b"")
     return said
 
 
-def left(folder: Path) -> list[str]:
-    """Return the processes that still run in or below a folder."""
+def find_processes(folder: Path) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -79,7 +76,7 @@ def test_a_scripted_person_plays_a_whole_match(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stdout
     assert re.search(r"You are [A-D], in seat [0-3] of 4", done.stdout)
-    found = record(tmp_path)
+    found = load_record(tmp_path)
     assert found.header.bots == ("opportunist", "honest", "bluffer", "Ann")
     assert re.search(r"[A-D] was \w+; [A-D] was \w+; [A-D] was \w+\n", done.stdout)
     assert re.search(r"opportunist won \d, honest won \d, bluffer won \d, Ann won \d", done.stdout)
@@ -95,7 +92,7 @@ def test_the_end_of_input_leaves_and_keeps_the_games(tmp_path: Path) -> None:
     done = piped(tmp_path, "1\n", str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py"))
     assert done.returncode == 0, done.stderr
     assert "You leave" in done.stdout
-    (game,) = record(tmp_path).games
+    (game,) = load_record(tmp_path).games
     assert [(fault.bot, fault.code) for fault in game.faults] == [(2, "exited")]
     assert done.stdout.endswith("kept in game; all cards: arena replay game\n"), "no bot was at fault"
 
@@ -149,11 +146,10 @@ def test_a_fault_of_a_bot_is_explained_after_the_game(tmp_path: Path) -> None:
     assert re.search(faults, said[over.end() :])
     assert "!" not in said[: over.start()]
     assert "999" not in done.stdout
-    record(tmp_path)
+    load_record(tmp_path)
 
 
 def test_sigterm_leaves_no_process_no_build_and_a_complete_record(tmp_path: Path) -> None:
-    """The build didn't fail, so its log is removed too."""
     (tmp_path / "good").mkdir()
     (tmp_path / "good" / "bot.py").write_text((ROOT / "tests" / "plain" / "honest.py").read_text())
     (tmp_path / "good" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "echo hi"\n')
@@ -161,13 +157,13 @@ def test_sigterm_leaves_no_process_no_build_and_a_complete_record(tmp_path: Path
         [*COMMAND, "good"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False
     ) as process:
         assert process.stdout is not None
-        until(process, rb"\n> \Z")
+        read_until(process, rb"\n> \Z")
         assert list(tmp_path.glob("*.building")), "it is built here"
         process.terminate()
         assert b"kept in game" in process.stdout.read()
     assert process.returncode == 130
-    assert len(record(tmp_path).games) == 1
-    assert left(tmp_path) == []
+    assert len(load_record(tmp_path).games) == 1
+    assert find_processes(tmp_path) == []
     assert list(tmp_path.glob("*.building")) == []
 
 
@@ -179,13 +175,12 @@ def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdin.write(b"1\n" * 500)
         process.stdin.flush()
-        until(process, b"the next game; q: leave")
+        read_until(process, b"the next game; q: leave")
         process.kill()
-    assert len(record(tmp_path).games) == 1
+    assert len(load_record(tmp_path).games) == 1
 
 
 def test_a_full_disk_does_not_end_the_match(tmp_path: Path, small_disk: Path) -> None:
-    """It is reported after each game; at the end the record can be written again, and is complete."""
     command = [*COMMAND[:-1], str(small_disk / "game"), "--seats", "2", "--games", "2"]
     with Command(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=False
@@ -200,13 +195,13 @@ def test_a_full_disk_does_not_end_the_match(tmp_path: Path, small_disk: Path) ->
         for typed, expected in ((b"1\n" * 500, b"the next game; q: leave"), (b"\n1\n", b"Game 2 of 2")):
             process.stdin.write(typed)
             process.stdin.flush()
-            said = until(process, expected, said)
+            said = read_until(process, expected, said)
         shutil.rmtree(small_disk / "filler")
         process.stdin.close()
         assert b"can't be written now" in process.stderr.read()
     assert process.returncode == 0
     shutil.copytree(small_disk / "game", tmp_path / "game")
-    assert len(record(tmp_path).games) == 2
+    assert len(load_record(tmp_path).games) == 2
 
 
 def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_path: Path) -> None:
@@ -233,26 +228,25 @@ def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_p
 
         said = b""
         for expected in (b"Game 2 of 2.*waiting for", b"You leave", b"Ctrl-C again leaves at once"):
-            said = until(process, expected, said)
+            said = read_until(process, expected, said)
             process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         assert b"Traceback" not in process.stderr.read()
     assert process.returncode == 130
     assert re.search(rb"The game isn't kept\.\n... waiting for [AB]; Ctrl-C again", said)
     assert b"kept in game" in rest
-    assert len(record(tmp_path).games) == 1
-    assert left(tmp_path) == []
+    assert len(load_record(tmp_path).games) == 1
+    assert find_processes(tmp_path) == []
 
 
 def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown(tmp_path: Path) -> None:
-    """The terminal is the player's; the only bot gets no preflight."""
     done = piped(tmp_path, "q\ny\n", str(SAMPLES / "honest.py"), "--debug", "honest")
     assert "Traceback" not in done.stderr
     said = Path(done.stderr.partition("honest writes its standard error to ")[2].partition(";")[0])
     assert "; pdb needs --browser\n" in done.stderr
     assert said.read_text().startswith("arena: honest is process ")
     said.unlink()
-    assert [timing.timed for timing in record(tmp_path).header.timings] == [False, False]
+    assert [timing.timed for timing in load_record(tmp_path).header.timings] == [False, False]
 
 
 def test_a_player_makes_a_statement_where_the_rules_have_talk(tmp_path: Path) -> None:
@@ -277,7 +271,6 @@ def screen(tmp_path: Path) -> Iterator[Screen]:
 
 
 def test_lines_are_typed_and_fit_a_narrow_terminal(screen: Screen, tmp_path: Path) -> None:
-    """No word is cut, and an unknown word doesn't let the rest of its line be a move."""
     screen.until(PROMPT)
     for typed, said in (("h", "How likely"), ("l", ""), ("?", "no clock"), ("x 1", "x[?] Type 1 to")):
         screen.type(f"{typed}\n")
@@ -289,11 +282,10 @@ def test_lines_are_typed_and_fit_a_narrow_terminal(screen: Screen, tmp_path: Pat
     screen.type("q y\n")
     assert "kept" in screen.until("replay")
     assert screen.process.wait(60) == 0
-    assert len(record(tmp_path).games) == 1
+    assert len(load_record(tmp_path).games) == 1
 
 
 def test_ctrl_c_at_the_question_for_a_target_leaves_a_complete_record(screen: Screen, tmp_path: Path) -> None:
-    """tests/play has other kinds of questions."""
     asked = screen.until(PROMPT)
     while "Your turn" not in asked:
         screen.type("1\n")
@@ -303,13 +295,13 @@ def test_ctrl_c_at_the_question_for_a_target_leaves_a_complete_record(screen: Sc
     os.killpg(screen.process.pid, signal.SIGINT)
     screen.until("kept")
     assert screen.process.wait(60) == 130
-    assert len(record(tmp_path).games) == 1
-    assert left(tmp_path) == []
+    assert len(load_record(tmp_path).games) == 1
+    assert find_processes(tmp_path) == []
 
 
 def test_a_closed_terminal_leaves_no_process_and_a_complete_record(screen: Screen, tmp_path: Path) -> None:
     screen.until(PROMPT)
     screen.hang_up()
     screen.process.wait(60)
-    assert len(record(tmp_path).games) == 1
-    assert left(tmp_path) == []
+    assert len(load_record(tmp_path).games) == 1
+    assert find_processes(tmp_path) == []

@@ -28,8 +28,7 @@ def replay(*arguments: str | Path) -> Result:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
-    """Make a folder with one record of a random game of four."""
+def record_folder(tmp_path: Path) -> Path:
     return save(tmp_path, random_game(PRESETS["coup"], 4, seed=1))
 
 
@@ -39,8 +38,8 @@ def save(folder: Path, record: Record) -> Path:
     return folder
 
 
-def test_a_game_is_printed_turn_by_turn_with_all_cards(kept: Path) -> None:
-    done = replay(kept)
+def test_a_game_is_printed_turn_by_turn_with_all_cards(record_folder: Path) -> None:
+    done = replay(record_folder)
     lines = done.stdout.splitlines()
     assert (done.exit_code, done.stderr) == (0, "")
     assert lines[0] == "match 0, game 0: coup, 4 seats, all cards"
@@ -49,21 +48,21 @@ def test_a_game_is_printed_turn_by_turn_with_all_cards(kept: Path) -> None:
     assert " wins after " in lines[-2]
 
 
-def test_a_pause_comes_after_each_turn(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_comes_after_each_turn(record_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`arena watch` prints games on a terminal with pauses; `arena replay` makes none."""
     pauses: list[float] = []
     monkeypatch.setattr("time.sleep", pauses.append)
-    turns = sum(line.lstrip()[:1].isdigit() for line in replay(kept).stdout.splitlines())
+    turns = sum(line.lstrip()[:1].isdigit() for line in replay(record_folder).stdout.splitlines())
     assert set(pauses) == {0}
     pauses.clear()
-    record = read_record((kept / "records" / "000000.jsonl").read_text())
+    record = read_record((record_folder / "records" / "000000.jsonl").read_text())
     command = sys.modules["arena.cli.replay"]
     command.print_narration(command.GameNarrator(record, record.games[0]), pause_s=1.2)
     assert pauses == [1.2] * turns
 
 
-def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:
-    done = replay(kept, "--seat", "bot2")
+def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(record_folder: Path) -> None:
+    done = replay(record_folder, "--seat", "bot2")
     assert done.stdout.startswith("match 0, game 0: coup, 4 seats, as bot2 saw it\n")
     for line in done.stdout.splitlines()[1:-2]:
         if line.startswith("      "):
@@ -73,16 +72,16 @@ def test_a_seat_sees_its_own_cards_and_no_bluff_of_others(kept: Path) -> None:
             assert all(card == "??" or card.startswith("(") for name in hidden for card in hands[name])
         bluffs = [part for part in line.split(" · ") if "(bluff)" in part]
         assert all("bot2" in part for part in bluffs)
-    assert replay(kept, "--seat", "2").stdout == done.stdout
+    assert replay(record_folder, "--seat", "2").stdout == done.stdout
 
 
-def test_silence_in_every_window_is_printed_to_every_seat(kept: Path) -> None:
+def test_silence_in_every_window_is_printed_to_every_seat(record_folder: Path) -> None:
     record = random_game(PRESETS["coup"], 4, seed=1)
     windows = [step for step in list_steps(record.header, record.games[0]) if step.kind in ("challenge", "block")]
     silent = [step.kind for step in windows if not any(isinstance(event, _SPOKEN) for event in step.events)]
     assert 0 < len(silent) < len(windows)
     for seat in ([], *(["--seat", str(seat)] for seat in range(4))):
-        assert re.findall(r"nobody (challenge|block)s\b", replay(kept, *seat).stdout) == silent
+        assert re.findall(r"nobody (challenge|block)s\b", replay(record_folder, *seat).stdout) == silent
 
 
 @pytest.mark.parametrize("name", ["coup", "inquisitor"])
@@ -109,28 +108,30 @@ def test_hidden_cards_do_not_change_the_output_for_a_seat(
 
 
 @pytest.mark.parametrize("command", [["replay"], ["review", "--bot", "bot0"]])
-def test_a_record_that_cannot_be_read_is_named_and_the_others_are_shown(kept: Path, command: list[str]) -> None:
-    whole = CliRunner().invoke(cli, [*command, str(kept)])
-    (kept / "records" / "000009.jsonl").write_text("cut")
-    some = CliRunner().invoke(cli, [*command, str(kept)])
+def test_a_record_that_cannot_be_read_is_named_and_the_others_are_shown(
+    record_folder: Path, command: list[str]
+) -> None:
+    whole = CliRunner().invoke(cli, [*command, str(record_folder)])
+    (record_folder / "records" / "000009.jsonl").write_text("cut")
+    some = CliRunner().invoke(cli, [*command, str(record_folder)])
     assert (some.exit_code, some.stdout) == (0, whole.stdout)
     left_out = [line for line in some.stderr.splitlines() if "left out" in line]
     assert len(left_out) == 1
     assert "000009.jsonl: the record is cut off" in left_out[0]
-    for file in (kept / "records").iterdir():
+    for file in (record_folder / "records").iterdir():
         file.write_text("cut")
-    for path in (kept, file):
+    for path in (record_folder, file):
         none = CliRunner().invoke(cli, [*command, str(path)])
         assert (none.exit_code, none.stdout, len(none.stderr.splitlines())) == (2, "", 1)
         assert "the record is cut off" in none.stderr
 
 
-def test_games_are_chosen_by_loser_and_first_turn(kept: Path) -> None:
-    winner = replay(kept).stdout.splitlines()[-2].split()[0]
-    assert replay(kept, "--lost-by", winner).exit_code == 2
+def test_games_are_chosen_by_loser_and_first_turn(record_folder: Path) -> None:
+    winner = replay(record_folder).stdout.splitlines()[-2].split()[0]
+    assert replay(record_folder, "--lost-by", winner).exit_code == 2
     loser = next(name for name in ("bot0", "bot1") if name != winner)
-    assert replay(kept, "--lost-by", loser).exit_code == 0
-    assert replay(kept, "--from", "3").stdout.splitlines()[1].split()[0] == "3"
+    assert replay(record_folder, "--lost-by", loser).exit_code == 0
+    assert replay(record_folder, "--from", "3").stdout.splitlines()[1].split()[0] == "3"
 
 
 @pytest.mark.parametrize(
@@ -145,8 +146,8 @@ def test_games_are_chosen_by_loser_and_first_turn(kept: Path) -> None:
         (["--faults", "--game", "7"], "has no such game"),
     ],
 )
-def test_an_unknown_game_or_bot_is_refused_with_a_list(kept: Path, arguments: list[str], said: str) -> None:
-    done = replay(kept, *arguments)
+def test_an_unknown_game_or_bot_is_refused_with_a_list(record_folder: Path, arguments: list[str], said: str) -> None:
+    done = replay(record_folder, *arguments)
     assert done.exit_code == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -173,19 +174,18 @@ def save_nothing(folder: Path) -> Path:
     return folder / "empty"
 
 
-def test_a_page_is_one_file_with_a_note_that_it_shows_all_cards(kept: Path, tmp_path: Path) -> None:
+def test_a_page_is_one_file_with_a_note_that_it_shows_all_cards(record_folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = replay(kept, "--html", page)
+    done = replay(record_folder, "--html", page)
     assert done.exit_code == 0
     assert "1 game in" in done.stderr
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert replay(kept, "--html", tmp_path / "no" / "page.html").exit_code == 1
+    assert replay(record_folder, "--html", tmp_path / "no" / "page.html").exit_code == 1
 
 
-def test_a_page_for_one_bot_has_only_its_own_view(kept: Path, tmp_path: Path) -> None:
-    """A seat has another bot in each game."""
+def test_a_page_for_one_bot_has_only_its_own_view(record_folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = replay(kept, "--html", page, "--seat", "bot2")
+    done = replay(record_folder, "--html", page, "--seat", "bot2")
     assert done.stderr.replace("\n", " ").endswith("It holds only what bot2 could know ")
     [text] = re.findall('<script type="application/json" id="matches">(.*?)</script>', page.read_text("utf-8"))
     for match in json.loads(text)["matches"]:
@@ -193,21 +193,21 @@ def test_a_page_for_one_bot_has_only_its_own_view(kept: Path, tmp_path: Path) ->
         for game in match["games"]:
             for bot, hand in zip(game["seating"], game["start"]["hands"], strict=True):
                 assert (hand == [None, None]) is (bot != 2)
-    assert "for a page name a bot" in replay(kept, "--html", page, "--seat", "0").stderr.replace("\n", " ")
-    assert "--from is for the terminal" in replay(kept, "--html", page, "--from", "2").stderr
+    assert "for a page name a bot" in replay(record_folder, "--html", page, "--seat", "0").stderr.replace("\n", " ")
+    assert "--from is for the terminal" in replay(record_folder, "--html", page, "--from", "2").stderr
 
 
-def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(kept: Path, tmp_path: Path) -> None:
+def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(record_folder: Path, tmp_path: Path) -> None:
     """With --seat there is no other view."""
-    winner = replay(kept).stdout.splitlines()[-2].split()[0]
+    winner = replay(record_folder).stdout.splitlines()[-2].split()[0]
     loser = next(name for name in ("bot0", "bot1") if name != winner)
     page = tmp_path / "lost.html"
-    done = replay(kept, "--lost-by", loser, "--html", page)
+    done = replay(record_folder, "--lost-by", loser, "--html", page)
     assert f"It holds all cards, and opens with what {loser} knew" in done.stderr.replace("\n", " ")
     text = page.read_text("utf-8")
     assert f"This page holds all cards. It opens with what {loser} knew.<" in text
     assert f'id="front">"{loser}"<' in text
-    replay(kept, "--lost-by", loser, "--seat", loser, "--html", page)
+    replay(record_folder, "--lost-by", loser, "--seat", loser, "--html", page)
     text = page.read_text("utf-8")
     assert f"This page holds only what {loser} could know.<" in text
     assert 'id="front">null<' in text
@@ -216,7 +216,7 @@ def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(kept: Path, tmp_p
 def test_a_seats_games_are_not_chosen_by_faults_that_only_another_knows(tmp_path: Path) -> None:
     """The choice of games would reveal them."""
     record = random_game(PRESETS["coup"], 4, seed=1)
-    kept = save(tmp_path, changed(record, games=(changed(record.games[0], faults=(Fault(1, "late_reply"),)),)))
-    assert replay(kept, "--faults").exit_code == 0
-    assert replay(kept, "--faults", "--seat", "bot1").exit_code == 0
-    assert replay(kept, "--faults", "--seat", "bot2").exit_code == 2
+    record_folder = save(tmp_path, changed(record, games=(changed(record.games[0], faults=(Fault(1, "late_reply"),)),)))
+    assert replay(record_folder, "--faults").exit_code == 0
+    assert replay(record_folder, "--faults", "--seat", "bot1").exit_code == 0
+    assert replay(record_folder, "--faults", "--seat", "bot2").exit_code == 2

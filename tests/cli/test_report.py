@@ -27,68 +27,65 @@ def game(match: int) -> GameResult:
     return GameResult(match, 0, seats, 0, "last_standing", (0,), ((1, 3),), 3, (), ())
 
 
-def played(bots: Sequence[str], matches: int) -> tuple[Run, RunStandings]:
-    """Return a run of this many matches, each with one game of a and b."""
+def make_run(bots: Sequence[str], matches: int) -> tuple[Run, RunStandings]:
     here = Path("/bots")
     entries = tuple(Bot(name, here / name, ("x",), here, None, "0" * 64) for name in bots)
     run = Run(RunConfig(entries, seats=2, games=2 * ENOUGH, match_games=2, key=bytes(32)), MemoryStore())
     return run, compute_run_standings(bots, map(game, range(matches)))
 
 
-def printed(*parts: RenderableType, width: int = 120) -> list[str]:
-    """Return the lines that a terminal of this width shows."""
+def print_lines(*parts: RenderableType, width: int = 120) -> list[str]:
     out = StringIO()
     Console(file=out, width=width, color_system=None).print(*parts, sep="\n")
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def row(run: Run, found: RunStandings, bot: str) -> list[str]:
-    """Return the cells of a bot's row in the standings."""
-    lines = printed(run_report.standings_table(run, found))
+def find_row(run: Run, found: RunStandings, bot: str) -> list[str]:
+    lines = print_lines(run_report.standings_table(run, found))
     (cells,) = [line.split() for line in lines if line.split()[1:2] == [bot]]
     return cells
 
 
 def test_the_standings_fit_a_terminal_of_eighty_columns() -> None:
     names = ["bluffer", "challenger", "counter", "honest", "opportunist", "random_bot", "strategist", "turtle"]
-    run, found = played(names, 0)
+    run, found = make_run(names, 0)
     games = [
         replace(game(match), seats=(names[match % 8], names[(match + 1 + match // 8) % 8])) for match in range(400)
     ]
     found = compute_run_standings(names, [each for each in games if len(set(each.seats)) == 2])
     for name in names:
         run.progress.times[name].add([1000])
-    lines = printed(run_report.standings_table(run, found), width=80)
+    lines = print_lines(run_report.standings_table(run, found), width=80)
     assert len([line for line in lines if re.match(r"[1-8-]+ +[a-z_]+ +\d+\.\d ± ", line)]) == 8
     assert max(map(len, lines)) <= 80
 
 
 def test_head_to_head_is_printed_for_up_to_twelve_bots() -> None:
     """More columns fit no terminal."""
-    lines = printed(*run_report.head_to_head_tables(*played("ab", ENOUGH)))
+    lines = print_lines(*run_report.head_to_head_tables(*make_run("ab", ENOUGH)))
     assert [line.split() for line in lines[1:4]] == [
         ["#", "wins", "against", "matches", "1", "2"],
         ["1", lines[2].split()[1], "33", "-", "52%"],
         ["2", lines[3].split()[1], "33", "48%", "-"],
     ]
-    twelve, thirteen = (played([f"b{number}" for number in range(count)], 0) for count in (12, 13))
+    twelve, thirteen = (make_run([f"b{number}" for number in range(count)], 0) for count in (12, 13))
     # 11 matches for each of 66 pairs, 2 games a match
     assert "no pair has met in 10 matches; it takes about --games 1452" in "".join(
-        printed(*run_report.head_to_head_tables(*twelve))
+        print_lines(*run_report.head_to_head_tables(*twelve))
     )
     text = "head-to-head: --csv or --json with --resume"
     assert (text in run_report.standings_notes(*twelve), text in run_report.standings_notes(*thirteen)) == (False, True)
 
 
 def test_the_bot_that_delays_a_run_is_named_meanwhile() -> None:
-    progress = played("ab", 0)[0].progress
+    progress = make_run("ab", 0)[0].progress
     assert "held up" not in run_report.progress_line(progress)
     progress.count(MatchOutput(PlayedMatch(0, "record", ()), 7, 0.5, (("a", 2, 3.0),)))
     assert run_report.progress_line(progress).endswith("; held up by a: 2 timeouts, 1.5 s each")
 
 
 def test_intervals_are_explained_only_where_there_are_some() -> None:
-    few, many = (run_report.standings_notes(*played("ab", matches)) for matches in (1, ENOUGH))
+    few, many = (run_report.standings_notes(*make_run("ab", matches)) for matches in (1, ENOUGH))
     assert HOLDS not in few
     assert few[0] == "fair win rate 50 %"
     assert few[-1] == "too few matches for the adjusted win rate and intervals; it takes about --games 62"
@@ -99,24 +96,24 @@ def test_intervals_are_explained_only_where_there_are_some() -> None:
 
 def test_a_bot_without_a_game_does_not_change_the_others() -> None:
     """A run may be interrupted before the first match of a bot."""
-    run, found = played("abc", ENOUGH)
+    run, found = make_run("abc", ENOUGH)
     notes = run_report.standings_notes(run, found)
     assert HOLDS in notes
     assert not any("too few" in line for line in notes)
-    assert row(run, found, "c") == ["1-3", "c", "25.0", "-", "-", "-", "0/0", "0"]
-    assert row(run, found, "a")[5].endswith("%"), "the adjusted win rate"
+    assert find_row(run, found, "c") == ["1-3", "c", "25.0", "-", "-", "-", "0/0", "0"]
+    assert find_row(run, found, "a")[5].endswith("%"), "the adjusted win rate"
 
 
 def test_an_adjusted_win_rate_without_an_interval_is_not_shown() -> None:
     """After one game of two bots it is only the prior."""
-    run, found = played("ab", 1)
-    assert row(run, found, "b")[2:] == [row(run, found, "b")[2], "-", "-", "100.0%", "1/1", "0"]
+    run, found = make_run("ab", 1)
+    assert find_row(run, found, "b")[2:] == [find_row(run, found, "b")[2], "-", "-", "100.0%", "1/1", "0"]
 
 
 @pytest.mark.parametrize("resumed", [False, True])
 def test_times_are_labelled_as_this_sessions_after_a_resume(resumed: bool) -> None:
     """Times of earlier sessions aren't saved."""
-    run, found = played("ab", 2)
+    run, found = make_run("ab", 2)
     if resumed:
         run.store.save(PlayedMatch(0, "record", (game(0),)))
         run = Run(run.config, run.store)
@@ -127,5 +124,5 @@ def test_times_are_labelled_as_this_sessions_after_a_resume(resumed: bool) -> No
 
 def test_the_range_of_chance_is_printed_from_thirty_games_on() -> None:
     """With 2 games it would be ± 69.3 %."""
-    assert run_report.seats_line(played("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
-    assert run_report.seats_line(played("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")
+    assert run_report.seats_line(make_run("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
+    assert run_report.seats_line(make_run("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")

@@ -13,7 +13,6 @@ from tests.cli_workspace import Place
 
 @pytest.fixture(scope="module")
 def run(places: Callable[[], Place]) -> Path:
-    """Return the folder of a run, which stays unchanged."""
     place = places()
     bots = ["sample:turtle", "sample:honest"]
     ran = place.run("run", *bots, "--games", 12, "--seed", 2, "--sandbox", "process", "--out", "out")

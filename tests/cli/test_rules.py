@@ -104,7 +104,6 @@ def test_odds_as_json() -> None:
 
 
 def test_odds_without_influences_omits_the_odds_of_each_player() -> None:
-    """One revealed card could be any player's."""
     plain = run(odds, "--own", "duke,captain", "--revealed", "contessa", "--players", "4")
     assert "nobody" not in plain.stdout
     assert "with 2 cards  with 1 card" in plain.stdout

@@ -109,8 +109,7 @@ def odd(places: Callable[[], Place]) -> Shared:
     return place, place.run("run", *bots, "--games", 40, "--match-games", 4, "--out", "[bold]:cat:", COLUMNS="1")
 
 
-def copied(shared: Shared, place: Place) -> Path:
-    """Return a copy of the run of two bots, as `out` of another place; its bots stay in theirs."""
+def copy_run(shared: Shared, place: Place) -> Path:
     return Path(shutil.copytree(shared[0].folder / "out", place.folder / "out"))
 
 
@@ -192,7 +191,6 @@ def test_json_follows_its_schema(place: Place, duel: Shared) -> None:
 
 
 def test_tables_are_data_and_all_else_goes_to_stderr(three: Shared) -> None:
-    """`arena run ... > standings.txt` stores only the standings."""
     ran = three[1]
     assert ran.code == 0
     assert "12 games of coup: 4 rounds of 1 match, 3 games each, at 3 seats" in ran.err
@@ -211,7 +209,6 @@ def test_tables_are_data_and_all_else_goes_to_stderr(three: Shared) -> None:
 
 
 def test_names_with_markup_and_odd_characters_are_printed_as_they_are(odd: Shared) -> None:
-    """A bot's name must neither colour the table nor break it."""
     place, ran = odd
     assert ran.code == 0
     assert "…" not in ran.out
@@ -248,7 +245,6 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
 
 
 def read_terminal(descriptor: int) -> str:
-    """Read a terminal's output until its programs have ended."""
     shown = b""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -346,7 +342,6 @@ def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
 
 
 def test_faults_are_counted_without_their_consequences(place: Place) -> None:
-    """In a match of 12 games three are lost by three faults each, and the bot is out of the others."""
     bad = scripted(place, "bad.py", "print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)")
     arguments = ("run", *place.bots(1), bad, "--games", 12, "--match-games", 12, "--out", "out", "--json")
     (row,) = [row for row in place.run(*arguments).json["standings"] if row["bot"] == "bad"]
@@ -358,7 +353,6 @@ def test_faults_are_counted_without_their_consequences(place: Place) -> None:
 
 
 def test_the_reported_file_has_the_exact_lines_of_the_pipe(place: Place) -> None:
-    """--resume prints the same, without a game."""
     ran = place.run("run", *place.bots(1), listener(place, "bad.py"), *SMALL, "--out", "out")
     named = re.search(r"^  whole: (\S+) \(3 kept of (\d+)\)$", ran.out, re.MULTILINE)
     assert named is not None
@@ -504,8 +498,7 @@ def listener(place: Place, name: str) -> str:
     )
 
 
-def heard(place: Place, folder: str, bot: str) -> list[dict[str, Any]]:
-    """Return the input of a listener in the first match."""
+def read_heard(place: Place, folder: str, bot: str) -> list[dict[str, Any]]:
     text = (place.folder / folder / "logs" / f"000000-{bot}-1.txt").read_text()
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
@@ -527,7 +520,7 @@ def test_options_reach_the_bots(
     bots = (listener(place, "bad.py"), place.bot("good.py"))
     ran = place.run("run", *bots, "--games", 2, "--match-games", 2, *flags, "--json", "--out", "out")
     row = next(row for row in ran.json["standings"] if row["bot"] == "bad")
-    lines = heard(place, "out", "bad")
+    lines = read_heard(place, "out", "bad")
     limits = lines[0]["limits"]
     assert limits["lives"] == lives
     assert (limits["limit_ms"], limits["bank_ms"], limits["start_ms"]) == clocks
@@ -542,7 +535,6 @@ def test_options_reach_the_bots(
 
 
 def test_a_folder_with_a_manifest_is_built_and_played(place: Place) -> None:
-    """The working folder is the bot's, HOME and TMPDIR are its own."""
     where = place.folder / "built"
     manifest = 'name = "my bot"\nbuild = ["sh", "-c", "cp source.txt bot.py"]\nrun = ["PYTHON", "bot.py"]\n'
     place.bot("built/bot.toml", manifest.replace("PYTHON", sys.executable))
@@ -593,8 +585,7 @@ def test_verify_notes_that_it_does_not_check_faults(place: Place) -> None:
 
 
 def test_verify_reports_results_that_differ_from_the_records(place: Place, duel: Shared) -> None:
-    """Its message is the command that writes them again."""
-    listed = copied(duel, place) / "results.jsonl"
+    listed = copy_run(duel, place) / "results.jsonl"
     text = listed.read_text()
     listed.write_text(text.replace('"turns":', '"turns":1', 1))
     ran = place.call("verify", "out")

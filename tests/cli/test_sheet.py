@@ -31,8 +31,7 @@ def shown(what: RenderableType, width: int = 80) -> list[str]:
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def flat(what: RenderableType) -> str:
-    """Return the text in one line, for sentences that were folded."""
+def unfold(what: RenderableType) -> str:
     return " ".join(" ".join(shown(what)).split())
 
 
@@ -135,7 +134,7 @@ def test_the_sheet_of_a_variant_has_its_rows(case: tuple[Ruleset, tuple[str, str
 @pytest.mark.parametrize("rules", PRESETS.values(), ids=PRESETS)
 def test_the_sheet_has_exactly_the_actions_that_the_engine_has(rules: Ruleset) -> None:
     assert [*rows(rules)] == [(row.action.value, str(row.cost or "-")) for row in rules.actions]
-    output = flat(sheet.rules_sheet(rules))
+    output = unfold(sheet.rules_sheet(rules))
     assert f"Roles: {', '.join(rules.roles)}." in output
     absent = {*Role} - {*rules.roles}
     assert not any(role in " ".join(cell) for role in absent for cell in rows(rules).values())
@@ -241,7 +240,7 @@ OWN = [
 @pytest.fixture(scope="module")
 def own() -> dict[str, str]:
     """Return the words of the sheet of each game of OWN."""
-    return {rules.name: flat(sheet.rules_sheet(rules)) for rules in OWN}
+    return {rules.name: unfold(sheet.rules_sheet(rules)) for rules in OWN}
 
 
 @pytest.mark.parametrize("text", HOLDS)
@@ -280,7 +279,7 @@ ALWAYS = [
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_every_sheet_has_the_sentences_of_every_game(rules: Ruleset) -> None:
     """The Reformation adds the challenge of an embezzler with a duke, rules.md#embezzlement."""
-    output = flat(sheet.rules_sheet(rules))
+    output = unfold(sheet.rules_sheet(rules))
     duke = r"who does have a duke [a-z ]+: it loses an influence of its choice, and the coins stay in the reserve\."
     assert [text for text in ALWAYS if text not in output] == []
     assert len(re.findall(duke, output)) == rules.reformation
@@ -311,7 +310,7 @@ def test_a_sheet_lists_the_rules_of_its_document_that_differ(name: str) -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_sheet_names_its_document_and_cites_sections(name: str) -> None:
-    lines = flat(sheet.rules_sheet(PRESETS[name]))
+    lines = unfold(sheet.rules_sheet(PRESETS[name]))
     house = name.partition("-")[0] in ("blog", "classroom", "andy", "treason")
     site = "-site" in name
     assert lines.count(" says nothing, ") == (house and not site)
@@ -321,7 +320,7 @@ def test_a_sheet_names_its_document_and_cites_sections(name: str) -> None:
 
 
 def test_the_fields_are_printed_with_default_values_and_section() -> None:
-    output = flat(sheet.fields_table())
+    output = unfold(sheet.fields_table())
     for rule in FIELDS:
         assert f"{rule.name} = " in output
         assert f"{rule.description} (#{rule.section})" in output

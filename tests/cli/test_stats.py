@@ -15,8 +15,7 @@ from tests.replay.games import random_game
 
 
 @pytest.fixture
-def kept(place: Place) -> Place:
-    """Return a place with a run's records, of four random bots."""
+def recorded_run(place: Place) -> Place:
     folder = place.folder / "new" / "records"
     folder.mkdir(parents=True)
     for match in range(4):
@@ -24,16 +23,16 @@ def kept(place: Place) -> Place:
     return place
 
 
-def test_all_bots_are_in_tables_of_80_columns(kept: Place) -> None:
-    ran = kept.call("stats", "new")
+def test_all_bots_are_in_tables_of_80_columns(recorded_run: Place) -> None:
+    ran = recorded_run.call("stats", "new")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("4 games of coup at 4 seats; ")
     assert max(map(len, ran.out.splitlines())) <= 80
     assert sum(line.startswith("bot2 ") for line in ran.out.splitlines()) == 5
 
 
-def test_one_bot_has_all_sections(kept: Place) -> None:
-    ran = kept.call("stats", "new", "--bot", "bot1")
+def test_one_bot_has_all_sections(recorded_run: Place) -> None:
+    ran = recorded_run.call("stats", "new", "--bot", "bot1")
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
     for title, _ in SECTIONS.values():
@@ -44,27 +43,26 @@ def test_one_bot_has_all_sections(kept: Place) -> None:
 PAIR = ("--bot", "bot1", "--with", "bot2")
 
 
-def test_two_bots_are_compared(kept: Place) -> None:
-    ran = kept.call("stats", "new", *PAIR)
+def test_two_bots_are_compared(recorded_run: Place) -> None:
+    ran = recorded_run.call("stats", "new", *PAIR)
     assert ran.code == 0
     assert "\nbot1, before: bot2: " in ran.out
     assert ran.out.count("\n") > 50
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
-def test_one_match_has_no_interval_and_no_star(kept: Place) -> None:
-    """Cases of one match are alike; a note explains that intervals need several."""
+def test_one_match_has_no_interval_and_no_star(recorded_run: Place) -> None:
     one, why = "new/records/000000.jsonl", "no interval: all cases are of one match"
     for more in ([], ["--bot", "bot1"], PAIR):
-        ran = kept.call("stats", one, *more)
+        ran = recorded_run.call("stats", one, *more)
         assert (ran.code, why in ran.out) == (0, True)
         assert not any(line.endswith(" *") and "differ" not in line for line in ran.out.splitlines())
-    assert kept.call("stats", one, "--json").json["bots"][0]["win_rate"]["all"]["low"] is None
+    assert recorded_run.call("stats", one, "--json").json["bots"][0]["win_rate"]["all"]["low"] is None
 
 
-def test_json_follows_its_schema(kept: Place) -> None:
-    schema = kept.call("stats", "--json-schema").json
-    found = kept.call("stats", "new", *PAIR, "--json").json
+def test_json_follows_its_schema(recorded_run: Place) -> None:
+    schema = recorded_run.call("stats", "--json-schema").json
+    found = recorded_run.call("stats", "new", *PAIR, "--json").json
     assert found["version"] == schema["properties"]["version"]["const"] == 2
     assert found.keys() == schema["properties"].keys()
     (bot,), profile = found["bots"], schema["$defs"]["Profile"]
@@ -74,9 +72,9 @@ def test_json_follows_its_schema(kept: Place) -> None:
     assert found["comparison"]["records"]["paths"] == ["new"]
 
 
-def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
-    rows = list(csv.DictReader(io.StringIO(kept.call("stats", "new", "--csv").out)))
-    found = kept.call("stats", "new", "--json").json
+def test_csv_has_a_line_for_each_rate(recorded_run: Place) -> None:
+    rows = list(csv.DictReader(io.StringIO(recorded_run.call("stats", "new", "--csv").out)))
+    found = recorded_run.call("stats", "new", "--json").json
     bots = {bot["bot"]: bot for bot in found["bots"]}
     assert len(rows) == sum(len(bot[section]) for bot in found["bots"] for section in SECTIONS)
     for row in rows:
@@ -84,7 +82,7 @@ def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
         cells = [row[column] for column in ("count", "total", "value", "low", "high")]
         wanted = [rate[name] for name in ("count", "total", "value", "low", "high") if rate[name] is not None]
         assert [float(cell) for cell in cells if cell] == wanted
-    differences = list(csv.DictReader(io.StringIO(kept.call("stats", "new", *PAIR, "--csv").out)))
+    differences = list(csv.DictReader(io.StringIO(recorded_run.call("stats", "new", *PAIR, "--csv").out)))
     assert {row["other"] for row in differences} == {"bot2"}
 
 
@@ -102,50 +100,48 @@ def test_csv_has_a_line_for_each_rate(kept: Place) -> None:
         (["new", "--json", "--csv"], "give one of them"),
     ],
 )
-def test_wrong_options_are_refused_with_the_allowed_ones(kept: Place, arguments: list[str], words: str) -> None:
-    broken(kept.folder)
-    ran = kept.call("stats", *arguments)
+def test_wrong_options_are_refused_with_the_allowed_ones(recorded_run: Place, arguments: list[str], words: str) -> None:
+    write_broken_records(recorded_run.folder)
+    ran = recorded_run.call("stats", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert words in " ".join(ran.messages)
 
 
-def broken(folder: Path) -> None:
-    """Make a record that is cut off, one of another version, and a folder without any."""
+def write_broken_records(folder: Path) -> None:
     text = (folder / "new" / "records" / "000000.jsonl").read_text()
     (folder / "half.jsonl").write_text(text[:-20])
     (folder / "future.jsonl").write_text(text.replace('"record":4', '"record":99', 1))
     (folder / "empty").mkdir()
 
 
-def called(record: Record, *bots: str) -> Record:
-    """Return a record of the same games between bots of these names."""
+def rename_bots(record: Record, *bots: str) -> Record:
     return replace(record, header=replace(record.header, bots=bots))
 
 
-def test_a_record_that_cannot_be_read_is_named_and_the_others_count(kept: Place) -> None:
-    (kept.folder / "new" / "records" / "000001.jsonl").write_text("cut")
-    ran = kept.call("stats", "new", "--json")
+def test_a_record_that_cannot_be_read_is_named_and_the_others_count(recorded_run: Place) -> None:
+    (recorded_run.folder / "new" / "records" / "000001.jsonl").write_text("cut")
+    ran = recorded_run.call("stats", "new", "--json")
     assert ran.code == 1
     assert "skipped: new/records/000001.jsonl: the record is cut off" in ran.err
     assert len(ran.json["records"]["skipped"]) == 1
     assert ran.json["records"]["games"] == 3
 
 
-def test_a_name_is_shown_as_text(kept: Place) -> None:
+def test_a_name_is_shown_as_text(recorded_run: Place) -> None:
     """A bot's name may contain control sequences, or a spreadsheet's formula."""
-    file = kept.folder / "one.jsonl"
-    file.write_text(write_record(called(random_game(COUP, 2, 3), "=\x1b[31m", "b")))
-    ran = kept.call("stats", "one.jsonl")
+    file = recorded_run.folder / "one.jsonl"
+    file.write_text(write_record(rename_bots(random_game(COUP, 2, 3), "=\x1b[31m", "b")))
+    ran = recorded_run.call("stats", "one.jsonl")
     assert ran.code == 0
     assert "\x1b" not in ran.out
     assert "=\\x1b[31m" in ran.out
-    assert "\n'=" in kept.call("stats", "one.jsonl", "--csv").out
+    assert "\n'=" in recorded_run.call("stats", "one.jsonl", "--csv").out
 
 
-def test_a_page_is_written_and_one_that_cannot_be_is_a_failure(kept: Place) -> None:
-    ran = kept.call("stats", "new", *PAIR, "--html", "bot1.html")
+def test_a_page_is_written_and_one_that_cannot_be_is_a_failure(recorded_run: Place) -> None:
+    ran = recorded_run.call("stats", "new", *PAIR, "--html", "bot1.html")
     assert (ran.code, ran.out) == (0, "")
     assert "open it in a browser" in ran.err
-    assert (kept.folder / "bot1.html").read_text().startswith("<!doctype html>")
-    ran = kept.call("stats", "new", "--html", "nowhere/page.html")
+    assert (recorded_run.folder / "bot1.html").read_text().startswith("<!doctype html>")
+    ran = recorded_run.call("stats", "new", "--html", "nowhere/page.html")
     assert (ran.code, len(ran.messages)) == (1, 1)

@@ -39,7 +39,6 @@ def token(place: Place, folder: Path, scope: str = "submit") -> Path:
 
 
 def test_each_step_is_shown_before_the_check_has_ended(server: tuple[Place, LadderServer]) -> None:
-    """It is in the terminal, and on the bot's page for its owner and staff alone."""
     place, web = server
     slow = Waiting(place)
     ada, bob, staff = (web.session(login) for login in ("ada", "bob", "staff"))

@@ -112,7 +112,6 @@ for line in sys.stdin:
 
 
 def test_a_bot_under_a_debugger_has_no_clock_and_writes_its_process_id_to_a_file(tmp_path: Path) -> None:
-    """Without a terminal its standard error goes to a file."""
     bot = tmp_path / "slow.py"
     bot.write_text(SLOW.replace("HERE", "print('at', os.getpid(), file=sys.stderr)"))
     done = piped(tmp_path, str(bot), BOTS[0], "--debug", "slow", "--limit-ms", "50", "--bank-ms", "0", "--cpu-s", "1")

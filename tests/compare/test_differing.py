@@ -37,8 +37,7 @@ class Grudge(Honest):  # type: ignore[misc,valid-type]
         return game.find("challenge") if self.lost else super().challenge(game)
 
 
-def half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot], ...], rules: str = "coup") -> Record:
-    """Play one half of a block."""
+def play_half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot], ...], rules: str = "coup") -> Record:
     key = derive_key(b"tests", f"block|{block}")
     names = ("OLD" if number == 0 else "NEW", *(f"bot {other}" for other in range(1, SEATS)))
     spec = MatchSpec(
@@ -52,11 +51,12 @@ def half(block: int, number: int, subject: type[Bot], field: tuple[type[Bot], ..
     return play_match(spec, players, keep_moves=True)
 
 
-def played(
+def play_pairs(
     new: type[Bot], field: tuple[type[Bot], ...], rules: str = "coup"
 ) -> tuple[list[GamePair], Callable[[int], Record]]:
-    """Play honest against a new version in pairs; return the pairs, and a function that returns their records."""
-    records = [half(block, number, (Honest, new)[number], field, rules) for block in range(BLOCKS) for number in (0, 1)]
+    records = [
+        play_half(block, number, (Honest, new)[number], field, rules) for block in range(BLOCKS) for number in (0, 1)
+    ]
     worth = [
         [game.worth(game.seats.index(record.header.bots[0])) for game in game_results(record)] for record in records
     ]
@@ -70,7 +70,7 @@ def played(
 
 @pytest.fixture(scope="module")
 def bold() -> tuple[list[GamePair], Divergences]:
-    pairs, record_of = played(Bold, tuple(sample(f"sample:{name}") for name in FIELD))
+    pairs, record_of = play_pairs(Bold, tuple(sample(f"sample:{name}") for name in FIELD))
     return pairs, find_divergences(pairs, record_of)
 
 
@@ -106,13 +106,13 @@ def test_what_pays_is_the_gain_of_its_pairs(bold: tuple[list[GamePair], Divergen
 
 
 def test_the_same_bot_never_differs() -> None:
-    pairs, record_of = played(Honest, tuple(sample(f"sample:{name}") for name in FIELD))
+    pairs, record_of = play_pairs(Honest, tuple(sample(f"sample:{name}") for name in FIELD))
     found = find_divergences(pairs, record_of)
     assert (found.groups, found.identical_pairs, found.diverged_by_opponent) == ((), len(pairs), ())
 
 
 def test_differences_of_an_opponent_are_counted_separately() -> None:
-    pairs, record_of = played(Bold, (Grudge, Grudge, Grudge))
+    pairs, record_of = play_pairs(Bold, (Grudge, Grudge, Grudge))
     found = find_divergences(pairs, record_of)
     assert {name for name, _ in found.diverged_by_opponent} <= {"bot 1", "bot 2", "bot 3"}
     assert found.diverged_by_opponent
@@ -136,7 +136,7 @@ class Doubter(Honest):  # type: ignore[misc,valid-type]
 
 def test_a_choice_that_changes_nothing_at_the_table_is_no_difference() -> None:
     """The first challenger clockwise counts; another challenge is never shown."""
-    pairs, record_of = played(Echo, (Doubter, Doubter, Doubter))
+    pairs, record_of = play_pairs(Echo, (Doubter, Doubter, Doubter))
     differs = any(
         record_of(2 * pair.block).games[pair.game].moves != record_of(2 * pair.block + 1).games[pair.game].moves
         for pair in pairs
@@ -166,8 +166,7 @@ class Talker(Bold):
 
 
 def test_a_statement_alone_is_no_difference(bold: tuple[list[GamePair], Divergences]) -> None:
-    """No bot at this table listens."""
-    pairs, record_of = played(Talker, tuple(sample(f"sample:{name}") for name in FIELD), "open-table")
+    pairs, record_of = play_pairs(Talker, tuple(sample(f"sample:{name}") for name in FIELD), "open-table")
     assert any(game.statements for game in record_of(1).games)
     assert pairs == bold[0]
     rows = [

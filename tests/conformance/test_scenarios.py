@@ -166,8 +166,7 @@ def menu(state: State, seat: int) -> list[str]:
     return [format_move(move) for move in list_legal_moves(view_from_seat(state, seat))]
 
 
-def everywhere(state: State) -> Counter[Role]:
-    """Count all cards of the game, wherever they are."""
+def count_cards(state: State) -> Counter[Role]:
     places = (*state.hands, *state.board.revealed, *state.discards, state.deck, state.drawn)
     return Counter(role for place in places for role in place)
 
@@ -231,7 +230,7 @@ def check(scenario: Scenario, played: Played) -> None:
     for name in facts.keys() & then.keys():
         assert facts[name] == then[name], name
     if "cards" in then:
-        assert everywhere(state) == then["cards"]
+        assert count_cards(state) == then["cards"]
     if "over" in then:
         assert ended(board.phase) == then["over"]
     for hand, pattern in zip(state.hands, then.get("hands", []), strict="hands" in then):
@@ -253,9 +252,9 @@ def conserve(played: Played) -> None:
     """Check invariants of every game: no card appears or vanishes, and an event reports each coin that moves."""
     before, after = played.first, played.state
     if isinstance(before.board.phase, Drafting) and after.discards:
-        assert everywhere(after) == Counter(before.board.rules.roles * before.board.rules.copies(2))
+        assert count_cards(after) == Counter(before.board.rules.roles * before.board.rules.copies(2))
     elif not isinstance(before.board.phase, Drafting):
-        assert everywhere(after) == everywhere(before)
+        assert count_cards(after) == count_cards(before)
     purses = list(before.board.coins)
     for event in played.events:
         if isinstance(event, Coins):

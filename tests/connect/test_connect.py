@@ -39,15 +39,13 @@ def begun(files: Path, url: str, *words: str, program: str = "bot.py") -> Comman
     return Command(line, cwd=files, stdout=-1, stderr=-1)
 
 
-def ended(command: Command) -> tuple[int, str, str]:
-    """Return the exit code and the output."""
+def wait_for_end(command: Command) -> tuple[int, str, str]:
     out, err = command.communicate(timeout=WAIT_S)
     assert "Traceback" not in err, err
     return command.returncode, out, err
 
 
 def read_until(command: Command, what: str) -> str:
-    """Read the command's output until it contains a text."""
     said = ""
     assert command.stderr is not None
     for line in command.stderr:
@@ -63,7 +61,7 @@ def faults(there: TableServer, match: int = 0) -> list[str]:
 
 def test_a_program_plays_a_match_as_a_local_bot_does(files: Path) -> None:
     with serve_tables("bot", "program", games=2) as there:
-        code, out, err = ended(begun(files, f"{there.url}/program"))
+        code, out, err = wait_for_end(begun(files, f"{there.url}/program"))
         delay = there.table.places[1].delay_ms
     assert code == 0, err
     assert re.fullmatch(r"[012] of 2 games won, 0 faults\n", out)
@@ -82,10 +80,9 @@ def test_a_program_plays_a_match_as_a_local_bot_does(files: Path) -> None:
 
 
 def test_a_challenge_asks_the_server_for_a_seat(files: Path) -> None:
-    """The request has the account's token."""
     with serve_tables("bot", "program") as there:
         url = there.url.replace("ws", "http")
-        code, _, err = ended(begun(files, url, "--challenge", "bot0", "--games", "1", "--name", "home"))
+        code, _, err = wait_for_end(begun(files, url, "--challenge", "bot0", "--games", "1", "--name", "home"))
     assert code == 0, err
     assert f"the table is at {url}/tables/here" in err
 
@@ -105,7 +102,7 @@ def test_a_challenge_asks_the_server_for_a_seat(files: Path) -> None:
 def test_a_crash_or_flood_is_reported_and_the_match_continues(files: Path, program: str, said: str) -> None:
     (files / "bad.py").write_text(f"import sys; {program}\n", "utf-8")
     with serve_tables("bot", "program", games=2) as there:
-        code, _, err = ended(begun(files, f"{there.url}/program", program="bad.py"))
+        code, _, err = wait_for_end(begun(files, f"{there.url}/program", program="bad.py"))
         there.end()
     assert code == 1
     assert said in err, err
@@ -127,7 +124,7 @@ def test_a_crash_or_flood_is_reported_and_the_match_continues(files: Path, progr
 def test_errors_have_one_line(files: Path, url: str, token: str, code: int, said: str) -> None:
     (files / "token").write_text(token, "utf-8")
     with serve_tables("bot", "program") as there:
-        left, _, err = ended(begun(files, url.format(url=there.url)))
+        left, _, err = wait_for_end(begun(files, url.format(url=there.url)))
     assert said in err, err
     assert left == code
 
@@ -146,7 +143,7 @@ def test_ctrl_c_leaves_the_table(files: Path) -> None:
         command = begun(files, f"{there.url}/program")
         read_until(command, "there and back")
         command.send_signal(signal.SIGINT)
-        assert ended(command)[0] == 130
+        assert wait_for_end(command)[0] == 130
         (files / "token").write_text("secret2", "utf-8")
         other = begun(files, f"{there.url}/program")
         read_until(other, "there and back")
@@ -155,8 +152,8 @@ def test_ctrl_c_leaves_the_table(files: Path) -> None:
         command = begun(files, f"{there.url}/program")
         read_until(command, "begins")
         command.send_signal(signal.SIGINT)
-        assert ended(command)[0] == 130
-        assert ended(other)[0] == 1  # it hasn't played all games
+        assert wait_for_end(command)[0] == 130
+        assert wait_for_end(other)[0] == 1  # it hasn't played all games
     assert len(there.records[0].games) < 4
 
 
@@ -172,7 +169,7 @@ def test_a_cut_socket_is_reopened_without_effect_on_the_program(files: Path) -> 
                 read_until(command, "connected again after")
             assert play(socket)["table"]["state"] == "over"
         there.on(lambda: there.table.dismiss("enough"))
-        code, _, err = ended(command)
+        code, _, err = wait_for_end(command)
     assert code == 0, err
     assert faults(there) == []
 
@@ -194,7 +191,7 @@ def test_a_restarted_program_stays_in_the_match_when_the_socket_is_cut(files: Pa
             read_until(command, "connected again after")
             assert play(socket)["table"]["state"] == "over"
         there.on(lambda: there.table.dismiss("enough"))
-        ended(command)
+        wait_for_end(command)
     assert faults(there) == ["exited"]
 
 
@@ -205,13 +202,12 @@ def test_an_unreachable_server_is_given_up(files: Path) -> None:
         there.away = True
         there.cut()
         said = read_until(command, "the seat is kept, and its clock runs")
-        code, _, err = ended(command)
+        code, _, err = wait_for_end(command)
     assert code == 1
     assert "given up after" in said + err
 
 
 def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
-    """It needs only the websockets library."""
     text = (Path(__file__).parents[2] / "docs/howto/bots/connect-a-remote-bot.md").read_text("utf-8")
     (files / "client.py").write_text(re.findall("```python\n(.*?)```", text, re.DOTALL)[0], "utf-8")
     with serve_tables("bot", "program", games=2) as there:
@@ -230,7 +226,7 @@ def test_a_server_that_plays_no_tables_is_given_up_as_one_that_is_away(files: Pa
     with serve(lambda socket: socket.close(1013, "the table is away"), "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.socket.getsockname()[1]}/program"
-        code, _, err = ended(begun(files, url, "--reconnect-timeout", "1"))
+        code, _, err = wait_for_end(begun(files, url, "--reconnect-timeout", "1"))
         server.shutdown()
     assert code == 1
     assert "plays no tables now: given up after" in err

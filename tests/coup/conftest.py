@@ -66,7 +66,6 @@ class Scene:
         return view_from_seat(self.state, seat)
 
     def legal_words(self, seat: int) -> list[str]:
-        """List the legal moves of a seat, in notation."""
         return [format_move(move) for move in list_legal_moves(self.sees(seat))]
 
     def play(self, script: str) -> "Scene":

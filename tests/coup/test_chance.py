@@ -104,7 +104,6 @@ def test_a_shuffle_is_uniform_over_all_orders() -> None:
 
 
 def test_a_number_is_uniform() -> None:
-    """Cases: the card of a default loss, and of six."""
     for below, freedom in ((2, 1), (6, 5)):
         counts = Counter(KeyedRng(KEY, game).number("default 1", 12, below) for game in range(6000))
         assert sorted(counts) == list(range(below))

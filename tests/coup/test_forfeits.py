@@ -77,7 +77,6 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_seat_that_forfeits_leaves_at_once(scene: Scene, case: Case) -> None:
-    """Rules (a) to (e)."""
     coins, script, output, after, phase, asked = case
     *steps, last = script.split(";")
     played = scene(HANDS, coins).play(";".join(steps))

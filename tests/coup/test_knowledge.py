@@ -102,8 +102,7 @@ def ordered(cards: Sequence[Role], tops: Sequence[Role]) -> list[Role]:
     return [*sorted(left), *reversed(first)]
 
 
-def beginnings(state: State, seat: int) -> set[World]:
-    """Return all deals that a seat may consider when it sees its first cards."""
+def possible_starts(state: State, seat: int) -> set[World]:
     if state.board.rules.draft:
         return {World(state.hands, tuple(sorted(state.deck)))}
     hidden = Counter([*state.deck, *(card for other, hand in enumerate(state.hands) if other != seat for card in hand)])
@@ -201,7 +200,7 @@ def certain(worlds: set[World], view: View) -> tuple[CertainCards, dict[Role, in
 
 def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, CertainCards, set[World]]]:
     """Yield the steps before which a seat is asked, with its knowledge and all deals that it can't rule out."""
-    worlds = beginnings(steps[0].before, seat)
+    worlds = possible_starts(steps[0].before, seat)
     knowledge: Knowledge | None = None
     news: list[Event] = []
     for step in steps:
@@ -250,14 +249,12 @@ def test_a_seat_knows_exactly_what_is_true_in_every_possible_deal() -> None:
 @INTERPRETED
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_at_four_seats_nothing_certain_is_missed(name: str) -> None:
-    """These games take a minute."""
     for seed in range(2) if 4 in seat_counts(PRESETS[name]) else ():
         check((name, 4, seed, 0.0), seed)
 
 
 @each("game", GAMES)
 def test_certain_knowledge_is_true_in_every_game(game: Game) -> None:
-    """These games have five and more seats, forfeits, and random rules."""
     news: list[list[Event]] = [[] for _ in range(game[1])]
     minds: dict[int, Knowledge] = {}
     before: dict[int, CertainCards] = {}
@@ -334,7 +331,6 @@ def test_knowledge_after_each_request_of_the_cases(case: dict[str, Any]) -> None
 
 
 def view_of(rules: Ruleset, line: dict[str, Any]) -> View:
-    """Return the player view of a line."""
     state, you = line["state"], line["you"]
     players = state["players"]
     pending = (
@@ -356,7 +352,6 @@ def hand(roles: Sequence[str]) -> tuple[Role, ...]:
 
 
 def event_of(output: dict[str, Any]) -> Event | None:
-    """Return the event of a message, None for one that shows no card."""
     seat, role = output["seat"], output.get("role")
     cards = hand(output["cards"]) if "cards" in output else None
     match output["event"]:

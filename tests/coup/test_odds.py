@@ -65,7 +65,6 @@ def test_the_odds_at_a_table(
 
 
 def test_the_odds_are_those_of_counting_all_deals() -> None:
-    """Each set of hidden cards is equally likely."""
     unseen = [*[DUKE] * 2, *[CAPTAIN] * 3, *[CONTESSA] * 4]
     for cards in range(5):
         deals = [*combinations(unseen, cards)]

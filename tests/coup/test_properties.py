@@ -103,8 +103,7 @@ def pack(rules: Ruleset, state: State) -> Counter[Role]:
     return Counter(dict.fromkeys(rules.roles, copies))
 
 
-def everything(state: State) -> Counter[Role]:
-    """Count all cards of the game, wherever they are."""
+def count_cards(state: State) -> Counter[Role]:
     face_up = [card for cards in state.board.revealed for card in cards]
     hands = [card for hand in state.hands for card in hand]
     discards = [card for cards in state.discards for card in cards]
@@ -126,7 +125,7 @@ def test_no_card_and_no_coin_appears_or_gets_lost(game: Game) -> None:
         for state in (step.before, step.after):
             board = state.board
             dealt = not rules.draft or bool(state.discards)
-            assert everything(state) == pack(rules, state)
+            assert count_cards(state) == pack(rules, state)
             assert board.influence == tuple(map(len, state.hands))
             held = [len(hand) + len(up) for hand, up in zip(state.hands, board.revealed, strict=True)]
             assert held == [2 if dealt else 0] * board.seats
@@ -359,7 +358,6 @@ def test_every_game_ends_and_every_asked_seat_has_a_choice(game: Game) -> None:
 
 
 def test_random_games_reach_every_event_phase_and_ending() -> None:
-    """Otherwise the tests of this file would prove little."""
     events: Counter[str] = Counter()
     phases: Counter[str] = Counter()
     endings: Counter[str] = Counter()
@@ -587,6 +585,5 @@ def test_parse_accepts_only_what_notation_writes(word: str) -> None:
      "convert:", "embezzle:x", "examine:duke"],
 )  # fmt: skip
 def test_a_word_that_is_no_move_is_refused(word: str) -> None:
-    """Records are read by moves.parse."""
     with pytest.raises(ValueError, match=r"\w"):
         parse_move(word)

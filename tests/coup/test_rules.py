@@ -130,7 +130,6 @@ def test_the_default_move(scene: Scene, case: tuple[str, str, int, str, int, str
 
 
 def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
-    """A stream of its own chooses the card."""
     played = scene(THREE, "7 2 2").play("coup:1")
     drawn = []
     for number in range(2):

@@ -9,13 +9,11 @@ import pytest
 from arena.coup import FORFEIT, PRESETS, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
 
 
-def fields(value: Any) -> tuple[str, ...]:
-    """Return the names of a value's fields, in any form."""
+def field_names(value: Any) -> tuple[str, ...]:
     return tuple(getattr(value, "_fields", ())) or value.__match_args__
 
 
-def values(name: str, games: int) -> Iterator[Any]:
-    """Yield all values that random games of a preset return, a few forfeits included."""
+def yield_values(name: str, games: int) -> Iterator[Any]:
     rules = PRESETS[name]
     seats = 2 if rules.draft else 3
     rng = random.Random(name)
@@ -38,13 +36,13 @@ def values(name: str, games: int) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", ["coup", "duel", "treason", "reformation-inquisitor", "andy"])
 def test_no_value_of_a_game_can_be_changed(name: str) -> None:
-    kinds = {type(value): value for value in values(name, 30)}
+    kinds = {type(value): value for value in yield_values(name, 30)}
     assert len(kinds) > 20
     for value in kinds.values():
-        for field in (*fields(value), "new"):
+        for field in (*field_names(value), "new"):
             with pytest.raises((AttributeError, TypeError)):
                 setattr(value, field, None)
-        for field in fields(value):
+        for field in field_names(value):
             with pytest.raises((AttributeError, TypeError)):
                 delattr(value, field)
 
@@ -52,7 +50,7 @@ def test_no_value_of_a_game_can_be_changed(name: str) -> None:
 def test_values_of_different_kinds_are_never_equal() -> None:
     found: dict[Any, type] = {}
     for name in PRESETS:
-        for value in values(name, 5):
+        for value in yield_values(name, 5):
             kind = found.setdefault(value, type(value))
             assert kind is type(value), f"{value} equals a {kind.__name__}"
     assert len(set(found.values())) > 30

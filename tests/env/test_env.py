@@ -171,14 +171,14 @@ def test_every_field_agrees_with_the_view(game: Game) -> None:
             assert lit(read, fields, "kind") == [KINDS[type(phase).__name__]]
             assert lit(read, fields, "action") == ([pending.action.value] if pending else [])
             assert lit(read, fields, "reason") == ([phase.reason.value] if hasattr(phase, "reason") else [])
-            assert roles(rules, read["claim"]) == ([claim.role] if claim else [])
+            assert counted_roles(rules, read["claim"]) == ([claim.role] if claim else [])
             assert read["denies"] + read["blocks"] == ([claim.denies, claim.block] if claim else [0, 0])
             assert read["proven"] == [getattr(phase, "proven", False)]
-            assert roles(rules, read["cards"]) == sorted(sight.cards)
-            assert roles(rules, read["drawn"]) == sorted(sight.drawn)
-            assert roles(rules, read["discards"]) == sorted(sight.discards)
-            assert roles(rules, read["seen"]) == ([sight.seen] if sight.seen else [])
-            assert Counter(roles(rules, read["in_deck"])) <= Counter(state.deck)
+            assert counted_roles(rules, read["cards"]) == sorted(sight.cards)
+            assert counted_roles(rules, read["drawn"]) == sorted(sight.drawn)
+            assert counted_roles(rules, read["discards"]) == sorted(sight.discards)
+            assert counted_roles(rules, read["seen"]) == ([sight.seen] if sight.seen else [])
+            assert Counter(counted_roles(rules, read["in_deck"])) <= Counter(state.deck)
             for step in range(seats):
                 other = (seat + step) % seats
                 row = {
@@ -187,15 +187,15 @@ def test_every_field_agrees_with_the_view(game: Game) -> None:
                     if field.startswith(f"player {step}:")
                 }
                 assert (row["coins"], row["influence"]) == ([board.coins[other]], [board.influence[other]])
-                assert roles(rules, row["revealed"]) == sorted(board.revealed[other])
+                assert counted_roles(rules, row["revealed"]) == sorted(board.revealed[other])
                 side = board.sides[other].value if board.sides else None
                 assert row["side"] == [side == "loyalist", side == "reformist"]
                 assert row["actor"] == [other == board.actor]
                 assert row["target"] == [pending is not None and pending.target == other]
                 assert row["claimant"] == [claim is not None and claim.seat == other]
                 assert row["challenger"] == [getattr(phase, "challenger", None) == other]
-                assert Counter(roles(rules, row["known"])) <= Counter(state.hands[other])
-                assert not {*roles(rules, row["lacks"])} & {*state.hands[other]}
+                assert Counter(counted_roles(rules, row["known"])) <= Counter(state.hands[other])
+                assert not {*counted_roles(rules, row["lacks"])} & {*state.hands[other]}
                 for count in ("claimed", "shown", "caught"):
                     assert row[count] == [counts[count, other, role] for role in rules.roles]
                 assert row["denied"] + row["challenges"] == [
@@ -238,13 +238,11 @@ def lit(read: dict[str, list[int]], fields: dict[str, tuple[slice, str]], name: 
     return [word for word, on in zip(words, read[name], strict=True) if on]
 
 
-def roles(rules: Ruleset, counted: list[int]) -> list[str]:
-    """Return the roles that a field counts."""
+def counted_roles(rules: Ruleset, counted: list[int]) -> list[str]:
     return [role for role, count in zip(rules.roles, counted, strict=True) for _ in range(count)]
 
 
 def test_an_observation_is_a_copy() -> None:
-    """Writing into an array changes no other one."""
     game = env()
     game.reset(seed=1)
     first = game.observe("player_0")
@@ -306,7 +304,7 @@ def test_the_mask_allows_what_is_legal_and_nothing_else(game: Game) -> None:
         state = table._game.state
         seat = int(agent.removeprefix("player_"))
         words = {table.action_words[action] for action in np.flatnonzero(observed["action_mask"])}
-        assert {absolute(word, seat, seats) for word in words} == {
+        assert {notation_of(word, seat, seats) for word in words} == {
             format_move(move) for move in list_legal_moves(view_from_seat(state, seat))
         }
         for other in set(range(seats)) - set(state.board.phase.asked):
@@ -315,15 +313,13 @@ def test_the_mask_allows_what_is_legal_and_nothing_else(game: Game) -> None:
         table.step(chosen(observed["action_mask"], rng))
 
 
-def absolute(word: str, seat: int, seats: int) -> str:
-    """Return the notation of an action's word."""
+def notation_of(word: str, seat: int, seats: int) -> str:
     verb, plus, step = word.partition(":+")
     return f"{verb}:{(seat + int(step)) % seats}" if plus else word
 
 
 @pytest.mark.parametrize("action", [0, 999, -1, None, "tax", 1.5])
 def test_a_masked_action_is_refused(action: object) -> None:
-    """The agent may act again."""
     game = env(seats=2)
     game.reset(seed=1)
     before = game.observe("player_0")["observation"].tobytes()
@@ -356,8 +352,7 @@ def test_rules_and_seats_that_do_not_fit_are_refused() -> None:
 # --- the course of a game ---------------------------------------------------------------------------------------------
 
 
-def random_game(game: Any, rng: random.Random) -> dict[str, float]:
-    """Play to the end in AEC form; return all rewards."""
+def play_random_game(game: Any, rng: random.Random) -> dict[str, float]:
     total: Counter[str] = Counter()
     for agent in game.agent_iter():
         observed, reward, terminated, truncated, _ = game.last()
@@ -368,10 +363,9 @@ def random_game(game: Any, rng: random.Random) -> dict[str, float]:
 
 @pytest.mark.parametrize("seats", [2, 10])
 def test_the_winner_is_rewarded_and_the_others_are_not(seats: int) -> None:
-    """The rewards of a game sum to one, as win rates do."""
     game = env(seats=seats)
     game.reset(seed=seats)
-    rewards = random_game(game, random.Random(seats))
+    rewards = play_random_game(game, random.Random(seats))
     assert sorted(rewards.values()) == [0.0] * (seats - 1) + [1.0]
     assert rewards[f"player_{game._game.state.board.phase.winner}"] == 1.0
 
@@ -403,14 +397,13 @@ def test_the_winner_starts_the_next_game_and_seat_0_after_a_draw() -> None:
     ends: list[int | None] = []
     while not any(ended is None and won for won, ended in pairwise(ends)):
         assert len(ends) < 200, "no draw has come after another seat's victory"
-        random_game(game, rng)
+        play_random_game(game, rng)
         ends.append(game._game.state.board.phase.winner)
         game.reset()
         assert game._game.state.board.actor == (ends[-1] or 0)
 
 
 def test_an_agent_without_cards_is_terminated_at_once() -> None:
-    """The others continue; its reward is 0."""
     rng = random.Random(3)
     game = env(seats=4)
     game.reset(seed=3)
@@ -426,7 +419,6 @@ def test_an_agent_without_cards_is_terminated_at_once() -> None:
 
 
 def test_both_forms_play_the_same_game() -> None:
-    """Actions of agents that aren't asked are ignored."""
     for seed in range(5):
         one, other = env(seats=4, rules="treason"), parallel_env(seats=4, rules="treason")
         one.reset(seed=seed)
@@ -504,7 +496,6 @@ def test_an_observation_does_not_depend_on_earlier_ones(name: str) -> None:
 
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
 def test_a_copy_observes_the_same_and_plays_independently(way: Callable[[raw_env], raw_env]) -> None:
-    """A copy is also made within a window of several seats."""
     rng = random.Random(5)
     game = env(rules="reformation", seats=3)
     game.reset(seed=1)
@@ -535,7 +526,7 @@ def test_a_reset_within_a_game_leaves_nothing_for_the_next() -> None:
     game.reset(seed=6)
     assert game.agents == game.possible_agents
     assert game.agent_selection == "player_0"
-    assert sum(random_game(game, rng).values()) == 1.0
+    assert sum(play_random_game(game, rng).values()) == 1.0
 
 
 def test_the_table_is_rendered_as_text() -> None:
@@ -629,7 +620,6 @@ def test_sample_bots_are_opponents_by_name_and_a_seed_restarts_their_match() -> 
 
 
 def test_without_the_extra_the_error_says_what_to_install() -> None:
-    """The rest of the arena doesn't need it."""
     script = "import sys; sys.modules['pettingzoo'] = None; import arena.env"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert "arena.env needs pettingzoo: pip install '.[env]' in a clone" in done.stderr.splitlines()[-1]

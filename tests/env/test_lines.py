@@ -59,8 +59,7 @@ def games(rules: str | Ruleset, seats: int, count: int, seed: int) -> Iterator[t
             game.step(action)
 
 
-def same(game: Any, agent: str, encoder: Encoder) -> None:
-    """Check that the environment and the lines give the same observation and the same mask."""
+def check_same(game: Any, agent: str, encoder: Encoder) -> None:
     observed = game.observe(agent)
     assert observed["observation"].tolist() == encoder.observation.tolist()
     assert observed["action_mask"].tolist() == [*encoder.mask]
@@ -71,13 +70,13 @@ def same(game: Any, agent: str, encoder: Encoder) -> None:
 def test_lines_and_environment_make_the_same_numbers(table: tuple[str, int]) -> None:
     """These games have every preset, at few, some and many seats, in two games of a match."""
     name, seats = table
-    asked = 0
+    requests = 0
     for game, agent, reader in games(name, seats, 2, seed=seats):
-        same(game, agent, reader.encoder)
-        asked += 1
+        check_same(game, agent, reader.encoder)
+        requests += 1
         assert reader.encoder.words == game.action_words
         assert len(reader.encoder.observation) == size(seats) == game.observation_space(agent)["observation"].shape[0]
-    assert asked > 20
+    assert requests > 20
 
 
 @each("seed", range(700, 715))
@@ -85,7 +84,7 @@ def test_lines_and_environment_agree_for_random_rules(seed: int) -> None:
     seats = 2 + seed % 5
     rules = rules_of(f"random {seed}", seats)
     for game, agent, reader in games(rules, seats, 2, seed):
-        same(game, agent, reader.encoder)
+        check_same(game, agent, reader.encoder)
 
 
 # --- different lines -------------------------------------------------------------------------------------------------
@@ -121,7 +120,6 @@ def encoded(lines: list[Message]) -> Encoder:
 
 @pytest.mark.parametrize("name", ["andy", "inquisitor", "treason", "reformation", "coup"])
 def test_different_events_give_different_numbers(name: str) -> None:
-    """The request after the event is the same."""
     rng = random.Random(name)
     seen: set[str] = set()
     for game, _, reader in games(name, 4, 9, seed=4):
@@ -160,8 +158,7 @@ def start(**rules: object) -> list[Message]:
     return [{"type": "hello", "ruleset": fields}, {"type": "game_start"}]
 
 
-def asked(*events: Message, known: Message | None = None) -> Message:
-    """Return seat 1's request for its turn after these events."""
+def make_request(*events: Message, known: Message | None = None) -> Message:
     certain = {} if known is None else {"known": known}
     return {
         "type": "request",
@@ -175,14 +172,14 @@ def asked(*events: Message, known: Message | None = None) -> Message:
 
 def after(*events: Message, known: Message | None = None) -> dict[str, list[int]]:
     """Return the fields that aren't 0 at seat 1's turn after these events; lists by role, in alphabetical order."""
-    encoder = encoded([*start(), asked(*events, known=known)])
+    encoder = encoded([*start(), make_request(*events, known=known)])
     places = env(rules="inquisitor", seats=3).fields
     read = {field: encoder.observation[place].tolist() for field, (place, _) in places.items()}
     return {field: value for field, value in read.items() if any(value)}
 
 
 def test_additions_of_a_later_protocol_are_ignored() -> None:
-    request = asked({"event": "bid", "seat": 2, "coins": 3})
+    request = make_request({"event": "bid", "seat": 2, "coins": 3})
     request |= {"kind": "auction", "legal": [{"pass": True}, {"bid": [1, 2], "at": 3}]}
     encoder = encoded([*start(), {"type": "weather"}, request])
     assert encoder.actions == [encoder.words.index("-"), None]
@@ -198,8 +195,8 @@ def test_certain_knowledge_comes_from_the_request() -> None:
     assert certain["player 2: lacks"] == [1, 0, 0, 1, 0]
     assert certain["in_deck"] == [0, 1, 0, 2, 0]
     assert not {"player 1: lacks", "player 2: known"} & certain.keys()
-    first = asked(known={"players": players, "deck": ["duke"]})
-    assert encoded([*start(), first, asked()]).observation == encoded([*start(), asked()]).observation
+    first = make_request(known={"players": players, "deck": ["duke"]})
+    assert encoded([*start(), first, make_request()]).observation == encoded([*start(), make_request()]).observation
 
 
 def test_what_is_shown_and_examined_is_counted() -> None:

@@ -32,8 +32,7 @@ def layers(game: Any, *hidden: int, seed: int = 1) -> Layers:
     ]
 
 
-def scores(network: Layers, activation: str, observation: Any) -> Any:
-    """Return the output of the layers for an observation."""
+def compute_scores(network: Layers, activation: str, observation: Any) -> Any:
     values = np.asarray(observation, float)
     for place, (weights, bias) in enumerate(network):
         if place and activation != "none":
@@ -57,7 +56,7 @@ def test_a_policy_scores_as_its_layers_do_with_numpy_and_without(activation: str
                 game.step(None)
                 continue
             legal = np.flatnonzero(observed["action_mask"]).tolist()
-            wanted = scores(network, activation, observed["observation"])
+            wanted = compute_scores(network, activation, observed["observation"])
             for policy in policies:
                 assert policy.scores(observed["observation"].tolist()) == pytest.approx(wanted.tolist(), abs=1e-5)
                 assert policy.best(observed["observation"].tolist(), legal) == max(legal, key=lambda a: wanted[a])
@@ -119,7 +118,7 @@ def test_a_bot_plays_by_its_policy(tmp_path: Path, rules: str, seats: int) -> No
                 game.step(None)
                 continue
             legal = np.flatnonzero(observed["action_mask"]).tolist()
-            wanted = scores(network, "tanh", observed["observation"])
+            wanted = compute_scores(network, "tanh", observed["observation"])
             assert opponents[agent].action() == max(legal, key=lambda action: wanted[action])
             game.step(opponents[agent].action())
             decided += len(legal) > 1
@@ -160,7 +159,6 @@ def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -
 
 
 def test_at_another_table_the_bot_warns_and_plays_by_the_kit(tmp_path: Path) -> None:
-    """A file of another encoding is refused."""
     trained(tmp_path, "coup", 2)
     player = Player(tmp_path / "weights.json")
     other = env(seats=4)

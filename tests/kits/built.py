@@ -13,8 +13,6 @@ BUILD_S = 240
 
 
 def built(factory: pytest.TempPathFactory, kit: Kit, folder: Path) -> Path:
-    """Return a copy of a folder with the kit in it, built by its bot.toml as the arena does."""
-
     def make(place: Path) -> None:
         copy = place / kit.language
         shutil.copytree(folder, copy)

@@ -28,13 +28,10 @@ class Ran:
 
 @dataclass(frozen=True)
 class Made:
-    """A bot that can be started."""
-
     argv: tuple[str, ...]
     cwd: Path
 
     def feed(self, messages: list[dict[str, Any]], *words: str) -> Ran:
-        """Send a bot all lines at once, and the end of file."""
         done = subprocess.run(
             [*self.argv, *words],
             cwd=self.cwd,

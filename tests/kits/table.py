@@ -23,7 +23,6 @@ class Kit:
 
     @property
     def starter(self) -> Path:
-        """The folder that a new bot begins with."""
         return ROOT / "sample_bots" / self.language
 
     @property

@@ -40,8 +40,7 @@ def copied(language: str, folder: Path) -> list[Path]:
     return copies
 
 
-def passes(folder: Path, *command: str | Path) -> str:
-    """Run a command, check that it passes, and return its output."""
+def run_linter(folder: Path, *command: str | Path) -> str:
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
@@ -55,10 +54,10 @@ def test_javascript_passes_eslint(tmp_path: Path) -> None:
     copied("javascript", tmp_path)
     samples = KIT["javascript"].starter.parent
     shutil.copy(samples / "honest.js", tmp_path)
-    passes(tmp_path, eslint, "--max-warnings", "0", ".")
+    run_linter(tmp_path, eslint, "--max-warnings", "0", ".")
     (tmp_path / "unused.js").write_text("const unused = 1;\n")
     with pytest.raises(AssertionError, match="no-unused-vars"):
-        passes(tmp_path, eslint, "--max-warnings", "0", ".")
+        run_linter(tmp_path, eslint, "--max-warnings", "0", ".")
 
 
 @needs("cargo-clippy")
@@ -67,5 +66,7 @@ def test_rust_passes_clippy_by_the_starters_manifest(tmp_path: Path) -> None:
     manifest = (starter / "Cargo.toml").read_text()
     (probe / "Cargo.toml").write_text(manifest.replace("bot.rs", "probe.rs"))
     for folder in (starter, probe):
-        passes(folder, "cargo", "clippy", "--offline", "--all-targets", "--target-dir", "build", "--", "-D", "warnings")
+        run_linter(
+            folder, "cargo", "clippy", "--offline", "--all-targets", "--target-dir", "build", "--", "-D", "warnings"
+        )
         assert not (folder / "target").exists()

@@ -15,15 +15,14 @@ Message = dict[str, Any]
 
 
 @pytest.fixture(scope="session")
-def model(made: Make) -> list[int]:
-    """Return the moves of the starter in Python in all matches."""
+def starter_moves(made: Make) -> list[int]:
     return choices(made(KITS[0], KITS[0].starter), matches())[0]
 
 
 @each_kit
-def test_starters_play_alike_and_their_odds_are_the_engines(kit: Kit, made: Make, model: list[int]) -> None:
+def test_starters_play_alike_and_their_odds_are_the_engines(kit: Kit, made: Make, starter_moves: list[int]) -> None:
     """2,000 requests of every preset are compared, and the cards and influence at the end of each game."""
-    assert choices(made(kit, kit.starter), matches())[0] == model
+    assert choices(made(kit, kit.starter), matches())[0] == starter_moves
     ran = made(kit, kit.probe).feed(matches(), "odds")
     assert ran.code == 0, ran.err
     reckoned = list(map(json.loads, ran.err.splitlines()))
@@ -37,8 +36,6 @@ def test_starters_play_alike_and_their_odds_are_the_engines(kit: Kit, made: Make
 
 
 class Historian(Bot):
-    """Saves the actions of each player in each game, and in the match so far."""
-
     def match_start(self, game: Game) -> None:
         self.game = game
         self.ends: list[Any] = []
@@ -53,8 +50,7 @@ COUNTS = ("claims", "caught", "shown", "blocks")
 HISTORY = ("claimed", "challenged", "proven", "caught", "challenges", "won_challenges", "blocks")
 
 
-def history(messages: list[Message], handle: str) -> dict[str, int]:
-    """Count the actions of a handle in all games."""
+def count_actions(messages: list[Message], handle: str) -> dict[str, int]:
     found = dict.fromkeys(HISTORY, 0)
     players: list[str] = []
     challenger = ""
@@ -82,7 +78,7 @@ def test_the_kit_for_python_counts_actions_of_all_games() -> None:
         for message in messages:
             bot.reply(message)
         for player, output in zip(bot.game.players, bot.ends[-1], strict=True):
-            assert output["history"] == history(messages, player.handle), preset
+            assert output["history"] == count_actions(messages, player.handle), preset
 
 
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")

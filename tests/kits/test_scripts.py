@@ -27,8 +27,7 @@ NODE = pytest.mark.needs("node", None if shutil.which("node") else "it isn't ins
 each_script = pytest.mark.parametrize("kit", ["python", pytest.param("javascript", marks=NODE)])
 
 
-def play(folder: Path, kit: str, body: str, messages: list[Message]) -> Ran:
-    """Play a bot with this body of its class."""
+def play_body(folder: Path, kit: str, body: str, messages: list[Message]) -> Ran:
     shutil.copy(SCRIPTS[kit].file, folder)
     if kit == "python":
         source = f"import os\nfrom coup_kit import Bot, run\n\nclass MyBot(Bot):\n    {body}\n\nrun(MyBot())\n"
@@ -81,14 +80,14 @@ def body_that_returns(kit: str, values: list[tuple[str, str]]) -> str:
 def test_a_method_returns_a_move_its_index_or_nothing(tmp_path: Path, kit: str) -> None:
     """Nothing is the default; the cards of `keep` may have any order."""
     body = body_that_returns(kit, [(python, javascript) for python, javascript, _, _ in GOOD])
-    ran = play(tmp_path, kit, body, asked(*(legal for _, _, legal, _ in GOOD)))
+    ran = play_body(tmp_path, kit, body, asked(*(legal for _, _, legal, _ in GOOD)))
     assert ran.err == ""
     assert [line["choice"] for line in ran.lines[1:]] == [choice for *_, choice in GOOD]
 
 
 @each_script
 def test_an_illegal_move_is_a_failure_that_shows_it(tmp_path: Path, kit: str) -> None:
-    ran = play(tmp_path, kit, body_that_returns(kit, BAD), asked(*[LEGAL] * len(BAD)))
+    ran = play_body(tmp_path, kit, body_that_returns(kit, BAD), asked(*[LEGAL] * len(BAD)))
     assert [line["choice"] for line in ran.lines[1:]] == [0] * len(BAD)
     for python, javascript in BAD:
         said = python if kit == "python" else javascript
@@ -102,7 +101,7 @@ def test_a_count_without_entries_is_none(tmp_path: Path, kit: str) -> None:
         if kit == "python"
         else "turn(game) { return game.me.claims.inquisitor + game.me.caught.not_duke + 1; }"
     )
-    assert play(tmp_path, kit, body, asked(LEGAL)).lines[1:] == [{"id": 0, "choice": 1}]
+    assert play_body(tmp_path, kit, body, asked(LEGAL)).lines[1:] == [{"id": 0, "choice": 1}]
 
 
 @NODE
@@ -111,7 +110,7 @@ def test_a_long_line_costs_linear_time_in_javascript(tmp_path: Path) -> None:
     body = "turn(game) { const { user, system } = process.cpuUsage(); console.log((user + system) / 1e6); }"
     messages = asked(LEGAL)
     messages[-1]["note"] = "x" * 30_000_000
-    ran = play(tmp_path, "javascript", body, messages)
+    ran = play_body(tmp_path, "javascript", body, messages)
     assert len(ran.lines) == 2
     assert float(ran.err) < 3
 
@@ -124,7 +123,7 @@ def test_what_a_bot_prints_goes_to_standard_error(tmp_path: Path, kit: str) -> N
         if kit == "python"
         else "turn(game) { console.log('thinking'); console.table([1]); console.error('deeply'); }"
     )
-    ran = play(tmp_path, kit, body, asked(LEGAL))
+    ran = play_body(tmp_path, kit, body, asked(LEGAL))
     assert (ran.code, len(ran.lines)) == (0, 2)
     assert "thinking" in ran.err
     assert "deeply" in ran.err
@@ -132,7 +131,6 @@ def test_what_a_bot_prints_goes_to_standard_error(tmp_path: Path, kit: str) -> N
 
 @each_script
 def test_events_come_once_in_order_and_before_the_request(tmp_path: Path, kit: str) -> None:
-    """Each notification arrives with its line."""
     names = ("match_start", "game_start", "game_over", "match_over")
     if kit == "python":
         body = "def turn(self, game): print('turn', game.number); return 0"
@@ -149,7 +147,7 @@ def test_events_come_once_in_order_and_before_the_request(tmp_path: Path, kit: s
     messages.insert(
         3, {"type": "error", "id": 1, "code": "timeout", "message": "", "got": None, "used": {}, "lives": 2}
     )
-    ran = play(tmp_path, kit, body, messages)
+    ran = play_body(tmp_path, kit, body, messages)
     nothing = "None" if kit == "python" else "null"
     wanted = []
     for message in messages:
@@ -175,7 +173,7 @@ def test_a_careful_bot_survives_a_failure_in_a_notification(tmp_path: Path, kit:
         if kit == "python"
         else "careful = true; event(game, event) { throw new Error('on purpose'); }"
     )
-    ran = play(tmp_path, kit, body, example())
+    ran = play_body(tmp_path, kit, body, example())
     assert (ran.code, len(ran.lines)) == (0, 1 + len(list(requests(example()))))
     assert "MyBot.event failed at request 2: turn, game 0, turn 3" in ran.err
     assert "on purpose" in ran.err
@@ -189,7 +187,7 @@ def test_a_broken_pipe_of_the_bots_own_is_a_failure(tmp_path: Path, kit: str) ->
         if kit == "python"
         else "turn(game) { throw Object.assign(new Error(), { code: 'EPIPE' }); }"
     )
-    ran = play(tmp_path, kit, body, asked(LEGAL))
+    ran = play_body(tmp_path, kit, body, asked(LEGAL))
     assert (ran.code, len(ran.lines)) == (1, 1)
     assert "MyBot.turn failed at request 0" in ran.err
 
@@ -237,9 +235,7 @@ def test_the_kits_page_names_every_public_member() -> None:
     assert {name for of in (Bot, game, player, player.history) for name in dir(of) if name[0] != "_"} - named == set()
 
 
-class Mine(Bot):
-    """A bot that forgets to call its parent's __init__."""
-
+class NoInit(Bot):
     def __init__(self) -> None:
         self.asked: list[str] = []
 
@@ -249,7 +245,7 @@ class Mine(Bot):
 
 
 def test_a_bot_needs_no_init_of_its_parent_and_no_pipes() -> None:
-    bot = Mine()
+    bot = NoInit()
     for kind in ("reply", "event", "__init__", "juggle"):
         replies = [bot.reply(message) for message in asked(LEGAL, kind=kind)]
         assert replies[1:] == [None, {"id": 0, "choice": 1}]

@@ -13,8 +13,7 @@ TYPES = KIT.with_name("coup_kit.d.ts")
 SCHEMA = json.loads((KIT.parents[1] / "schema.json").read_text())["$defs"]
 
 
-def members(text: str, name: str) -> set[str]:
-    """Return the public fields and methods of a class."""
+def public_members(text: str, name: str) -> set[str]:
     body = text.split(f"class {name} ")[1].split("\n}")[0]
     found = re.findall(r"^  (?:  this\.|readonly |get |async )*(\w+)(?=\(| =|;|: )", body, re.MULTILINE)
     return {each for each in found if not each.startswith("_")} - {"constructor", "private"}
@@ -23,7 +22,7 @@ def members(text: str, name: str) -> set[str]:
 @pytest.mark.parametrize("name", ["Bot", "Game", "History", "Player"])
 def test_every_name_of_the_kit_has_a_type_and_no_other_has(name: str) -> None:
     """Otherwise an editor would hide a member, or offer one that doesn't exist."""
-    assert members(TYPES.read_text(), name) == members(KIT.read_text(), name)
+    assert public_members(TYPES.read_text(), name) == public_members(KIT.read_text(), name)
 
 
 def fields(text: str, name: str) -> set[str]:

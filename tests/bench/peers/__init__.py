@@ -26,7 +26,6 @@ class Peer:
 
 
 def first_bot() -> Program:
-    """Return the bot in Python that works with the arena and with the poker program."""
     return Program((sys.executable, str(HERE / "first.py")), HERE)
 
 
@@ -38,7 +37,6 @@ def chess_runner(bot: Program, folder: Path, requests: int) -> Peer:
 
 
 def poker_program(bot: Program, seats: int, hands: int, environment: dict[str, str]) -> Peer:
-    """Play bots by the poker program in Python."""
     return _played([sys.executable, str(HERE / "poker.py"), str(seats)], hands, bot.argv, environment)
 
 

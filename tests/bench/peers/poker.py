@@ -50,7 +50,6 @@ class Bot:
         self.sent += len(line)
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Send a message and wait for the reply."""
         self.send(message)
         reply: dict[str, Any] = json.loads(self.lines.get(timeout=LIMIT_S))
         return reply
@@ -77,7 +76,6 @@ class Hand:
         self.history: list[list[Any]] = []
 
     def play(self) -> int:
-        """Play the hand; return the number of requests so far."""
         for street, cards in STREETS.items():
             self.table += [self.deck.pop() for _ in range(cards)]
             self.bet(street)
@@ -92,7 +90,6 @@ class Hand:
         return self.asked
 
     def bet(self, street: str) -> None:
-        """Ask around the table until all bets are equal."""
         self.bets = [0] * len(self.bots)
         raises = 0
         waiting = [(self.number + seat) % len(self.bots) for seat in range(len(self.bots))]
@@ -151,7 +148,6 @@ class Hand:
 
 
 def main() -> None:
-    """Deal the hands, and print their cost."""
     seats, hands = map(int, sys.argv[1:3])
     bots = [Bot(seat, sys.argv[3:]) for seat in range(seats)]
     draw = random.Random(1)

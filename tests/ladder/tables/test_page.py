@@ -179,7 +179,11 @@ def test_a_request_that_has_just_arrived_ignores_clicks_and_keys(window: Callabl
 def test_a_person_reads_that_their_time_ran_out_and_takes_the_seat_back(window: Callable[..., Any]) -> None:
     turn = {"kind": "turn", "question": "Your turn?", "options": [option(1, "income", [(0, None)])]}
     with serve_tables("person", "bot", "bot") as there:
-        for missed, spare, words in ((1, 2, "Your seat is kept."), (2, 1, "runs out again"), (3, 0, "several times in a row")):
+        for missed, spare, words in (
+            (1, 2, "Your seat is kept."),
+            (2, 1, "runs out again"),
+            (3, 0, "several times in a row"),
+        ):
             output = {"missed": missed, "spare": spare}
             page, sent = asked(window, there, turn, output=output)
             page.locator(".banner").get_by_text("Your time ran out").get_by_text(words).wait_for()
