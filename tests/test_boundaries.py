@@ -47,10 +47,10 @@ arena.run.report: arena.referee arena.bots ladder.rating ladder.run_standings la
 arena.stats: arena.coup arena.referee arena.replay arena.run ladder.rating
 arena.stats.plots: arena.bots arena.replay arena.stats.report
 arena.stats.report: arena.bots arena.run ladder.results ladder.rating
-arena.compare: protocol.event_text arena.coup arena.referee arena.replay arena.run ladder.results ladder.schedule
+arena.compare: protocol.event_text arena.coup arena.referee arena.replay arena.run ladder.schedule
   ladder.rating ladder.store
 arena.compare.report: arena.referee arena.bots ladder.rating ladder.run_standings
-arena.compare.html_report: arena.bots arena.replay arena.compare.report
+arena.compare.html_report: arena.replay arena.compare.report
 arena.review: protocol protocol.event_text arena.referee arena.local ladder.rating
 arena.local: protocol protocol.kits.coup_kit arena.coup arena.referee arena.bots arena.run arena.stats ladder.results
   ladder.schedule ladder.rating ladder.store
