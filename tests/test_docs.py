@@ -21,7 +21,6 @@ SPEC = spec()
 
 
 def tracked() -> list[Path]:
-    """Return the files of the repository."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 
@@ -77,7 +76,6 @@ def test_the_generated_pages_of_the_reference_are_current() -> None:
 
 @pytest.mark.parametrize("code", FAULTS)
 def test_the_spec_has_every_fault_with_its_consequence(code: str) -> None:
-    """The last cell of its row is the consequence."""
     rows = re.findall(rf"^\| `{code}` \|.*\| ([^|]+) \|$", SPEC, re.MULTILINE)
     assert rows == [FAULTS[code].consequence.value]
 
@@ -114,7 +112,6 @@ def test_a_link_of_a_document_leads_to_a_file_and_a_heading() -> None:
 
 
 def headings(path: Path) -> list[str]:
-    """Return the headings of a document."""
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) if path.is_file() else ""
     return re.findall(r"^#+ (.+)$", text, re.MULTILINE)
 
@@ -175,7 +172,6 @@ def test_every_place_where_things_are_added_exists() -> None:
 
 
 def section(path: str, title: str) -> str:
-    """Return a section of a document."""
     return document(path).split(f"## {title}\n")[1].split("\n## ")[0]
 
 
