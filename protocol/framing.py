@@ -99,8 +99,6 @@ class LineBuffer:
 
 # ---------------------------------------------------------------- decoding
 
-_SPACE = " \t\r\n"  # JSON's whitespace and no other; so a line may end in \r\n
-
 
 class _RefusedError(ValueError):
     """Pass a Malformed out of the json module's hooks; private to this module."""
@@ -148,7 +146,7 @@ def decode(line: bytes) -> dict[str, Any] | Malformed:
     # The depth is at most the number of opening brackets, so it is rarely counted.
     if len(line) > 2 * DEPTH_LIMIT and text.count("{") + text.count("[") > DEPTH_LIMIT and _depth(text) > DEPTH_LIMIT:
         return Malformed("too_deep", f"the JSON is nested more than {DEPTH_LIMIT} deep")
-    text = text.strip(_SPACE)
+    text = text.strip(" \t\r\n")  # JSON's whitespace and no other; so a line may end in \r\n
     try:
         value, end = _decode_fast(text)
         if end != len(text):

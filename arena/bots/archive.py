@@ -30,9 +30,6 @@ from arena.bots.bot import Bot, escape_control
 from arena.bots.digest import files_of, is_program
 from arena.sandbox import Programs, sync_tree
 
-_MAX_LONG_NAME_BYTES = 4_096  # PATH_MAX
-_MAX_PAX_BYTES = 16_384  # names, times and attributes of one entry
-_MAX_DEPTH = 100  # nested folders: more are an attack on programs that remove them
 MAX_NAME_BYTES = 255  # of one name: the file systems' limit
 _MAX_PATH_BYTES = 2_048  # half of the kernel's limit, because the target folder has a path, too
 _COPY_BYTES = 1 << 20  # read and written at once
@@ -47,7 +44,6 @@ _REJECTED_TYPES = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tar
 _LOCAL_HEADER = struct.Struct("<26x2H")  # header of a zip entry; ends with the lengths of its name and extra field
 _ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
 _WINDOWS = 0
-_UNIX = (3, 19)  # systems that store modes
 _PROGRAM_STARTS = (b"#!", b"\x7fELF")  # beginnings of programs, used without modes
 
 
@@ -146,9 +142,9 @@ class _Header(tarfile.TarInfo):
             raise ArchiveError(f"{escape_control(os.path.basename(header.name))} is {what}")
         if header.size < 0:
             raise ArchiveError("a header is damaged")
-        if header.type in _LONG_NAME_TYPES and header.size > _MAX_LONG_NAME_BYTES:
+        if header.type in _LONG_NAME_TYPES and header.size > 4_096:  # PATH_MAX
             raise ArchiveError("a name is too long")
-        if header.type in _PAX_TYPES and header.size > _MAX_PAX_BYTES:
+        if header.type in _PAX_TYPES and header.size > 16_384:  # names, times and attributes of one entry
             raise ArchiveError("a header is too long")
         return header
 
@@ -220,7 +216,7 @@ def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
     if entry.create_system == _WINDOWS:  # PowerShell 5 separates folders by \
         name = name.replace("\\", "/")
     header = tarfile.TarInfo(name)
-    mode = entry.external_attr >> 16 if entry.create_system in _UNIX else 0
+    mode = entry.external_attr >> 16 if entry.create_system in (3, 19) else 0  # macOS and Unix store modes
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFDIR or name.endswith("/"):
         header.type = tarfile.DIRTYPE
@@ -310,7 +306,7 @@ def _checked_parts(name: str) -> list[str]:
     if name.startswith("/") or ".." in parts:
         raise ArchiveError(f"{escape_control(name)} leaves its folder")
     long = _size(name) > _MAX_PATH_BYTES or any(_size(part) > MAX_NAME_BYTES for part in parts)
-    if long or len(parts) > _MAX_DEPTH:
+    if long or len(parts) > 100:  # nested folders: more are an attack on programs that remove them
         raise ArchiveError("a name is too long or too deep")
     return parts
 

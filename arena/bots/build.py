@@ -388,12 +388,10 @@ def _failure_reason(ended: Exit | str) -> str | None:
 
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")
-_MAX_COMPILE_S = 5.0  # a module of 1,000 lines takes a hundredth of a second
 _MAX_BYTECODE_BYTES = 4 << 20  # of one bot: some 100,000 lines; further modules are compiled at each start
 _MAX_BYTECODE_FILES = 1_000
 _MAX_PATH_AND_NAME_BYTES = (1_024, 255)  # of a path, and of its last part
 _MAX_CACHED_BYTES = 32 << 20  # for all bots of a process; one with the kit has 50 kB
-_PIPE_BYTES = 1 << 16  # the capacity of a pipe
 
 # As py_compile, whose import takes longer than Python's start. Prints sizes, path and bytecode of each module.
 _COMPILER = r"""
@@ -478,9 +476,9 @@ def _compile(bot: Bot, sandbox: Sandbox) -> Files | None:
 def _read_output(box: Box) -> bytes:
     """Return the output of a program, up to its end or a limit of time or size."""
     printed = bytearray()
-    deadline = time.monotonic() + _MAX_COMPILE_S
+    deadline = time.monotonic() + 5.0  # a module of 1,000 lines takes a hundredth of a second
     while len(printed) < _MAX_BYTECODE_BYTES and wait_readable(box.stdout, max(0.0, deadline - time.monotonic())):
-        data = os.read(box.stdout, _PIPE_BYTES)
+        data = os.read(box.stdout, 1 << 16)  # the capacity of a pipe
         if not data:
             break
         printed += data

@@ -33,7 +33,6 @@ from arena.bots.bot import Bot, BotError, escape_control
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of
 from arena.sandbox import lock_folder, remove_tree
 
-_TEMPORARY_PREFIXES = ("new-", "gone-")
 _STALE_S = 3_600  # older ones were left by killed processes: a copy takes seconds
 
 
@@ -103,7 +102,7 @@ class BotCache:
                 if path.is_symlink():
                     continue
                 status = path.stat()
-                if not path.name.startswith(_TEMPORARY_PREFIXES):
+                if not path.name.startswith(("new-", "gone-")):
                     files = [os.path.join(where, name) for where, _, names in os.walk(path) for name in names]
                     copies.append((status.st_mtime_ns, path, sum(os.lstat(file).st_size for file in files)))
                 elif time.time() - status.st_mtime > _STALE_S:

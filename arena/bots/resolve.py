@@ -38,8 +38,6 @@ from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of
 from arena.bots.manifest import KITS, MANIFEST, no_program, read_manifest
 from arena.sandbox import Programs
 
-_SHEBANG_BYTES = 4_096  # more than Linux (256) and macOS (512) read
-
 # File extension -> language of `arena new`; or program on PATH, and the product to install if it is missing.
 _COMPILED = {".cpp": "cpp", ".cc": "cpp", ".c": "cpp", ".rs": "rust", ".go": "go", ".java": "java", ".ts": "javascript"}
 _RUNNERS = {".js": ("node", "Node.js"), ".sh": ("sh", "a POSIX shell")}
@@ -51,7 +49,7 @@ def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[st
     path: absolute. given: the path in messages. Raises BotError if the file can't be run, OSError if it can't be read.
     """
     with path.open("rb") as file:
-        first_line = file.read(_SHEBANG_BYTES).split(b"\n", 1)[0]
+        first_line = file.read(4_096).split(b"\n", 1)[0]  # more than Linux (256) and macOS (512) read
     ending = path.suffix.lower()
     if first_line.startswith(b"#!"):
         return (*_shebang_command(os.fsdecode(first_line[2:]), path, given, programs), str(path))
@@ -193,7 +191,6 @@ _IMPORTS = {
     "python": re.compile(rb"[ \t]{0,99}(?:import|from)[ \t]{1,99}coup_kit\b"),
     "javascript": re.compile(rb".*?\b(?:require[ \t]{0,9}\(|from|import)[ \t]{0,9}[\"']\./coup_kit(?:\.js)?[\"']"),
 }
-_SEARCHED_BYTES = 1 << 20  # of a bare file
 _VERSION = re.compile(rb"\bkit version (\d+)")
 _HEAD_BYTES = 4_096  # of a kit, which contain its version
 
@@ -212,7 +209,7 @@ def kit_files(language: str) -> list[Path]:
 def kit_of_file(path: Path) -> str | None:
     """Return the language of the kit that a bare file imports, None without one."""
     with path.open("rb") as file:
-        text = file.read(_SEARCHED_BYTES)
+        text = file.read(1 << 20)  # of a bare file
     return next(
         (language for language, imports in _IMPORTS.items() if any(map(imports.match, text.splitlines()))), None
     )

@@ -332,8 +332,6 @@ def _make_bot_archive(bot: Path, stem: str, scratch: Path) -> BotArchive:
 MAX_CPU_S = 20  # ten times as much as the slowest valid archive needs
 MAX_WALL_S = 120.0
 MAX_MEMORY_BYTES = 768 << 20  # of address space; the largest valid archive needs 300 MB
-_MAX_OPEN_FILES = 64
-_MAX_FILE_BYTES = 128 << 20
 _OUT_OF_MEMORY = 3  # exit code of the helper process
 
 
@@ -400,8 +398,8 @@ def main() -> None:
     for kind, most in (
         (resource.RLIMIT_CPU, limits["cpu_s"]),
         (resource.RLIMIT_AS, limits["memory"]),
-        (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
-        (resource.RLIMIT_NOFILE, _MAX_OPEN_FILES),
+        (resource.RLIMIT_FSIZE, 128 << 20),
+        (resource.RLIMIT_NOFILE, 64),
     ):
         with suppress(ValueError, OSError):  # macOS doesn't support RLIMIT_AS
             resource.setrlimit(kind, (most, most))

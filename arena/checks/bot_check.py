@@ -117,11 +117,9 @@ _START_S = 1.0  # a bot that takes longer to start plays only the games needed f
 SLOW_S = 3.0  # a later hello is reported as a note
 TIMEOUTS = Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # default limits of a match
 LEAVE_S = 0.5  # as in the SPEC
-UNRESPONSIVE_S = 2.0  # a bot that is silent for longer after its hello is reported
 _MIN_REQUESTS = 60  # to the first process: a mistake may happen only at the fiftieth
 _MAX_GAMES = 12  # for one process
 _SUSPICIOUS_CHOICES = 20  # if a process always chooses the first legal move this often, it looks like a mistake
-_SMOKE_TEST_REQUESTS = 8
 CHECK_KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
 _REFUSED = (b"Read-only file system", b"EROFS")  # errors of programs after a refused write
 
@@ -181,8 +179,8 @@ def smoke_test(bot: Bot, settings: CheckSettings, mute: Callable[[], None]) -> C
     try:
         with check.process(settings.rules[0]) as table:
             table.greet(settings.hello_s)
-            table.notify = (UNRESPONSIVE_S, mute)
-            table.play(enough=_SMOKE_TEST_REQUESTS)
+            table.notify = (2.0, mute)  # a bot that is silent for longer after its hello is reported
+            table.play(enough=8)
     except _FailedError as failed:
         if settings.silence_fails or failed.code != "timeout" or failed.step.received is not None:
             return failed.step

@@ -18,9 +18,7 @@ _TICK_MS = 50  # between two checks whether a process has ended, whose children 
 _STEP_S = 0.15  # maximum time that counts between two polls; the rest is time when the machine was suspended
 _LAST_OUTPUT_S = 0.5  # for a process to end and report the reason after its output has ended
 _LATE_S = 1.0  # extra wait after a timeout, to distinguish a slow bot from one that doesn't flush
-_MAX_KEPT_STRAYS = 3
 _MAX_READS = 16  # of 64 KiB, the capacity of a pipe: a bot may never stop writing
-_QUICK_S = 0.05  # faster answers are measured in wall time
 
 
 class ConnectionBrokenError(Exception):
@@ -190,7 +188,7 @@ class BotConnection:
 
     def _charged_time(self, waited: _WaitingTime) -> float:
         """Stop the clock; return the charged time in s."""
-        if waited() < _QUICK_S:
+        if waited() < 0.05:  # faster answers are measured in wall time
             return waited()
         self._meter.settle(self._clock(), 0)
         return min(waited(), self._meter.own_s)
@@ -287,5 +285,5 @@ class BotConnection:
 
     def _count_stray(self, line: bytes) -> None:
         self.stray_count += 1
-        if len(self.strays) < _MAX_KEPT_STRAYS:
+        if len(self.strays) < 3:
             self.strays.append(line)

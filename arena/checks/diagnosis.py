@@ -16,7 +16,6 @@ from arena.referee import FAULTS, Facts, list_own_lines
 from arena.sandbox import ISOLATING_SANDBOXES, programs_of
 from protocol import Malformed, decode, escape_bytes
 
-_MAX_QUOTATION = 120  # characters of a name or an exception
 _MAX_LINES = 60  # at the end of standard error
 _MAX_LINE = 400  # characters of each
 # Shares of CPU time in own time: a bot above was computing, a bot below was idle. A busy machine lowers the share.
@@ -117,7 +116,7 @@ def diagnose_fault(seen: FaultContext) -> Diagnosis:
 
 
 def _quotation(text: object) -> str:
-    return escape_bytes(str(text).encode(errors="backslashreplace"), _MAX_QUOTATION)
+    return escape_bytes(str(text).encode(errors="backslashreplace"), 120)  # characters of a name or an exception
 
 
 def _parse_object(line: bytes) -> dict[str, Any]:

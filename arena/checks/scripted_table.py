@@ -41,7 +41,6 @@ from arena.referee import (
 )
 from protocol import encode
 
-_SIMULATIONS = 20  # with fewer, it takes more requests to cover all kinds
 _MAX_SIMULATED_PHASES = 40
 _OVERRIDES = 2  # per game: at the third fault the bot would have no lives left
 
@@ -251,7 +250,7 @@ class _Game:
         """Return the answers of each phase on the shortest random way to a wanted kind; [] if none was found."""
         best: list[tuple[MoveOrForfeit, ...]] = []
         least = _MAX_SIMULATED_PHASES
-        for _ in range(_SIMULATIONS):
+        for _ in range(20):  # with fewer, it takes more requests to cover all kinds
             way: list[tuple[MoveOrForfeit, ...]] = []
             ahead = state
             while len(way) < least and (phase := ahead.board.phase).asked:

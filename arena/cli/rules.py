@@ -61,7 +61,6 @@ _DOCUMENTS = {
     "andy": "Andy's sheet, for up to 5 players",
     "treason": 'the page "About Treason Coup" of a game on the web',
 }
-_PLAIN = 64  # columns, of a phone
 _WORDS = 12  # columns of a text in a table: one of its words
 _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 
@@ -98,7 +97,7 @@ def rules_sheet(rules: Ruleset) -> RenderableType:
 
 def plain_rules_text(rules: Ruleset) -> str:
     """Return the rules of one game as plain text, for a page."""
-    console = Console(file=io.StringIO(), width=_PLAIN, color_system=None)
+    console = Console(file=io.StringIO(), width=64, color_system=None)  # columns, of a phone
     with console.capture() as captured:
         console.print(rules_sheet(rules))
     return captured.get()

@@ -25,7 +25,6 @@ from protocol import escape_bytes
 _STDERR_LINES = 6  # of a faulty bot's standard error, in an example
 _MAX_STDERR_CHARS = 160  # of each line
 _MAX_MESSAGE_CHARS = 400  # of a request or a reply
-_MAX_HOLDERS = 3  # bots that are named while they delay a run
 _CHANCE_GAMES = 30  # from which on the margin of chance is meaningful
 _MAX_MATRIX_BOTS = 12  # for which the terminal shows head-to-head results
 _NAME_WIDTH = 10  # columns of a name in a narrow terminal; longer names wrap
@@ -67,7 +66,7 @@ def progress_line(progress: Progress) -> str:
         text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {_duration(left)} left"
     if progress.failed_attempts:
         text += f", {format_count(progress.failed_attempts, 'failed attempt')}"
-    slow = [_describe_delay(*row) for row in progress.held_up()[:_MAX_HOLDERS]]
+    slow = [_describe_delay(*row) for row in progress.held_up()[:3]]  # bots that are named while they delay a run
     return f"{text}; held up by {'; '.join(slow)}" if slow else text
 
 

@@ -32,7 +32,6 @@ from arena.cli.console import (
     usage_error,
 )
 
-POLL_INTERVAL_S = 1.0  # between two requests for a check's state
 RETRY_TIMEOUT_S = 120.0  # while the server is unreachable
 UPLOAD_TIMEOUT_S = 300.0  # for the response to an upload
 MAX_TRIES = 10  # if the server is busy with other uploads
@@ -232,4 +231,4 @@ def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quie
             if not passing or time.monotonic() - away_since > RETRY_TIMEOUT_S:
                 print_note(f"{sent.version_ref} stays in; see {server.url}{where}")
                 raise
-        time.sleep(POLL_INTERVAL_S)
+        time.sleep(1.0)  # between two requests for a check's state

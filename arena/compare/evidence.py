@@ -37,7 +37,6 @@ _MIN_MIXTURE_BLOCKS = 15
 _MIXTURE_PRIOR_BLOCKS = 5.0  # the mixture is sharpest at about 8 times as many blocks
 _MIN_FORECAST_BLOCKS = 4
 _MAX_FORECAST_BLOCKS = 10_000
-_BISECTIONS = 20  # of the range of an interval's end: to a millionth
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,7 @@ def _interval_end(bets: Sequence[_Bet], sign: int) -> float:
 
     if not ruled_out(out):
         return out
-    for _ in range(_BISECTIONS):
+    for _ in range(20):  # of the range of an interval's end: to a millionth
         middle = (out + inside) / 2
         out, inside = (middle, inside) if ruled_out(middle) else (out, middle)
     return out

@@ -158,11 +158,7 @@ _ENDS = {
 _IDLE = 1013  # close code of the server: it plays no tables at present
 _RECONNECT = 4010  # close code of this client: another socket follows
 _RETRY_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-_MIN_RECONNECT_S = 5.0  # even if the program's clock is shorter
 _PING_INTERVAL_S = 20.0
-_OPEN_S = 15.0
-_CLOSE_S = 2.0
-_MAX_MESSAGE_BYTES = 1 << 20  # of a received line
 _DELAY_CHANGE_MS = 20  # smaller changes of the delay aren't reported to the table
 
 
@@ -258,7 +254,7 @@ class _ConnectedProgram:
             most_s = (
                 self._reconnect_timeout_s
                 if self._reconnect_timeout_s is not None
-                else max(_MIN_RECONNECT_S, self.reporter.away_s)
+                else max(5.0, self.reporter.away_s)  # even if the program's clock is shorter
             )
             if lost_at is None:
                 lost_at = now
@@ -274,9 +270,9 @@ class _ConnectedProgram:
         return _NoRedirectConnection(
             self._url if self._fresh else f"{self._url}?after={self._count}",
             additional_headers={"Authorization": f"Bearer {self._token}"},
-            max_size=_MAX_MESSAGE_BYTES,
-            open_timeout=_OPEN_S,
-            close_timeout=_CLOSE_S,
+            max_size=1 << 20,  # of a received line
+            open_timeout=15.0,
+            close_timeout=2.0,
             ping_interval=_PING_INTERVAL_S,
             ping_timeout=_PING_INTERVAL_S,
         )

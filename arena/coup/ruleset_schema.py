@@ -32,7 +32,6 @@ RULES_PAGE = "docs/reference/rules.md"  # the document whose sections are cited
 MAX_SEATS = 10  # rules.md#players
 _COUP_COST = next(row.cost for row in Ruleset().actions if row.action == "coup")
 _MAX_COINS = 100  # more is a typing error: the treasury is unlimited (rules.md#coins)
-_MAX_TURNS = 10_000  # more is a typing error; games of random bots take 40 turns
 _ADDED = ("dead_target", "talk")  # fields that older records and ladders lack; they had the defaults
 _MAX_NAME_CHARACTERS = 40  # a name goes into titles and file names
 
@@ -348,7 +347,7 @@ FIELDS: tuple[RulesetField, ...] = (
         "turn_limit",
         "After how many turns a game is a draw of the survivors.",
         "turn-limit",
-        span=(1, _MAX_TURNS),
+        span=(1, 10_000),  # more is a typing error; games of random bots take 40 turns
         number_sentence="After {} turns a game is a draw of the survivors.",
         unset_meaning="200 at 2-4 seats, 300 above",
     ),

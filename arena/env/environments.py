@@ -21,8 +21,6 @@ from protocol.kits.coup_env import size
 
 Space = gymnasium.Space[Any]
 
-_MAX_COUNT = 32_767  # of int16; all counts are smaller
-
 
 class BaseEnv:
     """The base of both environments. The agents are `player_0` in seat 0, and so on.
@@ -47,7 +45,7 @@ class BaseEnv:
         self.observation_spaces = {
             agent: Dict(
                 {
-                    "observation": Box(0, _MAX_COUNT, (size(seats),), np.int16),
+                    "observation": Box(0, 32_767, (size(seats),), np.int16),  # of int16; all counts are smaller
                     "action_mask": Box(0, 1, (actions,), np.int8),
                 }
             )

@@ -70,7 +70,7 @@ class Actions:
     def menu(self, moves: tuple[Move, ...], seat: int) -> "LegalActions":
         """Return the legal moves of a seat as actions. Cached, because the engine returns the same tuples again."""
         menus = self.menus[seat]
-        if len(menus) >= _MAX_CACHED_MENUS:
+        if len(menus) >= 2_000:  # per seat; less than 30 MB in all
             menus.clear()
         by_action = {self._index[self._word(move, seat)]: move for move in moves}
         menus[id(moves)] = menu = LegalActions(moves, by_action, self._mask([*by_action]))
@@ -97,8 +97,6 @@ class LegalActions:
         self.by_action = by_action
         self.mask = mask
 
-
-_MAX_CACHED_MENUS = 2_000  # per seat; less than 30 MB in all
 
 Array = NDArray[np.int16]
 

@@ -32,7 +32,6 @@ from ladder.results import GameResult
 from ladder.schedule import PlannedMatch, plan_matches, seat_orders
 
 Played = TypeVar("Played")
-_EXIT_S = 1.0  # for processes to flush output and end threads after the last result
 
 
 class JobError(Exception):
@@ -77,7 +76,7 @@ def play_in_processes(
             if problem is not None:
                 raise problem
             yield played
-        end = monotonic() + _EXIT_S
+        end = monotonic() + 1.0  # for processes to flush output and end threads after the last result
         for process in processes:
             process.join(max(0.0, end - monotonic()))
     finally:

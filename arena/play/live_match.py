@@ -148,7 +148,6 @@ class MatchEnd:
 
 
 _SPEEDUP = 3  # of the pace once all people are out
-_ABANDON_WAIT_S = 0.5  # for the referee to notice that its boxes are closed
 
 MatchEvent = LineReceived | WaitingFor | StateUpdate | GameEnded | MatchEnd
 
@@ -246,7 +245,7 @@ class LiveMatch(MatchObserver):
         self.give_up()
         for box in self._boxes:
             box.close()
-        self._thread.join(_ABANDON_WAIT_S)
+        self._thread.join(0.5)  # for the referee to notice that its boxes are closed
 
     # --- the referee's thread
 

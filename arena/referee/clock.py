@@ -19,7 +19,6 @@ from arena.sandbox import Box, CpuUsage, SandboxError
 
 MAX_WALL_FACTOR = 10  # times the allowed time at the bot's share of cores; 4 busy processes a core cause a factor of 5
 MIN_WALL_S = 5.0  # minimum of that product: a limit of a millisecond would be too strict for any host
-_MIN_STEP_S = 0.001  # between two readings: the poll's resolution
 _NO_USAGE = CpuUsage(0, 0)  # usage of a task before it existed
 _RECHECK_S = 0.005  # until a line past its wall time is read again; the kernel's counters lag by 4 ms
 
@@ -116,7 +115,7 @@ class Meter:
         left = self.allowed_s - self.own_s
         if left > 0:
             self._moved_ns = -1
-            self.look_at = now + max(_MIN_STEP_S, min(left, _RECHECK_S))
+            self.look_at = now + max(0.001, min(left, _RECHECK_S))  # between two readings: the poll's resolution
         elif self._mark is not None and self._still_ready(tasks):
             self.look_at = now + _RECHECK_S
         else:

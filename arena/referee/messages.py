@@ -120,9 +120,6 @@ class EventCursor(Generic[Form]):
         return events
 
 
-_MAX_CACHED_FORMS = 10_000  # a few MB of texts
-
-
 def _make_key_reader(kind: type[Any]) -> Callable[[Any], Hashable]:
     """Return a function that returns the class of an event or phase and all fields that a message may contain."""
     names = []
@@ -151,7 +148,7 @@ class SerializationCache(Generic[Form]):
         key = (_KEY_READERS[type(value)](value), *more)
         form = self._forms.get(key)
         if form is None:
-            if len(self._forms) >= _MAX_CACHED_FORMS:
+            if len(self._forms) >= 10_000:  # a few MB of texts
                 self._forms.clear()
             form = self._forms[key] = self._make(value, *more)
         return form

@@ -36,7 +36,6 @@ _LEAVE_S = 0.5  # how long a bot has to exit after match_over (SPEC.md)
 _OVERSLEPT_S = 0.05  # a referee that reads this late can't know what came in time, so unread answers count
 _STALLED_S = 5.0  # longer than bots with limited cores can make the referee wait for a core
 _DRAIN_READS = 16  # reads of 64 KiB: a pipe's capacity; a bot that never stops writing must not block the referee
-_DYING_S = 0.1  # how long a process that closed its output may take to end and so count as exited
 
 
 # A line that requires an answer: (seat, request id, line, allowed time in s; infinite without a clock).
@@ -221,7 +220,7 @@ class SeatPoller:
         self.freeze_idle()  # the other seats, since this may take long
         if seat.gone == "closed":
             meter.thaw()  # it may have been frozen while it exited
-        end = self._clock() + _DYING_S
+        end = self._clock() + 0.1  # how long a process that closed its output may take to end and so count as exited
         while (ended := seat.box.exit()) is None and seat.gone == "closed" and self._clock() < end:
             self._poll_once(1)
         code = seat.gone or "closed"

@@ -137,7 +137,6 @@ def _is_build_folder(path: Path) -> bool:
 _MAX_BOXES = 16  # at once, as many as a sandbox's counters per user allow for
 _MAX_WAIT_S = 12.0  # for an answer; a slower bot isn't checked further
 _SHORT_S = 2.0  # a bot may miss a lower limit only because all bots start at once
-_WAKE_S = 0.5  # the maximum delay of Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +171,7 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
         checks = [threads.submit(smoke_test, bot, shared, partial(mute, bot)) for bot in config.bots]
         waiting = set(checks)
         while waiting:  # Python handles signals once the main thread wakes
-            done, waiting = wait(waiting, _WAKE_S, FIRST_EXCEPTION)
+            done, waiting = wait(waiting, 0.5, FIRST_EXCEPTION)  # the maximum delay of Ctrl-C
             for check in done:
                 check.result()
         steps = [check.result() for check in checks]

@@ -41,8 +41,6 @@ from arena.coup import (
 )
 from arena.referee import SETTABLE_LIMITS
 
-RULESET_SUFFIX = ".toml"
-
 
 class RulesetError(Exception):
     """A ruleset is unknown or invalid. The message is one or two lines: the problem, and the allowed values."""
@@ -131,7 +129,7 @@ def _checked_limits(values: object) -> dict[str, float]:
 
 
 def _is_file(name_or_path: str) -> bool:
-    return name_or_path.endswith(RULESET_SUFFIX) or "/" in name_or_path
+    return name_or_path.endswith(".toml") or "/" in name_or_path
 
 
 def _unknown_preset_text(name: str) -> str:

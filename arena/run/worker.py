@@ -196,9 +196,6 @@ def play_job(job: Job) -> MatchOutput:
     return _worker.play(job)
 
 
-_MAX_CACHE_BYTES = 4 << 30  # about a thousand bots; removed ones are sent again when needed
-
-
 _tested_choices: set[SandboxChoice] = set()  # for which the self-test, which takes a third of a second, passed here
 
 
@@ -253,7 +250,7 @@ def play_work_item(item: WorkItem) -> MatchOutput:
         for bot, archive in item.archives:
             worker.cache.put(bot, io.BytesIO(archive))
         if item.archives:
-            worker.cache.trim(_MAX_CACHE_BYTES)
+            worker.cache.trim(4 << 30)  # about a thousand bots; removed ones are sent again when needed
         with ExitStack() as stack:
             _hold_bots(worker.cache, item.job.bots, stack)
             return worker.play(item.job)

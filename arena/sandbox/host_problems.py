@@ -139,7 +139,6 @@ def host_problem_of(error: Exception, remedy: Remedy) -> HostProblem:
     return error.problem if isinstance(error, HostProblemError) else HostProblem(str(error), remedy)
 
 
-SELF_TEST_S = 10.0  # for a program that ends at once: twenty times its usual duration
 POLL_S = 0.001  # between two checks whether it has ended
 
 
@@ -153,7 +152,7 @@ def run_self_test(make: Callable[[Path], Sandbox]) -> None:
             closing(make(scratch / "boxes")) as sandbox,
             closing(sandbox.start(Program(("test", "-e", "/bot/seen"), files), Limits())) as box,
         ):
-            deadline = time.monotonic() + SELF_TEST_S
+            deadline = time.monotonic() + 10.0  # for a program that ends at once: twenty times its usual duration
             while (ended := box.exit()) is None and time.monotonic() < deadline:
                 time.sleep(POLL_S)
     if ended != Exit(0, None):

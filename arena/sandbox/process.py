@@ -59,7 +59,6 @@ from arena.sandbox.program_files import Programs, is_noexec, resolve_shim
 from arena.sandbox.scratch import remove_tree
 
 MARKER = "ARENA_BOX"  # environment variable; its value identifies the descendants of one box
-REAP_POLL_S = 0.001  # processes die within a few ms
 
 BOXES_AT_ONCE = 16  # of one user: a table of ten, and closing boxes; the kernel counts all their processes together
 
@@ -198,7 +197,7 @@ class ProcessBox(ChildBox):
             if time.monotonic() >= deadline:
                 reap_later(self.dying)
                 break
-            time.sleep(REAP_POLL_S)
+            time.sleep(0.001)  # processes die within a few ms
 
     def dying(self) -> bool:
         """Kill the strays and reap the dead processes of a killed box; return whether any process may be left."""

@@ -23,7 +23,6 @@ from arena.sandbox.box import Program, ProgramError, SandboxError
 
 BOX_FOLDER = "/bot"
 BLOCK = 4096  # minimum that an entry uses in a tmpfs; so the number of entries is limited too
-COPIED_BYTES = 1 << 20  # at once
 # Generated files that aren't part of a program: bytecode, Finder's files, runs and games of an arena that is started in
 # the folder, and the data of version control.
 EXCLUDED_NAMES = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store", "arena-runs", "arena-games"})
@@ -152,7 +151,7 @@ class _Entry:
             mode = os.fstat(original.fileno()).st_mode
             if stat.S_ISREG(mode):
                 left = self.size
-                while piece := original.read(COPIED_BYTES):
+                while piece := original.read(1 << 20):  # at once
                     left -= len(piece)
                     if left < 0:
                         raise ProgramError(f"its file {source.name!r} has more bytes than its size says")

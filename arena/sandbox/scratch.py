@@ -34,7 +34,6 @@ def lock_folder(path: Path) -> int | None:
     return None
 
 
-_TRIES = 10  # the second fails only if locking is impossible, or no descriptor is left
 _SCRATCH = "arena-run-"  # prefix of the names of scratch folders, and of no other folder
 
 
@@ -45,7 +44,7 @@ def scratch_folder() -> Iterator[Path]:
     The folder is locked while it is in use; `remove_dead_scratch` removes unlocked ones. Raises OSError, with a message
     of its own for a full disk.
     """
-    for _ in range(_TRIES):
+    for _ in range(10):  # the second fails only if locking is impossible, or no descriptor is left
         path = Path(tempfile.gettempdir(), f"{_SCRATCH}{secrets.token_hex(8)}")
         try:
             path.mkdir(mode=0o700)

@@ -46,8 +46,6 @@ from ladder.service import Ladder, LadderError, get_version_archive, open_ladder
 from ladder.store.database import DatabaseError, all_bots
 from ladder.views import DecisionSummary, MatchParticipant, describe_decision
 
-_COMPLETION_TIMEOUT_S = 0.5  # for which a shell may wait for names
-
 
 def _complete_folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete folders that are ladders or may contain one."""
@@ -70,7 +68,7 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, typed: st
         return []
     try:
         with (
-            closing(open_ladder(Path(folder), patience_s=_COMPLETION_TIMEOUT_S)) as ladder,
+            closing(open_ladder(Path(folder), patience_s=0.5)) as ladder,  # for which a shell may wait for names
             ladder.database.read() as reading,
         ):
             names = [bot.name for bot in all_bots(reading)]

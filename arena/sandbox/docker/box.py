@@ -37,7 +37,6 @@ from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, cgroup, processes
 from arena.sandbox.program_files import Programs
 
-EVENT_S = 2.0  # for the engine's events of a container that died: they come within 0.1 s
 DYING_S = 0.5  # for process 1 to die after it closed `status`: it waits for all other processes, perhaps of ten bots
 SETTLE_S = 0.1  # a container's "kill" may come after its "die"
 
@@ -141,7 +140,7 @@ class DockerBox(CgroupBox):
         """Ask the engine how a container ended without a report. Raises SandboxError if the program didn't cause it."""
         if not self._container.dead(DYING_S):
             return Exit(None, None)  # the program has closed `status` in process 1, or filled it
-        end = time.monotonic() + EVENT_S
+        end = time.monotonic() + 2.0  # for the engine's events of a container that died: they come within 0.1 s
         while self._container.id not in self._engine.events.died and time.monotonic() < end:
             self._check_engine()
             time.sleep(SETTLE_S / 10)

@@ -435,7 +435,6 @@ _PROGRAMS: dict[str, tuple[str, ...]] = {
     "native": (),
 }
 LANGUAGES = tuple(_PROGRAMS)
-SHEBANG_BYTES = 256  # of a first line, that Linux reads
 
 
 def command_inside(program: Program) -> tuple[str, ...]:
@@ -493,7 +492,7 @@ def _read_shebang(path: Path) -> bytes | None:
     except (OSError, ValueError):  # or a name that no file can have
         return None
     try:
-        head = os.read(file, SHEBANG_BYTES) if stat.S_ISREG(os.fstat(file).st_mode) else b""
+        head = os.read(file, 256) if stat.S_ISREG(os.fstat(file).st_mode) else b""  # what Linux reads of a first line
     except OSError:
         return None
     finally:

@@ -104,7 +104,6 @@ def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostPr
 
 
 ANSWER_S = 8.0  # for the engine to open the stream
-AGAIN_S = 1.0  # before a lost event stream is opened again
 FOREIGN_KILL_ACTIONS = ("kill", "stop", "pause", "destroy")  # events of a container that another client ends
 
 
@@ -164,7 +163,7 @@ class ContainerEvents:
             if stop.is_set():
                 return
             self.outages += 1
-            stop.wait(AGAIN_S)
+            stop.wait(1.0)  # before a lost event stream is opened again
             with self._lock:
                 if not stop.is_set():
                     self._stream = None

@@ -255,7 +255,6 @@ LEAF = "arena.self"  # for this process and its neighbours while their group has
 NAME = re.compile(r"arena\.(\d+\.\d+\.\d+)\.[0-9a-f]+")  # group 1 is the owner's identity
 PERIOD_US = 100_000  # the kernel's default for cpu quotas; a shorter one throttles more often for the same share
 SWEEP_S = 2.0  # for all groups together: a group that the kernel doesn't empty must not block the start of a run
-MOVE_PASSES = 10  # a moved process may have forked just before; ten such generations are an attack
 CONTROLLERS = ("memory", "pids", "cpu")
 
 
@@ -434,7 +433,7 @@ def _enable(base: Path) -> None:
 def _move_to_leaf(base: Path) -> None:
     leaf = base / LEAF
     leaf.mkdir(exist_ok=True)
-    for _ in range(MOVE_PASSES):
+    for _ in range(10):  # a moved process may have forked just before; ten such generations are an attack
         pids = (base / "cgroup.procs").read_text().split()
         if not pids:
             return
