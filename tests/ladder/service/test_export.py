@@ -1,6 +1,7 @@
 """Tests of `export`: a ladder's matches and decisions as files, with names only on request."""
 
 import csv
+import re
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from ladder.results import GameResult
 from ladder.service import export_ladder, import_users, merge_users, open_ladder, parse_roster
 from ladder.store.database import all_results, all_users, match_results
 from ladder.views import view_bot
+from tests.documents import document
 from tests.ladder.service.classes import school
 from tests.ladder.service.small_ladder import play, small
 from tests.ladder.service.term import Term
@@ -129,3 +131,14 @@ def rerated(term: Term) -> dict[str, list[dict[str, str]]]:
     found = term.json("standings")
     assert isinstance(found, dict)
     return found
+
+
+def test_the_documents_name_the_columns_of_an_export(own: Term, tmp_path: Path) -> None:
+    files = own.json("export", "--out", tmp_path / "out", "--show-logins")["items"]
+    columns = {Path(file).name: Path(file).read_text().partition("\n")[0].split(",") for file in files}
+    page = document("docs/reference/events-and-exports.md")
+    for name in ("matches.csv", "versions.csv", "audit_log.csv", "users.csv"):
+        (listed,) = re.findall(rf"^(?:Columns of `{name}`:|\| `{name}` \|)((?:.+\n)+?)(?=\||\n|\Z)", page, re.MULTILINE)
+        assert re.findall(r"`(\w+)`", listed) == columns[name]
+    script = document("docs/howto/course/similarity.md")
+    assert set(re.findall(r'row\["(\w+)"\]', script)) <= {*columns["versions.csv"]}
