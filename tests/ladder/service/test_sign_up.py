@@ -110,7 +110,7 @@ def test_an_account_that_waits_sees_that_it_waits_until_it_is_approved(ladder: L
 
 def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tmp_path: Path) -> None:
     waiting(ladder)
-    settle(ladder, '\n[[baselines]]\nname = "share"\npoints = 10\nshare_percent = 50\n')
+    settle(ladder, '\n[[baselines]]\nname = "share"\npoints = 10\nmin_win_rate_percent = 50\n')
     assert "cyd" not in {grade.user.login for grade in get_grades(ladder, "staff").grades}
     files = {path.name: path.read_text() for path in export_ladder(ladder, tmp_path / "out", names=True)}
     assert "cyd" not in files["users.csv"]
