@@ -53,9 +53,11 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class PersonalDeadline:
-    """A deadline with a user's extension, in seconds since 1970.
+    """A user's end of a deadline, in seconds since 1970.
 
-    at: the deadline, or the person's extension. closes: `at` with the grace. last: what comes later doesn't count.
+    at: the deadline, or the end of the user's extension.
+    closes: `at` plus the grace period.
+    last: versions received later don't count.
     """
 
     at: float
@@ -64,12 +66,12 @@ class PersonalDeadline:
     extension: Extension | None = None
 
     def days_late(self, received: float) -> int:
-        """Return how many days had begun after the grace when something was received."""
+        """Return the number of days, the last one begun, since the end of the grace period; 0 before."""
         return max(0, math.ceil((received - self.closes) / DAY_S))
 
 
 DeadlineLookup = Callable[[int | None], PersonalDeadline]
-"""Each owner's end of a deadline, by the owner's id; None: the class's."""
+"""The end of a deadline for a user, by id; for None, the end without an extension."""
 
 VersionPicker = Callable[[Iterable[Version], DeadlineLookup], list[Version]]
 """Returns which of accepted versions count at a deadline."""
@@ -78,7 +80,7 @@ VersionPicker = Callable[[Iterable[Version], DeadlineLookup], list[Version]]
 def effective_deadline(
     settings: LadderSettings, deadline: Deadline, extension: Extension | None = None
 ) -> PersonalDeadline:
-    """Return the end of a deadline with an extension, or without one."""
+    """Return a user's end of a deadline, given the user's extension or None."""
     at = deadline.at.timestamp()
     if extension is not None and extension.extended_until is not None:
         at = max(at, extension.extended_until)
@@ -87,7 +89,7 @@ def effective_deadline(
 
 
 def effective_deadlines(connection: Connection, settings: LadderSettings, deadline: Deadline) -> DeadlineLookup:
-    """Return each user's end of a deadline, by id."""
+    """Return a function from a user's id to the user's end of a deadline."""
     extensions = {each.user_id: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
     return lambda owner: effective_deadline(settings, deadline, None if owner is None else extensions.get(owner))
 
@@ -95,7 +97,7 @@ def effective_deadlines(connection: Connection, settings: LadderSettings, deadli
 def deadlines_of_user(
     connection: Connection, settings: LadderSettings, owner: int | None, bots: Iterable[BotRecord] = ()
 ) -> tuple[DeadlineSummary, ...]:
-    """Return all deadlines as they are for an owner, by id, with the versions of these bots that count for them."""
+    """Return all deadlines as they apply to a user, with the versions of these bots that count for each."""
     versions = [version for bot in bots for version in versions_of(connection, bot.id)]
     fit = [version for version in versions if version.status == ACCEPTED]
     pick, dues = make_version_picker(connection), []
@@ -111,7 +113,7 @@ def deadlines_of_user(
 
 
 def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
-    """Return all deadlines as they are for a bot, as the viewer may see them; none for a reference bot."""
+    """Return all deadlines as they apply to a bot's owner; none for a reference bot or a viewer without permission."""
     bot = find_bot(context.connection, name)
     if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
         return ()
@@ -129,20 +131,20 @@ def _of(version_refs: tuple[str, ...], own: set[str]) -> tuple[str, ...]:
 
 
 def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
-    """Return the deadline in whose grace a user's submission at a time falls, or None."""
+    """Return the name of the deadline in whose grace period a user submits at this time, None outside of any."""
     dues = ((each.name, effective_deadlines(connection, settings, each)(owner)) for each in settings.deadlines)
     return next((name for name, due in dues if due.at < at <= due.closes), None)
 
 
 def make_version_picker(connection: Connection) -> VersionPicker:
-    """Return the function that decides which of accepted versions count at a deadline.
+    """Return the function that decides which of the accepted versions count at a deadline.
 
-    Of each bot it is the version that was active when the deadline closed for its owner: the newest of those received
-    by then, or the one that a person activated by then and after that. When a check ended doesn't matter.
-    Versions that are disabled now count nothing, nor do those of owners who are suspended or left.
+    For each bot, the version that was active when the deadline closed for its owner counts: the newest version received
+    by then, or the one that a user activated later but before the deadline closed. The end of its check doesn't matter.
+    Disabled versions never count, nor do those of suspended or withdrawn owners.
 
-    Of owners with none in time, it is the first that came within the days in which late versions count: a ladder goes
-    on after a deadline, and so a new version of a bot that came in time makes nothing late.
+    For an owner without a version in time, the first version received within the late days counts. Since a ladder
+    continues after a deadline, newer versions of a bot that was submitted in time aren't late.
     """
     disabled, chosen = disabled_versions(connection), chosen_versions(connection)
 
@@ -168,10 +170,10 @@ def make_version_picker(connection: Connection) -> VersionPicker:
 def remaining_late_days(
     connection: Connection, settings: LadderSettings, before: str | None = None, without: str | None = None
 ) -> defaultdict[int, int]:
-    """Return how many late days users have left, by user, when a deadline comes; None: after all.
+    """Return the late days that each user has left before deadline `before`; None: after all deadlines.
 
-    They are spent by themselves, in the order of the deadlines. without: a deadline that is left out, with what an
-    extension of it took.
+    Late days are spent automatically, in the order of the deadlines. without: the name of a deadline that is ignored,
+    together with the late days spent on extensions of it.
     """
     left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
     for extension in extensions_in_force(connection):
@@ -192,7 +194,7 @@ def remaining_late_days(
 
 
 def format_deadline_time(at: float, deadline: Deadline) -> str:
-    """Return a time as the deadline is written, in its zone: 3 Dec 2026 12:00 +01:00."""
+    """Return a time in the zone of a deadline, such as "3 Dec 2026 12:00 +01:00"."""
     zone = datetime.fromtimestamp(at, deadline.at.tzinfo)
     return f"{zone.day} {zone:%b %Y %H:%M} {zone.isoformat()[-6:].replace('+00:00', 'UTC')}"
 
@@ -211,7 +213,7 @@ def deadline_versions(connection: Connection, settings: LadderSettings, deadline
 def pending_versions(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
 ) -> list[Version]:
-    """Return the versions whose check may change which count at a deadline, or are active."""
+    """Return the versions whose check may change which versions count at a deadline, or are active."""
     waiting = unchecked_versions(connection, now)
     if deadline is None:
         return waiting
@@ -228,7 +230,7 @@ def pending_versions(
 def describe_extended_users(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
 ) -> str:
-    """Return the users that still have more time than a deadline, as text; "" without any."""
+    """Return the users whose extension of a deadline isn't over, as text; "" without any."""
     if deadline is None:
         return ""
     due = effective_deadlines(connection, settings, deadline)
@@ -243,9 +245,9 @@ def describe_extended_users(
 def require_checks_finished(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: object
 ) -> None:
-    """Raise LadderError before a deadline is over, and while a version that may stand isn't checked.
+    """Raise LadderError before a deadline is over, or while the check of a version that may count isn't finished.
 
-    It doesn't wait for who has more time than the class.
+    Extensions don't delay this.
     """
     if deadline is not None and now <= deadline.closes:
         minutes = int((deadline.closes - now) / 60) + 1
@@ -260,9 +262,9 @@ def require_checks_finished(
 
 
 def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
-    """Return a time in seconds since 1970. Raises LadderError, also for a day alone.
+    """Return a time in seconds since 1970. Raises LadderError, also for a date without a time.
 
-    Without a zone it is in the deadline's, or in that of all deadlines if it is one, else in this machine's.
+    The zone, if `text` names none, is the deadline's, or the common one of all deadlines, or this machine's.
     """
     settings = ladder.settings
     due = settings.deadlines if deadline is None else (settings.deadline(deadline),)
@@ -280,7 +282,7 @@ def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
 
 
 def format_local_time(at: float | None) -> str:
-    """Return a time, in seconds since 1970, as text with this machine's zone; None is a dash."""
+    """Return a Unix time as text in this machine's zone; "-" for None."""
     return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
 
 
@@ -293,10 +295,10 @@ def require_past(ladder: Ladder, received: float | None) -> None:
 def extend_deadline(
     ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, who: str, why: str
 ) -> bool:
-    """Give a person more time before a deadline; return False if it is so already.
+    """Give a user more time before a deadline; return False if they have that time already.
 
-    until: when it is over, as ISO 8601 has it, in the deadline's zone if it names none; or `days` after the deadline;
-    or, without either, the person's own `late_days` after it. In any case they are used up. Raises LadderError.
+    The extension ends at `until` (ISO 8601; without a zone, in the deadline's), `days` after the deadline, or, without
+    either, `late_days` after it. `late_days` of the user's own are used up in any case. Raises LadderError.
     """
     settings = ladder.settings
     deadline = settings.deadline(name)
@@ -322,7 +324,7 @@ def extend_deadline(
 
 
 def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str) -> bool:
-    """Let a deadline be over for a person as for all; return False if it is so already. Raises LadderError."""
+    """End a user's extension of a deadline; return False if the user has none. Raises LadderError."""
     deadline = ladder.settings.deadline(name)
 
     def act(connection: Connection) -> bool:
@@ -333,7 +335,7 @@ def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str
 
 
 def _put_extension(ladder: Ladder, connection: Connection, new: Extension, deadline: Deadline, who: str) -> bool:
-    """Write an extension with its act, unless it holds already."""
+    """Store an extension with an audit entry; return False if it is in force already."""
     key = (new.user_id, new.deadline)
     old = next((each for each in extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
     if ((None, 0) if old is None else (old.extended_until, old.late_days)) == (new.extended_until, new.late_days):

@@ -56,10 +56,11 @@ FINAL_GAMES = 240  # of a version by default: a share's interval is then about 6
 
 
 def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:
-    """Create a final of the active versions, or of a deadline's, and queue its matches.
+    """Create a final of the active versions, or of those that count at a deadline, and queue its matches.
 
-    Each version plays at least `games` games. The key's SHA-256 is in the ladder's folder before a match is queued.
-    A user with more time plays with what they have submitted; the audit log names them. Raises LadderError.
+    Each version plays at least `games` games. The SHA-256 of the key is written to the ladder's folder before a match
+    is queued. A final doesn't wait for users with an extension: it uses the versions submitted so far, and the audit
+    log lists these users. Raises LadderError.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(f'a final can\'t be called "{escape_control(name)}".\nTake letters, digits, "-" and "_".')
@@ -87,7 +88,7 @@ def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, wh
 
 
 def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
-    """Return a final for a viewer, with its standings once it is revealed. Raises LadderError without one."""
+    """Return a final for a viewer, with its standings once it is revealed. Raises LadderError for an unknown name."""
     with ladder.reading(viewer) as context:
         _get_final(context.connection, name)
         state = find_final_state(ladder, context, name)
@@ -125,9 +126,9 @@ def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
 def reveal_final_results(
     ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF_VIEWER, incomplete: bool = False
 ) -> tuple[Final, Evaluation]:
-    """Reveal a final: its key is public from now on. Returns it with its results; raises LadderError before its end.
+    """Reveal a final and its key; return the final and its results.
 
-    `incomplete`: also where matches were abandoned.
+    `incomplete`: also if matches were abandoned. Raises LadderError before all matches have ended.
     """
 
     def act(connection: Connection) -> Final:
@@ -153,8 +154,11 @@ def reveal_final_results(
 def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     """Write a revealed final into a new folder that `arena verify` reads; return the number of records.
 
-    records/ has a record for each place of the plan that was played, published.txt what was published before the final,
-    final.json its key and plan. Raises LadderError, OSError.
+        records/         one record for each played match of the plan
+        published.txt    the commitment that was published before the final
+        final.json       its key and its plan
+
+    Raises LadderError, OSError.
     """
     with ladder.database.read() as connection:
         final = _get_final(connection, name)
@@ -179,9 +183,9 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
 
 
 def number_owners(versions: Sequence[Version]) -> list[int]:
-    """Return a number for each version, the same for those that may not meet: of one user, or of one team.
+    """Return a number for each version; versions of one user or team have the same number and never meet.
 
-    Reference bots may meet one another.
+    Reference bots have different numbers.
     """
     parties = [("bot", version.bot) if version.is_reference else ("owner", version.party) for version in versions]
     numbers = {who: number for number, who in enumerate(dict.fromkeys(parties))}
@@ -238,7 +242,7 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
 
 
 def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches: Sequence[int] = ()) -> FinalPlan:
-    """Return the plan of a final; matches: their ids, once they are queued."""
+    """Return the plan of a final. matches: their ids, empty before they are queued."""
     play = ladder.play
     entrants = zip(versions, final.owner_groups, strict=True)
     return FinalPlan(
@@ -284,7 +288,7 @@ def _versions(connection: Connection, final: Final) -> list[Version]:
 def evaluate_baseline(
     baseline: Baseline, version: Version, measured: Evaluation, other: Version | None
 ) -> BaselineResult:
-    """Compare a version with a baseline. `other` is the version of the bot that is to be beaten, if it plays."""
+    """Compare a version with a baseline. `other`: the version of the bot to beat, None if it doesn't play."""
     if baseline.beats is not None:
         return _beats(baseline, version, measured, other)
     if baseline.min_games is not None:

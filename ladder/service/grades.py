@@ -246,7 +246,7 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
 def get_grades(
     ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF_VIEWER
 ) -> Grades:
-    """Return the grades, visible to the viewer, of a final, a deadline or, without both, of now. Raises LadderError."""
+    """Return the grades of a final, a deadline or now that the viewer may see. Raises LadderError."""
     result = compute_grades(ladder, who, final, deadline, viewer)[1]
     return select_visible_grades(result, viewer)
 
@@ -400,9 +400,9 @@ def _adapter() -> TypeAdapter[StoredRelease]:
 def release_grades(
     ladder: Ladder, name: str, who: str, why: str | None, final: str | None = None, deadline: str | None = None
 ) -> PublishedGrades:
-    """Release the grades of a final or a deadline as they are now, under a new name. Raises LadderError.
+    """Release the current grades of a final or a deadline under a new name. Raises LadderError.
 
-    why: needed where grades of the same were released before.
+    why: the reason, required if grades of the same final or deadline were released before.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(f'a release can\'t be called "{escape_control(name)}".\nTake letters, digits, "-" and "_".')
@@ -466,7 +466,7 @@ def _line(release: Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSumma
 def get_published_grades(
     connection: Connection, name: str, viewer: Viewer = STAFF_VIEWER, since: str | None = None
 ) -> PublishedGrades:
-    """Return a release as a viewer may see it, with what changed since another; None: since the one before.
+    """Return a release for a viewer, with its changes since another release; None: since the previous one.
 
     Raises LadderError.
     """
@@ -491,7 +491,7 @@ def _logins_now(connection: Connection) -> dict[str | None, str]:
 
 
 def find_newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
-    """Return the name of the newest release of a deadline or a final, or of all; None without one."""
+    """Return the name of the newest release of a deadline, of a final, or of any; None without one."""
     newest = reversed(all_releases(connection))
     return next((each.name for each in newest if name is None or each.scope == (kind, name)), None)
 
@@ -541,7 +541,7 @@ def _changes(
 
 
 def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease) -> Iterator[str]:
-    """Yield what changed for all users: settings, games, matches that are void."""
+    """Yield the changes that concern all users: settings, number of games, void matches."""
     one, two = before.inputs, after.inputs
     if one.scope != two.scope:
         yield f"grades of the {two.scope}, not of the {one.scope}"
@@ -576,7 +576,7 @@ def _time(at: float | None) -> str:
 
 
 def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
-    """Yield why a user's grade has changed; nothing if it hasn't."""
+    """Yield the reasons why a user's grade has changed; nothing if it hasn't."""
     if one is None or two is None:
         yield "had no grade before: joined since" if one is None else "has no grade any more: left since"
         return

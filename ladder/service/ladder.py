@@ -78,12 +78,12 @@ class LadderFormat:
     match_games: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Return the format as a JSON object."""
         return {**asdict(self), "settings": self.settings.to_json()}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "LadderFormat":
-        """Return what `to_json` wrote."""
+        """Return the format from a JSON object that `to_json` returned."""
         return cls(
             **{
                 **values,
@@ -102,7 +102,7 @@ class CreatedLadder:
 
 
 class Ladder:
-    """An open ladder. Close it. `clock` returns seconds since 1970."""
+    """An open ladder, to be closed by the caller. `clock` returns seconds since 1970."""
 
     def __init__(
         self, path: Path, database: Database, play: LadderFormat, key: bytes, clock: Callable[[], float] = time.time
@@ -116,18 +116,18 @@ class Ladder:
 
     @property
     def name(self) -> str:
-        """Return the ladder's name: its folder's."""
+        """Return the name of the ladder, which is that of its folder."""
         return self.path.absolute().name
 
     @property
     def settings(self) -> LadderSettings:
-        """Return what ladder.toml says now. Raises LadderError."""
+        """Return the current content of ladder.toml. Raises LadderError."""
         self._settings = read_settings(self.path)
         return self._settings
 
     @property
     def last_settings(self) -> LadderSettings:
-        """Return what ladder.toml says, or its last readable content: for what runs already."""
+        """Return the current content of ladder.toml, or the last valid one if it can't be read."""
         try:
             return self.settings
         except LadderError:
@@ -135,27 +135,27 @@ class Ladder:
 
     @property
     def commitment(self) -> str:
-        """Return the SHA-256 of the key, in hex: published before the deals are."""
+        """Return the SHA-256 of the key, in hex, which is published before the deals."""
         return hashlib.sha256(self._key).hexdigest()
 
     def round_key(self) -> bytes:
-        """Return the key that tables are drawn with."""
+        """Return the key from which tables of rounds are drawn."""
         return derive_key(self._key, "rounds")
 
     def pseudonym_key(self) -> bytes:
-        """Return the key that pseudonyms are drawn with."""
+        """Return the key from which pseudonyms are drawn."""
         return derive_key(self._key, "pseudonyms")
 
     def match_key(self, match: int) -> bytes:
-        """Return the key of a match that belongs to no final."""
+        """Return the key of a match outside of finals."""
         return derive_key(self._key, f"match|{match}")
 
     def table_key(self, session: int, number: int) -> bytes:
-        """Return the key of a match at a table for people, the `number`th there."""
+        """Return the key of match `number` of a table session."""
         return derive_key(self._key, f"evening|{session}|{number}")
 
     def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
-        """Return the spec of a match; one of a final has its `key` and its `place` in the final's plan."""
+        """Return the spec of a match. For a match of a final: the final's `key`, and `place`, its index in the plan."""
         own = self.match_key(match) if key is None or place is None else derive_key(key, f"match|{place}")
         play = self.play
         return MatchSpec(
@@ -186,7 +186,7 @@ def create_ladder(
 ) -> Ladder:
     """Create a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
 
-    `fill` writes what it is to begin with. It is there whole or not at all: ladder.toml is written last.
+    `fill` writes the initial content. ladder.toml is written last, so a folder with it is complete.
     """
     if os.path.lexists(path / SETTINGS_FILE):
         raise LadderError(f"{path} is a ladder already.\nName another folder.")
@@ -229,7 +229,7 @@ def create_ladder(
 def open_ladder(
     path: Path, patience_s: float = RETRY_TIMEOUT_S, hear: Callable[[str | None], None] = lambda why: None
 ) -> Ladder:
-    """Open the ladder in a folder; an unreachable database is waited for, and `hear` is called.
+    """Open the ladder in a folder. While its database is unreachable, wait for it, and call `hear` with the reason.
 
     Raises LadderError, DatabaseUnavailableError.
     """
@@ -252,7 +252,7 @@ def open_ladder(
 
 
 def resolve_database_url(url: str, folder: Path) -> URL:
-    """Return a URL in which the path of an SQLite file counts from the ladder's folder. Raises DatabaseError."""
+    """Return a URL with an SQLite path made absolute: it is relative to the ladder's folder. Raises DatabaseError."""
     try:
         db = make_url(url)
     except (ArgumentError, ValueError):
@@ -279,7 +279,7 @@ def describe_ladder(ladder: Ladder) -> LadderInfo:
 
 
 def require_sandbox(ladder: Ladder) -> None:
-    """Raise LadderError, with what `arena doctor` found, where the ladder's bots may not play on this machine."""
+    """Raise LadderError, with findings of `arena doctor`, if the ladder's sandbox doesn't work on this machine."""
     choice = ladder.play.sandbox
     reason = unavailable_reason(choice.name, choice)
     if reason is None and choice.isolates:
@@ -306,7 +306,7 @@ def get_user(connection: Connection, login: str) -> User:
 
 
 def get_acting_user(connection: Connection, login: str) -> User:
-    """Return the user of a login that acts. Raises LadderError, also for a suspended or withdrawn one."""
+    """Return the user who performs an action, by login. Raises LadderError, also if suspended or withdrawn."""
     owner = get_user(connection, login)
     out = lockout_reason(connection, owner)
     if out is not None:
@@ -321,7 +321,7 @@ def make_viewer(connection: Connection, owner: User) -> Viewer:
 
 
 def require_unsuspended(connection: Connection, bot: BotRecord) -> None:
-    """Raise LadderError if a bot's owner is suspended: the team can't use it either."""
+    """Raise LadderError if a bot's owner is suspended: then teammates can't use the bot either."""
     owner = find_user(connection, bot.login)
     if owner is not None and (owner.suspended or owner.withdrawn):
         raise LadderError(
@@ -355,9 +355,9 @@ def get_version(connection: Connection, text: str) -> Version:
 
 
 def get_accepted_version(connection: Connection, text: str) -> Version:
-    """Return the accepted version that a text names: "honest@3"; "honest" is the active one, else the newest accepted.
+    """Return the accepted version that a text names, such as "honest@3".
 
-    Raises LadderError.
+    "honest" means the active version, or the newest accepted one if none is active. Raises LadderError.
     """
     if "@" in text:
         version = get_version(connection, text)
@@ -375,7 +375,7 @@ def get_accepted_version(connection: Connection, text: str) -> Version:
 
 
 def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
-    """Return the version that a text names, as `get_version`, and the archive of its files. Raises LadderError."""
+    """Return the version that a text names, like `get_version`, and its submission archive. Raises LadderError."""
 
     def read(connection: Connection) -> tuple[Version, bytes]:
         version = get_version(connection, text)
@@ -389,20 +389,20 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """How many matches' records and logs were removed, since their time was over."""
+    """The numbers of matches whose records, and whose logs, were removed because they had expired."""
 
     records: int
     logs: int
 
 
 def prune_expired(ladder: Ladder) -> PruneResult:
-    """Remove what is older than ladder.toml says. Raises DatabaseError."""
+    """Remove events, records and logs older than the limits in ladder.toml. Raises DatabaseError."""
     prune_events(ladder.database, ladder.clock() - ladder.last_settings.retention.events_days * _DAY_S)
     return PruneResult(*prune_records(ladder.database, *_pruning_times(ladder)))
 
 
 def count_expired(ladder: Ladder) -> PruneResult:
-    """Return what pruning now would remove."""
+    """Return the numbers of matches whose records and logs `prune_expired` would remove now."""
     times = _pruning_times(ladder)
     with_records, with_logs = ladder.database.read_with_retry(
         lambda connection: list_expired_matches(connection, *times)
@@ -417,15 +417,15 @@ def _pruning_times(ladder: Ladder) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """Whether a decision changed anything: it may have been so already."""
+    """Whether an action changed anything: False if it already applied."""
 
     changed: bool
 
 
 def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
-    """Stop or resume starting rated matches; return False if it is so already.
+    """Stop or resume starting rated matches; return False if this applies already.
 
-    Checks, challenges and finals continue in a frozen ladder; what is being played is played to its end.
+    Checks, challenges and finals continue in a frozen ladder, and running matches are finished.
     """
 
     def act(connection: Connection) -> bool:
@@ -438,9 +438,9 @@ def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
 
 
 def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool:
-    """Take a match out of the ratings, or put it back; return False if it is so already. Its results stay.
+    """Take a match out of the ratings, or put it back; return False if this applies already. Its results stay.
 
-    Raises LadderError for a match that doesn't rate.
+    Raises LadderError for a match that isn't rated.
     """
 
     def act(connection: Connection) -> bool:

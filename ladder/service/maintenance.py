@@ -67,16 +67,16 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class BackupFile:
-    """A file that holds a ladder, and its size."""
+    """The path of a backup, and its size in bytes."""
 
     file: str
     bytes: int
 
 
 def write_backup(ladder: Ladder, file: Path) -> int:
-    """Write the ladder to a new file; return its size in bytes. Raises LadderError, DatabaseError, OSError.
+    """Write a backup to a new file; return its size in bytes. Raises LadderError, DatabaseError, OSError.
 
-    While it is made, the disk needs space for the database twice.
+    Meanwhile the disk needs space for two copies of the database.
     """
     if os.path.lexists(file):
         raise LadderError(f"{file} is there already, and is not overwritten.\nName another file.")
@@ -102,9 +102,9 @@ def write_backup(ladder: Ladder, file: Path) -> int:
 
 
 def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
-    """Make a ladder of a backup: in a new folder, and in an empty database if a URL is given.
+    """Restore a backup into a new folder and, if a URL is given, an empty database.
 
-    Raises LadderError, also if the file was cut off or changed; DatabaseError, OSError.
+    Raises LadderError, also for a truncated or changed file; DatabaseError, OSError.
     """
     if os.path.lexists(folder / SETTINGS_FILE) or os.path.lexists(folder / _DATABASE):
         raise LadderError(f"{folder} holds a ladder already, and is not overwritten.\nName a new folder.")
@@ -145,7 +145,7 @@ def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
 
 
 def _unpack(file: Path, folder: Path) -> None:
-    """Write the files of a backup to a folder. Raises LadderError where they aren't what was backed up."""
+    """Write the files of a backup to a folder. Raises LadderError if their digests differ."""
     broken = LadderError(f"{file} is no whole backup: it was cut off, or changed.\nTake another one.")
     try:
         with tarfile.open(file, "r:") as tar:
@@ -195,14 +195,17 @@ def export_ladder(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
 
 
 def make_empty_folder(folder: Path, option: str) -> None:
-    """Make a folder, or take an empty one. Raises LadderError, which names the option that takes another, OSError."""
+    """Create a folder, unless it exists and is empty. Raises OSError, and LadderError for any other folder.
+
+    option: the command line option with which to name another one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise LadderError(f"{escape_control(folder)} isn't empty.\nName a new folder: {option}")
 
 
 def _files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
-    """Write the files one after the other."""
+    """Write the files of an export one after the other; yield their paths."""
     results = folder / "results.jsonl"
     with _new(results, mode) as lines:
         lines.writelines(result.to_line() for result in all_results(context.connection))
@@ -217,7 +220,7 @@ def _files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
 
 
 def _new(path: Path, mode: int) -> TextIO:
-    """Open a new file, with names for its owner alone."""
+    """Open a new CSV file; with user names, only its owner can read it."""
     return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8", newline="")
 
 
@@ -228,7 +231,7 @@ def _file(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]], 
 
 
 def write_csv(out: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write rows as CSV below the names of their columns."""
+    """Write a header with the names of the columns, then the rows, as CSV."""
     writer = csv.writer(out, lineterminator="\n")  # type: ignore[arg-type]  # whatever has `write`
     writer.writerow(columns)
     writer.writerows([_cell(value) for value in row] for row in rows)
@@ -263,9 +266,10 @@ class Checkup:
 
 
 def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
-    """Yield findings one by one. `deep` reads all results, too. Raises LadderError without a ladder.
+    """Yield findings about a ladder's health. `deep`: also recompute the standings from all results.
 
-    It only looks, but `deep` keeps the table that it computes. A database that is away is a finding, and the last one.
+    Nothing is changed, except that `deep` stores the recomputed standings. An unreachable database is the last finding.
+    Raises LadderError if the folder isn't a ladder.
     """
     settings = read_settings(folder)
     yield Finding(
@@ -407,7 +411,7 @@ def _queue(ladder: Ladder) -> Finding:
 
 
 def _tables(ladder: Ladder) -> Finding:
-    """Report how many tables for people there are."""
+    """Report the number of open table sessions."""
     with ladder.database.read() as connection:
         states, people = count_session_states(connection)
         played_here = any(not has_process_ended(runner) for runner in list_live_runners(connection, table_servers=True))

@@ -47,9 +47,10 @@ _TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a dig
 
 @dataclass(frozen=True, slots=True)
 class RosterEntry:
-    """A person of a roster. None: the roster says nothing of it.
+    """A person in a roster; fields are None if the roster lacks them.
 
-    login: the first given of login, email, student_id and canvas_id; None: without any, it can't be a new user.
+    login: the first of login, email, student_id and canvas_id that is given. Without any, the entry can't become a
+    user.
     """
 
     line: int
@@ -74,7 +75,7 @@ class RosterRemark:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The people of a roster, in its order; the unreadable lines; the skipped lines, which are no user."""
+    """The entries of a roster, in order; remarks on unreadable lines; and the skipped lines, which are no users."""
 
     people: tuple[RosterEntry, ...]
     wrong: tuple[RosterRemark, ...] = ()
@@ -82,7 +83,7 @@ class Roster:
 
 
 def parse_roster(data: bytes, file: str) -> Roster:
-    """Return a roster. Raises LadderError if it isn't one."""
+    """Parse a roster. Raises LadderError if it isn't one."""
     rows = read_rows(data, file)
     if not rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
@@ -120,7 +121,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
 def make_roster_entry(
     login: str, name: str | None, email: str | None, section: str | None, pseudonym: str | None
 ) -> RosterEntry:
-    """Return one person, as in a roster. Raises LadderError."""
+    """Return an entry with these values. Raises LadderError for invalid ones."""
     person = RosterEntry(1, login, name, email, None, section, pseudonym)
     try:
         _check_all(person)
@@ -154,9 +155,9 @@ def _text(data: bytes, file: str) -> str:
 
 
 def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
-    """Return (line, cells) of all rows that aren't blank; the separator is what the first line has most of.
+    """Return (line, cells) of all rows that aren't blank; the separator is the most frequent one in the first line.
 
-    Raises LadderError for what is no CSV in UTF-8.
+    Raises LadderError for anything but CSV in UTF-8.
     """
     text = _text(data, file)
     said = re.match(r'"?sep=(.)"?[\r\n]+', text, re.IGNORECASE)  # Excel's
@@ -183,9 +184,9 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
 
 
 def _places(header: Sequence[str], file: str) -> dict[str, int]:
-    """Return which column is where. Raises LadderError for a header that identifies no user.
+    """Return the index of each known column. Raises LadderError if the header has no column that identifies users.
 
-    Canvas' own columns come first: what a teacher has added, and called the same, is passed over.
+    If Canvas has a column of its own and a teacher added one of the same name, Canvas' column, the first, counts.
     """
     places: dict[str, int] = {}
     known = [normalize_heading(heading) for heading in header]
@@ -212,7 +213,7 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
 
 
 def fold_ascii_case(text: str) -> str:
-    """Return what two texts share that differ in the case of ASCII letters alone: str.casefold merges others."""
+    """Return the text in lower case, but only its ASCII letters: str.casefold would merge different logins."""
     return text.encode().lower().decode()
 
 
@@ -222,14 +223,14 @@ def normalize_heading(heading: str) -> str:
 
 
 def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:
-    """Return whether a row of Canvas' is no user: points, posting policies."""
+    """Return whether a row of a Canvas export is no user: points possible, posting policies."""
     return row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row)
 
 
 def _is_test_student(person: RosterEntry) -> bool:
-    """Return whether a person of Canvas' is the one that it makes for teachers: without a student_id, under a digest.
+    """Return whether an entry is the test student that Canvas makes for teachers: its login is a digest, without an id.
 
-    A real person of that name has either a student_id or a login.
+    A real user of that name has a student_id or another login.
     """
     login = "" if person.login in (None, f"canvas-{person.canvas_id}") else str(person.login)
     named = person.name == "Test Student" and re.fullmatch(r"[0-9a-f]*", login)
@@ -240,7 +241,7 @@ def _is_test_student(person: RosterEntry) -> bool:
 
 
 def _person(line: int, row: dict[str, str]) -> RosterEntry:
-    """Return the person of a row, with what each column gives. Raises ValueError."""
+    """Return the entry of a row, given as cells by column. Raises ValueError."""
     texts = {
         field.name: row.get(field.name) or None for field in fields(RosterEntry) if field.name not in ("line", "staff")
     }
@@ -258,7 +259,7 @@ def _person(line: int, row: dict[str, str]) -> RosterEntry:
 
 
 def _forwards(name: str) -> str:
-    """Return a name that Canvas sorts by, "Lovelace, Ada", as it is spoken: "Ada Lovelace"."""
+    """Return a name in spoken order: "Ada Lovelace" for "Lovelace, Ada"."""
     last, *rest = (part.strip() for part in name.split(","))
     return ", ".join([f"{rest[0]} {last}".strip(), *rest[1:]]) if rest else name
 
@@ -278,7 +279,7 @@ def _check_all(person: RosterEntry) -> None:
 
 
 def _check(field: str, value: str) -> None:
-    """Raise ValueError for a value that can't be shown, kept, or given to a gradebook."""
+    """Raise ValueError for a value that can't be displayed, stored, or written to a gradebook."""
     if not value.strip():
         raise ValueError(f"the {field} is empty")
     if not value.isprintable():
@@ -299,13 +300,13 @@ def _check(field: str, value: str) -> None:
 
 
 def _shortened(person: RosterEntry) -> list[str]:
-    """Return the values that end where a spreadsheet's digits do, as a few whole ones do."""
+    """Return the values that a spreadsheet may have rounded: long numbers that end in zeros."""
     values = [(field, getattr(person, field)) for field in ("student_id", "canvas_id")]
     return [f'the {field} "{value}"' for field, value in values if value and _SHORTENED.fullmatch(value)]
 
 
 def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None:
-    """Raise ValueError for a person that an earlier line identifies alike; `first` are these lines, by identifier."""
+    """Raise ValueError for an entry with the same identifier as an earlier line. `first`: line by identifier."""
     values = [
         (field, str(getattr(person, field)).casefold())
         for field in (*IDENTITY_COLUMNS, "pseudonym")
@@ -318,14 +319,14 @@ def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None
 
 
 class UserMatcher:
-    """Users by student_id, email, login, and the platforms' ids: without ASCII letters' case. A merged user leads to
-    the other. The email of an account that waits for approval doesn't count.
+    """Finds users by student_id, email, login and platform ids, ignoring the case of ASCII letters.
 
-    An email and a login are one kind: what is a login to one platform is an email to another.
+    An identifier of a merged user leads to the user that it was merged into. The email of an account that waits for
+    approval isn't used. Emails and logins are interchangeable: one platform's login is another's email.
     """
 
     def __init__(self, owners: Iterable[User]) -> None:
-        """Add users, the merged ones among them."""
+        """Add these users, including merged ones."""
         self._owners: dict[int, User] = {}
         self._called: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._now: set[tuple[str, str]] = set()  # the keys of owners that weren't merged
@@ -333,7 +334,7 @@ class UserMatcher:
             self.add(owner)
 
     def add(self, owner: User) -> None:
-        """Add one more, with an id of its own."""
+        """Add a user with a new id."""
         id = owner.id if owner.merged_into is None else owner.merged_into
         if owner.merged_into is None:
             self._owners[id] = owner
@@ -344,7 +345,7 @@ class UserMatcher:
                     self._now.add((_kind(field), fold_ascii_case(value)))
 
     def who(self, person: RosterEntry) -> User | None:
-        """Return the owner that a person of a roster is, None for a new one. Raises ValueError if it is unclear."""
+        """Return the user that an entry identifies, None for a new user. Raises ValueError if it is ambiguous."""
         identities = {key: (words, self._called[key]) for key, words in self._known(person)}
         owner_ids = set().union(*(ids for _, ids in identities.values()))
         if len(owner_ids) > 1:
@@ -363,21 +364,21 @@ class UserMatcher:
         return owner
 
     def was_merged(self, person: RosterEntry) -> bool:
-        """Return whether a person of a roster is known by nothing but what a merged owner was called."""
+        """Return whether an entry is known only by identifiers of a merged user."""
         known = self._known(person)
         return bool(known) and not any(key in self._now for key, _ in known)
 
     def is_called(self, owner: User, login: str | None) -> bool:
-        """Return whether a login is an owner's, or leads there."""
+        """Return whether a login is a user's, or one of a user merged into that user."""
         return owner.id in self._called[_kind("login"), fold_ascii_case(login or "")]
 
     def namesakes(self, person: RosterEntry) -> list[str]:
-        """Return the logins of those who have a person's name."""
+        """Return the logins of the users with an entry's name."""
         name = (person.name or "").casefold()
         return [owner.login for owner in self._owners.values() if name and owner.name.casefold() == name]
 
     def _known(self, person: RosterEntry) -> list[tuple[tuple[str, str], str]]:
-        """Return a person's identifiers that are a user's, each with its text, without repeats."""
+        """Return the identifiers of an entry that belong to users, each once."""
         known: dict[tuple[str, str], str] = {}
         for field in IDENTITY_COLUMNS:
             value = getattr(person, field) or ""
@@ -395,7 +396,7 @@ def _kind(field: str) -> str:
 
 
 def _contradicts(person: RosterEntry, owner: User) -> bool:
-    """Return whether a person's student_id differs from the owner's, unless the roster gives the owner's login."""
+    """Return whether an entry's student_id differs from the user's, unless the entry has the user's login."""
     if not person.student_id or not owner.student_id or person.student_id.casefold() == owner.student_id.casefold():
         return False
     by_login = person.login not in (None, person.email) and str(person.login).casefold() == owner.login.casefold()

@@ -80,9 +80,9 @@ SETTINGS_POLL_S = 2.0
 
 
 class LadderRunner:
-    """Serves a ladder with a pool of workers. Iterate over `events`; `stop` lets it end after what is being done.
+    """Runs a ladder with a pool of workers: iterate over `events`. `stop` ends it once running tasks are finished.
 
-    silent_s: how long other runners may be without a heartbeat before their matches are given to others.
+    silent_s: the time without a heartbeat after which the matches of another runner are given to others.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class LadderRunner:
         self.queue.rated = until != "idle"
 
     def summary(self) -> str:
-        """Return in one line what there is to do, and what is being done."""
+        """Return a line about the waiting and the running tasks."""
         doing = self.queue.doing
         checks = sum(task.is_check for task in doing)
         waiting = self.ladder.database.read_with_retry(count_queued_checks)
@@ -127,20 +127,20 @@ class LadderRunner:
         return text if idle is None else f"{text}; no match: {idle}"
 
     def _width(self) -> int:
-        """Return how many tasks are on their way: one more than the workers do, so that none waits for the next."""
+        """Return how many tasks to submit: one more than workers, so that no worker waits for its next task."""
         return self.width and self.width + 1
 
     @property
     def width(self) -> int:
-        """How many tasks it may do at a time."""
+        """The number of tasks that can run at a time."""
         return self._pool.width()
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Start no more tasks."""
         self.queue.stopping = True
 
     def events(self) -> Generator[RunnerUpdate, None, None]:
-        """Do what there is to do, and yield what happens, until `stop`. Raises DatabaseError, LadderError."""
+        """Run tasks and yield events, until `stop` or the end that was asked for. Raises DatabaseError, LadderError."""
         try:
             yield from self._beat()
             for event in drive_jobs(self.queue, run_task, self._pool, self._width, (Exception,)):
@@ -207,7 +207,7 @@ class LadderRunner:
     # --- checks
 
     def _note_steps(self, version: int, steps: Sequence[CheckStep]) -> None:
-        """Let those who wait see the steps so far."""
+        """Store the steps of a running check, so that pages show them."""
         now, rows = self.ladder.clock(), [(step.number, *serialize_step(step)) for step in steps]
         self.ladder.database.write(lambda connection: save_check_steps(connection, version, self.runner, rows, now))
 
@@ -241,7 +241,7 @@ class LadderRunner:
     # --- every few seconds
 
     def _beat(self) -> Iterator[RunnerUpdate]:
-        """Record this runner's heartbeat, and put the tasks of dead runners back into the queue."""
+        """Record this runner's heartbeat, and return the tasks of dead runners to the queue."""
         now = time.monotonic()
         if now < self._next_beat:
             return
@@ -280,7 +280,7 @@ class LadderRunner:
             yield StandingsUpdated(games, took)
 
     def _look_at_settings(self) -> Iterator[RunnerUpdate]:
-        """Warn once if ladder.toml can't be read any more: a typing error doesn't end the runner."""
+        """Warn once if ladder.toml has become unreadable; the runner continues with the previous content."""
         now = time.monotonic()
         if now < self._next_settings:
             return
@@ -293,7 +293,7 @@ class LadderRunner:
                 yield SettingsUnreadable(self._misread)
 
     def _prune(self) -> Iterator[RunnerUpdate]:
-        """Remove what is kept for a while only, once a day."""
+        """Remove expired data, once a day."""
         now = time.monotonic()
         if now < self._next_prune:
             return
@@ -304,7 +304,7 @@ class LadderRunner:
 
 
 def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[VersionAutoDisabled]:
-    """Let a version play no more, unless it is a reference, or doesn't play; return what was done."""
+    """Disable a version, unless it is a reference or isn't active; return the events."""
     row = get_version_by_id(connection, version)
     if row.is_reference or not row.is_active:
         return []
@@ -314,13 +314,13 @@ def auto_disable_version(connection: Connection, version: int, why: str, now: fl
 
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:
-    """Return in one line why a check failed: its first step that did."""
+    """Return the reason why a check failed, in one line: its first failed step."""
     step = next(step for step in steps if step.severity is Severity.FAIL)
     return escape_control(f"{step.check}: {step.message}")
 
 
 def _with_costs(played: MatchOutput) -> PlayedMatch:
-    """Return the match with what each bot took."""
+    """Return the match with the usage of each bot."""
     peaks = dict(played.peaks)
     spent = tuple(
         (bot, SlotUsage(len(times), sum(times), max(times, default=0), peaks.get(bot))) for bot, times in played.times
@@ -431,7 +431,7 @@ class RunnerMetrics:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return the address and the port of "9100" or "0.0.0.0:9100". Raises LadderError."""
+    """Return the host and port of an address such as "9100" or "0.0.0.0:9100". Raises LadderError."""
     host, colon, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536 or (colon and not host):
         raise LadderError(f"--metrics {text!r} is no address.\nWrite a port, such as 9100, or ADDRESS:PORT.")
@@ -440,7 +440,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 @contextmanager
 def serve_metrics(metrics: RunnerMetrics, text: str) -> Iterator[str]:
-    """Serve the metrics over HTTP meanwhile; yield the URL. Raises LadderError."""
+    """Serve the metrics over HTTP during the context; yield the URL. Raises LadderError."""
     from prometheus_client import start_http_server
 
     host, port = parse_address(text)

@@ -59,7 +59,7 @@ _OPTIONAL_TABLES = """
 
 
 class LadderError(Exception):
-    """A ladder can't do what was asked. The message says in one or two lines why, and what to do."""
+    """The ladder rejects a request. The message has one or two lines: the reason and a remedy."""
 
 
 class _Table(BaseModel):
@@ -147,7 +147,7 @@ class OpenIDSettings(_Table):
         return self
 
     def secret(self, folder: Path) -> str:
-        """Return the client's secret; a file's path counts from the ladder's folder. Raises LadderError."""
+        """Return the client's secret; a secret file's path is relative to the ladder's folder. Raises LadderError."""
         if self.client_secret is not None:
             return self.client_secret.get_secret_value()
         try:
@@ -167,7 +167,7 @@ class Deadline(_Table):
 
     @property
     def closes(self) -> float:
-        """Return when the last version that counts may come, in seconds since 1970."""
+        """Return the end of the grace period, in seconds since 1970."""
         return self.at.timestamp() + 60 * (self.grace_minutes or 0)
 
 
@@ -261,7 +261,7 @@ class LadderSettings(_Table):
 
 
 def read_settings(folder: Path) -> LadderSettings:
-    """Return what the ladder.toml of a ladder's folder says. Raises LadderError."""
+    """Return the content of the ladder.toml in a ladder's folder. Raises LadderError."""
     path = folder / SETTINGS_FILE
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -306,14 +306,14 @@ def new_settings(url: str) -> str:
 
 
 def describe_setting(field: FieldInfo) -> str:
-    """Return the description of a setting; it may stand at the field or within its type."""
+    """Return the description of a setting, which may be a field's or one within its type."""
     inner = (part for each in get_args(field.annotation) for part in getattr(each, "__metadata__", ()))
     parts = (field, *(part for part in inner if isinstance(part, FieldInfo)))
     return next(part.description for part in parts if part.description)
 
 
 def with_database(text: str, url: str) -> str:
-    """Return the text of a ladder.toml that names another database; all else of it stays."""
+    """Return the text of a ladder.toml with another database URL."""
     top, bracket, tables = text.partition("\n[")
     line = f"database = {json.dumps(url)}"
     top, count = re.subn(r"(?m)^\s*database\s*=.*$", lambda _: line, top, count=1)

@@ -222,8 +222,10 @@ class StandingChange:
 class RebuiltStandings:
     """A comparison of the recomputed standings, of these matches and games, with the stored ones.
 
-    same: whether both are equal; max_difference: the largest difference of a rating or win rate; None if they are of
-    different matches or versions. news: how many more rated matches there are now. first: no standings were stored.
+    same: whether both are equal.
+    max_difference: the largest difference of a rating or win rate; None if matches or versions differ.
+    news: how many rated matches were added since.
+    first: no standings were stored.
     """
 
     same: bool | None
@@ -297,7 +299,7 @@ def _max_difference(one: StandingsRow, other: StandingsRow) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The standings of the chosen versions, and what else was measured of them."""
+    """The standings of chosen versions, their fit, and their numbers of games with a fault."""
 
     table: Standings
     fit: "Fit"
@@ -323,11 +325,11 @@ def evaluate_versions(
     fit: Sequence[Version] | None = None,
     moment: HistoryPoint | None = None,
 ) -> Evaluation:
-    """Rate the chosen versions among themselves, by all rated matches, or by those of a final.
+    """Rate the chosen versions among themselves, by all rated matches or by the matches of a final.
 
-    fit: all accepted versions, in order of id, where they aren't those of now. moment: matches count that rated then.
-    Rated matches are those of all versions: the opponents of the chosen ones count in the fit, and in no share.
-    A chosen version is measured by its own games, not by its predecessor's.
+    fit: all accepted versions in order of id, if not the current ones. moment: only matches rated by then count. Rated
+    matches of all versions enter the fit; win rates are among the chosen versions only. A chosen version is measured by
+    its own games, without its predecessor's.
     """
     ids = {version.id for version in chosen}
     if final is None:

@@ -87,8 +87,9 @@ _NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
 class AcceptedSubmission:
     """An accepted submission. late_for: the deadline in whose grace period it came. remaining: for today.
 
-    duplicate: whether no version was added, since these files are one already. disabled_reason: why it can't become
-    active until staff activates it; None if it can. received_at: Unix time of submission; None for a reference bot.
+    duplicate: no version was added, because these files are a version already.
+    disabled_reason: why the version can't become active until staff activates it; None if it can.
+    received_at: Unix time of submission; None for a reference bot.
     """
 
     version_ref: str
@@ -183,7 +184,7 @@ def _get_only_bot_name(connection: Connection, login: str) -> str:
 
 
 def _put(connection: Connection, settings: LadderSettings, new: Submission, now: float) -> AcceptedSubmission:
-    """Store a submission. Raises LadderError."""
+    """Store a submission as a version, unless it is a duplicate. Raises LadderError."""
     login, bundle, received = new.login, new.bundle, now if new.received_at is None else new.received_at
     acting = get_acting_user(connection, login)
     owner, party = acting.id, get_party(connection, acting)
@@ -234,10 +235,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
 
 
 def _same(versions: Sequence[Version], submission: Submission, received: float) -> Version | None:
-    """Return the version that the files are already: the one that stood then, or the next one to be submitted.
-
-    Where staff corrects a time, also one whose time staff said.
-    """
+    """Return the version with the same files: the current one at that time, the next, or one whose time staff set."""
     order = sorted(versions, key=lambda version: (version.received_at, version.number))
     before = [version for version in order if version.received_at <= received]
     near = [*before[-1:], *order[len(before) :][:1]]
@@ -260,7 +258,7 @@ def _note_received(connection: Connection, new: Submission, bot: int, version: i
 
 
 def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None = None) -> RemainingQuota:
-    """Return what a user, by default the viewer, may submit now; in a team, what the team may."""
+    """Return what the viewer, or the user of a login, may still submit; teams share quotas."""
     connection, login, settings = context.connection, login or context.viewer.login, ladder.last_settings
     owner = None if login is None else find_user(connection, login)
     party = {} if owner is None else get_party(connection, owner)
@@ -283,7 +281,7 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceBot:
-    """A bot of the staff that fixes the scale, as it was read."""
+    """A reference bot, owned by staff, that was read from its files."""
 
     name: str
     bundle: BotArchive
@@ -314,13 +312,13 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
 
 
 def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:
-    """Submit a bot of the staff's, by what a user calls a bot. Raises as `read_reference` and `save_reference` do."""
+    """Submit a reference bot, named like any bot argument. Raises as `read_reference` and `save_reference` do."""
     reference, now = read_reference(argument), ladder.clock()
     return ladder.database.write(lambda connection: save_reference(connection, reference, now))
 
 
 def normalize_bot_name(name: str) -> str:
-    """Return a bot's name as it is stored. Raises LadderError for one that results or a spreadsheet can't hold."""
+    """Return a bot's name in NFC. Raises LadderError for a name that results or spreadsheets can't contain."""
     try:
         name = normal_name(name)
     except ValueError as problem:
@@ -335,12 +333,12 @@ def normalize_bot_name(name: str) -> str:
 
 
 def find_bot_ignoring_case(connection: Connection, name: str) -> BotRecord | None:
-    """Return the bot of a name, whatever its case: names that look alike are one bot's."""
+    """Return the bot of a name, ignoring case, since names that look alike would be confused."""
     return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
 
 
 def describe_party(login: str, party: Collection[int]) -> str:
-    """Return as text whose quota it is."""
+    """Return the owner of a quota as text: the user, or the user's team."""
     return escape_control(login) if len(party) == 1 else f"the team of {escape_control(login)}"
 
 
@@ -376,9 +374,9 @@ _OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".v
 
 
 def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
-    """Compare the sources of all bots' active, else newest accepted versions; without `compare` only count them.
+    """Compare the sources of all bots: the active version, else the newest accepted one.
 
-    Code of kits, samples and reference bots is ignored. Raises LadderError.
+    Code of kits, samples and reference bots is ignored. Without `compare`, only count the versions. Raises LadderError.
     """
     with ladder.database.read() as connection:
         playing = active_versions(connection)
@@ -413,7 +411,7 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
 
 
 def _source(archive: bytes) -> tuple[str, str, list[str]]:
-    """Return a name with the ending of the commonest language, all source texts as one, and files that are left out."""
+    """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files."""
     texts, endings, left_out, free = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
     with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
         for entry in sorted((each for each in entries if each.isreg()), key=lambda each: (each.size, each.name)):
@@ -462,9 +460,9 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
 
 
 def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
-    """Let an accepted version of a person's own bot, or a teammate's, play; return False if it does already.
+    """Activate an accepted version of the user's or a teammate's bot; return False if it is active already.
 
-    One that was disabled or auto-disabled isn't the owner's to choose. Raises LadderError.
+    Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError.
     """
 
     def check(connection: Connection, bot: BotRecord, version: Version) -> None:
@@ -489,9 +487,9 @@ def activate_version(
     why: str,
     check: Callable[[Connection, BotRecord, Version], None] = lambda connection, bot, version: None,
 ) -> bool:
-    """Let an accepted version of a bot play, whatever played before, unless `check` raises; return False if it plays.
+    """Activate an accepted version of a bot; return False if it is active already.
 
-    Raises LadderError.
+    `check` is called first, and may raise. Raises LadderError.
     """
 
     def act(connection: Connection) -> bool:
@@ -520,7 +518,7 @@ def activate_version(
 
 
 def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
-    """Disable a bot, and what it has queued; return False if it is disabled already. Raises LadderError."""
+    """Disable a bot and cancel its queued matches; return False if it is disabled already. Raises LadderError."""
 
     def act(connection: Connection) -> bool:
         bot = get_bot(connection, name)
@@ -545,7 +543,7 @@ def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
 
 
 def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:
-    """Cancel the rated matches that a version, which doesn't play any more, has yet to begin."""
+    """Cancel the queued rated matches of a version that is no longer active."""
     if version is not None:
         cancel_queued_matches(connection, reason, now, version=version, kinds=(RATED,))
 

@@ -49,10 +49,11 @@ FROZEN_REASON = "the ladder is frozen"
 
 @dataclass(frozen=True, slots=True)
 class OpenTableRequest:
-    """A request to open a table. rules: a preset, None for the ladder's own. move_time_s: of people; None: no clock.
+    """A request to open a table.
 
-    bots: names or versions. me: the opener has a place. program: the name of the opener's own program that has a place;
-    people, programs: places for others. allow_spectators: spectators are allowed.
+    rules: a preset, None for the ladder's own. move_time_s: the time per move of people, None without a clock. bots:
+    names or version refs. me: whether the opener has a slot. program: the name of the opener's own program, if it has a
+    slot. people, programs: slots for others. allow_spectators: whether other viewers may watch.
     """
 
     rules: str | None = None
@@ -68,7 +69,7 @@ class OpenTableRequest:
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A new table. secrets: of its slots, by number; they are shown only once."""
+    """A new table session. secrets: of its slots, by number; they are shown only once."""
 
     session: TableSession
     secrets: dict[int, str]
@@ -76,14 +77,14 @@ class OpenedSession:
 
 @dataclass(frozen=True, slots=True)
 class TableAccess:
-    """A client's part at a table: place None is a spectator."""
+    """A client's access to a table: the slot `place`, or None for a spectator."""
 
     session: TableSession
     place: int | None
 
 
 def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
-    """Return the ladder's own rules, or a preset. Raises LadderError."""
+    """Return the ladder's own rules for None, else those of a preset. Raises LadderError."""
     own = ladder.play.settings.rules
     if name in (None, own.name):
         return own
@@ -93,7 +94,7 @@ def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
 
 
 def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> OpenedSession:
-    """Open a table. Raises LadderError for what can't be played, a quota, or a ladder that is frozen."""
+    """Open a table. Raises LadderError for an invalid request, an exceeded quota or a frozen ladder."""
     now, most = ladder.clock(), ladder.settings.tables
     rules = get_rules(ladder, wanted.rules)
     own = [PERSON] * wanted.me + [PROGRAM] * (wanted.program is not None)
@@ -151,7 +152,7 @@ def get_session(connection: Connection, id: int) -> TableSession:
 
 
 def unplayable_reason(connection: Connection, session: TableSession) -> str | None:
-    """Return why no match may begin at a table, None if one may: the ladder is frozen, or a player may not play."""
+    """Return the reason why no match can start at a table, such as a suspended player; None if one can."""
     if is_frozen(connection):
         return FROZEN_REASON
     for place in session.slots:
@@ -165,16 +166,16 @@ def unplayable_reason(connection: Connection, session: TableSession) -> str | No
 
 
 def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | None) -> TableAccess | None:
-    """Return a user's part at a table, by account or a guest's secret; None without such a table.
+    """Return a user's access to a table, by account or a guest's secret; None if there is no such table.
 
-    A spectator has no slot: the caller checks whether one is allowed.
+    For a spectator, the caller checks whether spectators are allowed.
     """
     digest = None if secret is None else hash_secret(secret)
     return _seat(ladder, id, PERSON, viewer.login if viewer.can_write else None, digest)
 
 
 def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> TableAccess | None:
-    """Return the slot of a program, by the slot's token or the account's; None without one."""
+    """Return a program's access, by the slot's token or its account's token; None for any other token."""
     seat = _seat(ladder, id, PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
     return None if seat is None or seat.place is None else seat
 
@@ -194,7 +195,7 @@ def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | N
 
 
 def find_table_server(ladder: Ladder, session: TableSession) -> RunnerRecord | None:
-    """Return the process of this machine that plays a table, else the one with the fewest; None without one."""
+    """Return this machine's table server that plays a table, else the one with the fewest tables; None without one."""
 
     def read(connection: Connection) -> RunnerRecord | None:
         runners = [each for each in list_live_runners(connection, table_servers=True) if is_port_on_this_machine(each)]
@@ -206,9 +207,9 @@ def find_table_server(ladder: Ladder, session: TableSession) -> RunnerRecord | N
 
 
 def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str = "") -> str | None:
-    """Give a person the slot of a link; return a guest's secret, None for a user, whose session is enough.
+    """Assign the slot of a link to a user or guest; return a guest's new secret, None for a user.
 
-    A guest that returns with their secret, from another device, keeps it. Raises LadderError.
+    A guest who opens the link again and sends the secret keeps the slot. Raises LadderError.
     """
     secret, now = secrets.token_urlsafe(24), ladder.clock()
     guests = ladder.settings.tables.allow_guests
@@ -260,12 +261,12 @@ def renew_slot_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> st
 
 
 def _by_secret(place: SessionSlot) -> bool:
-    """Return whether the opener's secret opens a place: not one where a person sits already."""
+    """Return whether a slot is opened by a secret and not taken by a person yet."""
     return (place.kind == PROGRAM and place.login is None) or (place.kind == PERSON and place.name is None)
 
 
 def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
-    """End a table, as its opener or staff; return False if it has ended already. Raises LadderError."""
+    """End a table, as its opener or staff; return False if it has already ended. Raises LadderError."""
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:

@@ -241,7 +241,7 @@ _POLL_S = 0.5  # between queries of an empty queue
 
 
 class TaskSource:
-    """The source of a runner's tasks. width: how many tasks run at a time; matches: the most matches to start."""
+    """The source of a runner's tasks. width: how many tasks run at a time. matches: the maximum number to start."""
 
     def __init__(self, ladder: Ladder, runner: str, width: Callable[[], int], matches: int | None = None) -> None:
         self._ladder = ladder
@@ -465,8 +465,7 @@ def make_check_job(
 
 @dataclass(frozen=True, slots=True)
 class QueuedChallenge:
-    """Matches that were asked for, and the table that plays them. remaining: how many more today, None for the
-    staff."""
+    """Queued challenges: their matches and table. remaining: today's remaining challenges, None for staff."""
 
     matches: tuple[int, ...]
     version_refs: tuple[str, ...]
@@ -474,9 +473,9 @@ class QueuedChallenge:
 
 
 def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
-    """Queue challenges of a user's bot, before all other matches; reference bots fill the table.
+    """Queue challenges of a user's bot, ahead of all other matches; reference bots fill the table.
 
-    `bot` and `opponents` are names ("honest": the version that plays) or versions ("honest@3"). Raises LadderError.
+    `bot` and `opponents`: names, for the active version, or version refs. Raises LadderError.
     """
     most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
 
@@ -507,7 +506,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
 
 
 def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[Version]:
-    """Return the versions that will sit at the table. Raises LadderError."""
+    """Return the versions at the table of a challenge. Raises LadderError."""
     table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
     for version in table:
         if sum(each.id == version.id for each in table) > 1:

@@ -81,7 +81,7 @@ MAX_LISTED_REMARKS = 20  # in a message about lines that can't be imported; the 
 
 @dataclass(frozen=True, slots=True)
 class UserImport:
-    """The numbers of added users, changed users, and users that the roster lacks, which stay.
+    """The numbers of added users, of changed users, and of users that the roster lacks, which stay.
 
     skipped: lines that weren't imported, with reasons. remarks: further notices for staff, by line.
     """
@@ -239,14 +239,14 @@ def _make_import_error(wrong: Sequence[RosterRemark], source: str | None) -> Lad
 
 
 def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
-    """Merge user `old` into `new`; return False if this was already done.
+    """Merge user `old` into `new`; return False if they are merged already.
 
-    Bots, challenges, tables, extensions and team memberships move to `new`; results stay. Waiting rated matches in
-    which bots of both would meet are cancelled. The old login then means `new` in commands, rosters and at a provider;
-    its links, sessions, tokens and password are revoked.
+    Bots, challenges, tables, extensions and team memberships move to `new`; results stay. Waiting rated matches between
+    bots of both are cancelled. The old login then means `new` in commands, rosters and at a provider; its links,
+    sessions, tokens and password are revoked.
 
-    Raises LadderError for an unknown login, the staff's own, one and the same, and where only one of both is staff,
-    suspended, or gone while the old one isn't.
+    Raises LadderError for an unknown login, the login "staff", equal logins, or if only one of both is staff, if only
+    one is suspended, or if only `new` is withdrawn.
     """
 
     def act(connection: Connection) -> bool:
@@ -273,7 +273,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
 
 
 def _check(old: User, new: User) -> None:
-    """Raise LadderError for two users that can't be merged before another decision."""
+    """Raise LadderError for two users that can't be merged unless another decision is made first."""
     names = f"{escape_control(old.login)} and {escape_control(new.login)}"
     if old.id == new.id:
         raise LadderError(f"{names} are one owner.\nName the login that is to go, then the one that stays.")
@@ -298,10 +298,10 @@ _MAX_TEAM_CHARS = 100  # characters of a name, as in the database
 
 @dataclass(frozen=True, slots=True)
 class TeamChanges:
-    """How many people joined a team, how many left one, and how many rated matches were cancelled for it.
+    """The numbers of users that joined a team and that left one, and of cancelled rated matches.
 
-    A user that moved counts in both; one whose time was corrected counts as joined. A waiting match is cancelled
-    where two of a team would sit at its table.
+    A user that moved counts as both; one whose time was corrected counts as joined. A waiting match is cancelled if two
+    members of a team would meet in it.
     """
 
     joined: int
@@ -317,10 +317,10 @@ class TeamChanges:
 def join_teams(
     ladder: Ladder, wanted: Mapping[str, str], who: str, why: str, move: bool = False, since: float | None = None
 ) -> TeamChanges:
-    """Put users into teams: logins with teams' names. New names create teams; all join or none.
+    """Add users to teams, given as team names by login. New names create teams. All users are added or none.
 
-    since: from when on, in seconds since 1970, as staff says: grades ask who was in it at the deadline. None: now.
-    Raises LadderError for who is unknown, or in another team, unless with `move`; and for staff, who is in none.
+    since: the Unix time of joining, None for now; grades use the members at the deadline. Raises LadderError for an
+    unknown user, staff, or, unless `move`, a member of another team.
     """
 
     def act(connection: Connection) -> TeamChanges:
@@ -332,7 +332,7 @@ def join_teams(
 
 
 def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> TeamChanges:
-    """Remove these users from their teams. Raises LadderError for a login that isn't known."""
+    """Remove users from their teams. Raises LadderError for an unknown login."""
 
     def act(connection: Connection) -> TeamChanges:
         now, left, teams = ladder.clock(), 0, _teams(connection)
@@ -349,9 +349,9 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
 def import_teams(
     ladder: Ladder, data: bytes, file: str, who: str, move: bool = False, since: float | None = None
 ) -> TeamChanges:
-    """Put people into the teams of a CSV: its columns are a person's login, email or student_id, and the team.
+    """Add users to the teams in a CSV, with a column login, email or student_id, and a column team.
 
-    A row without a team is passed over. Raises LadderError, with lines: all join or none.
+    Rows without a team are skipped. All users are added or none. Raises LadderError with the invalid lines.
     """
     rows = _rows(data, file)
 
@@ -425,7 +425,7 @@ def _teams(connection: Connection) -> dict[str, Membership]:
 
 
 def _check_team(team: str) -> str:
-    """Return a team's name as it is stored. Raises LadderError."""
+    """Return a team's name in normal form. Raises LadderError for an invalid one."""
     name = unicodedata.normalize("NFC", team.strip())
     if not name or not name.isprintable() or len(name) > _MAX_TEAM_CHARS or escape_csv_cell(name) != name:
         raise LadderError(
@@ -436,7 +436,7 @@ def _check_team(team: str) -> str:
 
 
 def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
-    """Return the people of a CSV, each with the team. Raises LadderError if it isn't such a CSV."""
+    """Return (entry, team) of each row of a CSV. Raises LadderError for an invalid CSV."""
     rows = read_rows(data, file)
     found = rows[0][1] if rows else []
     header = [TEAM_COLUMNS.get(normalize_heading(heading), "") for heading in found]
@@ -454,10 +454,11 @@ def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
 
 
 def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: str) -> bool:
-    """Suspend a user, or undo it: no bot of theirs plays, is submitted or counts. Return False if it is so already.
+    """Suspend a user, or undo it; return False if this applies already.
 
-    Matches with the person's bots that wait are cancelled, but for those of finals: others' results hang on them.
-    Raises LadderError for an unknown login, and for the staff's own.
+    Bots of a suspended user don't play, submissions are rejected, and nothing counts for grades. Queued matches with
+    them are cancelled, except in finals, where results of others depend on them. Raises LadderError for an unknown
+    login and for the login "staff".
     """
 
     def act(connection: Connection) -> bool:
@@ -475,9 +476,9 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
 
 
 def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) -> bool:
-    """Let a person leave the course, or come back; return False if it is so already.
+    """Withdraw a user from the course, or reinstate the user; return False if this applies already.
 
-    A withdrawn user isn't in grades; else it is as with a suspension. Raises LadderError as `set_suspended`.
+    The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError as `set_suspended`.
     """
 
     def act(connection: Connection) -> bool:
@@ -495,7 +496,7 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
 
 
 def get_participant(connection: Connection, login: str) -> User:
-    """Return the owner of a login. Raises LadderError, also for the staff's own."""
+    """Return the user of a login. Raises LadderError, also for the login "staff"."""
     owner = get_user(connection, login)
     if owner.login == STAFF_USER.login:
         raise LadderError("the staff owns the reference bots, which fix the scale.\nDisable one: arena ladder disable")
@@ -503,7 +504,7 @@ def get_participant(connection: Connection, login: str) -> User:
 
 
 def _stop_versions(connection: Connection, owner: User, reason: str, now: float) -> None:
-    """Cancel what the bots of an owner have yet to begin, but for finals."""
+    """Cancel the queued matches of an owner's bots, except in finals."""
     for bot in all_bots(connection):
         for version in versions_of(connection, bot.id) if bot.owner_id == owner.id else ():
             cancel_queued_matches(connection, reason, now, version.id, (RATED, CHALLENGE))
