@@ -1,4 +1,6 @@
-"""The command `arena`. The composition root: imports everything, no package imports it, and it alone prints and exits.
+"""Run the command `arena`: parse its options, call the packages, print results, and exit with a code.
+
+This is the composition root: it may import every package, no package imports it, and no other package prints or exits.
 
 Exit codes: 0 ok, 1 failed while playing or verifying, 2 wrong use or input, 130 interrupted. Data goes to stdout,
 progress and notes to stderr. A command is imported when it is called, so that `arena --help` answers at once.

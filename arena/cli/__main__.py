@@ -1,4 +1,4 @@
-"""`python -m arena.cli`: the command `arena` where its script isn't installed."""
+"""Run the command `arena` as `python -m arena.cli`, where its script isn't installed."""
 
 from arena.cli.main import main
 

@@ -1,4 +1,4 @@
-"""Call a ladder server's JSON API with a token. Uses only the standard library."""
+"""Send requests with a token to the JSON API of a ladder's server, with the standard library alone."""
 
 import json
 import os
@@ -33,7 +33,7 @@ class ServerRefusedError(Exception):
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follows no server to another one: the token isn't for that."""
+    """Rejects redirects, so that no other server gets the token."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
@@ -42,7 +42,7 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 class LadderClient:
-    """A server's address. Raises ValueError for an invalid one."""
+    """A client of the server at `url`. Raises ValueError for an invalid address."""
 
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
@@ -94,12 +94,12 @@ class LadderClient:
 
 
 def token_file(file: Path | None) -> Path:
-    """Return the file that was named, or where a token usually is."""
+    """Return the given file, else $ARENA_TOKEN_FILE, else ~/.config/arena/token."""
     return file or Path(os.environ.get("ARENA_TOKEN_FILE") or "~/.config/arena/token").expanduser()
 
 
 def read_token(file: Path, url: str) -> str:
-    """Return the token in a file. Exits with 2 if it has none."""
+    """Return the token in a file, and warn if others can read it. Exits with 2 if the file contains none."""
     try:
         token = file.read_text(encoding="ascii").strip()
         mode = file.stat().st_mode

@@ -1,4 +1,4 @@
-"""Implement `arena connect`, which connects a program of this machine to a table of a ladder."""
+"""Implement `arena connect`: connect a program of this machine to a seat at a ladder's table."""
 
 import asyncio
 import json
@@ -77,7 +77,7 @@ def connect(
 
 
 def _open_table(server: LadderClient, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> str:
-    """Have a table opened; return the path of the program's seat."""
+    """Open a table by the server's API; return the path of the program's seat."""
     name = given.pop("name") or Path(command[-1]).stem
     asked = {
         "bots": [bot.strip() for bot in bots],

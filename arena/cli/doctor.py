@@ -1,8 +1,7 @@
-"""Implement `arena doctor`, which checks this host, and `arena sandbox`, which manages Docker images.
+"""Implement `arena doctor`, which checks whether this host can run untrusted bots, and `arena sandbox`.
 
-`arena doctor` reports whether this host can run untrusted bots. The commands `arena sandbox ...` build and list
-images. Their exit codes: 0 ok, 1 a build or a check failed, 2 wrong use or no engine. Data goes to stdout, progress
-to stderr. Part of the composition root."""
+The commands `arena sandbox image ...` build and list the images of Docker boxes. Exit codes: 0 ok, 1 a build or a
+check failed, 2 wrong use or no engine."""
 
 import sys
 import time

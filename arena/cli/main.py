@@ -1,6 +1,6 @@
-"""Define the command `arena`: its entry point, and its group of lazily imported commands.
+"""Define the entry point of `arena`, and its group of commands, each of which is imported when it is called.
 
-A command is imported when it is called. The group's help and shell completion need only one line for each command."""
+The group's help and shell completion need only one line for each command."""
 
 import atexit
 import errno
@@ -23,7 +23,7 @@ _EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "multipar
 
 @contextmanager
 def require_extras() -> Iterator[None]:
-    """Exit with 2, saying how to install it, where a package of an extra is missing."""
+    """Exit with 2 and the command that installs it if a package of an extra is missing."""
     try:
         yield
     except ModuleNotFoundError as problem:
@@ -34,14 +34,13 @@ def require_extras() -> Iterator[None]:
 
 
 class LazyCommand(click.Command):
-    """Stands in a group for the command of its name in a module."""
+    """The placeholder of a command, which imports the module of the command when it is called."""
 
     def __init__(self, name: str, module: str, short_help: str) -> None:
         super().__init__(name, short_help=short_help)
         self._module = module
 
     def load(self) -> click.Command:
-        """Return the command itself."""
         with require_extras():
             command: click.Command = getattr(import_module(self._module), str(self.name).replace("-", "_"))
         return command
@@ -49,7 +48,7 @@ class LazyCommand(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Return a context of the command itself: click continues with that."""
+        """Return a context of the loaded command, with which click continues."""
         if extra.get("resilient_parsing") and args and args[-1].startswith("-"):
             args = args[:-1]  # its value is being completed: for the lack of it click would read no other word
         return self.load().make_context(info_name, args, parent, **extra)
@@ -115,10 +114,9 @@ def show_version(context: click.Context, _parameter: click.Parameter, wanted: bo
 
 
 class Commands(click.Group):
-    """A group whose commands end in one line, wherever they are interrupted or the system refuses them a file."""
+    """A group that turns an interrupt or an error of the system into one line on stderr and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

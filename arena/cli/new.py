@@ -1,4 +1,4 @@
-"""Implement `arena new`, which creates the folder of a new, working bot."""
+"""Implement `arena new`: create the folder of a bot that plays unchanged."""
 
 import shlex
 from pathlib import Path

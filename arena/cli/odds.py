@@ -1,4 +1,4 @@
-"""Implement `arena odds`, which computes the probability that opponents hold each role."""
+"""Implement `arena odds`: print the probability that opponents hold each role, from the visible cards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Implement `arena review`, which finds a bot's costly decisions."""
+"""Implement `arena review`: find the decisions that cost a bot the most wins, and their common patterns."""
 
 import shlex
 import sys
@@ -31,8 +31,7 @@ from arena.cli.replay import MAX_GAMES, write_page
 from arena.cli.run import count_cores
 from arena.local import JobError
 from arena.referee import Record, RecordError
-from arena.review import CostlyDecision, MistakePattern, Review, UnknownRulesError
-from arena.review import review_bot as look_at
+from arena.review import CostlyDecision, MistakePattern, Review, UnknownRulesError, review_bot
 from arena.run import RecordFileError, read_records
 
 _CAUTION = (
@@ -86,7 +85,9 @@ def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, htm
 
     try:
         with show_progress(line, line) as redraw:
-            answer = look_at(records, bot, max_games, (jobs or count_cores()) if sys.platform == "linux" else 1, count)
+            answer = review_bot(
+                records, bot, max_games, (jobs or count_cores()) if sys.platform == "linux" else 1, count
+            )
     except (RecordError, UnknownRulesError, JobError) as problem:
         fail(f"{path}: {problem}")
     if not answer.lost and (html is not None or not as_json):

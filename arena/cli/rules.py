@@ -1,4 +1,4 @@
-"""Implement the command `arena rules`: print the presets, the rules sheet and the fields of a ruleset.
+"""Implement `arena rules`: print the presets, the rules sheet and the fields of a ruleset.
 
 The sheet is generated: rows from `Ruleset.actions`, sentences from arena/coup/rules_text.py, the deck from
 `Ruleset.copies`, and the differences from the base game by comparison. It is ASCII and fits 60 columns."""
@@ -170,13 +170,13 @@ def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
 
 
 def find_document(rules: Ruleset) -> str | None:
-    """Return which document a preset follows: its name begins with it. None for the rulebook, or if it's no preset."""
+    """Return the document that a preset follows, the beginning of its name; None for other rulesets."""
     own = rules.name.partition("-")[0]
     return own if rules == PRESETS.get(rules.name) and own in _DOCUMENTS else None
 
 
 def _from_document(rules: Ruleset) -> Iterator[RenderableType]:
-    """Yield what a preset's document says otherwise, if there is anything."""
+    """Yield the rules in which a preset's document differs, if there are any."""
     rows = list_document_differences(rules, find_document(rules) or "") if rules == PRESETS.get(rules.name) else []
     if rows:
         yield from _section("What the document says otherwise, or leaves open")
@@ -190,9 +190,9 @@ def _difference(field: RulesetField, rules: Ruleset, base: Ruleset = COUP) -> Ta
 
 
 def _from_kin(rules: Ruleset) -> Iterator[RenderableType]:
-    """Yield what differs from the preset whose variant this one is by its name.
+    """Yield the differences from the preset of which this one is a variant by its name.
 
-    As treason-site is one of treason, and treason-site-original one of treason-original.
+    For example, treason-site is a variant of treason, and treason-site-original of treason-original.
     """
     page = rules.name.replace("-site", "", 1)
     kin = PRESETS.get(page if page != rules.name else rules.name.partition("-")[0])
@@ -205,7 +205,7 @@ def _from_kin(rules: Ruleset) -> Iterator[RenderableType]:
 
 
 def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
-    """Yield how a preset of treason differs from its program: in fields, and in what none can settle."""
+    """Yield the differences of a treason preset from its program: fields, and rules that no field covers."""
     if find_document(rules) != "treason":
         return
     yield from _section("What differs from treason's program")

@@ -52,12 +52,12 @@ from arena.run import (
     Run,
     RunBuilds,
     RunConfig,
+    load_ruleset,
     preflight_all,
     record_results,
     remove_leftovers,
     seed_key,
 )
-from arena.run import load_ruleset as load_rules
 from arena.sandbox import (
     DISK_FULL_ERRNOS,
     EXCLUDED_NAMES,
@@ -72,7 +72,7 @@ from arena.sandbox import (
 )
 from ladder.pool import JobFailed
 from ladder.store import FolderError, RunFolder, new_run_folder_name
-from protocol import escape_bytes as show_value
+from protocol import escape_bytes
 
 Config = TypeVar("Config", bound=RunConfig)
 
@@ -179,7 +179,7 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
 
 def _make_config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Config]) -> Config:
     """Return the config, with clocks yet to be set for the sandbox, and print the plan."""
-    ruleset = load_rules(asked.rules or "coup")
+    ruleset = load_ruleset(asked.rules or "coup")
     bots = load_bots_of(asked.bots, choice.name)
     if len(bots) < 2:
         usage_error(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
@@ -309,8 +309,8 @@ def _rejection_lines(rejected: RejectedBot) -> Iterator[str]:
     step = rejected.step
     yield f"{rejected.bot.name} can't play: {_rejection_reason(rejected)}"
     if step.received is not None:
-        yield f"  got: {show_value(step.received, 200)}"
-    yield from (f"  | {show_value(line, 200)}" for line in step.stderr)
+        yield f"  got: {escape_bytes(step.received, 200)}"
+    yield from (f"  | {escape_bytes(line, 200)}" for line in step.stderr)
     yield from (f"  {escape_control(line)}" for line in step.advice.split("\n") if line)
 
 

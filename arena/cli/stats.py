@@ -1,4 +1,4 @@
-"""Implement the command `arena stats`: count bots' behaviour from records, as tables for 80 columns."""
+"""Implement `arena stats`: count bots' behaviour from records, as tables for 80 columns."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Implement the command `arena verify`: replay records and verify their results."""
+"""Implement `arena verify`: replay records, and compare events and results with the records and the run's plan."""
 
 import sys
 from pathlib import Path

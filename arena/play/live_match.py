@@ -40,8 +40,7 @@ from arena.coup import (
 )
 from arena.referee import ArenaError, GameRecord, MatchObserver, MatchSpec, Record, messages, play_match, write_record
 from arena.sandbox import Box, InProcessBox, SandboxError, ScriptPeer
-from ladder.store import LogFolder, record_file_name
-from ladder.store import replace_file as write_whole
+from ladder.store import LogFolder, record_file_name, replace_file
 
 _READ_BYTES = 65536
 
@@ -417,7 +416,7 @@ class RecordFolder:
             if data:
                 kept.add(header.match, header.bots[bot], process, data)
         file = self.folder / "records" / record_file_name(header.match)
-        write_whole(file, write_record(record))
+        replace_file(file, write_record(record))
         return file
 
     def discard(self) -> None:

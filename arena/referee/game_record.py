@@ -80,7 +80,6 @@ def list_chance_outcomes(
 
 
 def _without(cards: _Cards, gone: _Cards) -> _Cards:
-    """Return a hand without some of its cards, in the same order."""
     left = list(cards)
     for role in gone:
         left.remove(role)

@@ -1,4 +1,4 @@
-"""The commands `arena ladder ...`, a module each."""
+"""Define the group `arena ladder`: its commands, each of which is imported when it is called."""
 
 import click
 

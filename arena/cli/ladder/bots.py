@@ -1,7 +1,7 @@
-"""Implement the `arena ladder` commands for bots: submit, show, challenge, moderate, compare, list the queue.
+"""Implement the `arena ladder` commands that submit, print, challenge and moderate bots, and list the queue.
 
 Moderation (`activate`, `disable`, `freeze`, `suspend`, `void`) requires a reason. `submit` accepts one user's new
-version, or those of many users. `similar` lists versions of different owners with similar sources; similarity isn't
+version, or those of many users. `similar` lists versions of different owners with similar sources; similarity is no
 proof of misconduct."""
 
 import sys
@@ -32,17 +32,17 @@ from ladder.service import (
     activate_version,
     deadlines_of_bot,
     disable_bot,
+    find_similar_versions,
     format_local_time,
     get_bot,
     parse_time,
+    queue_challenges,
     set_frozen,
     set_suspended,
     set_void,
+    submit_bot,
     submit_folder,
 )
-from ladder.service import find_similar_versions as all_similar
-from ladder.service import queue_challenges as ask
-from ladder.service import submit_bot as take_in
 
 
 @click.command()
@@ -89,7 +89,7 @@ def submit(
             sys.exit(bool(found.rejected))
         assert bot is not None
         assert login is not None
-        taken = take_in(ladder, sample_file(str(bot)) or bot, login, name, received, actor)
+        taken = submit_bot(ladder, sample_file(str(bot)) or bot, login, name, received, actor)
     if as_json:
         print_json(taken)
         return
@@ -159,7 +159,7 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
     plays these matches next.
     """
     with open_ladder_or_exit(folder) as ladder:
-        asked = ask(ladder, bot, opponents, login, count)
+        asked = queue_challenges(ladder, bot, opponents, login, count)
     if as_json:
         print_json(asked)
         return
@@ -267,7 +267,7 @@ def similar(folder: Path, as_json: bool) -> None:
     ignored, and so is text of kits, samples and reference bots. Pairs from 50 % are listed; similarity is no proof.
     """
     with open_ladder_or_exit(folder) as ladder:
-        result = all_similar(ladder)
+        result = find_similar_versions(ladder)
     print_view(result, as_json)
 
 

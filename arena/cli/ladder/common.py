@@ -1,4 +1,4 @@
-"""Share helpers of the `arena ladder` commands: open a ladder, report errors, and print views and logs.
+"""Open a ladder, report errors, and print views and logs for the `arena ladder` commands.
 
 Errors are one or two lines. Views are printed as JSON, as lines, or as tables whose columns are the field names.
 Commands that play a ladder's version use a copy of it on this machine. `arena ladder run` writes sentences to a

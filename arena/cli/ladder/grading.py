@@ -1,7 +1,4 @@
-"""Implement the `arena ladder` commands for finals, grades and deadline extensions.
-
-A final plays frozen versions with deals that anyone can verify. Grades are computed, released, and compared with
-earlier releases."""
+"""Implement `arena ladder final`, `grades` and `extend`: play finals, release grades, and extend deadlines."""
 
 import sys
 from collections.abc import Callable
@@ -37,8 +34,10 @@ from ladder.service import (
     ReproducedRelease,
     create_final,
     export_final,
+    extend_deadline,
     get_commitment_file,
     get_final_state,
+    get_grades,
     get_published_grades,
     release_grades,
     reproduce_release,
@@ -46,8 +45,6 @@ from ladder.service import (
     reveal_final_results,
     withdraw_extension,
 )
-from ladder.service import extend_deadline as give
-from ladder.service import get_grades as all_grades
 from ladder.views import (
     GRADEBOOK_FORMATS,
     Grade,
@@ -229,7 +226,7 @@ def show(
         usage_error("give only one of --final, --deadline and --release")
     with open_ladder_or_exit(folder) as ladder:
         if release is None:
-            current = all_grades(ladder, actor, final, deadline)
+            current = get_grades(ladder, actor, final, deadline)
         else:
             with ladder.database.read() as connection:
                 current = get_published_grades(connection, release).grades
@@ -242,7 +239,7 @@ def show(
     if as_json:
         print_json(grade)
     else:
-        _show(current, grade)
+        _print_grade(current, grade)
 
 
 @grades.command("release")
@@ -273,7 +270,7 @@ def release(
         result = release_grades(ladder, name, actor, reason, final, deadline)
     print_note(f'"{name}" is stored; print it again: arena ladder grades show {folder} --release {name}')
     if result.changes is not None:
-        _show_changes(result.changes)
+        _print_changes(result.changes)
     _print_grades(folder, result.grades, form, as_json)
 
 
@@ -291,7 +288,7 @@ def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
     if as_json:
         print_json(changes)
     else:
-        _show_changes(changes, print_parts)
+        _print_changes(changes, print_parts)
 
 
 @grades.command("verify")
@@ -324,7 +321,7 @@ def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> No
     print_text(format_gradebook(current, form))
 
 
-def _show_changes(changes: GradeChanges, say: Callable[[str], None] = print_note) -> None:
+def _print_changes(changes: GradeChanges, say: Callable[[str], None] = print_note) -> None:
     say(f'since "{changes.before}": {"; ".join(changes.reasons) or "nothing for all"}')
     for row in changes.items:
         points = f"{_points(row.before)} -> {_points(row.after)} points"
@@ -337,7 +334,7 @@ def _points(points: float | None) -> str:
     return "no" if points is None else f"{points:g}"
 
 
-def _show(result: Grades, grade: Grade) -> None:
+def _print_grade(result: Grades, grade: Grade) -> None:
     print_parts(
         f"{escape_control(grade.user.login or '')}, {result.scope}: {grade.points:g} of {result.max_points:g} points"
     )
@@ -394,5 +391,5 @@ def extend(
         if undo:
             new = withdraw_extension(ladder, login, deadline, actor, reason)
         else:
-            new = give(ladder, login, deadline, until, days, late_days, actor, reason)
+            new = extend_deadline(ladder, login, deadline, until, days, late_days, actor, reason)
     print_decision(new, f"{login} has {'no more time' if undo else 'more time'} for {deadline}", as_json)

@@ -1,4 +1,4 @@
-"""Implement the commands that operate a ladder: create, run, serve tables, check, back up and restore.
+"""Implement the `arena ladder` commands that create, run, serve, check, back up and restore a ladder.
 
 `init` creates a ladder's folder, database, match settings and reference bots. `run` checks, plays and rates until it
 is stopped. `serve` serves the pages and starts `run` and `serve-tables`, which runs the tables that users open.
@@ -77,11 +77,11 @@ from ladder.service import (
     prune_expired,
     read_reference,
     require_sandbox,
+    restore_backup,
     save_reference,
     serve_metrics,
     write_backup,
 )
-from ladder.service import restore_backup as read_backup
 from ladder.store.database import RETRY_TIMEOUT_S
 
 REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
@@ -147,7 +147,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
 
 
 def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
-    """Return what will be played. Exits with 2 if that can't be."""
+    """Return the format of the ladder's matches. Exits with 2 if it can't be played."""
     flags = {name: given[name] for name in SETTABLE_LIMITS}
     rules = load_ruleset(given["rules"])
     problem = rules.problem(given["seats"])
@@ -254,7 +254,7 @@ def _make_tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Pa
 
 
 def _stop_on_signal(service: LadderRunner) -> Callable[[], bool]:
-    """Let Ctrl-C and SIGTERM stop the service; return a function that returns whether one of them came."""
+    """Make Ctrl-C and SIGTERM stop the service; return a function that returns whether one of them came."""
     came = False
 
     def asked(_number: int, _frame: object) -> None:
@@ -278,7 +278,7 @@ def _run_to_end(
     asked: Callable[[], bool],
     alone: bool,
 ) -> int:
-    """Serve until there is an end; return the exit code. `alone`: no other machine plays."""
+    """Run the service to its end; return the exit code. `alone`: no other machine plays."""
     played, in_vain, failed, said = 0, 0, False, False
     why: str | None = None  # no match is played
 
@@ -570,7 +570,7 @@ def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> No
     Matches that were in progress are played again. A backup of SQLite can be restored to PostgreSQL, and the reverse.
     Continue only one of the two ladders: both would play the same matches.
     """
-    with user_friendly_errors(), closing(read_backup(file, folder, database)) as ladder:
+    with user_friendly_errors(), closing(restore_backup(file, folder, database)) as ladder:
         commitment = ladder.commitment
     if as_json:
         print_json(CreatedLadder(str(folder), commitment))

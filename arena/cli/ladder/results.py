@@ -1,7 +1,6 @@
-"""Implement the `arena ladder` commands for results: standings, matches, events, logs, rerating and export.
+"""Implement the `arena ladder` commands that print and export standings, matches, logs and events.
 
-`rerate` computes the standings from all results and compares them with the stored ones. `log` prints a bot's standard
-error of a match."""
+`rerate` computes the standings from all results, and compares them with the stored ones."""
 
 import io
 import sys
@@ -45,12 +44,10 @@ from ladder.formatting import (
     have_no_intervals,
 )
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
-from ladder.service import ExportedFiles, RebuiltStandings, get_bot, write_csv
-from ladder.service import export_ladder as write_export
-from ladder.service import rebuild_standings as rebuild
+from ladder.service import ExportedFiles, RebuiltStandings, export_ladder, get_bot, rebuild_standings, write_csv
 from ladder.standings import CollusionSuspects, Standings, StandingsRow
 from ladder.views import STANDINGS_COLUMNS, MatchPage, make_standings_cells
-from protocol import escape_bytes as printable
+from protocol import escape_bytes
 
 TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
 MAX_LINE_CHARACTERS = 2000  # of a log, that are printed
@@ -132,7 +129,7 @@ def _standings_notes(ranking: Standings) -> Iterator[str]:
 
 
 def collusion_line(pair: CollusionSuspects) -> str:
-    """Return in one line whose bots favour whose, with the evidence."""
+    """Return in one line which owners' bots favour each other, with the evidence."""
     one, other = map(escape_control, pair.owners)
     what = f"{one} gives to {other}" if pair.one_way else f"{one} and {other} play together"
     wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
@@ -254,8 +251,8 @@ def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
 
 
 def write_log(data: bytes) -> None:
-    """Print what a program wrote, what could act on a terminal as escapes."""
-    print_text("\n".join(printable(part, MAX_LINE_CHARACTERS) for part in data.rstrip(b"\n").split(b"\n")))
+    """Print a program's output; control characters are escaped."""
+    print_text("\n".join(escape_bytes(part, MAX_LINE_CHARACTERS) for part in data.rstrip(b"\n").split(b"\n")))
 
 
 @click.command()
@@ -267,7 +264,7 @@ def rerate(folder: Path, as_json: bool) -> None:
     Exit code 1 if they differ although matches and versions are the same.
     """
     with open_ladder_or_exit(folder) as ladder:
-        result = rebuild(ladder)
+        result = rebuild_standings(ladder)
     if as_json:
         print_json(result)
     else:
@@ -318,7 +315,7 @@ def export(folder: Path, out: Path, show_logins: bool, as_json: bool) -> None:
     results.jsonl has a line for each game, as arena run writes it; the rest is CSV.
     """
     with open_ladder_or_exit(folder) as ladder:
-        files = write_export(ladder, out, show_logins)
+        files = export_ladder(ladder, out, show_logins)
     if as_json:
         print_json(ExportedFiles(tuple(map(str, files))))
     else:

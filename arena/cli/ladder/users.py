@@ -1,6 +1,4 @@
-"""Implement the `arena ladder` commands for users, teams, and the credentials of users without file access.
-
-Credentials are sign-in links, tokens and sessions."""
+"""Implement `arena ladder users`, `teams` and `access`: manage users, teams, sign-in links and tokens."""
 
 from pathlib import Path
 
@@ -145,7 +143,7 @@ def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_j
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @ACTOR_OPTION
 @json_option(ActionResult)
-def approve_some(folder: Path, logins: tuple[str, ...], actor: str, as_json: bool) -> None:
+def approve_users(folder: Path, logins: tuple[str, ...], actor: str, as_json: bool) -> None:
     """Approve accounts that signed up by a link."""
     with open_ladder_or_exit(folder) as ladder:
         new = sum(approve_applicant(ladder, login, actor) for login in logins) > 0
@@ -157,7 +155,7 @@ def approve_some(folder: Path, logins: tuple[str, ...], actor: str, as_json: boo
 @click.argument("logins", metavar="LOGIN...", nargs=-1, required=True)
 @audited
 @json_option(ActionResult)
-def refuse_some(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
+def refuse_users(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
     """Remove accounts that wait for approval. Their logins are free then."""
     with open_ladder_or_exit(folder) as ladder:
         new = sum(refuse_applicant(ladder, login, actor, reason) for login in logins) > 0
@@ -322,7 +320,7 @@ def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, a
 @SINCE_OPTION
 @ACTOR_OPTION
 @json_option(TeamChanges)
-def take_in(folder: Path, file: Path, move: bool, since: str | None, actor: str, as_json: bool) -> None:
+def import_members(folder: Path, file: Path, move: bool, since: str | None, actor: str, as_json: bool) -> None:
     """Add users to the teams of a CSV.
 
     Its header names login, email or student_id, and team or group. All join or none. Canvas' export of a group set
