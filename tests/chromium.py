@@ -48,7 +48,7 @@ class Reader:
         page = self._windows.get(repr(options))
         if page is None:
             page = self._windows[repr(options)] = self._window(options)
-        page.goto("about:blank")  # else another hash of the same file is no new page
+        page.goto("about:blank")  # otherwise another hash of the same file wouldn't load a page
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"{path.as_uri()}{hash_}")
         return page

@@ -42,7 +42,7 @@ for line in sys.stdin:
 """
 
 
-# The same, which starts in half the time: json is for lines that the arena writes in an examination alone.
+# The same, which starts in half the time: only checks need json.
 QUICK_BOT = f"""#!{sys.executable} -SI
 import sys, zlib
 
@@ -96,7 +96,7 @@ def in_process(arguments: Sequence[object]) -> list[str]:
     if not {"--sandbox", "--resume"} & set(words):
         words += ["--sandbox", "process"]
     if "--jobs" not in words:
-        words += ["--jobs", "1"]  # to start a second worker costs more than a small run gains
+        words += ["--jobs", "1"]  # starting a second worker takes longer than it saves in a small run
     return words
 
 

@@ -28,7 +28,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-# What commands load when they are used; those of a ladder load more.
+# Modules that commands load when they run; those of a ladder load more.
 LOADS = (
     "arena.run",
     "arena.checks",

@@ -27,7 +27,7 @@ from tests.disk import small_disk
 from tests.postgres import Postgres, postgres, postgres_problem
 from tests.sandbox.talk import remember_children
 
-# How long an example takes depends on what else the machine does.
+# The time of an example depends on the load of the machine.
 settings.register_profile("arena", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("arena")
 
@@ -59,7 +59,7 @@ TOGETHER = (
 
 # Files for `make test-all`.
 LONG = re.compile(
-    # Runners, workers, servers, clusters and disks fail until chance has met each moment.
+    # Runners, workers, servers, clusters and disks fail at random moments.
     r"ladder/service/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
     r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
     r"|ladder/pool/test_cluster\.py|run/test_(crashes|work_items_on_dask|full_disk|sweep)\.py"
@@ -70,10 +70,10 @@ LONG = re.compile(
     r"|test_(docs_run|site)\.py|run/test_(looking|work_item)\.py|ladder/tables/test_server\.py"
     r"|ladder/service/test_(check|final|operation|privacy|readme|releases|similar|talk|teams|term)\.py|ladder/test_likeness\.py"
     r"|ladder/web/test_(admin|openid|passwords|similar|site|submit|tables)\.py"
-    # Bots of the benchmarks play, and what beats samples is searched for.
+    # Bots of the benchmarks play, and a search finds what beats samples.
     r"|bench/test_bench\.py"
 )
-# And such tests of other files.
+# Long tests of other files.
 LONG_ALONE = re.compile(
     r"ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
@@ -91,14 +91,14 @@ SERVED = {"browser", "postgres_server", "postgresql", "dask"}
 
 DATABASES = itertools.count()
 
-# Threads of OpenBLAS wait for one another by computing, and the cores have tests enough.
+# Threads of OpenBLAS wait actively, which would slow the tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# A shell starts what runs in the background with Ctrl-C ignored, and so would be all that the tests start.
+# A shell ignores Ctrl-C for background processes, and processes of the tests would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
 
-# What is collected stays: to look through it for garbage, again and again, takes a fifth of the time.
+# Collected tests stay: searching them for garbage takes a fifth of the time.
 gc.disable()
 
 RUNNING = pytest.StashKey[pytest.Item]()

@@ -26,7 +26,6 @@ PROTOCOL_PAGES = [
 
 
 def document(path: str) -> str:
-    """Return the text of a document."""
     return (ROOT / path).read_text(encoding="utf-8")
 
 

@@ -71,7 +71,7 @@ GAMES: list[Game] = [
 # Those for tests that do much with each step.
 SOME = [game for game in GAMES if game[1] <= 6 and game[3] == 0.0]
 
-# What random rules choose from where a field is a number: little, much, and more than any preset has.
+# Values of random rules where a field is a number: small, large, and larger than in any preset.
 NUMBERS: dict[str, list[int | None]] = {
     "start_coins": [0, 2, 2, 5, 12],
     "two_player_starter_coins": [0, 1, 3],

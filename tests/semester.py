@@ -81,7 +81,6 @@ class Scale:
 
     @property
     def final(self) -> str:
-        """Return the deadline whose versions play the final: the last."""
         return [wave.deadline for wave in self.waves if wave.deadline is not None][-1]
 
 
@@ -101,7 +100,7 @@ SMALL = Scale(
     seats=2,
     match_games=2,
     final_games=12,
-    jobs=1,  # to start a second worker takes longer than its matches
+    jobs=1,  # starting a second worker takes longer than its matches
 )
 
 
@@ -194,7 +193,6 @@ class Term:
         self.check()
 
     def submit_version(self, owner: str, good: bool, draw: random.Random) -> None:
-        """Submit a version: a sample bot, or one that doesn't work, with a line of its own."""
         name = f"bot-of-{owner}"
         source = draw.choice(GOOD if good else BROKEN)
         path = self.folder / f"{name}.py"
@@ -284,7 +282,6 @@ def play_term(folder: Path, scale: Scale) -> Term:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Play the large term, and print its summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="the small one")
     chosen = parser.parse_args(words)

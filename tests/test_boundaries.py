@@ -22,7 +22,7 @@ from tests.cases import each
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("arena", "ladder", "protocol")
 
-# A package, and the packages that it may import. Packages that lie in it, and those that it lies in, are its own.
+# A package, and the packages that it may import. Packages inside of it, and those that contain it, are its own.
 ALLOWED_TEXT = """
 protocol:
 protocol.payloads:
@@ -97,7 +97,7 @@ arena.cli.ladder: protocol arena.sandbox arena.referee arena.bots arena.checks a
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
 ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}
 
-# What makes a result depend on when and where it is computed, or talks to the world.
+# Modules that make a result depend on its time and place, or communicate.
 IMPURE = {"asyncio", "datetime", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "select"}
 IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid"}
 PURE = (
@@ -135,7 +135,6 @@ def covers(name: str, module: str) -> bool:
 
 @cache
 def package_of(module: str) -> str:
-    """Return the innermost package of a module; "" for a test."""
     return max((package for package in ALLOWED_IMPORTS if covers(package, module)), key=len, default="")
 
 
@@ -239,7 +238,6 @@ def test_pure_packages_have_no_clock_no_io_and_no_global_randomness(module: str)
 
 
 def test_the_protocol_needs_the_standard_library_alone() -> None:
-    """Client libraries import it without other packages."""
     assert run_python("import sys, protocol; print([n for n in sys.modules if n.startswith('pydantic')])") == "[]"
 
 
@@ -275,9 +273,9 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     assert {module for module in users if not covers("protocol", module)} <= {
         "arena.bots.manifest",
         "arena.cli.console",
-        "arena.cli.submit",  # what a server answers
+        "arena.cli.submit",  # responses of a server
         "arena.compare.report",
-        "ladder.service.grades",  # what a release holds, as JSON
+        "ladder.service.grades",  # content of a release, as JSON
         "ladder.standings",
         "ladder.views.bots",
         "arena.run.report",
@@ -327,7 +325,6 @@ def test_opening_a_ladder_imports_no_migrations_numpy_or_argon2() -> None:
 
 
 def run_python(script: str) -> str:
-    """Run a script with our packages on its path, and return its output."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-P", "-c", script]
     return subprocess.run(

@@ -15,7 +15,7 @@ from tests.command import Command
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "commands are forked on Linux alone")
 SETTLES_S = 10.0  # the referee's thread still opens and closes files when the question is printed
-ASKS = ["play", "a.py", "--sandbox", "process"]  # its first question is what it prints without the end of a line
+ASKS = ["play", "a.py", "--sandbox", "process"]  # its first question has no end of line
 
 
 def kernel_facts(command: Command) -> dict[str, Any]:

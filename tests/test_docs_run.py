@@ -32,7 +32,7 @@ LIMIT_S = 120
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    # Without the flags of a make that runs these tests: -n, -j or its variables are not for this one.
+    # Without the flags of the make that runs these tests: -n, -j or its variables.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         ["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False

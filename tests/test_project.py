@@ -44,7 +44,6 @@ def test_the_workflow_runs_the_pythons_that_the_package_names() -> None:
 
 
 def test_the_workflow_may_read_and_its_jobs_end() -> None:
-    """Actions are named by their major version."""
     assert read(".github/workflows/tests.yml")["permissions"] == {"contents": "read"}
     for job in jobs().values():
         assert job["timeout-minutes"] <= 90

@@ -27,7 +27,7 @@ from protocol.kits.coup_kit import Answer, Bot, Game, Move
 
 POINTS, PAIRS, BLOCKS = 0.05, 12, 125
 SEATS = 4
-Pair = tuple[float, float]  # what a game was worth to OLD and to NEW
+Pair = tuple[float, float]  # worth of a game to OLD and to NEW
 
 
 # --- simulated --------------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Wary(Honest):  # type: ignore[misc,valid-type]
         return (game.find("block", "contessa") if aimed else None) or super().block(game)
 
 
-# Small changes as authors make them: what they are, OLD and NEW.
+# Small changes as authors make them: description, OLD and NEW.
 CHANGES: tuple[tuple[str, type[Bot], type[Bot]], ...] = (
     ("honest blocks assassinations by bluff", Honest, Wary),
     ("honest loses its noise of 5 %", Noisy, Honest),

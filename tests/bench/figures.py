@@ -82,7 +82,6 @@ def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
 
 
 def with_bytecode(bots: Sequence[Bot], choice: SandboxChoice, sandbox: Sandbox) -> list[Program]:
-    """Return how a worker starts bots: it compiles Python bots once."""
     kind = getattr(arena.bots, "Bytecode", None)
     if kind is None:  # an older tree, whose bots are compiled at each start
         return [Program(bot.argv, bot.cwd, files=bot.path) for bot in bots]
@@ -126,7 +125,7 @@ def start(tree: Path, kind: str, bot: Path, sandbox: str, matches: int = 12) -> 
     hellos = [hello(match, number) for number in range(SEATS)]
     with tempfile.TemporaryDirectory() as folder:
         for number in range(-1, matches):
-            if number == 0:  # what a worker does once is done
+            if number == 0:  # setup that a worker does once
                 before = sum(cpu_s())
             made = make_sandbox(SandboxChoice(sandbox), Path(folder, str(number)))
             start_match(made, started, hellos)
@@ -222,7 +221,6 @@ class First:
 
 
 def local() -> Figures:
-    """Measure games without pipes, with their records."""
     from arena.local import play
 
     play([First] * SEATS, games=12, seed=1)

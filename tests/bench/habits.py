@@ -17,7 +17,7 @@ ROLE_FOR = {"assassinate": "assassin", "steal": "captain", "tax": "duke", "excha
 BLOCKERS = {"foreign_aid": ("duke",), "steal": ("captain", "ambassador"), "assassinate": ("contessa",)}
 VALUE = {"captain": 5.0, "duke": 4.5, "assassin": 4.0, "ambassador": 2.5, "contessa": 2.0}  # honest's
 SECOND_COPY = 2.0  # as honest's
-# Both mean the same where no lie is called.
+# Both are the same where no lie is challenged.
 UNTIL_CAUGHT = " until caught"
 THOUGH_CAUGHT = " even after being caught"
 DOUBTS = {"certain lies": 0.0, "unlikely": 0.25, "even": 0.5}  # challenge where the kit's odds are no higher

@@ -54,8 +54,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Term:
-    """The measured figures, in CPU seconds."""
-
     batch: float  # a fold over everything
     continued: float  # and one that continues, 100 matches later
     read: float  # to read the rows of a fold over everything, and nothing else
@@ -159,7 +157,6 @@ def write(connection: Connection, table: Table, rows: list[dict[str, object]]) -
 def rows_of(
     draw: random.Random, id: int, ended: int, table: Sequence[int], text: str, rows: dict[str, list[dict[str, object]]]
 ) -> None:
-    """Add the rows of a finished match."""
     results = games_of(draw, id, table)
     rows["matches"].append(
         {"id": id, "kind": RATED, "round": 1, "status": "ended", "attempts": 0, "outcome": "played", "is_rated": True,

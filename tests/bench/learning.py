@@ -133,7 +133,7 @@ def games_per_second(games: int) -> GamesRate:
     cost, _, match = pipes.referee(programs(ROOT, "kit", Path(), "process"), games)
     one_match = 1e6 / (cost.referee + cost.bots) / (cost.requests / len(match.seatings))
     bot = "sample:python"
-    play([bot] * 4, games=24, seed=1)  # what is computed once isn't a game's
+    play([bot] * 4, games=24, seed=1)  # values that are computed once don't count as a game's
     start = time.process_time()
     results = play([bot] * 4, games=games, seed=1)
     spent = time.process_time() - start

@@ -45,7 +45,7 @@ MEASUREMENTS = {
     "local": "games in one process, without pipes",
 }
 
-# The measuring code comes from this tree, what it measures from the other: `tests.bench` is found before the path of
+# The measuring code is this tree's, the measured code the other's: `tests.bench` is found before the path of
 # the other tree is put first, and `arena` after.
 _PROGRAM = """
 import sys
@@ -58,7 +58,7 @@ main(*sys.argv[2:])
 
 
 class MeasurementError(Exception):
-    """A measurement failed; the text is the reason, with its tree."""
+    pass
 
 
 def measure(tree: Path, name: str, core: int | None, bot: Path) -> dict[str, object]:

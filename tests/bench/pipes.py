@@ -24,7 +24,7 @@ from tests.bench.figures import played, spec
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "sample_bots"
 KITS = HERE.parents[1] / "protocol" / "kits"
-ENVIRONMENT = {"PATH": os.environ["PATH"]}  # as bare as a box's: a developer's settings would slow the bots
+ENVIRONMENT = {"PATH": os.environ["PATH"]}  # as small as a box's: a developer's settings would slow the bots
 PYTHON_BOTS = ("honest", "opportunist", "bluffer", "counter", "turtle", "challenger")
 
 
@@ -38,7 +38,6 @@ class Cost:
 
 
 def c_bot(folder: Path) -> Program:
-    """Build the C bot; raises CalledProcessError without a C compiler."""
     out = folder / "bot"
     subprocess.run(["cc", "-O2", "-o", str(out), str(HERE / "bot.c")], check=True)
     return Program((str(out),), folder)

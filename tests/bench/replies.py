@@ -25,20 +25,20 @@ from arena.stats import ALL, StatsAccumulator
 from arena.stats.report import Profile, make_stats_report
 from tests.bench.habits import HABITS, THOUGH_CAUGHT, UNTIL_CAUGHT, Habits, Reply
 
-Worths = NDArray[np.float64]  # what games were worth to a bot, a match a row
+Worths = NDArray[np.float64]  # worth of games to a bot, one match per row
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 SEARCH = 40_000  # games of the search for one bot: a minute of CPU for bots that don't search themselves
 SECONDS = 300.0  # CPU time of the search, where games take long
-GAMES = 2400  # on fresh deals: a share is known to 2 points
+GAMES = 2400  # on fresh deals: a win rate is known to 2 points
 MATCH = 12  # games of a match
 RACE = (120, 360)  # games of a change: the first drop most of them
-FRESH = 1_000_000  # seeds from here on are no search's
-LEAST = 0.01  # what a habit must be worth to be printed
+FRESH = 1_000_000  # searches use only seeds below this
+LEAST = 0.01  # the lowest worth of a printed habit
 
 BLUFFS = tuple(name for name, habit in HABITS.items() if habit.lies)
 DOUBTS = tuple(name for name in HABITS if name.startswith("doubt "))
-# Where the search begins: at no habits, with bluffs wherever there may be one, with doubts of all as well.
+# Starts of the search: no habits, all bluffs, all bluffs and doubts.
 STARTS: tuple[Habits, ...] = (
     {},
     {name: "until caught" for name in BLUFFS if name != "exchange"},
@@ -202,7 +202,6 @@ class Row:
 
 
 def measure(name: str, table: Table, habits: Habits, games: int) -> Row:
-    """Measure habits on fresh deals: the win rates, and the same bot without each of them."""
     fold = StatsAccumulator()
     if habits:
         table.play({}, games, FRESH, fold)

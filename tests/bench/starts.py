@@ -45,7 +45,7 @@ def _start(name: str, language: str, matches: int) -> Start:
             bot = _built(Path(folder), sandbox, language)
             started = BytecodeCache().program(bot, SandboxChoice(name), sandbox)  # as a worker does
         for number in range(-1, matches):
-            if number == 0:  # what is done once is done
+            if number == 0:  # setup that is done once
                 cpu, wall = sum(cpu_s()), time.perf_counter()
             with closing(make_sandbox(SandboxChoice(name), scratch)) as sandbox:
                 start_match(sandbox, [started] * SEATS, hellos)

@@ -16,7 +16,7 @@ from arena.bots import Bot, BotError, build_all, is_changed, load_bots, require_
 from arena.sandbox import Programs
 
 RUN = 'run = ["sh", "bot.sh"]\n'
-LIMIT_S = 60  # of every process that a test starts
+LIMIT_S = 60  # for every process that a test starts
 
 
 def write(path: Path, text: str | bytes = "", executable: bool = False) -> Path:
@@ -107,7 +107,6 @@ def test_a_javascript_file_is_run_by_node(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_relative_paths_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bot's process has another working folder."""
     write(tmp_path / "sub/x.py")
     folder(tmp_path / "mybot")
     monkeypatch.chdir(tmp_path / "sub")
@@ -258,7 +257,6 @@ def test_a_path_that_is_no_bot_is_refused(tmp_path: Path) -> None:
 @pytest.mark.needs("linux", None if sys.platform == "linux" or os.geteuid() else "root may read everything")
 @pytest.mark.usefixtures("modes_count")
 def test_an_unreadable_bot_is_refused_with_a_fix(tmp_path: Path) -> None:
-    """A bot's files are hashed, so they must be readable, even executables."""
     write(tmp_path / "mybot.py").chmod(0o111)
     assert "chmod" in refusal(tmp_path / "mybot.py")
 
@@ -280,7 +278,7 @@ def test_a_bot_is_named_by_its_file_its_folder_its_bot_toml_or_the_user(tmp_path
     assert notes == []
 
 
-# The arguments' names, all for one file; the names they play under.
+# The arguments' names, all for one file, and the names in the run.
 SHARED: dict[str, tuple[list[str], list[str]]] = {
     "repeats count from 2": (["a", "a", "a"], ["a", "a-2", "a-3"]),
     "a demanded name is kept": (["a", "a=b"], ["a-2", "a"]),
@@ -573,7 +571,7 @@ def pipe(tmp_path: Path) -> Iterator[int]:
 
 def test_a_build_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path, pipe: int) -> None:
     bot = to_build(tmp_path / "mybot", BACKGROUND + "echo waiting\nwait\n")
-    for limit_s in (2, 20):  # a busy machine hasn't begun in two seconds
+    for limit_s in (2, 20):  # on a busy machine it may take more than two seconds to begin
         with pytest.raises(BotError, match=f'"mybot": the build took longer than {limit_s} s') as shown:
             build(bot, limit_s)
         if "\n  waiting" in str(shown.value):

@@ -157,7 +157,7 @@ def test_a_folder_with_two_names_is_built_once(bubblewrap_builder: Builder) -> N
     assert len(list(bubblewrap_builder.logs.iterdir())) == 1
 
 
-# The first error is in the middle: compilers warn before it, and say what follows from it after it.
+# The first error is in the middle, after warnings and before consequences.
 LONG = (
     "seq 1 500; echo 'bot.c:1: error: no such type' >&2; echo '   here'; seq 501 100000; echo 'make: gave up'; exit 3"
 )
@@ -189,7 +189,6 @@ def test_a_build_that_fails_as_the_user_is_reported_in_the_same_way(tmp_path: Pa
 
 
 def test_a_build_as_the_user_with_endless_output_is_ended(tmp_path: Path) -> None:
-    """It would fill the disk."""
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "bot.toml").write_text('run = "./bot"\nbuild = "yes"\n')
     with pytest.raises(BuildError, match="printed more than 16 MB"):
@@ -204,7 +203,6 @@ def test_a_short_build_with_too_much_output_fails_and_its_log_is_cut(tmp_path: P
 
 
 def test_bots_with_similar_names_have_separate_logs(tmp_path: Path) -> None:
-    """Otherwise the second build would empty the log of the first."""
     bots = []
     for name in ("a b", "a_b"):
         (tmp_path / name).mkdir()

@@ -137,7 +137,6 @@ def test_only_folders_that_python_runs_in_a_box_are_compiled(bubblewrap_compiler
 
 
 def test_a_bot_that_ships_its_own_python_is_not_compiled_by_it(bubblewrap_compiler: Compiler) -> None:
-    """It would run the bot's program outside of its matches and of its clock."""
     bot = bubblewrap_compiler.bot("b", other="VALUE = 1\n")
     own = bot.path / "python"
     own.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')

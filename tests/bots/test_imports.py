@@ -45,7 +45,6 @@ def test_files_that_the_bot_does_not_import_are_skipped(tmp_path: Path, words: t
 
 
 def test_a_file_that_is_not_python_has_no_imports(tmp_path: Path) -> None:
-    """Its fault is reported when it runs. From Python 3.12 on a compiler would print other warnings."""
     (tmp_path / "bot.py").write_text("import (")
     (tmp_path / "bot.js").write_text("import numpy\n")
     (tmp_path / "odd.py").write_text("import numpy\nprint('\\d', 1 is 1)\n")

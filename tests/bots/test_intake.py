@@ -158,7 +158,6 @@ def test_a_bots_name_is_its_manifests_then_its_folders_then_the_archives(tmp_pat
 
 
 def test_pax_headers_are_read(tmp_path: Path) -> None:
-    """tar of macOS, Python and git write them for long names, long links and names that aren't ASCII."""
     long = "d/" + "é" * 100 + "/" + "x" * 90
     rows = [*files({**GOOD, long: b"1"}), ("link", LINK, long)]
     for format in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
@@ -192,7 +191,6 @@ def test_links_within_the_folder_are_kept_and_hard_links_become_files(tmp_path: 
 
 
 def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> None:
-    """It is never unpacked, so that nested archives can't grow."""
     nested = zipped({"big": bytes(1 << 20)})
     assert unpack(submit(tmp_path, zipped({**GOOD, "data.zip": nested})), tmp_path)["data.zip"] == nested
     with pytest.raises(BotError, match="is an archive, too"):
@@ -201,7 +199,6 @@ def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("streams", [gzip.compress, bz2.compress, lzma.compress])
 def test_compressed_streams_may_follow_one_another(tmp_path: Path, streams: Callable[[bytes], bytes]) -> None:
-    """pigz and pbzip2 write several."""
     data = good_tar()
     made = streams(data[:700]) + streams(data[700:]) + bytes(512)
     assert unpack(submit(tmp_path, made), tmp_path) == GOOD
@@ -241,7 +238,6 @@ def overlapping(entries: int) -> bytes:
 
 
 def pax(record: bytes, kind: bytes = tarfile.XHDTYPE, then: bytes | None = None) -> bytes:
-    """Return a tar whose first entry has a pax header of one record."""
     return tarred(("header", kind, record))[: 512 * (1 + -(-len(record) // 512))] + (then or good_tar())
 
 
@@ -320,7 +316,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "gzip: garbage behind it": (gzip.compress(TAR) + b"garbage", "compressed data are damaged"),
     "gzip: no archive in it": (gzip.compress(BOT), "no archive"),
     "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(100), "7z"),
-    # no bot
+    # not a bot
     "a bot.toml that Windows' editor has named": (zipped({"a.py": BOT, "bot.toml.txt": RUN}), "bot.toml.txt and no"),
     "a bot.toml in capitals": (zipped({"a.py": BOT, "Bot.TOML": RUN}), "Bot.TOML and no"),
     "a folder without bot.toml": (zipped({"a.py": BOT, "b.py": BOT}), "no bot.toml"),
@@ -331,7 +327,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 
 
 SOME = 4 << 20  # bytes that may be unpacked, where that is tried
-BIG = SOME + (8 << 20)  # more than headers may take, too
+BIG = SOME + (8 << 20)  # more than the limit of headers, too
 BOMBS: dict[str, Callable[[], bytes]] = {
     "zip": lambda: zipped({**GOOD, "big": bytes(BIG)}),
     "gzip": lambda: gzip.compress(good_tar(("big", tarfile.REGTYPE, bytes(BIG)))),
@@ -516,7 +512,6 @@ def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict
 
 
 def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its limit of CPU time kills it, in the middle of streams that never make a tar."""
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     path = tmp_path / "bot.tar.gz"
     path.write_bytes(gzip.compress(b"") * ((48 << 20) // 20))

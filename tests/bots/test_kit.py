@@ -70,7 +70,6 @@ def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tm
 
 @pytest.mark.parametrize("make", [write_file, write_folder])
 def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_path: Path) -> None:
-    """An author may have changed it."""
     path = make(tmp_path / "mine")
     (tmp_path / "mine" / "coup_kit.py").write_bytes(b"# mine\n")
     ((bot,), _) = load_bots([str(path)])
@@ -94,7 +93,6 @@ def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_
     ],
 )
 def test_a_bare_file_asks_for_a_kit_by_importing_it(name: str, text: bytes, asks: bool, tmp_path: Path) -> None:
-    """Other languages are built, which takes a folder."""
     (tmp_path / name).write_bytes(text)
     ((bot,), _) = load_bots([f"mine={tmp_path / name}"]) if name != "bot" else load_bots([str(tmp_path / name)])
     assert (bot.kit is not None) == asks == is_missing_kit(bot, True)

@@ -95,7 +95,6 @@ def test_programs_are_found_where_the_worker_has_them(tmp_path: Path) -> None:
 
 
 def test_a_path_that_its_author_wrote_stays(tmp_path: Path) -> None:
-    """PATH may have another program of that name."""
     (tmp_path / "sh").write_text("#!/bin/sh\n")
     (tmp_path / "sh").chmod(0o755)
     bot = file_bot(tmp_path / "bot", f"#!{tmp_path}/sh -x\n")
@@ -252,7 +251,6 @@ def test_a_cache_keeps_the_bots_used_last(tmp_path: Path) -> None:
 
 
 def test_a_cache_keeps_bots_that_are_playing(tmp_path: Path) -> None:
-    """It does so if another process trims it; this process's other lock stands for that."""
     cache = cache_in(tmp_path / "cache")
     one, two = fill_cache(tmp_path, cache, "one", "two")
     with cache.held(one):

@@ -18,12 +18,10 @@ HELLO = b'{"type":"hello","protocol":1}'
 
 
 def line(text: bytes, code: str = "bad_json", sent: bytes = REQUEST) -> FaultContext:
-    """Return a fault at a line that arrived."""
     return FaultContext(code, sent=sent, received=text)
 
 
-def died(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: str = "exited") -> FaultContext:
-    """Return the end of a bot that wrote this to standard error."""
+def end_with(stderr: str, sandbox: str = "bubblewrap", alone: bool = False, code: str = "exited") -> FaultContext:
     text = f"--- game 3 ---\n{stderr}\n--- turn 12 ---\n".encode(errors="surrogateescape")
     return FaultContext(
         code,
@@ -55,11 +53,11 @@ STARTED = (
 )
 BOXES_LANGUAGES = "no toolchain of a home folder"
 READS_ALL = FaultContext("timeout", source=b"for x in sys.stdin.readlines():")
-CR_LF = replace(died("b.sh: 5: Syntax error"), argv=("/bin/sh", "b.sh"), source=b"#!/bin/sh\r\nx\r\n")
-HIDDEN = replace(died("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), siblings=HIDING)
+CR_LF = replace(end_with("b.sh: 5: Syntax error"), argv=("/bin/sh", "b.sh"), source=b"#!/bin/sh\r\nx\r\n")
+HIDDEN = replace(end_with("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), siblings=HIDING)
 
 SEEN: list[tuple[FaultContext, str, str]] = [
-    # what is seen, words of the cause, words of the remedy
+    # observation, words of the cause, words of the fix
     (line(b'\xef\xbb\xbf{"id":41,"choice":0}'), "byte order mark", "utf-8-sig"),
     (line(b'\xef\xbb\xbf{"type":"hello"}', "start_failed", HELLO), "byte order mark", "utf-8-sig"),
     (line(b"{'id': 41, 'choice': 0}"), "not quite JSON: {'id': 41, 'choice': 0}", "json.dumps"),
@@ -85,16 +83,16 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "choice 2 is no index into legal, which goes from 0 to 1",
         "from 0",
     ),
-    (died(f"{TRACEBACK}RuntimeError: can't start new thread"), "can't start new thread", "hello.limits.processes"),
+    (end_with(f"{TRACEBACK}RuntimeError: can't start new thread"), "can't start new thread", "hello.limits.processes"),
     (FaultContext("timeout", stderr=b"OpenBLAS: pthread_create failed for 7 of 8"), "refused a thread", "OPENBLAS_NUM"),
     (READS_ALL, "all of its input before it answers", "for line in sys.stdin"),
     (replace(time_out(Facts(unended=True)), received=b"choice? "), "it wrote a prompt", "input() without a prompt"),
     (time_out(Facts(2000, 3, late=True)), "what was seen", "it is slow"),
-    (died("OSError: [Errno 28] No space left on device"), "temporary files is full", "hello.limits.tmp_mb"),
-    (died(NO_MODULE), "no box has torch", "train at home"),
-    (died(NO_MODULE.replace("torch", "arena")), "the arena's own modules", "from coup_kit import"),
+    (end_with("OSError: [Errno 28] No space left on device"), "temporary files is full", "hello.limits.tmp_mb"),
+    (end_with(NO_MODULE), "no box has torch", "train at home"),
+    (end_with(NO_MODULE.replace("torch", "arena")), "the arena's own modules", "from coup_kit import"),
     (
-        died(f"{TRACEBACK}  File \"b.py\", line 2\n    os.environ['KEY']\nKeyError: 'KEY'"),
+        end_with(f"{TRACEBACK}  File \"b.py\", line 2\n    os.environ['KEY']\nKeyError: 'KEY'"),
         "KeyError: 'KEY'",
         "none of yours",
     ),
@@ -110,55 +108,67 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (time_out(Facts(500, 3)), "no reply came in time: what was seen", "it sleeps"),
     (time_out(Facts(0, 0), ("b.py",)), "no reply", "flush=True"),
     (HIDDEN, "random.py hides Python's module random", "another name"),
-    (died("/usr/bin/python3: No module named pip"), "installs packages when", "pip install --target"),
+    (end_with("/usr/bin/python3: No module named pip"), "installs packages when", "pip install --target"),
     (CR_LF, "CR LF", "LF alone"),
     (
-        replace(died("b.sh: 1: \ufeff#!/bin/sh: not found"), argv=("/bin/sh",), source=b"\xef\xbb\xbf#!/bin/sh\nx"),
+        replace(end_with("b.sh: 1: \ufeff#!/bin/sh: not found"), argv=("/bin/sh",), source=b"\xef\xbb\xbf#!/bin/sh\nx"),
         "byte order mark",
         "(BOM)",
     ),
-    (died(NO_MODULE.replace("torch", "coup_kit")), "the kit isn't next to", 'kit = "python"'),
-    (died("Error: Cannot find module './coup_kit.js'\nRequire", "process"), "the kit isn't", "bot.toml"),
+    (end_with(NO_MODULE.replace("torch", "coup_kit")), "the kit isn't next to", 'kit = "python"'),
+    (end_with("Error: Cannot find module './coup_kit.js'\nRequire", "process"), "the kit isn't", "bot.toml"),
     (
-        died(NO_MODULE.replace("torch", "brain"), alone=True),
+        end_with(NO_MODULE.replace("torch", "brain"), alone=True),
         "the module brain isn't in the box",
         "give the bot's folder, with a bot.toml",
     ),
-    (died(NO_MODULE, "process"), "the module torch isn't there", "is spelt; if it is right, put it into"),
-    (died("Error: Cannot find module 'lodash'\nRequire stack:"), "the module lodash isn't", "bot's folder"),
-    (died("b: error while loading shared libraries: libfoo.so.1: cannot open"), "libfoo.so.1", "bot's folder"),
-    (died(STARTED), "the program cargo isn't in the box", BOXES_LANGUAGES),
-    (died("sh: 1: cargo: not found"), "the program cargo isn't in the box", BOXES_LANGUAGES),
-    (died("/usr/bin/env: \u2018ruby\u2019: No such file or directory"), "ruby isn't in the box", BOXES_LANGUAGES),
-    (died("make: cc: No such file or directory"), "cc isn't in the box", BOXES_LANGUAGES),
-    (died("Error: spawn stockfish ENOENT", "docker"), "stockfish isn't in the box", "--docker-image"),
-    (died(STARTED, "process"), "cargo isn't there", "install it"),
-    (died(f"{TRACEBACK}OSError: [Errno 30] Read-only file system: 'log.txt'"), "not write log.txt", "TMPDIR"),
-    (died(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '/x'"), "not write /x", "TMPDIR"),
-    (died("Error: EROFS: read-only file system, open '/bot/log.txt'"), "not write /bot/log.txt", "TMPDIR"),
-    (died(NO_FILE, alone=True), "weights.bin isn't in the box", "bot.toml"),
-    (died(NO_FILE), "weights.bin isn't in the box", "put it into the bot's folder"),
-    (died("Error: ENOENT: no such file or directory, open 'a b.json'"), "a b.json isn't in", "bot's folder"),
-    (died("weights.bin: No such file or directory"), "weights.bin isn't in", "bot's folder"),
-    (died("panic: open weights.bin: no such file or directory"), "weights.bin isn't in", "bot's folder"),
-    (died("python3: can't open file '/bot/bto.py': [Errno 2] No such file"), "/bot/bto.py isn't in", "bot's folder"),
-    (died(NO_FILE, "process"), "weights.bin isn't there", "bot's folder"),
-    (died("OSError: [Errno 101] Network is unreachable"), "Network is unreachable", "no network in a box"),
-    (died("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"), "an empty text", "readline()"),
-    (died("SyntaxError: Unexpected end of JSON input\n    at JSON.parse"), "an empty text", "end the loop"),
-    (crash(11), "it crashed: killed by signal", "-fsanitize=address"),
-    (died(f"{TRACEBACK}KeyError: 'duke'"), "it ended with an error: KeyError: 'duke'", "standard error shows where"),
-    (died(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "fix that"),
-    (died(f"{TRACEBACK}ValueError: a\n\nDuring handling ...\n\n{TRACEBACK}TypeError: b"), "TypeError: b", "fix"),
+    (end_with(NO_MODULE, "process"), "the module torch isn't there", "is spelt; if it is right, put it into"),
+    (end_with("Error: Cannot find module 'lodash'\nRequire stack:"), "the module lodash isn't", "bot's folder"),
+    (end_with("b: error while loading shared libraries: libfoo.so.1: cannot open"), "libfoo.so.1", "bot's folder"),
+    (end_with(STARTED), "the program cargo isn't in the box", BOXES_LANGUAGES),
+    (end_with("sh: 1: cargo: not found"), "the program cargo isn't in the box", BOXES_LANGUAGES),
+    (end_with("/usr/bin/env: \u2018ruby\u2019: No such file or directory"), "ruby isn't in the box", BOXES_LANGUAGES),
+    (end_with("make: cc: No such file or directory"), "cc isn't in the box", BOXES_LANGUAGES),
+    (end_with("Error: spawn stockfish ENOENT", "docker"), "stockfish isn't in the box", "--docker-image"),
+    (end_with(STARTED, "process"), "cargo isn't there", "install it"),
+    (end_with(f"{TRACEBACK}OSError: [Errno 30] Read-only file system: 'log.txt'"), "not write log.txt", "TMPDIR"),
+    (end_with(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '/x'"), "not write /x", "TMPDIR"),
+    (end_with("Error: EROFS: read-only file system, open '/bot/log.txt'"), "not write /bot/log.txt", "TMPDIR"),
+    (end_with(NO_FILE, alone=True), "weights.bin isn't in the box", "bot.toml"),
+    (end_with(NO_FILE), "weights.bin isn't in the box", "put it into the bot's folder"),
+    (end_with("Error: ENOENT: no such file or directory, open 'a b.json'"), "a b.json isn't in", "bot's folder"),
+    (end_with("weights.bin: No such file or directory"), "weights.bin isn't in", "bot's folder"),
+    (end_with("panic: open weights.bin: no such file or directory"), "weights.bin isn't in", "bot's folder"),
     (
-        died("/bot/b.js:3\n  x.y\n    ^\n\nTypeError: x is undefined\n    at b.js:3\n\nNode.js v18"),
+        end_with("python3: can't open file '/bot/bto.py': [Errno 2] No such file"),
+        "/bot/bto.py isn't in",
+        "bot's folder",
+    ),
+    (end_with(NO_FILE, "process"), "weights.bin isn't there", "bot's folder"),
+    (end_with("OSError: [Errno 101] Network is unreachable"), "Network is unreachable", "no network in a box"),
+    (
+        end_with("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        "an empty text",
+        "readline()",
+    ),
+    (end_with("SyntaxError: Unexpected end of JSON input\n    at JSON.parse"), "an empty text", "end the loop"),
+    (crash(11), "it crashed: killed by signal", "-fsanitize=address"),
+    (
+        end_with(f"{TRACEBACK}KeyError: 'duke'"),
+        "it ended with an error: KeyError: 'duke'",
+        "standard error shows where",
+    ),
+    (end_with(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "fix that"),
+    (end_with(f"{TRACEBACK}ValueError: a\n\nDuring handling ...\n\n{TRACEBACK}TypeError: b"), "TypeError: b", "fix"),
+    (
+        end_with("/bot/b.js:3\n  x.y\n    ^\n\nTypeError: x is undefined\n    at b.js:3\n\nNode.js v18"),
         "x is undefined",
         "",
     ),
-    (died('Exception in thread "main" java.lang.NullPointerException\n\tat Bot.main'), "NullPointerException", ""),
-    (died("thread 'main' panicked at src/main.rs:2:5:\nboom"), "panicked at src/main.rs", "fix"),
-    (died(f"{TRACEBACK}KeyError: 'duke'", code="start_failed"), "KeyError: 'duke'", "fix"),
-    (died("no weights, giving up"), "the process has ended: exited with code 1", "fix what standard error shows"),
+    (end_with('Exception in thread "main" java.lang.NullPointerException\n\tat Bot.main'), "NullPointerException", ""),
+    (end_with("thread 'main' panicked at src/main.rs:2:5:\nboom"), "panicked at src/main.rs", "fix"),
+    (end_with(f"{TRACEBACK}KeyError: 'duke'", code="start_failed"), "KeyError: 'duke'", "fix"),
+    (end_with("no weights, giving up"), "the process has ended: exited with code 1", "fix what standard error shows"),
     (FaultContext("exited", facts=Facts(exit_code=0)), "ended by itself", "run(MyBot())"),
     (time_out(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout"),
 ]
@@ -221,16 +231,16 @@ def test_no_output_of_a_bot_is_part_of_a_command() -> None:
     """A bot could make its author run any command."""
     evil = "x; rm -rf ~"
     for seen in (
-        died(f"{TRACEBACK}ModuleNotFoundError: No module named '{evil}'"),
-        died(f"sh: 1: {evil}: not found"),
-        died(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '{evil}'"),
+        end_with(f"{TRACEBACK}ModuleNotFoundError: No module named '{evil}'"),
+        end_with(f"sh: 1: {evil}: not found"),
+        end_with(f"{TRACEBACK}PermissionError: [Errno 13] Permission denied: '{evil}'"),
     ):
         assert "rm" not in diagnose_fault(seen).advice
 
 
 def test_long_output_is_searched_in_linear_time() -> None:
     for words in ("subprocess.py", ": a", "open ", "Error.", "a.", "Traceback (most recent call last):\n  x\n", "sh"):
-        diagnose_fault(died(words * 10_000))
+        diagnose_fault(end_with(words * 10_000))
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from arena.referee import MatchSettings, Timing, make_legal_moves, wire
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer, make_reply_script
 
 Message = dict[str, Any]
-PATIENT, PATIENT_S = Timeouts(60.0, 60.0), 60.0  # with scripts that answer: how soon, is the machine's
-SHORT, SHORT_S = Timeouts(0.4, 0.4), 0.6  # with those that keep silent
+PATIENT, PATIENT_S = Timeouts(60.0, 60.0), 60.0  # for scripts that answer, on a machine that may be busy
+SHORT, SHORT_S = Timeouts(0.4, 0.4), 0.6  # for silent scripts
 
 
 def polite(message: Message, answer: Callable[[Message], object] | None = None) -> bytes | None:
@@ -170,7 +170,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
 def test_a_wrong_answer_fails_its_step_with_a_sample(
     tmp_path: Path, answer: Callable[[Message], object], name: str, words: str
 ) -> None:
-    # A reply to the request before is no reply, and may be followed by one.
+    # A reply to the previous request is ignored; the right one may follow.
     failed = find_failure(run_check(tmp_path, answering(answer), SHORT if "the request had 2" in words else PATIENT))
     assert failed.check == name
     assert words in failed.message
@@ -359,7 +359,6 @@ def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
 
 
 def test_several_bots_are_checked_at_once_and_reported_in_order(tmp_path: Path) -> None:
-    """The first process of each says hello only after that of the other has started."""
     starts, both = count(), threading.Barrier(2)
 
     def meets(peer: ScriptPeer) -> None:
@@ -461,7 +460,6 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
 
 
 def test_files_of_a_build_are_not_attributed_to_the_bot(tmp_path: Path) -> None:
-    """A plain process is built in its own folder: make's `bot` is next to bot.c."""
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
     argv = load_bots([str(tmp_path / "bot")])[0][0].argv

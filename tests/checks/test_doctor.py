@@ -145,7 +145,7 @@ def test_the_command_prints_each_finding_and_exits_0_if_a_sandbox_isolates(place
     place.require_nothing_left()
 
 
-MEMORY = {  # MemTotal in MB, cores as they are here -> level, and the command
+MEMORY = {  # MemTotal in MB, with this machine's cores -> level, and the command
     "plenty": (1_000_000, "ok", None),
     "for all but one core": (None, "warn", "arena run --jobs {fits} BOT BOT"),
     "not even for one match": (1_024, "warn", "arena run --jobs 1 --memory-mb 128 BOT BOT"),

@@ -150,7 +150,6 @@ def test_a_full_stdout_is_reported_and_the_results_are_kept(place: Place) -> Non
 
 
 def test_a_closed_stdout_ends_the_run_without_a_message(place: Place) -> None:
-    """`arena run ... | head -0` is no failure."""
     place.bots(2)
     reading, writing = os.pipe()
     os.close(reading)

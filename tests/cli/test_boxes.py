@@ -362,7 +362,6 @@ def test_a_sandbox_that_keeps_no_files_plays_on_a_full_disk(
 def test_a_full_disk_under_the_temporary_folder_is_one_clear_message(
     place: Place, docker: None, tiny_disk: Path
 ) -> None:
-    """It is the machine's failure, not the bots': Docker's boxes need files there."""
     fill(tiny_disk)
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "docker", "--out", "out", TMPDIR=str(tiny_disk))
     assert ran.code == 1

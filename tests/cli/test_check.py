@@ -64,7 +64,7 @@ def single_file(text: str) -> Callable[[Place], object]:
 
 # A row for each kind of evidence of a real process; each cause has its row in tests/checks/test_causes.py.
 CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
-    # what the author did: the bot, the step that fails, words of the cause, words of the remedy
+    # mistake: the bot, the step that fails, words of the cause, words of the fix
     "debug print": (mistake("debug_print"), "first game", "the line is text", "standard error"),
     "no flush at hello": (mistake("no_flush"), "hello", "doesn't flush", "flush=True"),
     "no flush later": (mistake("no_flush_later"), "first game", "doesn't flush", "flush=True"),

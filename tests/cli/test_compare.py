@@ -105,7 +105,6 @@ def test_a_killed_comparison_resumes_and_counts_nothing_twice(bots: Place) -> No
 
 
 def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
-    """A bot that always takes income plays an honest one; the cap is far away."""
     shown = bots.run("compare", "sample:honest", "new.py", "--against", "sample:counter", "--json").json
     assert shown["verdict"] == "worse"
     assert shown["verdict_text"].startswith("worse by ")

@@ -55,7 +55,6 @@ def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Pa
 
 
 def test_the_record_of_a_named_match_is_read_alone(place: Place, run: Path) -> None:
-    """A run of a term has thousands; where the files have other names, all are read."""
     run = Path(shutil.copytree(run, place.folder / "out"))
     lines = place.call("feed", run, "--seat", "good").out
     (run / "records" / "000001.jsonl").write_text("no record")

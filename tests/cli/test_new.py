@@ -16,7 +16,6 @@ Needs = Callable[[str, str | None], None]
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 def test_a_new_bot_passes_its_check(place: Place, needs: Needs, language: str) -> None:
-    """tests/sample_bots/test_starters.py checks those in other languages."""
     for program in LANGUAGES[language].programs:
         needs(program, None if shutil.which(program) else "it isn't installed")
     made = place.call("new", "mybot", "--lang", language)
@@ -84,7 +83,6 @@ def sample(language: str) -> list[Path]:
 
 
 def test_a_bot_in_a_language_that_the_machine_lacks_is_made(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The arena's own Python is found without PATH; a compiler isn't."""
     monkeypatch.setenv("PATH", "/nowhere")
     ran = place.call("new", "mybot", "--lang", "rust")
     assert ran.code == 0

@@ -20,7 +20,7 @@ from tests.disk import fill
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots"
 COMMAND = ["play", "--sandbox", "process", "--out", "game"]
-# A bot that is in order when it is looked at, and isn't in the match.
+# A bot that passes the preflight and is faulty in the match.
 SECOND = (
     "import sys, json, pathlib\n"
     "mark = pathlib.Path(__file__).with_suffix('.mark')\n"
@@ -129,7 +129,6 @@ def test_impossible_options_are_refused(place: Place, more: list[str], said: str
 
 
 def test_a_fault_of_a_bot_is_explained_after_the_game(tmp_path: Path) -> None:
-    """During the game nothing shows that the bot's move was the default."""
     bad = tmp_path / "bad.py"
     bad.write_text(
         f"{SECOND}for line in sys.stdin:\n"
@@ -168,7 +167,6 @@ def test_sigterm_leaves_no_process_no_build_and_a_complete_record(tmp_path: Path
 
 
 def test_a_kill_loses_no_game_that_has_ended(tmp_path: Path) -> None:
-    """The command is killed while it asks whether the next game may begin."""
     command = [*COMMAND, "--seats", "2", "--games", "2"]
     with Command(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=False) as process:
         assert process.stdin is not None

@@ -49,7 +49,6 @@ def test_a_game_is_printed_turn_by_turn_with_all_cards(record_folder: Path) -> N
 
 
 def test_a_pause_comes_after_each_turn(record_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`arena watch` prints games on a terminal with pauses; `arena replay` makes none."""
     pauses: list[float] = []
     monkeypatch.setattr("time.sleep", pauses.append)
     turns = sum(line.lstrip()[:1].isdigit() for line in replay(record_folder).stdout.splitlines())
@@ -198,7 +197,6 @@ def test_a_page_for_one_bot_has_only_its_own_view(record_folder: Path, tmp_path:
 
 
 def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(record_folder: Path, tmp_path: Path) -> None:
-    """With --seat there is no other view."""
     winner = replay(record_folder).stdout.splitlines()[-2].split()[0]
     loser = next(name for name in ("bot0", "bot1") if name != winner)
     page = tmp_path / "lost.html"

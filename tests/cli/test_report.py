@@ -61,7 +61,6 @@ def test_the_standings_fit_a_terminal_of_eighty_columns() -> None:
 
 
 def test_head_to_head_is_printed_for_up_to_twelve_bots() -> None:
-    """More columns fit no terminal."""
     lines = print_lines(*run_report.head_to_head_tables(*make_run("ab", ENOUGH)))
     assert [line.split() for line in lines[1:4]] == [
         ["#", "wins", "against", "matches", "1", "2"],
@@ -112,7 +111,6 @@ def test_an_adjusted_win_rate_without_an_interval_is_not_shown() -> None:
 
 @pytest.mark.parametrize("resumed", [False, True])
 def test_times_are_labelled_as_this_sessions_after_a_resume(resumed: bool) -> None:
-    """Times of earlier sessions aren't saved."""
     run, found = make_run("ab", 2)
     if resumed:
         run.store.save(PlayedMatch(0, "record", (game(0),)))

@@ -16,7 +16,7 @@ from arena.coup import PRESETS
 odds, rules = cli.commands["odds"].load(), cli.commands["rules"].load()  # type: ignore[attr-defined]
 
 ROOT = Path(__file__).parents[2]
-LIMIT_S = 60  # of every process that a test starts
+LIMIT_S = 60  # for every process that a test starts
 
 
 def run(command: click.Command, *arguments: str) -> Result:

@@ -79,7 +79,7 @@ def untimed_records(folder: Path) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-Shared = tuple[Place, Ran]  # a run that stays as it is, in `out` of its place, and what it said
+Shared = tuple[Place, Ran]  # a run that stays unchanged, in `out` of its place, and its output
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,6 @@ def copy_run(shared: Shared, place: Place) -> Path:
 
 
 def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> None:
-    """`abandoned` lists the matches that failed too often."""
     place, ran = duel
     assert ran.code == 0
     assert "seed 7: a bot that knows or guesses it can compute all cards" in ran.err
@@ -330,7 +329,6 @@ SLOW: dict[str, tuple[str, bool, str, str]] = {
 def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
     place: Place, needs: Callable[[str, str | None], None], does: str, output: bool, cause: str, remedy: str
 ) -> None:
-    """Source: arena/referee/judge.py, how_spent."""
     if output and not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
         needs("cgroup", "CPU time isn't reported here")
     bad = scripted(place, "bad.py", does, *(() if "print" in does else (ANSWER,)))
@@ -422,7 +420,6 @@ def test_results_have_one_line_a_game_in_match_order(three: Shared) -> None:
 
 
 def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
-    """Two runs may begin in one second."""
     place.bots(2)
     names, keys = set(), set()
     for _ in range(2):

@@ -171,7 +171,7 @@ def test_differences_from_the_base_game_are_listed(rules: Ruleset) -> None:
     assert all("; the base game has " in line and re.search(r"\(#[a-z-]+\)", line) for line in output)
 
 
-# What a preset that is named as another's variant has of its own.
+# Differences of a preset that is named as another's variant.
 VARIED: dict[str, list[str]] = {
     "treason-site": [
         "- two_player_starter_coins = 1 (#coins); treason has 2",
@@ -202,7 +202,7 @@ def test_a_sheet_of_treason_lists_differences_from_its_program(name: str) -> Non
     assert len(output) == len(fields) + len(list_program_differences(PRESETS[name]))
 
 
-# A text, and in which rulesets its sentence holds.
+# A sentence, and the rulesets for which it is true.
 HOLDS: dict[str, Callable[[Ruleset], bool]] = {
     "A player who is out keeps its coins, and they count for nobody.": lambda rules: rules.dead_target == "coins",
     "The picks come before the choice of a side.": lambda rules: rules.draft and rules.reformation,
@@ -238,19 +238,20 @@ OWN = [
 
 
 @pytest.fixture(scope="module")
-def own() -> dict[str, str]:
-    """Return the words of the sheet of each game of OWN."""
+def words_of_own_sheets() -> dict[str, str]:
     return {rules.name: unfold(sheet.rules_sheet(rules)) for rules in OWN}
 
 
 @pytest.mark.parametrize("text", HOLDS)
-def test_a_sentence_is_in_the_sheets_of_the_games_where_it_is_true(own: dict[str, str], text: str) -> None:
+def test_a_sentence_is_in_the_sheets_of_the_games_where_it_is_true(
+    words_of_own_sheets: dict[str, str], text: str
+) -> None:
     expected = [rules.name for rules in OWN if HOLDS[text](rules)]
-    assert [name for name, words in own.items() if text in words] == expected
+    assert [name for name, words in words_of_own_sheets.items() if text in words] == expected
     assert 0 < len(expected) < len(OWN)
 
 
-# What a player must know in every game; the rulebook's lines.
+# The rulebook's sentences for every game.
 ALWAYS = [
     # rules.md#order
     "Then the turn is over. An action has its effect unless the challenge of its claim succeeds or a block stands.",

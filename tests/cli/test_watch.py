@@ -63,7 +63,6 @@ def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
 @pytest.mark.needs("x86_64", None if os.uname().machine == "x86_64" else "the call's number is that machine's")
 @pytest.mark.parametrize("thread", [0, -1], ids=["its first thread", "another thread"])
 def test_a_closed_terminal_ends_watch_and_leaves_nothing(place: Place, thread: int) -> None:
-    """Any of its threads may get the signal. A bot that doesn't say hello delays it."""
     sign = place.folder / "started"
     silent = place.bot("silent.py", f"import sys\nopen({str(sign)!r}, 'w').close()\nsys.stdin.read()\n")
     process = place.start(*COMMAND[:3], silent, place.bot("other.py"), "--start-ms", 600_000)

@@ -15,7 +15,6 @@ HEADINGS = [heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.
 
 
 def texts() -> dict[str, str]:
-    """Return the files that may cite a rule, by path."""
     paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in TEXTS]
     return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in (*paths, *ROOT.glob("*.md"))}
 

@@ -38,7 +38,7 @@ class Scene:
         purses = tuple(int(c) for c in coins.split()) or tuple(COUP.start_coins if hand else 0 for hand in held)
         rest = Counter(COUP.roles * COUP.copies(seats)) - Counter(role for hand in held for role in hand)
         revealed: list[tuple[Role, ...]] = []
-        for hand in held:  # the lost influences are filled with whatever is left
+        for hand in held:  # the lost influences are filled with the remaining cards
             lost = [max(sorted(rest), key=lambda role: rest[role]) for _ in range(COUP.hand - len(hand))]
             rest -= Counter(lost)
             revealed.append(tuple(lost))

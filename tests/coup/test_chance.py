@@ -40,7 +40,6 @@ def test_each_label_and_key_has_a_stream_of_its_own() -> None:
 
 
 def test_a_draw_depends_on_its_label_alone_not_on_those_before_it() -> None:
-    """A hidden choice never shifts another draw."""
     cards = [role for role in COUP.roles for _ in range(3)]
     fresh = KeyedRng(KEY, 3).shuffled(cards, "reshuffle", 17)
     used = KeyedRng(KEY, 3)
@@ -84,7 +83,6 @@ def test_a_shuffle_leaves_its_argument_alone_and_keeps_every_card() -> None:
 
 
 def test_each_number_below_n_factorial_is_one_permutation() -> None:
-    """So all orders are equally likely if the number is uniform."""
     assert {tuple(permute("abcd", number)) for number in range(24)} == set(permutations("abcd"))
     assert permute("abcd", 5) == permute("abcd", 5 + 24)
     assert permute([], 7) == []

@@ -65,8 +65,6 @@ Scene = Any  # the class in conftest.py
 
 
 class World(NamedTuple):
-    """The hidden cards of a state; the deck in no order."""
-
     hands: tuple[tuple[Role, ...], ...]
     deck: tuple[Role, ...]
     drawn: tuple[Role, ...] = ()
@@ -387,7 +385,6 @@ def test_nothing_false_is_certain_after_a_forfeit_within_an_exchange(seed: int) 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda mind: pickle.loads(pickle.dumps(mind))])
 def test_copies_share_the_large_tables(way: Callable[[Knowledge], Knowledge]) -> None:
-    """Otherwise each copy of an environment's game would have its own tables and caches."""
     view = view_from_seat(deal_game(COUP, 4, KeyedRng(bytes(32), 0)), 0)
     mind = Knowledge(view)
     mind.known(view, [Shown(1, Role.DUKE, None)])

@@ -86,7 +86,7 @@ from tests.cases import each
 from tests.games import GAMES, SOME, Game, played, rules_of
 
 Scene = Any  # the class in conftest.py
-# Not where proof is automatic: there a challenge is settled by the cards, and at once.
+# Not where proof is automatic: there the cards settle a challenge at once.
 EXCHANGERS = [("coup", 2 + seed % 9, 100 + seed) for seed in range(12)] + [
     (name, seats, 120 + seed)
     for seed, (name, seats) in enumerate(
@@ -205,7 +205,6 @@ class Ledger:
 
 @each("game", GAMES)
 def test_the_public_state_follows_from_the_events_alone(game: Game) -> None:
-    """Bots that model their opponents append events."""
     ledger = None
     for step in played(*game):
         ledger = ledger or Ledger(rules_of(*game[:2]), step.before)
@@ -510,7 +509,6 @@ WRONG: dict[type, tuple[MoveOrForfeit, ...]] = {
 
 
 def test_apply_refuses_answers_of_the_wrong_kind_or_number() -> None:
-    """The position of a wrong answer among right ones doesn't matter."""
     chance = KeyedRng(bytes(32), 0)
     refused: Counter[type] = Counter()
     games = [("coup", 2), ("coup", 5), ("duel", 2), ("inquisitor", 4), ("reformation", 3), ("andy", 5)]
@@ -521,7 +519,7 @@ def test_apply_refuses_answers_of_the_wrong_kind_or_number() -> None:
                 with pytest.raises(IllegalMoveError, match="seats are asked"):
                     apply_moves(step.before, answers, chance)
             wrongs = WRONG[type(phase)]
-            if isinstance(phase, Proving):  # a card proves that one has it, all of them that one has none
+            if isinstance(phase, Proving):  # one card proves that the player has it, all cards that they have none
                 wrongs = (*wrongs, Show(phase.claim.role) if phase.claim.denies else SHOW_HAND)
             for wrong in wrongs:
                 for place in range(len(step.answers)):

@@ -138,7 +138,6 @@ def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
 
 
 def test_the_action_table_is_the_rulebooks() -> None:
-    """The documents are made from this table."""
     table = [
         (row.action, row.cost, row.gain, row.targeted, row.claim, row.blocked_by, row.block_roles)
         for row in COUP.actions

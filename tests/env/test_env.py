@@ -64,15 +64,14 @@ GAMES: list[Game] = [
     *(("duel", 2, seed) for seed in range(2, 6)),
     *((f"random {seed}", 2 + seed % 5, seed) for seed in range(700, 712)),
 ]
-# PettingZoo's test says so of every environment whose observations hold a mask, its own board games too.
+# PettingZoo's test warns of every environment with a mask in its observations, its own board games too.
 dictionaries = pytest.mark.filterwarnings("ignore:Observation (space for each agent|is not a NumPy)")
 
 
-Step = tuple[State, list[MoveOrForfeit], tuple[Event, ...]]  # before, the answers, what they led to
+Step = tuple[State, list[MoveOrForfeit], tuple[Event, ...]]  # state, answers, next state
 
 
-def played(rules: Ruleset, seats: int, seed: int) -> Iterator[Step]:
-    """Play a random game in which most claims stand."""
+def play_calmly(rules: Ruleset, seats: int, seed: int) -> Iterator[Step]:
     rng = random.Random(seed)
     chance = KeyedRng(bytes([seats, seed % 256]) * 16, 0)
     state = deal_game(rules, seats, chance)
@@ -114,7 +113,7 @@ def test_no_observation_depends_on_what_the_seat_does_not_know(game: Game) -> No
     rules = rules_of(name, seats)
     rng = random.Random(seed)
     watchers: list[ObservationEncoder] = []
-    for state, _, events in played(rules, seats, seed):
+    for state, _, events in play_calmly(rules, seats, seed):
         watchers = watchers or [
             ObservationEncoder(state),
             *(ObservationEncoder(redeal(state, seat, rng)) for seat in range(seats)),
@@ -135,7 +134,7 @@ def test_no_agent_observes_or_may_do_something_else_when_unseen_cards_differ(nam
     rng = random.Random(1)
     game = env(rules=name, seats=4)
     game.reset(seed=1)
-    inner = game._game  # a test alone may put another state under an environment
+    inner = game._game  # only a test replaces the state of an environment
     for agent in game.agent_iter():
         observed, _, terminated, truncated, _ = game.last()
         if terminated or truncated:
@@ -157,7 +156,7 @@ def test_every_field_agrees_with_the_view(game: Game) -> None:
     fields = env(rules=rules, seats=seats).fields
     watcher: ObservationEncoder | None = None
     counts: Counter[tuple[str, int, str]] = Counter()
-    for state, _, events in played(rules, seats, seed):
+    for state, _, events in play_calmly(rules, seats, seed):
         watcher = watcher or ObservationEncoder(state)
         board = state.board
         for seat in {board.phase.asked[0], (board.actor + 1) % seats}:
@@ -390,7 +389,6 @@ def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
 
 
 def test_the_winner_starts_the_next_game_and_seat_0_after_a_draw() -> None:
-    """Matches over pipes do so, too (`first_seat`)."""
     rng = random.Random(5)
     game = env(rules=replace_fields(COUP, {"turn_limit": 14, "first_player": "last_winner"}), seats=3)
     game.reset(seed=5)
@@ -721,7 +719,6 @@ def test_what_the_document_trains_and_saves_is_a_bot(tmp_path: Path, trainer: st
 
 
 def test_an_agent_that_is_out_before_a_draw_is_terminated_without_reward() -> None:
-    """It may lose its last card in the last turn before the limit."""
     for limit in range(8, 60):
         game = env(rules=replace_fields(COUP, {"turn_limit": limit}), seats=3)
         game.reset(seed=1)

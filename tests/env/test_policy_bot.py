@@ -139,7 +139,6 @@ def test_the_folder_is_a_bot_that_passes_its_check_and_plays(place: Place) -> No
 
 @pytest.mark.parametrize("box", ISOLATING_SANDBOXES)
 def test_a_trained_bot_plays_on_a_ladder(place: Place, needs: Needs, box: str) -> None:
-    """Its box may have only its folder and the standard library."""
     needs(box, unavailable_reason(box))
     trained(place.folder / "trained", "coup", 2, "drawn")
     for words in (

@@ -19,8 +19,6 @@ LIMIT_S = 60
 
 @dataclass(frozen=True)
 class Ran:
-    """The end of a bot: its exit code, its lines, its standard error."""
-
     code: int
     lines: list[dict[str, Any]]
     err: str

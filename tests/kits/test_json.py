@@ -10,7 +10,7 @@ from tests.kits.table import Kit, each_kit
 
 Make = Callable[[Kit, Path], Made]
 
-# What stands for a value, as it is written.
+# Placeholders for a value, as text.
 WRITTEN = [
     '""',
     r'"\"\\\/\b\f\n\r\t\u0041\u00e9\u20ac\ud83c\udfb2\u2028"',

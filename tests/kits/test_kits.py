@@ -38,9 +38,10 @@ def choices(made: Made, messages: list[Message], *words: str) -> tuple[list[int]
 
 
 def test_every_kit_and_every_starter_is_in_the_table() -> None:
-    """Otherwise it wouldn't be tested."""
     folders = {path.parent for path in KITS[0].starter.parent.glob("*/bot.toml")}
-    assert {kit.starter for kit in KITS} == {folder for folder in folders if folder.name != "llm"}  # no starter
+    assert {kit.starter for kit in KITS} == {
+        folder for folder in folders if folder.name != "llm"
+    }  # they aren't starters
     additional = {KITS[0].file.with_name(name) for name in ("coup_env.py", "coup_kit.d.ts")}
     files = {path for path in KITS[0].file.parent.glob("*oup*") if path.is_file()}
     assert {kit.file for kit in KITS} == files - additional

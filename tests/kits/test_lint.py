@@ -14,7 +14,7 @@ from tests.kits.table import KITS
 KIT = {kit.language: kit for kit in KITS}
 LIMIT_S = 240
 
-# What eslint's own package recommends (`js.configs.recommended`), without installing that package.
+# The rules of eslint's own package (`js.configs.recommended`), without installing that package.
 ESLINT_CONFIG = """
 const rules = require("node:module").createRequire("BIN")("eslint/use-at-your-own-risk").builtinRules;
 const recommended = [...rules].filter(([, rule]) => rule.meta.docs.recommended).map(([name]) => [name, "error"]);

@@ -83,7 +83,6 @@ def test_the_kit_for_python_counts_actions_of_all_games() -> None:
 
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 def test_the_kit_for_javascript_counts_as_the_one_for_python_does(made: Make) -> None:
-    """Its names are camelCase."""
     bot, ends = Historian(), []
     for message in matches():
         bot.reply(message)
@@ -95,7 +94,7 @@ def test_the_kit_for_javascript_counts_as_the_one_for_python_does(made: Make) ->
     assert list(map(json.loads, ran.err.splitlines())) == json.loads(text)
 
 
-# What happens to claims of a duke and of a captain, and which of them a player may still hold.
+# Events after claims of a duke and of a captain, and the roles that a player may still hold.
 FORGOTTEN: list[tuple[Message, set[str]]] = [
     ({"event": "lost", "seat": 1, "role": "duke", "reason": "coup"}, {"captain"}),
     ({"event": "lost", "seat": 1, "role": "contessa", "reason": "coup"}, {"duke", "captain"}),

@@ -51,7 +51,7 @@ def asked(*legal: list[Move], kind: str = "turn") -> list[Message]:
 LEGAL: list[Move] = [{"action": "income"}, {"action": "steal", "target": 1}]
 KEEPS: list[Move] = [{"keep": ["captain", "duke"]}, {"keep": ["contessa", "duke"]}]
 
-# What a method may return in Python and in JavaScript, of which moves, and which of them it is.
+# Return values in Python and in JavaScript, the legal moves, and the index of the chosen one.
 GOOD: list[tuple[str, str, list[Move], int]] = [
     ("game.legal[1]", "game.legal[1]", LEGAL, 1),
     ("1", "1", LEGAL, 1),
@@ -68,7 +68,6 @@ BAD += [("{'action': 'tax'}", '{"action":"tax"}'), ("{'keep': None}", '{"keep":n
 
 
 def body_that_returns(kit: str, values: list[tuple[str, str]]) -> str:
-    """Return a class's body that returns these one after the other."""
     if kit == "python":
         listed = ", ".join(f"lambda game: {value}" for value, _ in values)
         return f"careful = True\n    def turn(self, game): return [{listed}][game.request['id']](game)"
@@ -222,7 +221,6 @@ def test_the_kits_tables_of_words_are_the_arenas() -> None:
 
 
 def test_the_kit_and_the_starter_are_python_3_9() -> None:
-    """Debian 11 and macOS have this version."""
     for path in (PYTHON, *SCRIPTS["python"].starter.glob("*.py")):
         ast.parse(path.read_text(), feature_version=(3, 9))
 

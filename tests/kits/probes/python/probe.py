@@ -23,8 +23,6 @@ class Reckoner(Bot):
 
 
 class Narrator(Bot):
-    """Prints each event in words."""
-
     def event(self, game: Game, event: Message) -> None:
         print(game.tell(event))
 
