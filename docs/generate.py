@@ -62,7 +62,7 @@ def cli_page() -> str:
     """Return the help of every command."""
     parts = ["# Commands", NOTE, "This page shows the help of every command. `arena COMMAND --help` prints the same."]
     for words, command in list_commands():
-        context = click.Context(command, info_name=words, terminal_width=100)
+        context = click.Context(command, info_name=words, terminal_width=100, **cli.context_settings)
         parts += [f"## {words}", f"```text\n{command.get_help(context).strip()}\n```"]
     return "\n\n".join(parts) + "\n"
 
