@@ -42,17 +42,15 @@ TOGETHER = (
     # Plain programs that attack are one user's, and one of them kills all that this user has.
     re.compile(r"red_team/test_(?:attacks|channels)()\.py"),
     # One browser serves all tests of a module.
-    re.compile(r"page/test_(browser)\.py"),
+    re.compile(r"replay/test_(browser)\.py"),
     # A ladder is served once.
     re.compile(r"cli/test_(submit)\.py::"),
     # Their tests look at the same games, which are played once for each process.
-    re.compile(r"(referee/test_wire|page/test_modules)\.py::"),
+    re.compile(r"(referee/test_wire|replay/test_modules)\.py::"),
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.
-    re.compile(
-        r"ladder/pool/test_cluster\.py::test_(?:calls_run|equal|the_scheduler|a_call_that_is_cancelled|shutdown)()"
-    ),
+    re.compile(r"ladder/pool/test_cluster\.py::test_(?:calls_run|equal|the_scheduler|cancelling|shutdown)()"),
     # They stop and kill an engine of their own.
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
@@ -75,15 +73,15 @@ LONG = re.compile(
 )
 # Long tests of other files.
 LONG_ALONE = re.compile(
-    r"ladder/rating/test_findings\.py::test_a_ladder_that_looks_often"
+    r"ladder/rating/test_findings\.py::test_frequent_interim_tests"
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
     r"|bots/test_intake\.py::test_what_takes_more"
-    r"|sandbox/test_spawning\.py::test_programs_start_beside|sandbox/test_contract\.py::test_many_boxes"
-    r"|replay/test_as_object\.py::test_what_some_bots_are_told.*eyes[01]|checks/test_doctor\.py::test_a_hanging"
+    r"|sandbox/test_spawning\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
+    r"|replay/test_as_object\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
     r"|checks/test_check\.py::test_waiting_for_a_core"
-    r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_owners_who_favour"
+    r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_collusion_is_found"
     r"|oracle/test_side_by_side\.py::.*\[[0-3]\]|local/test_local\.py::test_a_sweep_pairs"
-    r"|run/test_config\.py::test_a_guess_at_a_seed|coup/test_knowledge\.py::test_at_four"
+    r"|run/test_config\.py::test_stretching_a_seed|coup/test_knowledge\.py::test_at_four"
     r"|cli/test_run\.py::test_(?:names_with_markup|tables_are_data)"
 )
 # Fixtures and parameters by which a test starts a program that takes seconds to start.

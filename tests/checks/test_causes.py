@@ -122,7 +122,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "the module brain isn't in the box",
         "give the bot's folder, with a bot.toml",
     ),
-    (end_with(NO_MODULE, "process"), "the module torch isn't there", "is spelt; if it is right, put it into"),
+    (end_with(NO_MODULE, "process"), "the module torch isn't there", "check the spelling; if it is right, put it into"),
     (end_with("Error: Cannot find module 'lodash'\nRequire stack:"), "the module lodash isn't", "bot's folder"),
     (end_with("b: error while loading shared libraries: libfoo.so.1: cannot open"), "libfoo.so.1", "bot's folder"),
     (end_with(STARTED), "the program cargo isn't in the box", BOXES_LANGUAGES),

@@ -183,7 +183,7 @@ def test_an_import_of_a_file_outside_of_the_box_is_reported(place: Place, bubble
     assert ran.code == 2
     assert "thinking can't play: the module brain isn't in the box" in ran.err
     help = "give the bot's folder, with a bot.toml, and put it there: a file is alone in a box"
-    assert f"  check how the name is spelt; if it is right, {help}" in ran.err
+    assert f"  check the spelling; if it is right, {help}" in ran.err
 
 
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)

@@ -73,7 +73,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "endless loop": (mistake("endless_loop"), "first game", "none within 2000 ms", "endless loop"),
     "sleep": (mistake("sleeps"), "first game", "none within 2000 ms", "it sleeps"),
     "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
-    "missing module": (mistake("missing_module"), "hello", "numpie", "check how the name is spelt"),
+    "missing module": (mistake("missing_module"), "hello", "numpie", "check the spelling"),
     "relative data file": (mistake("data_file"), "hello", "data/weights.json", "bot's folder"),
     "writes into its folder": (mistake("writes_files"), "files", "games.log", "TMPDIR"),
     "Python's repr": (mistake("python_repr"), "first game", "not quite JSON", "json.dumps"),
