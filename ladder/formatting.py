@@ -32,24 +32,24 @@ def format_range(numbers: Sequence[int]) -> str:
     return str(least) if least == most else f"{least}-{most}"
 
 
-def format_percent(share: float | None, digits: int = 1) -> str:
-    """Return a share, 0 to 1, in percent, such as "35.2%"; "-" for None."""
-    return NO_VALUE if share is None else f"{share:.{digits}%}"
+def format_percent(rate: float | None, digits: int = 1) -> str:
+    """Return a rate, 0 to 1, in percent, such as "35.2%"; "-" for None."""
+    return NO_VALUE if rate is None else f"{rate:.{digits}%}"
 
 
 def format_interval(low: float | None, high: float | None, digits: int = 1) -> str:
-    """Return a share's interval in percent, without the sign, such as "30.1-40.2"; "-" if an end is None."""
+    """Return a rate's interval in percent, without the sign, such as "30.1-40.2"; "-" if an end is None."""
     return NO_VALUE if low is None or high is None else f"{100 * low:.{digits}f}-{100 * high:.{digits}f}"
 
 
-def format_estimate_interval(share: "Estimate | None", digits: int = 1) -> str:
-    """Return an estimated share's interval in percent, as `format_interval` does."""
-    return NO_VALUE if share is None else format_interval(share.low, share.high, digits)
+def format_estimate_interval(estimate: "Estimate | None", digits: int = 1) -> str:
+    """Return an estimated rate's interval in percent, as `format_interval` does."""
+    return NO_VALUE if estimate is None else format_interval(estimate.low, estimate.high, digits)
 
 
-def have_no_intervals(shares: Iterable["Estimate | None"]) -> bool:
+def have_no_intervals(estimates: Iterable["Estimate | None"]) -> bool:
     """Return whether all of these estimates lack an interval."""
-    return all(share is None or share.low is None for share in shares)
+    return all(estimate is None or estimate.low is None for estimate in estimates)
 
 
 def format_rating(rating: "Estimate") -> str:
@@ -88,5 +88,5 @@ def make_style_rows(numbers: Iterable[ComparedStyleNumber]) -> list[tuple[str, s
 
 
 def format_style_number(name: str, value: float | None) -> str:
-    """Return a style number as text: a share in percent; turns with one decimal."""
+    """Return a style number as text: a rate in percent; turns with one decimal."""
     return format_percent(value, 0) if name != "turns" or value is None else f"{value:.1f}"

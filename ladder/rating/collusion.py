@@ -39,7 +39,7 @@ def find_collusion(
     All bots are tested, including inactive ones. `author` maps each bot to its author: with it, the findings are about
     pairs of authors, whose bots' results are added up.
     """
-    if fit.posterior is None or not fit.shares.known:
+    if fit.posterior is None or not fit.win_rates.known:
         return ()
     met = _PairSums(fit, fit.posterior, author)
     given, together = met.tail_probabilities(met.style_variances())

@@ -53,7 +53,7 @@ UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
 class WarmStart:
     """The strengths of an earlier fit, from which a fit of more matches starts. NaN for a bot that wasn't in it."""
 
-    shares: Floats
+    log_strengths: Floats
     """(n,), of `plackett_luce`."""
     ratings: Floats
     """(n,), of `winner_model`."""
@@ -78,10 +78,10 @@ class ExpectedWinRates:
     own: Floats | None = None
     """(a,): the independent part of each strength's variance."""
     shared: Floats | None = None
-    """(a, columns): the rest of the shares' covariance is this times its transpose."""
+    """(a, columns): the rest of the win rates' covariance is this times its transpose."""
 
     def covariances(self, place: int) -> Floats:
-        """Return (a,), the covariances of all shares with the one at that place."""
+        """Return (a,), the covariances of all win rates with the one at index `place`."""
         assert self.slopes is not None
         assert self.own is not None
         assert self.shared is not None
@@ -103,7 +103,7 @@ class Fit:
     """Its bots are indices into `present`."""
     posterior: Posterior | None
     """Of `plackett_luce`, for the bots in `present`; None without matches."""
-    shares: ExpectedWinRates
+    win_rates: ExpectedWinRates
 
 
 def fit_counted_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
@@ -131,31 +131,33 @@ def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) ->
         return Fit(tuple(strengths), field, WarmStart(nowhere, nowhere), present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
     begin = WarmStart(nowhere, nowhere) if start is None else start
-    were, rated = _select_start(begin.shares, present), _select_start(begin.ratings, present)
-    shares = _fit_plackett_luce(matches, before, were)
-    spread = estimate_dispersion(shares, matches, len(present))
+    earlier, rated = _select_start(begin.log_strengths, present), _select_start(begin.ratings, present)
+    plackett_luce_fit = _fit_plackett_luce(matches, before, earlier)
+    spread = estimate_dispersion(plackett_luce_fit, matches, len(present))
     seats = matches.tables.shape[1]
     known = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
     weights = _anchor_weights(present, played > 0, active[present], field)
-    ratings = _fit_winner_model(matches, before, rated + NORMAL * (shares.strengths - were), shares.strengths)
-    rating, ranks = _ratings_and_ranks(ratings, spread, weights, known, active[present], among)
-    table = _expected_win_rates(shares, spread, weights, known, np.flatnonzero(active[present]), seats)
-    adjusted = dict(zip(table.bots.tolist(), _intervals(table), strict=True))
+    winner_fit = _fit_winner_model(
+        matches, before, rated + NORMAL * (plackett_luce_fit.strengths - earlier), plackett_luce_fit.strengths
+    )
+    rating, ranks = _ratings_and_ranks(winner_fit, spread, weights, known, active[present], among)
+    win_rates = _expected_win_rates(plackett_luce_fit, spread, weights, known, np.flatnonzero(active[present]), seats)
+    adjusted = dict(zip(win_rates.bots.tolist(), _intervals(win_rates), strict=True))
     met = np.bincount(matches.tables.ravel(), minlength=len(present))
     wins = matches.per_bot(matches.wins, len(present))
     for place, bot in enumerate(present.tolist()):
         games = int(played[place])
-        share = float(wins[place] / games) if games else None
-        strengths[bot] = Strength(rating[place], ranks[place], adjusted.get(place), share, games, int(met[place]))
-    shown = replace(table, bots=present[table.bots])
+        win_rate = float(wins[place] / games) if games else None
+        strengths[bot] = Strength(rating[place], ranks[place], adjusted.get(place), win_rate, games, int(met[place]))
+    shown = replace(win_rates, bots=present[win_rates.bots])
     return Fit(
         tuple(strengths),
         field,
-        WarmStart(_expand(shares.strengths, present, bots), _expand(ratings.strengths, present, bots)),
+        WarmStart(_expand(plackett_luce_fit.strengths, present, bots), _expand(winner_fit.strengths, present, bots)),
         present,
         matches,
-        shares,
+        plackett_luce_fit,
         shown,
     )
 
@@ -213,9 +215,9 @@ def _fit_plackett_luce(matches: Matches, before: Ints, were: Floats) -> Posterio
     return find_posterior(plackett_luce, matches, Prior(PRIOR_DEVIATION, PREDECESSOR_DEVIATION, before), begin)
 
 
-def _fit_winner_model(matches: Matches, before: Ints, moved: Floats, shares: Floats) -> Posterior:
-    """Return the posterior of `winner_model`. The search starts at `moved`, or, where it is NaN, at scaled `shares`."""
-    guess = np.where(np.isnan(moved), NORMAL * shares, moved)
+def _fit_winner_model(matches: Matches, before: Ints, moved: Floats, log_strengths: Floats) -> Posterior:
+    """Return the posterior of `winner_model`. The search starts at `moved`, or else at scaled `log_strengths`."""
+    guess = np.where(np.isnan(moved), NORMAL * log_strengths, moved)
     return find_posterior(
         winner_model, matches, Prior(MODEL.sigma / NOISE, NORMAL * PREDECESSOR_DEVIATION, before), guess
     )
@@ -271,12 +273,12 @@ def _expected_win_rates(
     return ExpectedWinRates(active, values, variances, freedom, known, slopes, own, shared)
 
 
-def _intervals(shares: ExpectedWinRates) -> list[Estimate]:
+def _intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
     """Return each bot's win rate with Wilson's interval, which stays in [0, 1], for the number of games by variance."""
-    value = shares.values
-    if not shares.known:
+    value = win_rates.values
+    if not win_rates.known:
         return [Estimate(float(each)) for each in value]
-    ratio = _quantile(shares.freedom) ** 2 * shares.variances / (value * (1 - value))
+    ratio = _quantile(win_rates.freedom) ** 2 * win_rates.variances / (value * (1 - value))
     centre = (value + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
     return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
@@ -284,33 +286,33 @@ def _intervals(shares: ExpectedWinRates) -> list[Estimate]:
 
 def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
     """Return a bot's adjusted win rate minus another's; None if either bot has none."""
-    shares = fit.shares
-    places = {bot: place for place, bot in enumerate(shares.bots.tolist())}
+    win_rates = fit.win_rates
+    places = {bot: place for place, bot in enumerate(win_rates.bots.tolist())}
     if bot not in places or other not in places:
         return None
     one, two = places[bot], places[other]
-    value = float(shares.values[one] - shares.values[two])
-    if not shares.known:
+    value = float(win_rates.values[one] - win_rates.values[two])
+    if not win_rates.known:
         return Estimate(value)
     from scipy.special import stdtrit  # slow to import: see `ladder.rating`
 
-    variance = float(shares.variances[one] + shares.variances[two] - 2 * shares.covariances(one)[two])
-    half = float(stdtrit(shares.freedom[[one, two]].min(), UPPER_QUANTILE)) * math.sqrt(max(0.0, variance))
+    variance = float(win_rates.variances[one] + win_rates.variances[two] - 2 * win_rates.covariances(one)[two])
+    half = float(stdtrit(win_rates.freedom[[one, two]].min(), UPPER_QUANTILE)) * math.sqrt(max(0.0, variance))
     return Estimate(value, value - half, value + half)
 
 
 def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
     """Return whether, with probability `level` or more, the leader's win rate is within `within` of the best one."""
-    shares = fit.shares
-    if not shares.known or not len(shares.bots) or len(shares.bots) < len(fit.field.playing()):
+    win_rates = fit.win_rates
+    if not win_rates.known or not len(win_rates.bots) or len(win_rates.bots) < len(fit.field.playing()):
         return LeaderAssessment(None, 0.0, decided=False)
     from scipy.special import stdtr  # slow to import: see `ladder.rating`
 
-    leader = int(np.argmax(shares.values))
-    variance = shares.variances
-    error = np.sqrt((variance + variance[leader] - 2 * shares.covariances(leader)).clip(min=1e-300))
-    behind = shares.values[leader] + within - shares.values
-    beaten = stdtr(np.minimum(shares.freedom, shares.freedom[leader]), -behind / error)
+    leader = int(np.argmax(win_rates.values))
+    variance = win_rates.variances
+    error = np.sqrt((variance + variance[leader] - 2 * win_rates.covariances(leader)).clip(min=1e-300))
+    behind = win_rates.values[leader] + within - win_rates.values
+    beaten = stdtr(np.minimum(win_rates.freedom, win_rates.freedom[leader]), -behind / error)
     beaten[leader] = 0.0
     probability = max(0.0, 1.0 - float(beaten.sum()))
-    return LeaderAssessment(int(shares.bots[leader]), probability, decided=probability >= level)
+    return LeaderAssessment(int(win_rates.bots[leader]), probability, decided=probability >= level)

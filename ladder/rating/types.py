@@ -34,13 +34,13 @@ class Estimate:
     high: float | None = None
 
 
-def wilson_interval(share: float, ratio: float) -> tuple[float, float]:
-    """Return the ends, within 0 to 1, of the interval of a share (Wilson, 1927).
+def wilson_interval(rate: float, ratio: float) -> tuple[float, float]:
+    """Return the ends, within 0 to 1, of the interval of a rate (Wilson, 1927).
 
     `ratio`: the squared quantile divided by the number of independent cases; for 95 %, Z_95 * Z_95 / cases.
     """
-    centre = (share + ratio / 2) / (1 + ratio)
-    half = sqrt(max(0.0, ratio * share * (1 - share)) + ratio * ratio / 4) / (1 + ratio)
+    centre = (rate + ratio / 2) / (1 + ratio)
+    half = sqrt(max(0.0, ratio * rate * (1 - rate)) + ratio * ratio / 4) / (1 + ratio)
     return max(0.0, centre - half), min(1.0, centre + half)
 
 

@@ -89,7 +89,7 @@ def issue_secret(
     who: str,
     scope: str = "submit",
     lasts_s: float | None = None,
-    check: Callable[[Connection, User], None] = lambda connection, owner: None,
+    check: Callable[[Connection, User], None] = lambda connection, user: None,
 ) -> IssuedSecret:
     """Create a link, a session or a token for a user. Raises LadderError as `issue_secrets` does."""
     [issued] = issue_secrets(ladder, [login], kind, who, scope, lasts_s, check)
@@ -103,7 +103,7 @@ def issue_secrets(
     who: str,
     scope: str = "submit",
     lasts_s: float | None = None,
-    check: Callable[[Connection, User], None] = lambda connection, owner: None,
+    check: Callable[[Connection, User], None] = lambda connection, user: None,
 ) -> list[IssuedSecret]:
     """Create a link, session or token for each of these users, in one transaction. Sessions aren't in the audit log.
 
@@ -116,14 +116,14 @@ def issue_secrets(
     def act(connection: Connection) -> list[IssuedSecret]:
         made = []
         for login, secret in drawn.items():
-            owner = get_user(connection, login)
-            check(connection, owner)
-            one = Credential(owner.id, owner.login, kind, hash_secret(secret), scope, who, now, ends)
+            user = get_user(connection, login)
+            check(connection, user)
+            one = Credential(user.id, user.login, kind, hash_secret(secret), scope, who, now, ends)
             new = kind != SESSION and find_credential(connection, one.token_sha256) is None
             id = insert_credential(connection, one)
             if new:
-                log_action(connection, AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, user_id=owner.id))
-            made.append(IssuedSecret(id, owner.login, kind, scope, secret, ends))
+                log_action(connection, AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, user_id=user.id))
+            made.append(IssuedSecret(id, user.login, kind, scope, secret, ends))
         return made
 
     return ladder.database.write(act)
@@ -161,18 +161,18 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
     def act(connection: Connection) -> Credential:
         known = find_credential(connection, digest)
         if known is None:
-            owner = _get_user_by_email(connection, email)
+            user = _get_user_by_email(connection, email)
             ends = now + CREDENTIAL_LIFETIMES_S[OPENID]
-            known = Credential(owner.id, owner.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
+            known = Credential(user.id, user.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
             known = replace(known, id=insert_credential(connection, known))
         if not known.is_valid(now):
             raise AuthenticationError("your account at the provider was revoked here: ask the staff")
         return known
 
-    def check(connection: Connection, owner: User) -> None:
-        if owner.staff:
+    def check(connection: Connection, user: User) -> None:
+        if user.staff:
             raise AuthenticationError("staff signs in by a link or a password, not at the provider")
-        require_not_locked_out(connection, owner)
+        require_not_locked_out(connection, user)
 
     known = ladder.database.write(act)
     return issue_secret(ladder, known.login, SESSION, f"{OPENID} {known.id}", check=check)
@@ -182,32 +182,32 @@ def _get_user_by_email(connection: Connection, email: str | None) -> User:
     """Return the user with a verified email and no account at a provider yet. Raises AuthenticationError."""
     if not email:
         raise AuthenticationError("the provider sent no verified email of yours: verify it there, and come again")
-    owners = [owner for owner in all_users(connection, merged=True) if not owner.waiting]
+    owners = [user for user in all_users(connection, merged=True) if not user.waiting]
     ids = {
-        owner.merged_into or owner.id
-        for owner in owners
-        if owner.email and fold_ascii_case(owner.email) == fold_ascii_case(email)
+        user.merged_into or user.id
+        for user in owners
+        if user.email and fold_ascii_case(user.email) == fold_ascii_case(email)
     }
-    found = [owner for owner in owners if owner.id in ids]
+    found = [user for user in owners if user.id in ids]
     if len(found) != 1:
         many = "several people of the roster have" if found else "no person in the roster has"
         raise AuthenticationError(f'{many} the email "{escape_control(email)}": ask the staff')
-    [owner] = found
-    if owner.staff:
+    [user] = found
+    if user.staff:
         raise AuthenticationError("staff signs in by a link or a password, not at the provider")
-    if any(each.kind == OPENID and not each.revoked for each in all_credentials(connection, owner.login)):
+    if any(each.kind == OPENID and not each.revoked for each in all_credentials(connection, user.login)):
         raise AuthenticationError(
             "another account at the provider is yours here: sign in there by that one, or ask the staff"
         )
-    return owner
+    return user
 
 
 def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
     """Record a failed sign-in as an event, with the login only if it exists: other text may be a password."""
 
     def act(connection: Connection) -> None:
-        owner = find_user(connection, login) if login else None
-        said = why if owner is None else f"{owner.login}: {why}"
+        user = find_user(connection, login) if login else None
+        said = why if user is None else f"{user.login}: {why}"
         record_event(connection, SIGN_IN_FAILED, ladder.clock(), details=said)
 
     ladder.database.write(act)
@@ -221,10 +221,10 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
 
     def read(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
         entry = find_credential(connection, hash_secret(secret))
-        owner = None if entry is None else find_user(connection, entry.login)
-        if owner is None:
+        user = None if entry is None else find_user(connection, entry.login)
+        if user is None:
             return entry, None, None
-        return entry, make_viewer(connection, owner), lockout_reason(connection, owner)
+        return entry, make_viewer(connection, user), lockout_reason(connection, user)
 
     entry, viewer, out = ladder.database.read_with_retry(read)
     if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.is_valid(ladder.clock()):
@@ -238,9 +238,9 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
     return replace(viewer, can_write=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
 
 
-def require_not_locked_out(connection: Connection, owner: User) -> None:
+def require_not_locked_out(connection: Connection, user: User) -> None:
     """Raise AuthenticationError, with the reason, for a suspended, withdrawn or not approved user."""
-    out = lockout_reason(connection, owner)
+    out = lockout_reason(connection, user)
     if out is not None:
         raise AuthenticationError(f"you are {out}")
 
@@ -320,8 +320,8 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecr
     if not _verify_password(credential, password) or credential is None:
         raise AuthenticationError(_WRONG)
 
-    def check(connection: Connection, owner: User) -> None:
-        require_not_locked_out(connection, owner)
+    def check(connection: Connection, user: User) -> None:
+        require_not_locked_out(connection, user)
         if _find_password(connection, login, ladder.clock()) != credential:
             raise AuthenticationError(_WRONG)
 
@@ -340,13 +340,13 @@ def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | 
             return  # a repeated call, after a commit's reply was lost
         if _find_password(connection, login, now) not in (credential, None):
             raise LadderError("Your password was changed meanwhile.\nTry again.")
-        owner = get_acting_user(connection, login)
+        user = get_acting_user(connection, login)
         for each in all_credentials(connection, login):
             if each.kind in ends and each.id != viewer.session:
                 expire_credential(connection, each.id)
         if hash is not None:
             until = now + CREDENTIAL_LIFETIMES_S[PASSWORD]
-            made = Credential(owner.id, login, PASSWORD, digest, "submit", login, now, until, password_hash=hash)
+            made = Credential(user.id, login, PASSWORD, digest, "submit", login, now, until, password_hash=hash)
             insert_credential(connection, made)
 
     ladder.database.write(act)
@@ -438,14 +438,14 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
         pseudonym = draw_pseudonym(key, login, {other.pseudonym.casefold() for other in others})
         new = User(login, name, pseudonym, person.email if waits else None, waiting=waits)
         save_users(connection, [new], now)
-        owner = find_user(connection, login)
-        assert owner is not None, "it was written"
+        user = find_user(connection, login)
+        assert user is not None, "it was written"
         by = f"link {entry.id}"
         if not waits:
             log_action(
-                connection, AuditEntry(LADDER_ACTOR, "import", f"{login} signed up by {by}", now, user_id=owner.id)
+                connection, AuditEntry(LADDER_ACTOR, "import", f"{login} signed up by {by}", now, user_id=user.id)
             )
-        session = Credential(owner.id, login, SESSION, hash_secret(secret), "submit", by, now, ends)
+        session = Credential(user.id, login, SESSION, hash_secret(secret), "submit", by, now, ends)
         return IssuedSecret(insert_credential(connection, session), login, SESSION, "submit", secret, ends)
 
     return ladder.database.write(act)
@@ -458,12 +458,12 @@ def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
     """
 
     def act(connection: Connection) -> bool:
-        owner = _get_applicant(connection, login)
-        if not owner.waiting:
+        user = _get_applicant(connection, login)
+        if not user.waiting:
             return False
-        set_user_approved(connection, owner.id)
+        set_user_approved(connection, user.id)
         why = f"{login} signed up, and is approved"
-        log_action(connection, AuditEntry(who, "import", why, ladder.clock(), user_id=owner.id))
+        log_action(connection, AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
         return True
 
     return ladder.database.write(act)
@@ -473,14 +473,14 @@ def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
     """Remove an account that isn't approved; return False if it doesn't exist. Raises LadderError if it is approved."""
 
     def act(connection: Connection) -> bool:
-        owner = find_user(connection, login)
-        if owner is None:
+        user = find_user(connection, login)
+        if user is None:
             return False
-        if not owner.waiting:
+        if not user.waiting:
             raise LadderError(
                 f"{escape_control(login)} doesn't wait for approval.\nSuspend the person: arena ladder suspend"
             )
-        delete_applicant(connection, owner.id)
+        delete_applicant(connection, user.id)
         log_action(connection, AuditEntry(who, "refuse", f"{login}: {why}", ladder.clock()))
         return True
 
@@ -493,7 +493,7 @@ def _find_join_credential(connection: Connection, link: str, now: float) -> Cred
 
 
 def _get_applicant(connection: Connection, login: str) -> User:
-    owner = find_user(connection, login)
-    if owner is None:
+    user = find_user(connection, login)
+    if user is None:
         raise LadderError(f'there is no account "{escape_control(login)}".\nSee arena ladder users list.')
-    return owner
+    return user

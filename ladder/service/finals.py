@@ -327,22 +327,24 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Evaluatio
         return _mark(baseline, played >= games, None, None, words)
     if not played:
         return _mark(baseline, False, baseline.max_fault_percent, None, words)
-    share = Estimate(faulty / played, *wilson_interval(faulty / played, Z_95 * Z_95 / played))
-    passed = played >= games and 100 * share.value < baseline.max_fault_percent
-    words = f"{words}, {100 * share.value:.1f} % with a fault"
-    return _mark(baseline, passed, baseline.max_fault_percent, share, words)
+    estimate = Estimate(faulty / played, *wilson_interval(faulty / played, Z_95 * Z_95 / played))
+    passed = played >= games and 100 * estimate.value < baseline.max_fault_percent
+    words = f"{words}, {100 * estimate.value:.1f} % with a fault"
+    return _mark(baseline, passed, baseline.max_fault_percent, estimate, words)
 
 
 def _share(baseline: Baseline, threshold: float, version: Version, measured: Evaluation) -> BaselineResult:
     row = measured.row(version.id)
     if row is None or row.win_rate_adjusted is None:
         return failed_baseline_result(baseline, "no games yet")
-    share = row.win_rate_adjusted
-    words = f"{100 * share.value:.1f} % of wins"
-    words += f" ({_interval(share)})" if share.low is not None else ", too few games for an interval"
-    passed = share.low is not None and 100 * share.value >= threshold
-    doubtful = share.low is not None and share.high is not None and 100 * share.low < threshold <= 100 * share.high
-    return _mark(baseline, passed, threshold, share, words, doubtful)
+    estimate = row.win_rate_adjusted
+    words = f"{100 * estimate.value:.1f} % of wins"
+    words += f" ({_interval(estimate)})" if estimate.low is not None else ", too few games for an interval"
+    passed = estimate.low is not None and 100 * estimate.value >= threshold
+    doubtful = (
+        estimate.low is not None and estimate.high is not None and 100 * estimate.low < threshold <= 100 * estimate.high
+    )
+    return _mark(baseline, passed, threshold, estimate, words, doubtful)
 
 
 def _mark(

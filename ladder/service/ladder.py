@@ -293,31 +293,31 @@ def require_sandbox(ladder: Ladder) -> None:
 
 def get_user(connection: Connection, login: str) -> User:
     """Return the user of a login. Raises LadderError, also for an account that waits for approval."""
-    owner = find_user(connection, login)
-    if owner is not None and owner.waiting:
+    user = find_user(connection, login)
+    if user is not None and user.waiting:
         raise LadderError(
             f"{escape_control(login)} waits for approval.\nDecide first: arena ladder users approve, or refuse"
         )
-    if owner is None:
+    if user is None:
         near = get_close_matches(login, [each.login for each in all_users(connection)], 1)
         hint = f"Did you mean {escape_control(near[0])}?" if near else "Import the roster: arena ladder users import"
         raise LadderError(f'there is no owner "{escape_control(login)}".\n{hint}')
-    return owner
+    return user
 
 
 def get_acting_user(connection: Connection, login: str) -> User:
     """Return the user who performs an action, by login. Raises LadderError, also if suspended or withdrawn."""
-    owner = get_user(connection, login)
-    out = lockout_reason(connection, owner)
+    user = get_user(connection, login)
+    out = lockout_reason(connection, user)
     if out is not None:
         raise LadderError(f"{escape_control(login)} is {escape_control(out)}.\nAsk the staff, who can change that.")
-    return owner
+    return user
 
 
-def make_viewer(connection: Connection, owner: User) -> Viewer:
+def make_viewer(connection: Connection, user: User) -> Viewer:
     """Return the viewer for a user, with the current members of the user's team."""
-    mates = frozenset(get_party(connection, owner).values()) - {owner.login}
-    return Viewer(owner.login, owner.staff, mates=mates)
+    mates = frozenset(get_party(connection, user).values()) - {user.login}
+    return Viewer(user.login, user.staff, mates=mates)
 
 
 def require_unsuspended(connection: Connection, bot: BotRecord) -> None:

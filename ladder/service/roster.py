@@ -330,18 +330,18 @@ class UserMatcher:
         self._owners: dict[int, User] = {}
         self._called: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._now: set[tuple[str, str]] = set()  # the keys of owners that weren't merged
-        for owner in owners:
-            self.add(owner)
+        for user in owners:
+            self.add(user)
 
-    def add(self, owner: User) -> None:
+    def add(self, user: User) -> None:
         """Add a user with a new id."""
-        id = owner.id if owner.merged_into is None else owner.merged_into
-        if owner.merged_into is None:
-            self._owners[id] = owner
-        for field in ("login",) if owner.waiting else IDENTITY_COLUMNS:
-            if value := getattr(owner, field):
+        id = user.id if user.merged_into is None else user.merged_into
+        if user.merged_into is None:
+            self._owners[id] = user
+        for field in ("login",) if user.waiting else IDENTITY_COLUMNS:
+            if value := getattr(user, field):
                 self._called[_kind(field), fold_ascii_case(value)].add(id)
-                if owner.merged_into is None:
+                if user.merged_into is None:
                     self._now.add((_kind(field), fold_ascii_case(value)))
 
     def who(self, person: RosterEntry) -> User | None:
@@ -353,29 +353,29 @@ class UserMatcher:
             raise ValueError(f"{conflict}: fix the line, or merge them (arena ladder users merge)")
         if not owner_ids:
             return None
-        [owner] = (self._owners[id] for id in owner_ids)
-        if owner.waiting:
-            raise ValueError(f"{escape_control(owner.login)} waits for approval: approve or refuse the account first")
-        if not any(kind == "student_id" for kind, _ in identities) and _contradicts(person, owner):
+        [user] = (self._owners[id] for id in owner_ids)
+        if user.waiting:
+            raise ValueError(f"{escape_control(user.login)} waits for approval: approve or refuse the account first")
+        if not any(kind == "student_id" for kind, _ in identities) and _contradicts(person, user):
             what, _ = next(iter(identities.values()))
-            conflict = f"{what} is {escape_control(owner.login)}'s, whose student_id is "
-            conflict += escape_control(owner.student_id or "")
+            conflict = f"{what} is {escape_control(user.login)}'s, whose student_id is "
+            conflict += escape_control(user.student_id or "")
             raise ValueError(f"{conflict}: correct the line, or give a new student_id by a roster of login,student_id")
-        return owner
+        return user
 
     def was_merged(self, person: RosterEntry) -> bool:
         """Return whether an entry is known only by identifiers of a merged user."""
         known = self._known(person)
         return bool(known) and not any(key in self._now for key, _ in known)
 
-    def is_called(self, owner: User, login: str | None) -> bool:
+    def is_called(self, user: User, login: str | None) -> bool:
         """Return whether a login is a user's, or one of a user merged into that user."""
-        return owner.id in self._called[_kind("login"), fold_ascii_case(login or "")]
+        return user.id in self._called[_kind("login"), fold_ascii_case(login or "")]
 
     def namesakes(self, person: RosterEntry) -> list[str]:
         """Return the logins of the users with an entry's name."""
         name = (person.name or "").casefold()
-        return [owner.login for owner in self._owners.values() if name and owner.name.casefold() == name]
+        return [user.login for user in self._owners.values() if name and user.name.casefold() == name]
 
     def _known(self, person: RosterEntry) -> list[tuple[tuple[str, str], str]]:
         """Return the identifiers of an entry that belong to users, each once."""
@@ -395,9 +395,9 @@ def _kind(field: str) -> str:
     return "login" if field == "email" else field
 
 
-def _contradicts(person: RosterEntry, owner: User) -> bool:
+def _contradicts(person: RosterEntry, user: User) -> bool:
     """Return whether an entry's student_id differs from the user's, unless the entry has the user's login."""
-    if not person.student_id or not owner.student_id or person.student_id.casefold() == owner.student_id.casefold():
+    if not person.student_id or not user.student_id or person.student_id.casefold() == user.student_id.casefold():
         return False
-    by_login = person.login not in (None, person.email) and str(person.login).casefold() == owner.login.casefold()
+    by_login = person.login not in (None, person.email) and str(person.login).casefold() == user.login.casefold()
     return not by_login

@@ -161,11 +161,11 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
     styles = [style for version in versions if (style := get_play_style(connection, version)).matches]
 
     def mean(part: str) -> dict[str, float]:
-        shares = defaultdict(list)
+        rates = defaultdict(list)
         for style in styles:
             for name, (count, of) in getattr(style, part).items():
-                shares[name].append(count / of)
-        return {name: fmean(values) for name, values in sorted(shares.items())}
+                rates[name].append(count / of)
+        return {name: fmean(values) for name, values in sorted(rates.items())}
 
     return FieldStyle(games, len(styles), mean("public"), mean("hidden"))
 
@@ -173,11 +173,11 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
 def make_rating_point(row: StandingsRow) -> RatingPoint:
     """Return the rating point of a row, for the permanent rating history."""
     rating, adjusted = row.rating, row.win_rate_adjusted
-    share: tuple[float | None, float | None, float | None] = (None, None, None)
+    ends: tuple[float | None, float | None, float | None] = (None, None, None)
     if adjusted is not None:
-        share = (adjusted.value, adjusted.low, adjusted.high)
+        ends = (adjusted.value, adjusted.low, adjusted.high)
     return RatingPoint(
-        row.version, row.position, *row.rank_range, rating.value, rating.low, rating.high, row.win_rate, *share,
+        row.version, row.position, *row.rank_range, rating.value, rating.low, rating.high, row.win_rate, *ends,
         row.games, row.matches, row.forfeits, row.faults,
     )  # fmt: skip
 

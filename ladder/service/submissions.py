@@ -396,10 +396,10 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     found = _compare(programs, ours + given)
     pairs = []
     for sides in found["pairs"]:
-        (share, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
-        if share >= MIN_SIMILARITY_PERCENT:
+        (percent, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
+        if percent >= MIN_SIMILARITY_PERCENT:
             one, other = versions[one], versions[other]
-            pairs.append(SimilarityPair(one.version_ref, one.login, share, other.version_ref, other.login, less))
+            pairs.append(SimilarityPair(one.version_ref, one.login, percent, other.version_ref, other.login, less))
     unread = [
         f"{each.version_ref}: {name} isn't compared"
         for each, row in zip(versions, read, strict=True)

@@ -151,12 +151,12 @@ class _UserImporter:
         self.wanted: dict[int, User] = {}
         self.remarks: list[RosterRemark] = []
         self._current_ids = {
-            owner.id
-            for owner in owners
-            if owner.merged_into is None and not (owner.withdrawn or owner.waiting or owner.staff)
+            user.id
+            for user in owners
+            if user.merged_into is None and not (user.withdrawn or user.waiting or user.staff)
         }
         self._lines: dict[int, int] = {}
-        self._pseudonyms = {owner.pseudonym.casefold() for owner in owners}
+        self._pseudonyms = {user.pseudonym.casefold() for user in owners}
         self._reserved = self._pseudonyms | {each.pseudonym.casefold() for each in people if each.pseudonym}
         self._key = key
         self._by_login = by_login
@@ -164,22 +164,22 @@ class _UserImporter:
     def take(self, person: RosterEntry) -> None:
         """Import one entry. Raises ValueError if that isn't possible."""
         merged = self.directory.was_merged(person)
-        owner = self.directory.who(person) or self._make_user(person)
-        name, line = escape_control(owner.login), self._lines.get(owner.id)
-        if self._by_login and not self.directory.is_called(owner, person.login):
+        user = self.directory.who(person) or self._make_user(person)
+        name, line = escape_control(user.login), self._lines.get(user.id)
+        if self._by_login and not self.directory.is_called(user, person.login):
             raise ValueError(f'the email "{escape_control(person.email or "")}" belongs to {name}')
-        if owner.id > 0 and person.staff not in (None, owner.staff):
-            raise ValueError(f"{name} is {'' if owner.staff else 'not '}staff: an account stays what it was made as")
+        if user.id > 0 and person.staff not in (None, user.staff):
+            raise ValueError(f"{name} is {'' if user.staff else 'not '}staff: an account stays what it was made as")
         if line is not None and not merged:
             raise ValueError(f"it is the person of line {line}")
         if line is not None:
             self.remarks.append(RosterRemark(person.line, f"passed over: merged with {name}, of line {line}"))
             return
-        if owner.withdrawn:
+        if user.withdrawn:
             self.remarks.append(RosterRemark(person.line, f"{name} left the course, and isn't brought back"))
-        self.wanted[owner.id] = _fill_missing(owner, person) if merged else _apply_entry(owner, person)
-        self._lines[owner.id] = person.line
-        self.directory.add(self.wanted[owner.id])
+        self.wanted[user.id] = _fill_missing(user, person) if merged else _apply_entry(user, person)
+        self._lines[user.id] = person.line
+        self.directory.add(self.wanted[user.id])
 
     def absent(self) -> int:
         """Return the number of current users without an entry."""
@@ -202,27 +202,27 @@ class _UserImporter:
         pseudonym = person.pseudonym or draw_pseudonym(self._key, person.login, self._reserved)
         self._pseudonyms.add(pseudonym.casefold())
         self._reserved.add(pseudonym.casefold())
-        owner = User(person.login, person.name or person.login, pseudonym, id=-person.line)
-        self.directory.add(owner)
-        return owner
+        user = User(person.login, person.name or person.login, pseudonym, id=-person.line)
+        self.directory.add(user)
+        return user
 
 
 def _line_number(remark: RosterRemark) -> int:
     return remark.line
 
 
-def _apply_entry(owner: User, person: RosterEntry) -> User:
+def _apply_entry(user: User, person: RosterEntry) -> User:
     """Return a user with the given values of an entry; others stay."""
     fields = ("name", "email", "student_id", "section", "canvas_id", "moodle_id")
-    values = {field: getattr(person, field) or getattr(owner, field) for field in fields}
-    return replace(owner, **values, staff=owner.staff if person.staff is None else person.staff)
+    values = {field: getattr(person, field) or getattr(user, field) for field in fields}
+    return replace(user, **values, staff=user.staff if person.staff is None else person.staff)
 
 
-def _fill_missing(owner: User, person: RosterEntry) -> User:
+def _fill_missing(user: User, person: RosterEntry) -> User:
     """Return a user with values of an entry for a user that was merged into it, but only if its own are missing."""
     fields = ("email", "student_id", "section", "canvas_id")
-    values = {field: getattr(owner, field) or getattr(person, field) for field in fields}
-    return replace(owner, **values, moodle_id=person.moodle_id or owner.moodle_id)
+    values = {field: getattr(user, field) or getattr(person, field) for field in fields}
+    return replace(user, **values, moodle_id=person.moodle_id or user.moodle_id)
 
 
 def _make_import_error(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
@@ -336,10 +336,10 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
 
     def act(connection: Connection) -> TeamChanges:
         now, left, teams = ladder.clock(), 0, _teams(connection)
-        for owner in [get_user(connection, login) for login in dict.fromkeys(logins)]:
-            if (old := teams.pop(owner.login, None)) is not None:
-                leave_team(connection, owner.id, now)
-                log_action(connection, AuditEntry(who, "team", f"left {old.team}: {why}", now, user_id=owner.id))
+        for user in [get_user(connection, login) for login in dict.fromkeys(logins)]:
+            if (old := teams.pop(user.login, None)) is not None:
+                leave_team(connection, user.id, now)
+                log_action(connection, AuditEntry(who, "team", f"left {old.team}: {why}", now, user_id=user.id))
                 left += 1
         return TeamChanges(0, left, 0)
 
@@ -360,15 +360,15 @@ def import_teams(
         people, problems = dict[int, tuple[User, str]](), []
         for person, team in rows:
             try:
-                owner = directory.who(person)
+                user = directory.who(person)
             except ValueError as problem:
                 problems.append(f"line {person.line}: {problem}")
                 continue
-            if owner is None:
+            if user is None:
                 text = " ".join(filter(None, (person.student_id, person.email, person.login)))
                 problems.append(f'line {person.line}: no user is known as "{escape_control(text)}"')
-            elif people.setdefault(owner.id, (owner, team))[1] != team:
-                problems.append(f'line {person.line}: "{escape_control(owner.login)}" is in two teams')
+            elif people.setdefault(user.id, (user, team))[1] != team:
+                problems.append(f'line {person.line}: "{escape_control(user.login)}" is in two teams')
         if problems:
             more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
             raise LadderError(f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined: fix it, and try again.")
@@ -391,30 +391,30 @@ def _join(
     before, rows = _teams(connection), list_memberships(connection)
     known = {each.team.casefold(): each.team for each in rows}
     at = now if since is None else since
-    for owner, name in people:
+    for user, name in people:
         name = _check_team(name)
         team = known.setdefault(name.casefold(), name)
-        old = before.get(owner.login)
+        old = before.get(user.login)
         was = None if old is None else old.team
-        if owner.staff:
-            raise LadderError(f"{escape_control(owner.login)} is staff, which is in no team.\nNo user joined.")
+        if user.staff:
+            raise LadderError(f"{escape_control(user.login)} is staff, which is in no team.\nNo user joined.")
         if was == team and (old is None or since in (None, old.joined_at)):
             continue
         if was not in (None, team) and not move:
             raise LadderError(
-                f"{escape_control(owner.login)} is in the team {escape_control(was)}.\nNo user joined. Let people "
+                f"{escape_control(user.login)} is in the team {escape_control(was)}.\nNo user joined. Let people "
                 "move: --move"
             )
-        others = [row for row in rows if row.login == owner.login and (row != old or was != team)]
+        others = [row for row in rows if row.login == user.login and (row != old or was != team)]
         if any(at < (row.left_at or row.joined_at) for row in others):
             raise LadderError(
-                f"{escape_control(owner.login)} was in a team after that time.\nNo user joined. Name a later one."
+                f"{escape_control(user.login)} was in a team after that time.\nNo user joined. Name a later one."
             )
         text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
         text += "" if since is None else f" as of {format_local_time(at)}"
-        log_action(connection, AuditEntry(who, "team", f"{text}: {why}", now, user_id=owner.id))
-        join_team(connection, team, owner.id, at)
-        before[owner.login] = Membership(team, owner.login, owner.name, at, None)
+        log_action(connection, AuditEntry(who, "team", f"{text}: {why}", now, user_id=user.id))
+        join_team(connection, team, user.id, at)
+        before[user.login] = Membership(team, user.login, user.name, at, None)
         joined, left = joined + 1, left + (was not in (None, team))
     return TeamChanges(joined, left, cancel_unplayable(connection, now) if joined else 0)
 
@@ -462,14 +462,14 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
     """
 
     def act(connection: Connection) -> bool:
-        owner = get_participant(connection, login)
-        if owner.suspended == suspended:
+        user = get_participant(connection, login)
+        if user.suspended == suspended:
             return False
         now = ladder.clock()
-        log_action(connection, AuditEntry(who, "suspend" if suspended else "unsuspend", why, now, user_id=owner.id))
-        set_user_suspended(connection, owner.id, suspended)
+        log_action(connection, AuditEntry(who, "suspend" if suspended else "unsuspend", why, now, user_id=user.id))
+        set_user_suspended(connection, user.id, suspended)
         if suspended:
-            _stop_versions(connection, owner, "its owner is suspended", now)
+            _stop_versions(connection, user, "its owner is suspended", now)
         return True
 
     return ladder.database.write(act)
@@ -482,14 +482,14 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
     """
 
     def act(connection: Connection) -> bool:
-        owner = get_participant(connection, login)
-        if owner.withdrawn == gone:
+        user = get_participant(connection, login)
+        if user.withdrawn == gone:
             return False
         now = ladder.clock()
-        log_action(connection, AuditEntry(who, "leave" if gone else "return", why, now, user_id=owner.id))
-        set_user_withdrawn(connection, owner.id, gone)
+        log_action(connection, AuditEntry(who, "leave" if gone else "return", why, now, user_id=user.id))
+        set_user_withdrawn(connection, user.id, gone)
         if gone:
-            _stop_versions(connection, owner, "its owner left the course", now)
+            _stop_versions(connection, user, "its owner left the course", now)
         return True
 
     return ladder.database.write(act)
@@ -497,14 +497,14 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
 
 def get_participant(connection: Connection, login: str) -> User:
     """Return the user of a login. Raises LadderError, also for the login "staff"."""
-    owner = get_user(connection, login)
-    if owner.login == STAFF_USER.login:
+    user = get_user(connection, login)
+    if user.login == STAFF_USER.login:
         raise LadderError("the staff owns the reference bots, which fix the scale.\nDisable one: arena ladder disable")
-    return owner
+    return user
 
 
-def _stop_versions(connection: Connection, owner: User, reason: str, now: float) -> None:
+def _stop_versions(connection: Connection, user: User, reason: str, now: float) -> None:
     """Cancel the queued matches of an owner's bots, except in finals."""
     for bot in all_bots(connection):
-        for version in versions_of(connection, bot.id) if bot.owner_id == owner.id else ():
+        for version in versions_of(connection, bot.id) if bot.owner_id == user.id else ():
             cancel_queued_matches(connection, reason, now, version.id, (RATED, CHALLENGE))

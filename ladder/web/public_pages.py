@@ -30,7 +30,7 @@ from ladder.web.request_context import HTTPError, RequestContext, RowId, authori
 
 standings_router = APIRouter()
 
-Sort = Literal["rank", "share", "games", "faults", "name", "age", "trend"]
+Sort = Literal["rank", "win_rate", "games", "faults", "name", "age", "trend"]
 First = Annotated[int, Query(ge=1)]
 Day = Annotated[str | None, Query(pattern=r"^\d{4}-\d\d-\d\d$")]
 

@@ -264,8 +264,8 @@ def sparkline_points(points: Sequence[tuple[float, float]], width: int, height: 
 
 def share_scale(rows: Sequence[StandingsRow], fair: float) -> tuple[float, float]:
     """Return the minimum and maximum of the rows' adjusted win rates with their intervals, and of the fair win rate."""
-    shares = [row.win_rate_adjusted for row in rows if row.win_rate_adjusted is not None]
-    ends = [end for share in shares for end in (share.low, share.value, share.high) if end is not None]
+    win_rates = [row.win_rate_adjusted for row in rows if row.win_rate_adjusted is not None]
+    ends = [end for rate in win_rates for end in (rate.low, rate.value, rate.high) if end is not None]
     return min([fair, *ends]), max([fair, *ends])
 
 

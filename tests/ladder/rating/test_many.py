@@ -88,9 +88,9 @@ def test_all_solvers_find_the_same_peak(fit: Fit) -> None:
 
 
 def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
-    posterior, shares = fit.posterior, fit.shares
+    posterior, win_rates = fit.posterior, fit.win_rates
     assert posterior is not None
-    assert shares.slopes is not None
+    assert win_rates.slopes is not None
     bots = len(posterior.strengths)
     draw = np.random.default_rng(4)
     dispersions, weights = draw.uniform(1.0, 1.5, bots), draw.uniform(0.5, 1.5, bots)
@@ -99,22 +99,22 @@ def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
     errors = posterior.errors(dispersions, weights)
     assert errors.shared @ errors.shared.T == pytest.approx(whole, rel=1e-9, abs=1e-10)
     assert errors.variances == pytest.approx(np.diag(whole), rel=1e-9)
-    places = np.searchsorted(fit.present, shares.bots)
+    places = np.searchsorted(fit.present, win_rates.bots)
     for own, shared in (
         (np.zeros(len(places)), errors.shared[places]),
         (draw.random(len(places)), np.eye(len(places))),
     ):
-        slopes = shares.slopes @ np.eye(len(places))
+        slopes = win_rates.slopes @ np.eye(len(places))
         among = slopes @ (np.diag(own) + shared @ shared.T) @ slopes.T
-        variances = shares.slopes.spread(own) + ((shares.slopes @ shared) ** 2).sum(1)
-        made = replace(shares, own=own, shared=shares.slopes @ shared, variances=variances)
+        variances = win_rates.slopes.spread(own) + ((win_rates.slopes @ shared) ** 2).sum(1)
+        made = replace(win_rates, own=own, shared=win_rates.slopes @ shared, variances=variances)
         assert made.variances == pytest.approx(np.diag(among), rel=1e-9)
         assert made.covariances(3) == pytest.approx(among[3], rel=1e-9, abs=1e-12)
-    found = estimate_lead(fit, int(shares.bots[0]), int(shares.bots[3]))
+    found = estimate_lead(fit, int(win_rates.bots[0]), int(win_rates.bots[3]))
     assert found is not None
     assert found.low is not None
-    known = len(shares.bots) == len(fit.field.playing())
-    assert assess_leader(fit).leader == (shares.bots[np.argmax(shares.values)] if known else None)
+    known = len(win_rates.bots) == len(fit.field.playing())
+    assert assess_leader(fit).leader == (win_rates.bots[np.argmax(win_rates.values)] if known else None)
 
 
 @pytest.mark.usefixtures("few_are_exact")
