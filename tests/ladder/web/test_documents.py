@@ -67,7 +67,7 @@ def test_other_files_are_not_found(web: Pages, path: str) -> None:
 
 def test_standings_are_sorted_by_each_column(web: Pages) -> None:
     for sort in SORTS:
-        assert web.visitor("anonymous").get(f"/standings?sort={sort}").status_code == 200, sort
+        assert web.visitor("ada").get(f"/standings?sort={sort}").status_code == 200, sort
 
 
 def test_commands_on_pages_have_the_configured_address_of_the_ladder(web: Pages, own: Term) -> None:
