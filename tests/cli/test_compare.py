@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli_workspace import QUICK_BOT, Place, Ran
-from tests.ladder.service.term import begun
+from tests.ladder.service.term import begin_ladder
 
 # A bot whose moves go by its seed; this one always takes the first.
 FIRST = QUICK_BOT.replace("% moves", "* 0")
@@ -145,7 +145,7 @@ def test_an_old_version_can_be_a_revision_of_git(bots: Place) -> None:
 
 
 def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
-    term = begun(tmp_path)
+    term = begin_ladder(tmp_path)
     ran = run_compare(bots, "--ladder", term.path, old="one@1", new="new.py")
     assert ran.code == 0, ran.err
     assert ran.json["old"]["resolved"] == f"one@1 of {term.path}"

@@ -8,7 +8,7 @@ import pytest
 
 from ladder.service import Ladder, open_ladder, submit_bot
 from tests.ladder.service.ladders import pass_all
-from tests.ladder.service.term import Term, begun, write
+from tests.ladder.service.term import Term, begin_ladder, write
 from tests.shared_setup import made_once
 
 BOT = '''"""Weighs each move."""
@@ -82,7 +82,7 @@ int main(void) { char line[4096]; while (fgets(line, sizeof line, stdin)) puts("
 """
 
 
-def renamed(text: str = BOT) -> str:
+def disguise_bot(text: str = BOT) -> str:
     """Return a bot with other names, text, comments and blanks, and its functions in another order."""
     head, danger, spread, rest = text.split("\n\n\n", 3)
     pairs = {"danger_of": "threat", "opponent": "foe", "total": "acc", "role": "card", "spread": "sigma", "value": "x"}
@@ -98,7 +98,7 @@ def renamed(text: str = BOT) -> str:
     return found
 
 
-def take(ladder: Ladder, path: Path, login: str, files: dict[str, str | bytes]) -> None:
+def submit_files(ladder: Ladder, path: Path, login: str, files: dict[str, str | bytes]) -> None:
     """Submit a folder with these files as a bot of an owner, named like the folder, and accept it."""
     for name, text in files.items():
         (path / name).parent.mkdir(exist_ok=True, parents=True)
@@ -115,11 +115,11 @@ def alike_ladder(factory: pytest.TempPathFactory, path: Path) -> Term:
 
 
 def _make(path: Path) -> None:
-    made = begun(path, ("ada", "bob", "eve", "kim"))
+    made = begin_ladder(path, ("ada", "bob", "eve", "kim"))
     toml = made.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 5"))
     with closing(open_ladder(made.path)) as ladder:
-        take(ladder, path / "weigher", "ada", {"bot.py": BOT, "data.json": "{}"})
-        take(ladder, path / "mine", "bob", {"bot.py": renamed()})
-        take(ladder, path / "tiny", "eve", {"bot.py": KIT_ONLY.format(name="A", action="tax")})
-        take(ladder, path / "small", "kim", {"bot.py": KIT_ONLY.format(name="Bee", action="steal")})
+        submit_files(ladder, path / "weigher", "ada", {"bot.py": BOT, "data.json": "{}"})
+        submit_files(ladder, path / "mine", "bob", {"bot.py": disguise_bot()})
+        submit_files(ladder, path / "tiny", "eve", {"bot.py": KIT_ONLY.format(name="A", action="tax")})
+        submit_files(ladder, path / "small", "kim", {"bot.py": KIT_ONLY.format(name="Bee", action="steal")})

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from tests.ladder.service.term import BROKEN, LATE, Term, begun, hand_in, write
+from tests.ladder.service.term import BROKEN, LATE, Term, begin_ladder, hand_in, write
 from tests.shared_setup import made_once
 
 intake_process = importlib.import_module("arena.bots.submission_archive")  # patched below
@@ -62,7 +62,7 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
     """Give a ladder with a bot that is faulty in play, and one that is broken; don't change it."""
 
     def make(path: Path) -> None:
-        made = begun(path)
+        made = begin_ladder(path)
         made.run()  # the references first: others play their qualifying matches against them
         hand_in(made, write(path / "late.py", LATE), "ada", "late")
         hand_in(made, write(path / "broken.py", BROKEN), "bob", "broken")

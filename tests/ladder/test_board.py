@@ -24,7 +24,7 @@ def result(match: int, game: int, seats: str, survivors: Sequence[int], **more: 
     return GameResult(match, game, tuple(seats), survivors=tuple(survivors), **fields)
 
 
-def boarded(bots: str, *results: GameResult) -> RunStandings:
+def standings_of(bots: str, *results: GameResult) -> RunStandings:
     return compute_run_standings(list(bots), results)
 
 
@@ -37,7 +37,7 @@ def mu(row: RunStanding) -> float:
 
 
 def test_the_winner_takes_all() -> None:
-    found = boarded("abc", result(0, 0, "abc", [1]))
+    found = standings_of("abc", result(0, 0, "abc", [1]))
     counts = {row.bot: (row.wins, row.win_rate, row.games, row.matches) for row in found.rows}
     assert counts == {"a": (0, 0, 1, 1), "b": (1, 1, 1, 1), "c": (0, 0, 1, 1)}
     assert (found.games, found.matches, found.draws) == (1, 1, 0)
@@ -45,7 +45,7 @@ def test_the_winner_takes_all() -> None:
 
 @pytest.mark.parametrize(("survivors", "share"), [([0, 1], 1 / 2), ([0, 1, 2], 1 / 3), ([0, 1, 2, 3], 1 / 4)])
 def test_a_draw_gives_each_survivor_its_share_of_one_win(survivors: list[int], share: float) -> None:
-    whole = boarded("abcd", result(0, 0, "abcd", survivors))
+    whole = standings_of("abcd", result(0, 0, "abcd", survivors))
     found = rows(whole)
     for seat, bot in enumerate("abcd"):
         assert found[bot].wins == pytest.approx(share if seat in survivors else 0)
@@ -54,14 +54,14 @@ def test_a_draw_gives_each_survivor_its_share_of_one_win(survivors: list[int], s
 
 
 def test_survivors_of_a_draw_have_equal_ratings() -> None:
-    found = rows(boarded("abc", result(0, 0, "abc", [0, 1])))
+    found = rows(standings_of("abc", result(0, 0, "abc", [0, 1])))
     assert mu(found["a"]) == pytest.approx(mu(found["b"]))
     assert mu(found["a"]) > mu(found["c"])
 
 
 def test_a_game_that_all_forfeit_at_once_is_a_draw_without_winners() -> None:
     """It has no survivors; it counts as a game, and win rates stay numbers."""
-    found = boarded("ab", result(0, 0, "ab", []))
+    found = standings_of("ab", result(0, 0, "ab", []))
     assert found.draws == 1
     assert [row.wins for row in found.rows] == [0, 0]
     assert mu(found.rows[0]) == pytest.approx(mu(found.rows[1]))
@@ -69,8 +69,8 @@ def test_a_game_that_all_forfeit_at_once_is_a_draw_without_winners() -> None:
 
 def test_a_game_is_counted_once() -> None:
     once = result(0, 0, "ab", [0], faults=((1, "timeout", 2),), forfeits=(1,))
-    assert boarded("ab", once, once, result(0, 0, "ab", [1])) == boarded("ab", once)
-    assert boarded("ab", once, once).games == 1
+    assert standings_of("ab", once, once, result(0, 0, "ab", [1])) == standings_of("ab", once)
+    assert standings_of("ab", once, once).games == 1
 
 
 def test_the_order_of_delivery_changes_nothing() -> None:
@@ -85,7 +85,7 @@ def test_the_order_of_delivery_changes_nothing() -> None:
         ]
     boards = []
     for _ in range(3):
-        boards.append(boarded("abcd", *lines))
+        boards.append(standings_of("abcd", *lines))
         chance.shuffle(lines)
     assert boards[0] == boards[1] == boards[2]
 
@@ -93,7 +93,7 @@ def test_the_order_of_delivery_changes_nothing() -> None:
 def test_standings_are_in_order_of_rating() -> None:
     """Bots without a game are included, with a newcomer's rating and no certain rank."""
     lines = [result(match, 0, "abc", [1 if match % 3 else 2]) for match in range(9)]
-    found = boarded("abcd", *lines)
+    found = standings_of("abcd", *lines)
     assert [row.position for row in found.rows] == [1, 2, 3, 4]
     assert list(map(mu, found.rows)) == sorted(map(mu, found.rows), reverse=True)
     assert found.rows[0].bot == "b"
@@ -104,12 +104,12 @@ def test_standings_are_in_order_of_rating() -> None:
 
 
 def test_bots_of_equal_rating_are_ordered_by_name() -> None:
-    assert [row.bot for row in boarded("cab").rows] == ["a", "b", "c"]
+    assert [row.bot for row in standings_of("cab").rows] == ["a", "b", "c"]
 
 
 def test_head_to_head_counts_the_games_at_a_common_table() -> None:
     """`head_to_head[a][b]` has the wins of a and of b where both sat; a third bot's wins count in `games` only."""
-    found = boarded(
+    found = standings_of(
         "abcd",
         result(0, 0, "abc", [0]),
         result(0, 1, "abc", [2]),
@@ -127,25 +127,25 @@ def test_head_to_head_is_the_win_rate_among_games_that_either_won() -> None:
     """Games of one match share their table, so the minimum is ten matches."""
     third = [result(0, game, "abc", [2]) for game in range(50)]
     nine = [result(match, game, "abc", [match % 3]) for match in range(9) for game in (100, 101)]
-    assert boarded("abc", *third, *nine).head_to_head["a"]["b"].win_rate is None
-    found = boarded("abc", *third, *nine, result(9, 0, "abc", [0])).head_to_head
+    assert standings_of("abc", *third, *nine).head_to_head["a"]["b"].win_rate is None
+    found = standings_of("abc", *third, *nine, result(9, 0, "abc", [0])).head_to_head
     assert found["a"]["b"].win_rate == pytest.approx(7 / 13)
     assert found["b"]["a"].win_rate == pytest.approx(6 / 13)
-    drawn = boarded("abc", *(result(match, 0, "abc", [2]) for match in range(10))).head_to_head["a"]["b"]
+    drawn = standings_of("abc", *(result(match, 0, "abc", [2]) for match in range(10))).head_to_head["a"]["b"]
     assert (drawn.matches, drawn.win_rate) == (10, None), "neither ever won"
 
 
 def test_the_wins_of_each_seat_are_counted() -> None:
     """A draw is shared; a game without survivors is a win of no seat."""
-    found = boarded("abc", result(0, 0, "abc", [0]), result(0, 1, "bca", [0, 2]), result(0, 2, "cab", []))
+    found = standings_of("abc", result(0, 0, "abc", [0]), result(0, 1, "bca", [0, 2]), result(0, 2, "cab", []))
     assert found.seats == pytest.approx((1.5, 0, 0.5))
-    assert boarded("abc").seats == ()
+    assert standings_of("abc").seats == ()
 
 
 def test_faults_and_forfeits_are_counted_for_the_bot_in_the_seat() -> None:
     """Results name seats; a bot changes its seat from game to game."""
     found = rows(
-        boarded(
+        standings_of(
             "ab",
             result(0, 0, "ab", [0], faults=((1, "timeout", 2), (1, "illegal_move", 1)), forfeits=(1,)),
             result(0, 1, "ba", [1], faults=((0, "timeout", 1), (1, "stray_line", 4)), forfeits=(0,)),

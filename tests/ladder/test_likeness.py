@@ -5,7 +5,7 @@ import pytest
 from arena.bots import shipped_files
 from ladder.similarity import compare_programs
 from tests.cases import each
-from tests.ladder.alike import BOT, IN_C, KIT_ONLY, renamed
+from tests.ladder.alike import BOT, IN_C, KIT_ONLY, disguise_bot
 
 pytest.importorskip("copydetect")
 
@@ -22,7 +22,7 @@ def shares(one: str, other: str, kinds: tuple[str, str] = ("a.py", "a.py"), comm
 
 DISGUISES = {
     "copied": BOT,
-    "with other names, comments and an order of its own": renamed(),
+    "with other names, comments and an order of its own": disguise_bot(),
     "with other blanks": BOT.replace("    ", "\t").replace("\n\n", "\n\n\n\n"),
     "from Windows": BOT.replace("\n", "\r\n"),
     "with more comments": BOT.replace("\n    ", "\n    # mine\n    "),

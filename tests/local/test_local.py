@@ -147,15 +147,15 @@ def test_a_message_in_process_is_the_line_of_the_wire(game: Game) -> None:
     name, seats, seed = game
     for message, line in pairs(rules_of(name, seats), seats, seed):
         assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
-        assert plain(message)
+        assert is_plain(message)
 
 
-def plain(value: object) -> bool:
+def is_plain(value: object) -> bool:
     """Return whether a value has only types of JSON: a member of an enumeration would print differently."""
     if type(value) is dict:
-        return all(type(key) is str and plain(item) for key, item in value.items())
+        return all(type(key) is str and is_plain(item) for key, item in value.items())
     if type(value) is list:
-        return all(map(plain, value))
+        return all(map(is_plain, value))
     return value is None or type(value) in (str, int, bool)
 
 

@@ -276,7 +276,7 @@ def general(line: bytes, number: int) -> ParsedReply | None:
     return answer._replace(id=0) if isinstance(answer, ParsedReply) and answer.id == number else None
 
 
-def holds(line: bytes) -> None:
+def require_same_verdict(line: bytes) -> None:
     """Assert that the fast path accepts no reply that the general parser judges otherwise."""
     for number in (41, 4, 0):
         usual = usual_reply(line, number)
@@ -287,11 +287,11 @@ def holds(line: bytes) -> None:
 def test_the_fast_path_and_the_parser_agree_on_mutated_replies(line: bytes) -> None:
     """Every byte is removed, doubled and changed, and a byte is inserted at every place."""
     for at in range(len(line) + 1):
-        holds(line[:at] + line[at + 1 :])
+        require_same_verdict(line[:at] + line[at + 1 :])
         for other in b'{}[]":,041-.eE \\\0\xff\tu':
-            holds(line[:at] + bytes((other,)) + line[at:])
-            holds(line[:at] + bytes((other,)) + line[at + 1 :])
-    holds(line[:-1] + b',"id":41}')
+            require_same_verdict(line[:at] + bytes((other,)) + line[at:])
+            require_same_verdict(line[:at] + bytes((other,)) + line[at + 1 :])
+    require_same_verdict(line[:-1] + b',"id":41}')
 
 
 @pytest.mark.parametrize(

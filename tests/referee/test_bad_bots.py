@@ -151,7 +151,7 @@ class Left:
     files: frozenset[str]
 
 
-def left(scratch: Path) -> Left:
+def leftovers(scratch: Path) -> Left:
     # os.walk, since Docker's folders are removed in the background: rglob fails on what vanishes.
     files = frozenset(os.path.join(folder, name) for folder, inner, names in os.walk(scratch) for name in inner + names)
     return Left(len(os.listdir("/dev/fd")), threading.active_count(), files)
@@ -216,7 +216,7 @@ def test_a_bad_bot_is_charged_and_its_opponent_is_unharmed(
     programs = (Program((sys.executable, str(bad)), bad.parent, files=bad), honest(HONEST.parent))
     until(lambda: list(scratch.iterdir()) == [])  # Docker's folders are removed in the background, also earlier ones
     children = children_of_this_process()
-    before = left(scratch)
+    before = leftovers(scratch)
     timing = replace(expected.timing, own=expected.timing is HURRIED and sandbox.reports_wait_time)
     spec = MatchSpec(
         match=0,
@@ -269,7 +269,7 @@ def test_a_bad_bot_is_charged_and_its_opponent_is_unharmed(
         stderr = b"".join(text for bot, _, text in result.logs if bot == 0)
         assert not any(alive(int(pid)) for pid in re.findall(rb"^(?:child|daemon) (\d+)$", stderr, re.MULTILINE))
     until(lambda: list(scratch.iterdir()) == [])
-    after = left(scratch)
+    after = leftovers(scratch)
     assert after.threads <= before.threads  # one of an earlier test may have ended meanwhile
     after = replace(after, threads=before.threads)
     if sandbox.name == "docker":

@@ -97,13 +97,13 @@ def first(_: ScriptPeer, request: Request) -> bytes:
     return reply(request)
 
 
-def taxes(_: ScriptPeer, request: Request) -> bytes:
+def always_tax(_: ScriptPeer, request: Request) -> bytes:
     """Claim the duke each turn, so that all others are asked at once; else play the first move."""
     tax = {"action": "tax"}
     return reply(request, request["legal"].index(tax) if tax in request["legal"] else 0)
 
 
-def takes(clock: Clock, *seconds: float) -> Answer:
+def take_times(clock: Clock, *seconds: float) -> Answer:
     """Take these times for the requests of a process, in turn, and no time for later ones."""
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
@@ -233,7 +233,7 @@ def test_time_beyond_the_free_time_comes_from_the_bank(seconds: list[float], exp
     """Source: SPEC.md, "The clock": each request shows the remaining bank."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
-    record = play(bot(takes(clock, *seconds), seen), bot(first), clock=clock)
+    record = play(bot(take_times(clock, *seconds), seen), bot(first), clock=clock)
     assert banks(seen)[: len(expected)] == expected
     assert codes(record) == []
     game = record.games[0]
@@ -245,7 +245,7 @@ def test_the_bank_is_full_again_in_the_next_game() -> None:
     """Source: SPEC.md, "The clock": bank_ms for all requests of one game. No request timed out."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
-    play(bot(takes(clock, 4.5), seen), bot(first), clock=clock, games=2)
+    play(bot(take_times(clock, 4.5), seen), bot(first), clock=clock, games=2)
     assert banks(seen, 0)[:2] == [10_000, 6_000]
     assert set(banks(seen, 1)) == {10_000}
 
@@ -257,7 +257,7 @@ def test_a_timeout_empties_the_bank_for_the_rest_of_the_match() -> None:
     """Source: SPEC.md, "The clock": after a timeout. The next deadline is that of the free time alone."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
-    record = play(bot(takes(clock, 10.501, 0.25, 0.501), seen), bot(first), clock=clock, games=2)
+    record = play(bot(take_times(clock, 10.501, 0.25, 0.501), seen), bot(first), clock=clock, games=2)
     assert codes(record) == ["timeout", "timeout"]
     assert record.games[0].faults[0].step == 0
     assert banks(seen, 0) == [10_000] + [0] * (len(banks(seen, 0)) - 1)
@@ -374,7 +374,7 @@ def test_one_slow_seat_does_not_charge_the_others() -> None:
         return answer
 
     record = play(
-        bot(taxes, seen[0]),
+        bot(always_tax, seen[0]),
         bot(after(1, 0), seen[1]),
         bot(after(2, 1.5), seen[2]),
         bot(after(3, 1.5), seen[3]),
@@ -411,7 +411,7 @@ def test_a_slow_neighbour_moves_no_deadline(own: bool) -> None:
         peer.send(reply(request))
         in_time.set()
 
-    record = play(bot(taxes), bot(late), bot(slow), clock=clock, own=own)
+    record = play(bot(always_tax), bot(late), bot(slow), clock=clock, own=own)
     assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(1, "timeout"), (1, "timeout")]
 
 
@@ -455,7 +455,7 @@ def test_the_order_of_arrival_never_decides(kind: str, order: tuple[int, ...]) -
 # --- own time ---------------------------------------------------------------------------------------------------------
 
 
-def spends(clock: Clock, wall_s: float, cpu_s: float = 0.0, waited_s: float = 0.0) -> Answer:
+def spend_time(clock: Clock, wall_s: float, cpu_s: float = 0.0, waited_s: float = 0.0) -> Answer:
     """Take this wall time for the first request, with these parts of computing and of waiting for a core."""
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
@@ -488,7 +488,11 @@ def test_time_without_a_core_is_not_charged(
     clock = Clock()
     seen: list[dict[str, Any]] = []
     record = play(
-        bot(spends(clock, wall_s, cpu_s, waited_s), seen), bot(first), clock=clock, own=True, limits=Limits(cores=cores)
+        bot(spend_time(clock, wall_s, cpu_s, waited_s), seen),
+        bot(first),
+        clock=clock,
+        own=True,
+        limits=Limits(cores=cores),
     )
     assert codes(record) == []
     assert record.games[0].times[0] == round(own_s * 1_000_000)
@@ -570,7 +574,7 @@ def test_a_bot_that_only_waited_is_not_out_of_time() -> None:
 def test_a_timeout_states_how_long_the_bot_computed() -> None:
     """Its author thus knows whether it is too slow, or waits."""
     clock = Clock()
-    record = play(bot(spends(clock, 10.5 + 1 / 64, cpu_s=0.125)), bot(first), clock=clock, own=True)
+    record = play(bot(spend_time(clock, 10.5 + 1 / 64, cpu_s=0.125)), bot(first), clock=clock, own=True)
     (fault,) = record.games[0].faults
     assert (fault.code, fault.detail) == ("timeout", "in 10500 ms it computed for 125 ms")
 
@@ -632,7 +636,7 @@ def test_unknown_waits_void_a_match_with_own_time(method: str) -> None:
             return None
 
     with pytest.raises(ArenaError, match="doesn't report"):
-        play(bot(spends(clock, 1.0)), bot(first), clock=clock, own=True, wrap=lambda _, box: Blind(box, []))
+        play(bot(spend_time(clock, 1.0)), bot(first), clock=clock, own=True, wrap=lambda _, box: Blind(box, []))
 
 
 # --- waiting bots ----------------------------------------------------------------------------------------------------
@@ -744,7 +748,7 @@ def test_a_bot_that_answers_first_is_frozen_while_others_think() -> None:
         return reply(request)
 
     record = play(
-        bot(taxes),
+        bot(always_tax),
         bot(slow),
         bot(slower),
         clock=time.monotonic,
@@ -772,7 +776,7 @@ def test_a_bot_that_closes_its_output_is_frozen_while_others_think(leaves: Calla
         return reply(request)
 
     record = play(
-        bot(taxes),
+        bot(always_tax),
         bot(breaks_off),
         bot(slow),
         clock=time.monotonic,
@@ -895,7 +899,7 @@ UNTIMED = Timing(limit_ms=UNTIMED_MS)
 def test_a_player_without_a_clock_does_not_change_the_others_clocks() -> None:
     clock = Clock()
     record = play(
-        bot(takes(clock, 3 * 5 * STEP_S)), bot(takes(clock, 10.501)), clock=clock, timings=(UNTIMED, Timing())
+        bot(take_times(clock, 3 * 5 * STEP_S)), bot(take_times(clock, 10.501)), clock=clock, timings=(UNTIMED, Timing())
     )
     assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(1, "timeout")]
     assert record.games[0].times[0] == 60_000_000
@@ -906,7 +910,7 @@ def test_each_bot_gets_its_times_and_has_its_bank() -> None:
     seen: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     timings = (Timing(250, 1001, 3000), Timing())
-    play(bot(takes(clock, 0.5), seen), bot(takes(clock, 1.0), others), clock=clock, timings=timings)
+    play(bot(take_times(clock, 0.5), seen), bot(take_times(clock, 1.0), others), clock=clock, timings=timings)
     output = [
         {name: message["limits"][name] for name in ("limit_ms", "bank_ms", "start_ms")}
         for message in (seen[0], others[0])
@@ -936,7 +940,7 @@ def test_one_bot_may_be_charged_wall_time_where_the_others_are_charged_their_own
     """A person's box doesn't report the time for which it waited."""
     clock = Clock()
     seen: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
-    scripts = [bot(spends(clock, 1.0, waited_s=1.0), each) for each in seen]
+    scripts = [bot(spend_time(clock, 1.0, waited_s=1.0), each) for each in seen]
     play(*scripts, clock=clock, own=True, timings=(Timing(own=False), Timing(own=True)))
     assert [banks(each)[1] for each in seen] == [9500, 10_000]
     assert [each[0]["limits"]["clock"] for each in seen] == ["wall", "own"]

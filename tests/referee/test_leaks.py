@@ -32,14 +32,14 @@ def spec(number: int, games: int = 2) -> MatchSpec:
 Left = tuple[frozenset[str], int]
 
 
-def left() -> Left:
+def leftovers() -> Left:
     """Give the descriptors that are open and the number of threads."""
     return frozenset(os.listdir("/dev/fd")), threading.active_count()
 
 
 def require_no_more(before: Left) -> None:
     """Assert that nothing was added; leftovers of other tests may end meanwhile."""
-    descriptors, threads = left()
+    descriptors, threads = leftovers()
     assert sorted(descriptors - before[0], key=int) == []
     assert threads <= before[1]
 
@@ -85,7 +85,7 @@ def test_many_matches_leave_no_thread_and_no_descriptor() -> None:
     waited_for = "without output"  # 100 ms each time, to see whether it ends; so this one comes less often
     names = [name for name in SUBJECTS if name != waited_for] * 4 + [waited_for]
     sandbox = InProcessSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
-    before = left()
+    before = leftovers()
     for number in range(MATCHES):
         programs = (names[number % len(names)], "other")
         result = play_match(spec(number), lambda bot, programs=programs: start(sandbox, programs[bot]))
@@ -107,7 +107,7 @@ class BrokenOffError(Exception):
 def test_an_aborted_match_leaves_nothing(error: BaseException) -> None:
     """Source: match.play_match: it ends all processes, for any reason. Here a restart for the second game fails."""
     sandbox = InProcessSandbox({**SUBJECTS, "other": SUBJECTS["polite"]})
-    before = left()
+    before = leftovers()
 
     def launch(bot: int) -> Box:
         if len(sandbox.boxes) == 2:
@@ -139,7 +139,7 @@ def test_processes_leave_no_processes_descriptors_or_folders(tmp_path: Path) -> 
     scratch = tmp_path / "scratch"
     sandbox = ProcessSandbox(scratch)
     sandbox.start(Program(("/bin/sh", "-c", "exit 0"), tmp_path), Limits()).close()  # makes what is made once
-    before = left()
+    before = leftovers()
     names = list(SHELL)
     for number in range(2 * len(names)):
         scripts = (SHELL[names[number % len(names)]], SHELL["dies"])

@@ -44,7 +44,7 @@ def reply(request: Request, choice: int) -> bytes:
     return b'{"id":%d,"choice":%d}\n' % (request["id"], choice)
 
 
-def plays(choose: Callable[[random.Random, ScriptPeer, Request], bytes], seen: list[bytes]) -> Script:
+def make_player(choose: Callable[[random.Random, ScriptPeer, Request], bytes], seen: list[bytes]) -> Script:
     """Make a bot whose random choices come from the seed that the referee sent."""
 
     def script(peer: ScriptPeer) -> None:
@@ -65,7 +65,7 @@ def at_random(chance: random.Random, _: ScriptPeer, request: Request) -> bytes:
     return reply(request, chance.randrange(len(request["legal"])))
 
 
-def badly(chance: random.Random, peer: ScriptPeer, request: Request) -> bytes:
+def play_badly(chance: random.Random, peer: ScriptPeer, request: Request) -> bytes:
     """Make each kind of mistake now and then: often enough that some games are forfeited."""
     what = chance.randrange(16)
     if what == 0:
@@ -77,7 +77,7 @@ def badly(chance: random.Random, peer: ScriptPeer, request: Request) -> bytes:
     return at_random(chance, peer, request)
 
 
-def steals(_: random.Random, __: ScriptPeer, request: Request) -> bytes:
+def always_steal(_: random.Random, __: ScriptPeer, request: Request) -> bytes:
     """Steal from the other, who does the same: no player ever has ten coins, so none ever loses."""
     legal = request["legal"]
     wanted = [move for move in legal if move.get("action") == "steal"]
@@ -103,7 +103,7 @@ def play(*choosers: Callable[[random.Random, ScriptPeer, Request], bytes], games
     seats = len(choosers)
     names = tuple(f"bot{number}" for number in range(seats))
     seen: list[list[bytes]] = [[] for _ in names]
-    scripts = [plays(choose, lines) for choose, lines in zip(choosers, seen, strict=True)]
+    scripts = [make_player(choose, lines) for choose, lines in zip(choosers, seen, strict=True)]
     sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)))
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
 
@@ -116,7 +116,7 @@ def play(*choosers: Callable[[random.Random, ScriptPeer, Request], bytes], games
 @cache
 def played() -> Played:
     """Play the match that most tests look at: four seats, one of them a bot full of mistakes."""
-    return play(at_random, badly, at_random, at_random, games=4)
+    return play(at_random, play_badly, at_random, at_random, games=4)
 
 
 def without_times(text: str) -> Lines:
@@ -126,7 +126,7 @@ def without_times(text: str) -> Lines:
     ]
 
 
-def signed(lines: Lines) -> str:
+def sign_lines(lines: Lines) -> str:
     """Write lines as a record with a valid checksum, as an editor of one could."""
 
     def dump(line: dict[str, Any]) -> str:
@@ -215,7 +215,7 @@ def test_a_record_without_one_of_the_settings_is_refused(name: str) -> None:
     assert tuple(lines[0]["terms"]) == TERMS
     del lines[0]["terms"][name]
     with pytest.raises(RecordError, match="the fields of terms are rules, timing,"):
-        read_record(signed(lines))
+        read_record(sign_lines(lines))
 
 
 @pytest.mark.parametrize("part", ["timing", "limits"])
@@ -225,7 +225,7 @@ def test_settings_with_a_field_more_or_less_are_refused(part: str) -> None:
         lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
         change(lines[0]["terms"][part])
         with pytest.raises(RecordError, match=f"the fields of {part} are "):
-            read_record(signed(lines))
+            read_record(sign_lines(lines))
 
 
 def test_strict_is_one_life_in_the_record() -> None:
@@ -234,7 +234,7 @@ def test_strict_is_one_life_in_the_record() -> None:
 
 def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
     """Times are in a separate field that comparisons and checksum ignore."""
-    again = play(at_random, badly, at_random, at_random, games=4)
+    again = play(at_random, play_badly, at_random, at_random, games=4)
     assert without_times(again.text) == without_times(played().text)
     assert again.text.split("\n")[-2] == played().text.split("\n")[-2]
     assert without_banks(again.seen) == without_banks(played().seen)
@@ -246,7 +246,7 @@ def without_banks(seen: list[list[bytes]]) -> list[list[bytes]]:
 
 
 def test_another_key_is_another_match() -> None:
-    other = play(at_random, badly, at_random, at_random, games=4, key=bytes(32))
+    other = play(at_random, play_badly, at_random, at_random, games=4, key=bytes(32))
     assert without_times(other.text)[1:] != without_times(played().text)[1:]
 
 
@@ -255,7 +255,7 @@ def test_a_record_of_version_3_is_read_as_one_of_today() -> None:
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     old = [{name: value for name, value in line.items() if name not in ("by", "start", "draws")} for line in lines]
     old[0]["record"] = 3
-    assert read_record(signed(old)) == played().record
+    assert read_record(sign_lines(old)) == played().record
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_fields_for_readers_without_an_engine_are_verified(field: str, value: An
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     lines[1][field] = value
     with pytest.raises(RecordError, match=f"game 0: the {said} differ"):
-        verify_record(read_record(signed(lines)))
+        verify_record(read_record(sign_lines(lines)))
 
 
 # --- what is caught ---------------------------------------------------------------------------------------------------
@@ -297,9 +297,9 @@ def test_a_record_with_any_field_changed_is_refused() -> None:
                 read_record("".join(json.dumps(line) + "\n" for line in changed))
 
 
-def broken(edit: Callable[[Lines], Lines]) -> Callable[[], str]:
+def edit_record(edit: Callable[[Lines], Lines]) -> Callable[[], str]:
     """Edit the header and the first game of the record, and sign the result."""
-    return lambda: signed(edit([json.loads(line) for line in played().text.split("\n")[:2]]))
+    return lambda: sign_lines(edit([json.loads(line) for line in played().text.split("\n")[:2]]))
 
 
 UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
@@ -312,51 +312,54 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
     "a bad line": (lambda: played().text.replace("\n", "\n{\n", 1), "line 2 is not a JSON object"),
     "an empty object": ("{}\n", "this is no record"),
     "another file of the run": ('{"run":1,"seed":null}\n', "this is no record"),
-    "a later version": (broken(lambda lines: [{**lines[0], "record": 5}]), "version 5, this arena reads"),
-    "an earlier version": (broken(lambda lines: [{**lines[0], "record": 2}]), "this arena reads versions 3 and 4"),
+    "a later version": (edit_record(lambda lines: [{**lines[0], "record": 5}]), "version 5, this arena reads"),
+    "an earlier version": (edit_record(lambda lines: [{**lines[0], "record": 2}]), "this arena reads versions 3 and 4"),
     "half a surrogate pair": ('{"record":4,"bots":"\\ud800"}\n{"end":true,"sha256":""}\n', "checksum"),
-    "an empty header": (broken(lambda _: [{"record": 4}]), "lacks something"),
-    "an invalid key": (broken(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
-    "a seat less": (broken(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2]}]), "seats of game 0"),
-    "a bot twice": (broken(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2, 2]}]), "seats of game 0"),
-    "no seats": (broken(lambda lines: [lines[0], {**lines[1], "seats": []}]), "seats of game 0"),
-    "a time less": (broken(lambda lines: [lines[0], {**lines[1], "times_us": [1]}]), "one time for each"),
-    "no times": (broken(lambda lines: [lines[0], {**lines[1], "times_us": None}]), "one time for each"),
+    "an empty header": (edit_record(lambda _: [{"record": 4}]), "lacks something"),
+    "an invalid key": (edit_record(lambda lines: [{**lines[0], "key": "none"}]), "lacks something"),
+    "a seat less": (edit_record(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2]}]), "seats of game 0"),
+    "a bot twice": (edit_record(lambda lines: [lines[0], {**lines[1], "seats": [0, 1, 2, 2]}]), "seats of game 0"),
+    "no seats": (edit_record(lambda lines: [lines[0], {**lines[1], "seats": []}]), "seats of game 0"),
+    "a time less": (edit_record(lambda lines: [lines[0], {**lines[1], "times_us": [1]}]), "one time for each"),
+    "no times": (edit_record(lambda lines: [lines[0], {**lines[1], "times_us": None}]), "one time for each"),
     "times that are words": (
-        broken(lambda lines: [lines[0], {**lines[1], "times_us": ["1"] * len(lines[1]["times_us"])}]),
+        edit_record(lambda lines: [lines[0], {**lines[1], "times_us": ["1"] * len(lines[1]["times_us"])}]),
         "one time for each",
     ),
     "a fault of no seat": (
-        broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 9, "code": "exited"}]}]),
+        edit_record(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 9, "code": "exited"}]}]),
         "of no bot",
     ),
-    "a match in words": (broken(lambda lines: [{**lines[0], "match": "one"}, lines[1]]), "match is a number"),
-    "a bot without a name": (broken(lambda lines: [{**lines[0], "bots": [None] * 4}, lines[1]]), "have names"),
-    "a handle less": (broken(lambda lines: [{**lines[0], "handles": ["A"]}, lines[1]]), "4 bots have 1 handles"),
-    "a winner who isn't there": (broken(lambda lines: [lines[0], {**lines[1], "winner": 4}]), "seats that don't exist"),
-    "survivors in words": (broken(lambda lines: [lines[0], {**lines[1], "survivors": ["0"]}]), "seats that don't"),
-    "turns in words": (broken(lambda lines: [lines[0], {**lines[1], "turns": "9"}]), "counts must be integers"),
-    "another reason": (broken(lambda lines: [lines[0], {**lines[1], "reason": "boredom"}]), "boredom"),
+    "a match in words": (edit_record(lambda lines: [{**lines[0], "match": "one"}, lines[1]]), "match is a number"),
+    "a bot without a name": (edit_record(lambda lines: [{**lines[0], "bots": [None] * 4}, lines[1]]), "have names"),
+    "a handle less": (edit_record(lambda lines: [{**lines[0], "handles": ["A"]}, lines[1]]), "4 bots have 1 handles"),
+    "a winner who isn't there": (
+        edit_record(lambda lines: [lines[0], {**lines[1], "winner": 4}]),
+        "seats that don't exist",
+    ),
+    "survivors in words": (edit_record(lambda lines: [lines[0], {**lines[1], "survivors": ["0"]}]), "seats that don't"),
+    "turns in words": (edit_record(lambda lines: [lines[0], {**lines[1], "turns": "9"}]), "counts must be integers"),
+    "another reason": (edit_record(lambda lines: [lines[0], {**lines[1], "reason": "boredom"}]), "boredom"),
     "a fault that came -1 times": (
-        broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "count": -1}]}]),
+        edit_record(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "count": -1}]}]),
         "an invalid number or text",
     ),
-    "no start": (broken(lambda lines: [lines[0], {**lines[1], "start": {}}]), "hands"),
+    "no start": (edit_record(lambda lines: [lines[0], {**lines[1], "start": {}}]), "hands"),
     "a start of one": (
-        broken(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "coins": [2]}}]),
+        edit_record(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "coins": [2]}}]),
         "isn't one of 4 seats",
     ),
     "an invalid card": (
-        broken(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "hands": [["ace"]] * 4}}]),
+        edit_record(lambda lines: [lines[0], {**lines[1], "start": {**lines[1]["start"], "hands": [["ace"]] * 4}}]),
         "ace",
     ),
-    "moves that are a number": (broken(lambda lines: [lines[0], {**lines[1], "moves": 5}]), "lacks something"),
+    "moves that are a number": (edit_record(lambda lines: [lines[0], {**lines[1], "moves": 5}]), "lacks something"),
     "a fault with a field more": (
-        broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "colour": 1}]}]),
+        edit_record(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "exited", "colour": 1}]}]),
         "lacks something",
     ),
     "a fault that isn't in the table": (
-        broken(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "rude"}]}]),
+        edit_record(lambda lines: [lines[0], {**lines[1], "faults": [{"bot": 0, "code": "rude"}]}]),
         "no fault is called 'rude'",
     ),
 }
@@ -447,7 +450,7 @@ def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
 
 def test_a_game_at_the_turn_limit_is_a_draw_of_its_survivors() -> None:
     """Source: SPEC.md, "Matches, games, seats"; the record of a draw replays like any other."""
-    record = play(steals, steals, games=1).record
+    record = play(always_steal, always_steal, games=1).record
     verify_record(record)
     (game,) = record.games
     assert (game.winner, game.reason, game.survivors) == (None, "turn_limit", (0, 1))

@@ -25,10 +25,10 @@ from arena.referee import GameRecorder, MatchHeader, MatchSettings, Record
 def random_game(rules: Ruleset, seats: int, seed: int) -> Record:
     """Play a game of random moves, and return its record."""
     choice = random.Random(seed)
-    return played(rules, seats, seed, lambda _, moves: choice.choice(moves))
+    return play_game(rules, seats, seed, lambda _, moves: choice.choice(moves))
 
 
-def played(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequence[Move]], MoveOrForfeit]) -> Record:
+def play_game(rules: Ruleset, seats: int, seed: int, choose: Callable[[View, Sequence[Move]], MoveOrForfeit]) -> Record:
     """Play a game in which `choose` picks a legal move for every seat, and return its record."""
     chance = KeyedRng(bytes([seed] * 32), 0)
     state = deal_game(rules, seats, chance)

@@ -56,7 +56,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_one_message(
     place.wait(lambda: not place.processes())
 
 
-def caused(cause: OSError) -> SandboxError:
+def error_with_cause(cause: OSError) -> SandboxError:
     try:
         try:
             raise cause
@@ -69,16 +69,16 @@ def caused(cause: OSError) -> SandboxError:
 def test_a_full_table_of_the_kernel_is_no_full_disk(tmp_path: Path) -> None:
     """Limits of control groups and mounts raise ENOSPC too, with their own message."""
     scratch = tmp_path / "scratch"
-    assert is_disk_full(caused(OSError(errno.ENOSPC, "full", str(scratch / "box-1"))), scratch)
-    assert is_disk_full(caused(OSError(errno.EDQUOT, "full", os.fsencode(scratch / "box-1"))), scratch)
+    assert is_disk_full(error_with_cause(OSError(errno.ENOSPC, "full", str(scratch / "box-1"))), scratch)
+    assert is_disk_full(error_with_cause(OSError(errno.EDQUOT, "full", os.fsencode(scratch / "box-1"))), scratch)
     assert is_disk_full(OSError(errno.ENOSPC, "full"), scratch), "write(2) names no file"
-    assert not is_disk_full(caused(OSError(errno.ENOSPC, "full", "/sys/fs/cgroup/arena.1")), scratch)
-    assert not is_disk_full(caused(OSError(errno.EMFILE, "too many", str(scratch / "box-1"))), scratch)
+    assert not is_disk_full(error_with_cause(OSError(errno.ENOSPC, "full", "/sys/fs/cgroup/arena.1")), scratch)
+    assert not is_disk_full(error_with_cause(OSError(errno.EMFILE, "too many", str(scratch / "box-1"))), scratch)
     assert not is_disk_full(SandboxError("bwrap is missing"), scratch)
     link = tmp_path / "link"
     scratch.mkdir()
     link.symlink_to(scratch)
-    assert is_disk_full(caused(OSError(errno.ENOSPC, "full", str(scratch / "docker-1"))), link)
+    assert is_disk_full(error_with_cause(OSError(errno.ENOSPC, "full", str(scratch / "docker-1"))), link)
 
 
 def test_a_full_disk_in_a_worker_is_reported_unchanged(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class Scripted(Executor):
         return future
 
 
-def fails(*matches: int, problem: Exception | None = None) -> Scripted:
+def void_matches(*matches: int, problem: Exception | None = None) -> Scripted:
     return Scripted(lambda match: (problem or ArenaError("no memory")) if match in matches else None)
 
 
@@ -68,7 +68,7 @@ def test_played_matches_are_kept_and_counted(config: RunConfig) -> None:
     store = MemoryStore()
     run = Run(config, store)
     assert run.progress.plan.matches == MATCHES
-    play(run, fails(), width=3)
+    play(run, void_matches(), width=3)
     progress = run.progress
     assert sorted(store.list_matches()) == list(range(MATCHES))
     assert (progress.done, progress.resumed, progress.failed_attempts, progress.abandoned) == (MATCHES, 0, 0, [])
@@ -88,7 +88,7 @@ def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp
     store = RunFolder(tmp_path / "run", lambda text: ())
     store.create(config.to_json())
     run = Run(config, store)
-    play(run, fails(), width=3)
+    play(run, void_matches(), width=3)
     assert run.progress.standings().games == 2 * MATCHES
     assert held() == before
     assert len(list(store.records.iterdir())) == MATCHES
@@ -97,7 +97,7 @@ def test_the_owner_of_a_long_run_has_no_results_in_memory(config: RunConfig, tmp
 def test_stored_matches_are_not_played_again(config: RunConfig) -> None:
     store = MemoryStore()
     first = Run(config, store)
-    events = first.play_with(fails(), 1, pauses_s=())
+    events = first.play_with(void_matches(), 1, pauses_s=())
     for _ in range(3):
         next(events)
     events.close()
@@ -114,7 +114,7 @@ def test_progress_is_true_at_every_event(config: RunConfig) -> None:
     """A consumer that stops anywhere has the standings of exactly the stored matches."""
     store = MemoryStore()
     run = Run(config, store)
-    for _ in run.play_with(fails(2), 2, pauses_s=()):
+    for _ in run.play_with(void_matches(2), 2, pauses_s=()):
         done = len(store.list_matches())
         assert run.progress.done == done
         assert sum(games for _, games, _ in run.progress.win_rates()) == 2 * 2 * done
@@ -125,7 +125,7 @@ def test_progress_is_true_at_every_event(config: RunConfig) -> None:
 def test_abandoned_matches_are_listed_with_their_reason(config: RunConfig) -> None:
     store = MemoryStore()
     run = Run(config, store)
-    play(run, fails(2, 5))
+    play(run, void_matches(2, 5))
     assert run.progress.failed_attempts == 2 * MAX_FAILED_ATTEMPTS
     assert [(void.match, void.reason) for void in run.progress.abandoned] == [(2, "no memory"), (5, "no memory")]
     assert run.progress.done == MATCHES - 2
@@ -135,7 +135,7 @@ def test_three_abandoned_matches_in_a_row_stop_the_run(config: RunConfig) -> Non
     store = MemoryStore()
     run = Run(config, store)
     with pytest.raises(HostError, match="3 matches in a row failed too often: no memory"):
-        play(run, fails(4, 5, 6))
+        play(run, void_matches(4, 5, 6))
     assert [void.match for void in run.progress.abandoned] == [4, 5, 6]
     assert sorted(store.list_matches()) == [0, 1, 2, 3]
     assert store.finished == 1
@@ -144,7 +144,7 @@ def test_three_abandoned_matches_in_a_row_stop_the_run(config: RunConfig) -> Non
 def test_a_played_match_resets_the_count_of_abandoned_ones(config: RunConfig) -> None:
     """After two abandoned, one played, and two more, this machine can play."""
     run = Run(config, MemoryStore())
-    play(run, fails(1, 2, 4, 5, 7, 8))
+    play(run, void_matches(1, 2, 4, 5, 7, 8))
     assert len(run.progress.abandoned) == 6
     assert run.progress.done == MATCHES - 6
 
@@ -153,7 +153,7 @@ def test_no_space_for_temporary_files_stops_the_run_at_once(config: RunConfig) -
     store = MemoryStore()
     run = Run(config, store)
     with pytest.raises(HostError, match="no space in /tmp"):
-        play(run, fails(3, problem=OutOfSpaceError("no space in /tmp")))
+        play(run, void_matches(3, problem=OutOfSpaceError("no space in /tmp")))
     assert run.progress.failed_attempts == 0
     assert store.finished == 1
 
@@ -180,7 +180,7 @@ def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second
     config: RunConfig, clock: Clock
 ) -> None:
     store = MemoryStore()
-    events = Run(config, store, clock).play_with(fails(), 1, pauses_s=())
+    events = Run(config, store, clock).play_with(void_matches(), 1, pauses_s=())
     next(events)
     config.bots[1].path.write_text("another bot")
     next(events)
@@ -192,7 +192,7 @@ def test_a_bot_that_changes_while_games_are_played_stops_the_run_within_a_second
 
 def test_a_bot_that_changes_in_the_last_second_of_a_run_is_noticed(config: RunConfig, clock: Clock) -> None:
     store = MemoryStore()
-    events = Run(config, store, clock).play_with(fails(), 1, pauses_s=())
+    events = Run(config, store, clock).play_with(void_matches(), 1, pauses_s=())
     for _ in range(MATCHES):
         next(events)
     config.bots[0].path.write_text("another bot")

@@ -225,7 +225,7 @@ def clean_up(host: str, tmp: Path) -> tuple[float, bool]:
     return float(seconds), imported == "True"
 
 
-def killed(tmp: Path) -> Path:
+def leave_scratch_folder(tmp: Path) -> Path:
     """Make a leftover of a killed run: a scratch folder without a lock."""
     folder = tmp / "arena-run-0123456789abcdef"
     folder.mkdir()
@@ -250,7 +250,7 @@ def test_where_nothing_is_left_no_engine_is_asked(tmp_path: Path, docker: Engine
 @pytest.mark.parametrize("host", ["unix:///nowhere/docker.sock", "odd"])
 def test_after_a_killed_run_an_engine_is_looked_for_once(tmp_path: Path, host: str) -> None:
     """Without one the start continues, and the next one has nothing to look for."""
-    dead = killed(tmp_path)
+    dead = leave_scratch_folder(tmp_path)
     assert clean_up(host, tmp_path)[1]
     assert not dead.exists()
     assert not clean_up(host, tmp_path)[1]
@@ -267,7 +267,7 @@ def test_after_a_killed_run_an_engine_that_hangs_costs_seconds(tmp_path: Path, m
             return clean_up(f"unix://{tmp_path}/sock", tmp_path)[0]
 
         def begins_after_a_killed_run() -> float:
-            killed(tmp_path)
+            leave_scratch_folder(tmp_path)
             return begins()
 
         within(2 * HELLO_S, begins_after_a_killed_run)
@@ -305,7 +305,7 @@ def said(found: object) -> bytes:
 @pytest.mark.parametrize("answer", [b"HTTP/1.0 500 Oops\r\n\r\n[]", b"hello", said([{"Labels": None}])])
 def test_an_unexpected_response_does_not_prevent_a_run(tmp_path: Path, answer: bytes) -> None:
     """Whatever program listens there, a run in plain processes starts."""
-    killed(tmp_path)
+    leave_scratch_folder(tmp_path)
     one = Answering(tmp_path / "sock", answer)
     try:
         assert clean_up(f"unix://{tmp_path}/sock", tmp_path)[1]

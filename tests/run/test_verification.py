@@ -114,11 +114,11 @@ def in_run(edit: Callable[[dict[str, Any]], object]) -> Change:
     return change
 
 
-def swapped(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def swap_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return (values[1], values[0], *values[2:])
 
 
-def everywhere(edit: Callable[[Record], Record]) -> Change:
+def edit_everywhere(edit: Callable[[Record], Record]) -> Change:
     return lambda folder: [in_record(edit, match)(folder) for match in range(3)]
 
 
@@ -161,9 +161,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "the first game removed": (games(lambda all: all[1:]), "game 1 is in the place of game 0"),
     "a game doubled": (games(lambda all: (*all, all[-1])), "it has 4 games, by the plan 3"),
     "a game in the place of another": (games(lambda all: (all[0], all[0], all[2])), "is in the place of game 1"),
-    "games reordered": (games(swapped), "game 1 is in the place of game 0"),
+    "games reordered": (games(swap_values), "game 1 is in the place of game 0"),
     "games reordered and renumbered": (
-        games(lambda all: tuple(replace(game, game=place) for place, game in enumerate(swapped(all)))),
+        games(lambda all: tuple(replace(game, game=place) for place, game in enumerate(swap_values(all)))),
         "by the plan",
     ),
     "a match removed": (
@@ -184,19 +184,21 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "no match of this name",
     ),
     "seats exchanged": (
-        games(lambda all: tuple(replace(game, seating=swapped(game.seating)) for game in all)),
+        games(lambda all: tuple(replace(game, seating=swap_values(game.seating)) for game in all)),
         "the seats are",
     ),
     "another starter": (games(lambda all: (replace(all[0], starter=1), *all[1:])), "seat 1 is not the last winner's"),
     "names exchanged": (header(bots=("b", "a", "c")), "bots is"),
     "a name changed": (header(bots=("a", "b", "winner")), "bots is"),
     "names exchanged everywhere": (
-        everywhere(lambda record: replace(record, header=replace(record.header, bots=swapped(record.header.bots)))),
+        edit_everywhere(
+            lambda record: replace(record, header=replace(record.header, bots=swap_values(record.header.bots)))
+        ),
         "bots is",
     ),
     "handles exchanged": (
         in_record(
-            lambda record: replace(record, header=replace(record.header, handles=swapped(record.header.handles)))
+            lambda record: replace(record, header=replace(record.header, handles=swap_values(record.header.handles)))
         ),
         "handles is",
     ),

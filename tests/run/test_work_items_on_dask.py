@@ -92,13 +92,13 @@ def lines(ended: dict[int, MatchOutput]) -> list[str]:
     return [result.to_line() for _, played in sorted(ended.items()) for result in played.match.results]
 
 
-def here(games: Games, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def play_locally(games: Games, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("ARENA_CACHE", str(folder))
     with open_executor(games.items[0].job.choice) as executor:
         return lines(games.play(executor))
 
 
-def left(cluster: Cluster) -> list[str]:
+def leftovers(cluster: Cluster) -> list[str]:
     """Return the leftovers of matches: temporary folders, and processes with the cluster's TMPDIR."""
     found = [path.name for path in (cluster.folder / "tmp").glob("arena-*")]
     mark = str(cluster.folder / "tmp").encode()
@@ -142,7 +142,7 @@ def test_a_cluster_plays_the_same_games_and_keeps_the_bots(
         assert lines(games.play(executor)) == found
     assert len(found) == MATCHES * 4
     assert sum((games.sent - before).values()) == 0, "both machines have them by now"
-    assert here(games, tmp_path / "cache", monkeypatch) == found
+    assert play_locally(games, tmp_path / "cache", monkeypatch) == found
 
 
 @pytest.mark.boxes
@@ -162,7 +162,7 @@ def test_killed_workers_lose_no_match(
 
         def kill(ended: int) -> None:
             if ended in (1, 4):
-                until(lambda: len(left(cluster)) > 1)  # a temporary folder, and a process of a bot's or of a box's
+                until(lambda: len(leftovers(cluster)) > 1)  # a temporary folder, and a process of a bot's or of a box's
                 workers[-1].kill()
                 workers[-1].wait(LIMIT_S)
                 workers.append(cluster.start_worker(ARENA_CACHE=cache))
@@ -173,9 +173,9 @@ def test_killed_workers_lose_no_match(
         assert len(workers) == 3
         workers[-1].terminate()
         assert workers[-1].wait(LIMIT_S) == 0
-    until(lambda: not left(cluster))
+    until(lambda: not leftovers(cluster))
     assert groups_of(pid) == []
-    assert here(games, tmp_path / "here", monkeypatch) == found
+    assert play_locally(games, tmp_path / "here", monkeypatch) == found
 
 
 def test_a_killed_scheduler_loses_no_match(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_a_killed_scheduler_loses_no_match(cluster: Cluster, tmp_path: Path, mon
         if ended == 2:
             schedulers[-1].kill()
             worker.wait(LIMIT_S)
-            assert left(cluster) == []
+            assert leftovers(cluster) == []
             schedulers.append(cluster.start_scheduler())
             cluster.start_worker(ARENA_CACHE=cache)
 
@@ -199,7 +199,7 @@ def test_a_killed_scheduler_loses_no_match(cluster: Cluster, tmp_path: Path, mon
         found = lines(games.play(executor, kill))
     assert games.lost
     assert len(schedulers) == 2
-    assert here(games, tmp_path / "here", monkeypatch) == found
+    assert play_locally(games, tmp_path / "here", monkeypatch) == found
 
 
 def test_unsuitable_workers_get_no_match(cluster: Cluster, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def job_of(config: RunConfig) -> Job:
     return Job(config.spec(0, table.bots), bots, config.sandbox)
 
 
-def played(cache: BotCache, job: Job) -> MatchOutput:
+def play_job(cache: BotCache, job: Job) -> MatchOutput:
     worker = Worker(cache)
     try:
         return worker.play(pickle.loads(pickle.dumps(job)))
@@ -87,14 +87,14 @@ def test_a_worker_with_an_empty_cache_gets_the_bots_and_plays_the_same(
     job = job_of(config)
     for bot in config.bots:
         here.link(bot)
-    first = played(here, job)
+    first = play_job(here, job)
     archives = [archive_of(bot) for bot in config.bots]
     (tmp_path / "home").rename(tmp_path / "gone")
     with pytest.raises(ArenaError):
-        played(there, job)
+        play_job(there, job)
     for bot, archive in zip(config.bots, archives, strict=True):
         there.put(make_portable(bot, programs_of(config.sandbox.name)), archive)
-    second = played(there, job)
+    second = play_job(there, job)
     assert [result.faults for result in first.match.results] == [()] * 4
     assert second.match.results == first.match.results
     assert [result.to_line() for result in second.match.results] == [result.to_line() for result in first.match.results]
@@ -114,7 +114,7 @@ def test_a_bot_that_the_cache_does_not_have_voids_the_match(
     here, _ = caches
     here.link(config.bots[0])
     with pytest.raises(ArenaError, match=f"isn't in the cache of this machine: {config.bots[1].digest}"):
-        played(here, job_of(config))
+        play_job(here, job_of(config))
 
 
 def test_a_bots_modules_are_compiled_before_it_first_plays(

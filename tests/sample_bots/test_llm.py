@@ -81,7 +81,7 @@ def elsewhere(handler: BaseHTTPRequestHandler, prompt: str) -> None:
     handler.end_headers()
 
 
-def drops(handler: BaseHTTPRequestHandler, prompt: str) -> None:
+def drip_header(handler: BaseHTTPRequestHandler, prompt: str) -> None:
     """Send a header's bytes, each in time for a socket timeout, until the client closes."""
     handler.wfile.write(b"HTTP/1.0 200 OK\r\nX: ")
     with suppress(OSError):
@@ -102,7 +102,7 @@ SAYS: dict[str, tuple[Says, int | None]] = {  # and which move counts; None: a q
     "a fraction": (lambda handler, prompt: output(handler, '{"choice": 1.5}'), None),
     "the key": (said_back, 1),
     "elsewhere": (elsewhere, None),
-    "drops": (drops, None),
+    "drops": (drip_header, None),
     "a negative one": (lambda handler, prompt: output(handler, "-1"), None),
     "a list": (lambda handler, prompt: raw(handler, b"[]"), None),
     "garbage": (lambda handler, prompt: raw(handler, b"\xff\x00<html>"), None),

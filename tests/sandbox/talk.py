@@ -107,7 +107,7 @@ def dead(pid: int) -> bool:
         return True
 
 
-def gone(pids: Iterable[int]) -> None:
+def require_gone(pids: Iterable[int]) -> None:
     """Assert that processes of closed boxes are dead and reaped: at once, unless a close was late."""
 
     def left() -> list[int]:
@@ -117,7 +117,7 @@ def gone(pids: Iterable[int]) -> None:
     until(lambda: not left(), f"one of {pids} is left", _patience())
 
 
-def childless() -> None:
+def require_no_child() -> None:
     """Assert that this process has no child, dead or alive: at once, unless a close was late."""
 
     def none() -> bool:
@@ -197,7 +197,7 @@ def groups_of(pid: int) -> list[str]:
     return [f"{top}/{name}" for top, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith(mine)]
 
 
-def groupless() -> None:
+def require_no_group() -> None:
     """Assert that no control group of this process is left; the next `make` removes late ones."""
     found = cgroup.hierarchy()
 

@@ -38,13 +38,13 @@ from tests.sandbox.talk import (
     dead,
     descriptors,
     exit_of,
-    groupless,
     groups_of,
     kill,
     made,
     python,
     read_line,
     read_to_end,
+    require_no_group,
     running,
     stand_still,
     until,
@@ -546,7 +546,7 @@ def test_many_boxes_leave_nothing(kind: Kind, files: Path) -> None:
     play(30)
     until(lambda: not left(), "something is left")
     assert threading.active_count() <= threads
-    groupless()
+    require_no_group()
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import pytest
 
 from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, SandboxError
 from arena.sandbox.linux import cgroup
-from tests.sandbox.talk import WAIT_S, childless, close, exit_of, gone, kill, python, read_line, running
+from tests.sandbox.talk import WAIT_S, close, exit_of, kill, python, read_line, require_gone, require_no_child, running
 
 ROOT = Path(__file__).parents[2]
 BAD_BOTS = Path(__file__).parent.parent / "bad_bots"
@@ -137,7 +137,7 @@ def test_a_dead_program_is_seen_though_its_daemon_holds_the_pipes(sandbox: Proce
         assert close(box) == Exit(0, None)
         if sys.platform == "linux":
             assert len(pids) == 2
-            gone(pids)
+            require_gone(pids)
     finally:
         close(box)
 
@@ -178,7 +178,7 @@ def test_the_group_dies_though_it_cleared_its_environment(sandbox: ProcessSandbo
         pid = int(read_line(box.stdout))
         assert exists(pid)
     if sys.platform == "linux":  # elsewhere it is another's to reap, at a time of its own
-        gone([pid])
+        require_gone([pid])
 
 
 @LINUX_ONLY
@@ -207,7 +207,7 @@ def test_a_stopped_program_dies(sandbox: ProcessSandbox, tmp_path: Path) -> None
         os.waitid(os.P_PID, box.pid, os.WSTOPPED | os.WNOWAIT)
     assert box.exit() is None
     kill(box)
-    gone([box.pid])
+    require_gone([box.pid])
 
 
 LITTER = """
@@ -327,8 +327,8 @@ def test_a_daemon_that_hides_dies_with_its_box(
         if not alive:
             os.write(box.stdin, b"\n")
             assert exit_of(box) == Exit(0, None)
-    gone([pid])
-    childless()  # the dead daemon is reaped too
+    require_gone([pid])
+    require_no_child()  # the dead daemon is reaped too
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import pytest
 
 from arena.sandbox import SandboxError, spawn, unavailable_reason
 from arena.sandbox.linux import PreexecCall
-from tests.sandbox.talk import WAIT_S, childless, descriptors
+from tests.sandbox.talk import WAIT_S, descriptors, require_no_child
 
 ROOT = Path(__file__).parents[2]
 ENV = {"PATH": os.pathsep.join(["/no/such/folder", *os.get_exec_path()]), "WORD": "wörd"}
@@ -92,7 +92,7 @@ def test_impossible_arguments_are_refused(argv: list[str]) -> None:
     with pytest.raises(ValueError, match=r"null byte|surrogates"):
         spawn(argv, "/", ENV, [])
     assert descriptors() <= before
-    childless()
+    require_no_child()
 
 
 def test_a_call_that_fails_is_named_and_nothing_runs(pipe: tuple[int, int], tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_call_that_fails_is_named_and_nothing_runs(pipe: tuple[int, int], tmp_
     assert os.read(reader, 10) == b"1"
     assert not (tmp_path / "mark").exists()
     assert descriptors() <= before
-    childless()
+    require_no_child()
 
 
 def test_a_call_with_an_unexpected_result_ends_the_process(tmp_path: Path) -> None:

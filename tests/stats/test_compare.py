@@ -21,7 +21,7 @@ def play(fold: StatsAccumulator, bot: str, random: Random, more: float = 0.0) ->
             fold.bots[bot].tallies[place].add(sum(random.random() < share for _ in range(CASES)), CASES)
 
 
-def clear(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
+def clear_differences(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
     """Return the sections and names of significant differences between two bots that never met."""
     fold = StatsAccumulator(("one", "other"))
     play(fold, "one", random, more)
@@ -41,9 +41,9 @@ def clear(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
 def test_without_differences_few_pages_have_a_star() -> None:
     """Expected 5 % or less; each rate at 95 % alone gives one to 9 pages of 10."""
     random = Random(1)
-    assert sum(bool(clear(random)) for _ in range(60)) <= 5
+    assert sum(bool(clear_differences(random)) for _ in range(60)) <= 5
 
 
 def test_a_large_difference_has_a_star() -> None:
     random = Random(2)
-    assert sum(PLACES[0] in clear(random, 0.4) for _ in range(10)) >= 9
+    assert sum(PLACES[0] in clear_differences(random, 0.4) for _ in range(10)) >= 9

@@ -11,12 +11,12 @@ from arena.referee import Fault, Record
 from arena.replay import make_replay_object
 from arena.stats import ALL, StatsAccumulator, proportion_difference
 from arena.stats.report import Profile, StatsReport, compare_bots, make_stats_report, rates_of
-from tests.replay.games import played, random_game
+from tests.replay.games import play_game, random_game
 
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 4) if not rules.problem(seats)]
 
 
-def of(*records: object) -> StatsReport:
+def profiles_of(*records: object) -> StatsReport:
     fold = StatsAccumulator()
     for record in records:
         fold.add(record)  # type: ignore[arg-type]
@@ -40,7 +40,7 @@ def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
 def test_counts_use_only_public_events(number: int, rules: str) -> None:
     """A seat that wanted to challenge, and came too late, isn't counted: no other seat learns of it."""
     records = [random_game(PRESETS[rules], 4, 3 * number + seed) for seed in range(3)]
-    found, seen, wanted = of(*records), Counter[tuple[str, int]](), 0
+    found, seen, wanted = profiles_of(*records), Counter[tuple[str, int]](), 0
     for record in records:
         seating = record.games[0].seating
         for step in make_replay_object(record)["games"][0]["steps"]:
@@ -60,8 +60,8 @@ def test_counts_use_only_public_events(number: int, rules: str) -> None:
 
 def test_bluffs_and_challenges_are_counted_by_the_held_cards() -> None:
     """Over ten deals, compared to the events of replays with all cards."""
-    records = [played(COUP, 2, seed, taxes_and_doubts) for seed in range(10)]
-    found = of(*records)
+    records = [play_game(COUP, 2, seed, taxes_and_doubts) for seed in range(10)]
+    found = profiles_of(*records)
     events = [
         event
         for record in records
@@ -97,7 +97,7 @@ def steals_and_blocks(seen: View, legal: Sequence[Move]) -> Move:
 
 def test_blocks_and_attacks_are_counted() -> None:
     """Every steal has the target bot1 and is blocked; some blocks are bluffs."""
-    found = of(*(played(COUP, 2, seed, steals_and_blocks) for seed in range(6)))
+    found = profiles_of(*(play_game(COUP, 2, seed, steals_and_blocks) for seed in range(6)))
     first, second = bot(found, "bot0"), bot(found, "bot1")
     assert first.attack_counts["bot1"]["steal"] == first.actions["steal"].count > 0
     assert first.attack_targets["bot1"].value == 1
@@ -113,7 +113,7 @@ def test_blocks_and_attacks_are_counted() -> None:
 def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
     """One win a game, one action a turn, one answer a request; only claims are challenged."""
     records = [random_game(PRESETS[name], seats, seed) for seed in range(3)]
-    found = of(*records)
+    found = profiles_of(*records)
     games = [record.games[0] for record in records]
     assert sum(each.win_rate[ALL].count for each in found.bots) == pytest.approx(3)
     assert sum(each.decision_times[ALL].requests for each in found.bots) == sum(len(game.moves) for game in games)
@@ -143,7 +143,7 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
 def test_win_rates_by_players_left_are_of_those_players() -> None:
     """Two are left in each game at some time, and one of them wins."""
     records = [random_game(COUP, 4, seed) for seed in range(5)]
-    found = of(*records)
+    found = profiles_of(*records)
     for left in ("2", "3"):
         rates = [each.win_rate_by_players_left[left] for each in found.bots if left in each.win_rate_by_players_left]
         assert sum(rate.total for rate in rates) == int(left) * len(records)
@@ -158,16 +158,16 @@ def test_win_rates_by_players_left_are_of_those_players() -> None:
 
 
 def test_a_draw_is_a_part_of_a_win_for_each_survivor() -> None:
-    found = of(random_game(replace(COUP, turn_limit=2), 4, 1))
+    found = profiles_of(random_game(replace(COUP, turn_limit=2), 4, 1))
     assert [each.win_rate[ALL].count for each in found.bots] == [0.25] * 4
     assert found.records.draws == 1
 
 
 def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
     """A seat that leaves at its first turn has answered no request, and its faults are reported."""
-    record = played(COUP, 2, 1, lambda seen, legal: FORFEIT if seen.seat == 0 else legal[0])
+    record = play_game(COUP, 2, 1, lambda seen, legal: FORFEIT if seen.seat == 0 else legal[0])
     game = replace(record.games[0], faults=(Fault(0, "exited", step=0),))
-    loser = bot(of(Record(record.header, (game,))), "bot0")
+    loser = bot(profiles_of(Record(record.header, (game,))), "bot0")
     assert (loser.losses["forfeit"].count, loser.losses["forfeit"].total) == (2, 2)
     assert loser.decision_times == {}
     assert loser.faults_by_code == {"exited": 1}

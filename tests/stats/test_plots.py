@@ -34,7 +34,7 @@ def output() -> StatsReport:
     return counted()[0]
 
 
-def one() -> StatsReport:
+def one_bot() -> StatsReport:
     """Return a bot, for a page of one or of two."""
     found, fold = counted()
     bots = {bot.bot: bot for bot in found.bots}
@@ -54,7 +54,7 @@ def test_every_rate_is_in_a_table_and_has_a_point() -> None:
 
 
 def test_a_comparison_has_two_points_a_row() -> None:
-    found = one()
+    found = one_bot()
     assert found.comparison
     both = sum(len(names) for names in found.comparison.bots[0].differences.values())
     text = stats_page(found, "title")
@@ -63,7 +63,7 @@ def test_a_comparison_has_two_points_a_row() -> None:
 
 def test_a_comparison_marks_significant_differences() -> None:
     """A star is in the plot and in the table, with the difference and its interval; their number is stated."""
-    found = one()
+    found = one_bot()
     assert found.comparison
     (pair,) = found.comparison.bots
     first = pair.differences["win_rate"]["all"]
@@ -79,13 +79,13 @@ def test_a_comparison_marks_significant_differences() -> None:
 
 
 def test_a_comparison_has_the_times_of_both() -> None:
-    text = stats_page(one(), "title")
+    text = stats_page(one_bot(), "title")
     heads = re.findall(r"<th scope='col' class='number'>([^<]*)</th>", text.split("time for a request")[1])
     assert heads == ["requests", "median", "before", "99 % within", "before"]
 
 
 def test_a_comparison_has_a_legend() -> None:
-    text = stats_page(one(), "title")
+    text = stats_page(one_bot(), "title")
     assert text.count("class='legend'") == 1
 
 
@@ -106,7 +106,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
 ) -> None:
     """The rules cover contrast, names, roles and order, with open tables."""
     path = tmp_path / "page.html"
-    path.write_text(stats_page(output() if whole else one(), "What bots do"), "utf-8")
+    path.write_text(stats_page(output() if whole else one_bot(), "What bots do"), "utf-8")
     shown = reader.open(path, color_scheme=scheme, width=width)
     shown.locator("summary").first.click()
     assert shown.locator("table").first.is_visible()

@@ -58,7 +58,7 @@ def until(what: Any, limit_s: float = LIMIT_S) -> Any:
     return found
 
 
-def outcome(future: "Future[Any]") -> Any:
+def outcome_of(future: "Future[Any]") -> Any:
     """Return a call's result, or the exception it ended with."""
     problem = future.exception(LIMIT_S)
     return future.result() if problem is None else problem
@@ -67,13 +67,13 @@ def outcome(future: "Future[Any]") -> Any:
 def test_calls_run_as_they_do_on_one_machine(shared: Cluster) -> None:
     with executor_on(shared) as executor:
         until(lambda: executor.width() == 2)
-        assert [outcome(executor.submit(operator.add, n, 1)) for n in range(4)] == [1, 2, 3, 4]
-        assert outcome(executor.submit(dict, [("a", 1)], b=2)) == {"a": 1, "b": 2}
-        assert isinstance(outcome(executor.submit(operator.truediv, 1, 0)), ZeroDivisionError)
-        died = outcome(executor.submit(os._exit, 3))
+        assert [outcome_of(executor.submit(operator.add, n, 1)) for n in range(4)] == [1, 2, 3, 4]
+        assert outcome_of(executor.submit(dict, [("a", 1)], b=2)) == {"a": 1, "b": 2}
+        assert isinstance(outcome_of(executor.submit(operator.truediv, 1, 0)), ZeroDivisionError)
+        died = outcome_of(executor.submit(os._exit, 3))
         assert isinstance(died, WorkerDiedError)
         assert "ended with 3" in str(died)
-        assert outcome(executor.submit(len, bytes(20 << 20))) == 20 << 20
+        assert outcome_of(executor.submit(len, bytes(20 << 20))) == 20 << 20
         assert (executor.last_error(), executor.refused()) == (None, {})
 
 
@@ -81,8 +81,8 @@ def test_equal_calls_each_run(shared: Cluster, tmp_path: Path) -> None:
     """By default Dask answers the second call with the result of the first."""
     with executor_on(shared) as executor:
         made = [tmp_path / name for name in ("one", "two")]
-        assert outcome(executor.submit(os.mkdir, str(made[0]))) is None
-        assert isinstance(outcome(executor.submit(os.mkdir, str(made[0]))), FileExistsError)
+        assert outcome_of(executor.submit(os.mkdir, str(made[0]))) is None
+        assert isinstance(outcome_of(executor.submit(os.mkdir, str(made[0]))), FileExistsError)
 
 
 def test_the_scheduler_imports_nothing_of_ours(shared: Cluster) -> None:
@@ -90,7 +90,7 @@ def test_the_scheduler_imports_nothing_of_ours(shared: Cluster) -> None:
     from distributed import Client
 
     with executor_on(shared, partial(operator.add, 1, 1)) as executor:
-        assert outcome(executor.submit(operator.add, 2, 2)) == 4
+        assert outcome_of(executor.submit(operator.add, 2, 2)) == 4
         with Client(shared.address, set_as_default=False) as client:
             names = client.run_on_scheduler(eval, "list(__import__('sys').modules)")
     assert "distributed" in names
@@ -103,7 +103,7 @@ def test_cancelling_a_call_wakes_its_waiters(shared: Cluster) -> None:
         future = executor.submit(time.sleep, 0.5)
         assert future.cancel()
         assert wait([future], timeout=LIMIT_S).done == {future}
-        assert outcome(executor.submit(operator.add, 1, 1)) == 2
+        assert outcome_of(executor.submit(operator.add, 1, 1)) == 2
 
 
 def test_shutdown_waits_for_submitted_calls(shared: Cluster) -> None:
@@ -130,13 +130,13 @@ def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -
         waiting = executor.submit(os.getcwd)
         (tmp_path / "good" / "here").mkdir()
         cluster.start_worker(cwd=tmp_path / "good")
-        assert outcome(waiting) == str(tmp_path / "good")
+        assert outcome_of(waiting) == str(tmp_path / "good")
         until(lambda: executor.width() == 1)
-        found = [outcome(executor.submit(os.getcwd)) for _ in range(4)]
+        found = [outcome_of(executor.submit(os.getcwd)) for _ in range(4)]
         assert found == [str(tmp_path / "good")] * 4
         assert executor.last_error() is None
         (tmp_path / "good" / "here").rmdir()
-        refused = outcome(executor.submit(check_listed, "here"))
+        refused = outcome_of(executor.submit(check_listed, "here"))
         assert isinstance(refused, WorkerRejectedError)
         until(lambda: len(executor.refused()) == 2)
         assert executor.width() == 0
@@ -153,7 +153,7 @@ def test_the_calls_of_a_killed_worker_run_again(cluster: Cluster, tmp_path: Path
     victim = cluster.start_worker()
     with executor_on(cluster) as executor:
         until(lambda: executor.width() == 1)
-        pid = outcome(executor.submit(os.getpid))
+        pid = outcome_of(executor.submit(os.getpid))
         began = tmp_path / "began"
         call = executor.submit(exec, f"import os, time\nopen({str(began)!r}, 'x').close()\ntime.sleep(60)")
         until(began.exists)
@@ -161,7 +161,7 @@ def test_the_calls_of_a_killed_worker_run_again(cluster: Cluster, tmp_path: Path
         until(lambda: not os.path.exists(f"/proc/{pid}"))
         until(lambda: executor.width() == 0)
         cluster.start_worker()
-        assert isinstance(outcome(call), FileExistsError), "it ran a second time"
+        assert isinstance(outcome_of(call), FileExistsError), "it ran a second time"
         until(lambda: executor.width() == 1)
 
 
@@ -187,7 +187,7 @@ def test_progress_of_a_call_arrives_before_its_end_and_again_when_it_reruns(clus
             until(lambda call=call, heard=heard: heard.extend(call.take_messages()) or len(heard) == 4)
             assert heard == [("step", 1), b"2"] * 2
             gate.touch()
-            assert (outcome(call), outcome(silent), silent.take_messages()) == (None, 2, [])
+            assert (outcome_of(call), outcome_of(silent), silent.take_messages()) == (None, 2, [])
             if turn == 0:
                 cluster.kill_scheduler()
                 until(executor.last_error)
@@ -200,7 +200,7 @@ def test_a_call_that_kills_its_workers_ends(cluster: Cluster) -> None:
     cluster.start_worker()
     with executor_on(cluster) as executor:
         until(executor.width)
-        died = outcome(executor.submit(exec, f"import os\nos.kill(os.getppid(), {int(signal.SIGKILL)})"))
+        died = outcome_of(executor.submit(exec, f"import os\nos.kill(os.getppid(), {int(signal.SIGKILL)})"))
         assert isinstance(died, WorkerDiedError)
         assert str(died) == "1 workers died while they ran it"
 
@@ -222,7 +222,7 @@ def test_a_worker_that_gets_sigterm_ends_its_call_at_once(cluster: Cluster, tmp_
         assert leaving.wait(LIMIT_S) == 0
         assert cleaned.exists()
         cluster.start_worker()
-        assert outcome(call) is None
+        assert outcome_of(call) is None
 
 
 def test_calls_fail_with_their_scheduler_and_run_on_the_next_one(cluster: Cluster) -> None:
@@ -233,8 +233,8 @@ def test_calls_fail_with_their_scheduler_and_run_on_the_next_one(cluster: Cluste
         calls = [executor.submit(time.sleep, 60) for _ in range(2)]
         scheduler.kill()
         for call in calls:
-            assert isinstance(outcome(call), ExecutorLostError)
-        assert isinstance(outcome(executor.submit(os.getpid)), ExecutorLostError)
+            assert isinstance(outcome_of(call), ExecutorLostError)
+        assert isinstance(outcome_of(executor.submit(os.getpid)), ExecutorLostError)
         until(lambda: executor.width() == 0)
         assert executor.last_error() == f"no Dask scheduler answers at {cluster.address}"
         worker.wait(LIMIT_S)
@@ -242,7 +242,7 @@ def test_calls_fail_with_their_scheduler_and_run_on_the_next_one(cluster: Cluste
         cluster.start_worker()
         until(lambda: executor.width() == 1)
         assert executor.last_error() is None
-        assert outcome(executor.submit(operator.add, 1, 1)) == 2
+        assert outcome_of(executor.submit(operator.add, 1, 1)) == 2
         changes = executor.changes()
         assert [there for _, there in changes[:2]] == [True, False]
         assert changes[1][0] == f"no Dask scheduler answers at {cluster.address}"
@@ -270,7 +270,7 @@ def test_a_cluster_with_tls_refuses_clients_without_a_certificate(cluster: Clust
     assert cluster.address.startswith("tls://")
     with executor_on(cluster, tls=tls) as executor:
         until(executor.width)
-        assert outcome(executor.submit(operator.add, 1, 1)) == 2
+        assert outcome_of(executor.submit(operator.add, 1, 1)) == 2
     with pytest.raises(ExecutorLostError):
         executor_on(cluster)
     own = Cluster(tmp_path / "others")

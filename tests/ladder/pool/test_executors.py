@@ -54,7 +54,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def outcome(future: "Future[Any]") -> Any:
+def outcome_of(future: "Future[Any]") -> Any:
     """Return a call's result, or the exception it ended with."""
     problem = future.exception(timeout=LIMIT_S)
     return future.result() if problem is None else problem
@@ -66,20 +66,20 @@ LOOPS = "import re; from ladder.pool import limit_time\nwith limit_time(0.2): re
 def test_a_call_that_takes_too_long_is_ended_even_in_a_loop_that_never_returns_to_python(
     workers: LocalExecutor,
 ) -> None:
-    assert isinstance(outcome(workers.submit(exec, LOOPS)), CallTimeoutError)
-    assert outcome(workers.submit(operator.add, 2, 3)) == 5
+    assert isinstance(outcome_of(workers.submit(exec, LOOPS)), CallTimeoutError)
+    assert outcome_of(workers.submit(operator.add, 2, 3)) == 5
 
 
 def test_calls_run_in_other_processes_and_return_their_results(workers: LocalExecutor) -> None:
-    pids = {outcome(workers.submit(os.getpid)) for _ in range(10)}
+    pids = {outcome_of(workers.submit(os.getpid)) for _ in range(10)}
     assert os.getpid() not in pids
     assert pids <= set(workers.pids)
     assert 1 <= len(pids) <= 2
-    assert outcome(workers.submit(operator.add, 2, 3)) == 5
-    assert outcome(workers.submit(dict, [("a", 1)], b=2)) == {"a": 1, "b": 2}
+    assert outcome_of(workers.submit(operator.add, 2, 3)) == 5
+    assert outcome_of(workers.submit(dict, [("a", 1)], b=2)) == {"a": 1, "b": 2}
 
 
-def speaking(gate: Path, *words: object) -> str:
+def reporting_program(gate: Path, *words: object) -> str:
     """Return a program that reports progress, and waits for a file before it ends."""
     lines = ["import pathlib, time, ladder.pool", *(f"ladder.pool.report_progress({word!r})" for word in words)]
     return "\n".join([*lines, f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"])
@@ -87,14 +87,14 @@ def speaking(gate: Path, *words: object) -> str:
 
 def test_progress_of_a_call_arrives_before_its_end(workers: LocalExecutor, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    first, second = (workers.submit(exec, speaking(gate, name, 2, None)) for name in ("one", "two"))
+    first, second = (workers.submit(exec, reporting_program(gate, name, 2, None)) for name in ("one", "two"))
     assert isinstance(first, WorkerCall)
     assert isinstance(second, WorkerCall)
     heard: list[object] = []
     until(lambda: heard.extend(first.take_messages()) or len(heard) == 3)
     assert heard == ["one", 2, None]
     gate.touch()
-    assert (outcome(first), outcome(second), second.take_messages()) == (None, None, ["two", 2, None])
+    assert (outcome_of(first), outcome_of(second), second.take_messages()) == (None, None, ["two", 2, None])
     assert first.take_messages() == []
 
 
@@ -104,25 +104,25 @@ def test_progress_outside_a_worker_is_ignored() -> None:
 
 def test_a_runner_yields_the_progress_of_its_jobs(workers: LocalExecutor, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    events = drive_jobs(RetryingJobs([speaking(gate, "half", "more")]), exec, workers, lambda: 1, ())
+    events = drive_jobs(RetryingJobs([reporting_program(gate, "half", "more")]), exec, workers, lambda: 1, ())
     messages: list[object] = []
     for event in events:
         if isinstance(event, WorkerMessages):
             messages += event.messages
-            assert event.job == speaking(gate, "half", "more")
+            assert event.job == reporting_program(gate, "half", "more")
         if len(messages) == 2:
             gate.touch()
     assert messages == ["half", "more"]
 
 
 def test_an_exception_reaches_the_caller_and_its_worker_survives(workers: LocalExecutor) -> None:
-    problem = outcome(workers.submit(operator.truediv, 1, 0))
+    problem = outcome_of(workers.submit(operator.truediv, 1, 0))
     assert isinstance(problem, ZeroDivisionError)
-    missing = outcome(workers.submit(os.listdir, "/nowhere"))
+    missing = outcome_of(workers.submit(os.listdir, "/nowhere"))
     assert isinstance(missing, FileNotFoundError)
     assert missing.filename == "/nowhere"
     before = set(workers.pids)
-    assert outcome(workers.submit(operator.add, 1, 1)) == 2
+    assert outcome_of(workers.submit(operator.add, 1, 1)) == 2
     assert set(workers.pids) >= before
 
 
@@ -134,12 +134,12 @@ def test_a_worker_that_dies_costs_only_its_call(workers: LocalExecutor, ending: 
     futures = [workers.submit(operator.add, n, n) for n in range(5)]
     dead = workers.submit(fn, argument)
     futures += [workers.submit(operator.add, n, n) for n in range(5, 10)]
-    assert isinstance(outcome(dead), WorkerDiedError)
-    assert [outcome(future) for future in futures] == [n + n for n in range(10)]
+    assert isinstance(outcome_of(dead), WorkerDiedError)
+    assert [outcome_of(future) for future in futures] == [n + n for n in range(10)]
 
 
 def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: LocalExecutor, tmp_path: Path) -> None:
-    victim = outcome(workers.submit(os.getpid))
+    victim = outcome_of(workers.submit(os.getpid))
     began = [tmp_path / "one", tmp_path / "two"]
     text = "import time\nopen({!r}, 'w').close()\ntime.sleep(600)"
     running = [workers.submit(exec, text.format(str(path))) for path in began]
@@ -147,34 +147,36 @@ def test_a_worker_that_is_killed_during_a_call_costs_only_its_call(workers: Loca
     os.kill(victim, signal.SIGKILL)
     done, _ = wait(running, timeout=LIMIT_S, return_when="FIRST_COMPLETED")
     assert len(done) == 1
-    problem = outcome(done.pop())
+    problem = outcome_of(done.pop())
     assert isinstance(problem, WorkerDiedError)
     assert "ended with -9" in str(problem)
-    assert outcome(workers.submit(operator.add, 2, 2)) == 4
+    assert outcome_of(workers.submit(operator.add, 2, 2)) == 4
     assert victim not in workers.pids
 
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc")
 def test_a_worker_killed_between_two_calls_is_replaced(workers: LocalExecutor) -> None:
     for _ in range(3):
-        assert outcome(workers.submit(operator.add, 2, 2)) == 4
+        assert outcome_of(workers.submit(operator.add, 2, 2)) == 4
         killed = workers.pids
         for pid in killed:
             os.kill(pid, signal.SIGKILL)
         until(lambda: not any(map(is_running, killed)))  # noqa: B023
-        assert outcome(workers.submit(os.getpid)) not in killed
+        assert outcome_of(workers.submit(os.getpid)) not in killed
 
 
 def test_pickling_errors_fail_only_their_call(workers: LocalExecutor) -> None:
-    assert outcome(workers.submit(os.getpid)) in workers.pids
-    assert isinstance(outcome(workers.submit(lambda: 1)), Exception)
-    assert isinstance(outcome(workers.submit(operator.add, threading.Lock(), 1)), Exception)
+    assert outcome_of(workers.submit(os.getpid)) in workers.pids
+    assert isinstance(outcome_of(workers.submit(lambda: 1)), Exception)
+    assert isinstance(outcome_of(workers.submit(operator.add, threading.Lock(), 1)), Exception)
     for what in ("threading.Lock()", "(_ for _ in ())"):
-        problem = outcome(workers.submit(eval, f"__import__('threading') and {what.replace('threading.', THREADING)}"))
+        problem = outcome_of(
+            workers.submit(eval, f"__import__('threading') and {what.replace('threading.', THREADING)}")
+        )
         assert isinstance(problem, RuntimeError)
         assert "can't be sent" in str(problem)
-    assert isinstance(outcome(workers.submit(exec, "class Odd(Exception): pass\nraise Odd")), RuntimeError)
-    assert outcome(workers.submit(operator.add, 2, 2)) == 4
+    assert isinstance(outcome_of(workers.submit(exec, "class Odd(Exception): pass\nraise Odd")), RuntimeError)
+    assert outcome_of(workers.submit(operator.add, 2, 2)) == 4
 
 
 UNREAD = "type('Word', (), {'__reduce__': lambda self: (int, ('no number',))})()"
@@ -187,10 +189,10 @@ def test_unreadable_progress_or_results_end_the_worker(call: Callable[[str], obj
     with LocalExecutor(1) as pool:
         unread = pool.submit(call, text)
         sums = [pool.submit(operator.add, n, n) for n in range(3)]
-        problem = outcome(unread)
+        problem = outcome_of(unread)
         assert isinstance(problem, WorkerDiedError)
         assert "no number" in str(problem)
-        assert [outcome(future) for future in sums] == [0, 2, 4]
+        assert [outcome_of(future) for future in sums] == [0, 2, 4]
 
 
 THREADING = "__import__('threading')."
@@ -221,7 +223,7 @@ def test_a_worker_runs_on_its_own_cores(more: int) -> None:
         began = [pool.submit(time.sleep, 0.2) for _ in range(jobs)]  # so that each call has a worker of its own
         shares = [pool.submit(os.sched_getaffinity, 0) for _ in range(jobs * 4)]
         wait(began, timeout=LIMIT_S)
-        found = {tuple(sorted(outcome(share))) for share in shares}
+        found = {tuple(sorted(outcome_of(share))) for share in shares}
         pids = pool.pids
         dealt = sorted(tuple(sorted(os.sched_getaffinity(pid))) for pid in pids)
     assert len(pids) == jobs
@@ -233,13 +235,13 @@ def test_each_worker_begins_with_the_initializer() -> None:
     with LocalExecutor(2, os.putenv, ("ARENA_TEST_BEGAN", "yes")) as pool:
         for _ in range(2):
             asked = [pool.submit(subprocess.getoutput, "sleep 0.1; echo $ARENA_TEST_BEGAN") for _ in range(4)]
-            assert [outcome(future) for future in asked] == ["yes"] * 4
-            assert isinstance(outcome(pool.submit(os._exit, 1)), WorkerDiedError)
+            assert [outcome_of(future) for future in asked] == ["yes"] * 4
+            assert isinstance(outcome_of(pool.submit(os._exit, 1)), WorkerDiedError)
 
 
 def test_a_worker_that_cannot_start_counts_as_dead() -> None:
     with LocalExecutor(1, os.listdir, ("/nowhere",)) as pool:
-        problem = outcome(pool.submit(os.getpid))
+        problem = outcome_of(pool.submit(os.getpid))
         assert isinstance(problem, WorkerDiedError)
         assert "it can't begin: FileNotFoundError" in str(problem)
         assert pool.pids == ()

@@ -65,7 +65,7 @@ class _Looked(Future):  # type: ignore[type-arg]
         return super().exception(timeout)
 
 
-def script(**endings: list[Exception | None]) -> Callable[[Job], str]:
+def make_play(**endings: list[Exception | None]) -> Callable[[Job], str]:
     """Return a play function: each job ends in its exceptions, one after the other; None is success."""
     left = {name: list(problems) for name, problems in endings.items()}
 
@@ -78,7 +78,7 @@ def script(**endings: list[Exception | None]) -> Callable[[Job], str]:
     return play
 
 
-def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> tuple[list[tuple[str, str]], Stage]:
+def run_jobs(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> tuple[list[tuple[str, str]], Stage]:
     """Run jobs with names; return their outcomes in order, without idle moments."""
     stage = Stage(play)
     output = []
@@ -92,18 +92,18 @@ def played(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -> 
 
 
 def test_every_job_is_completed_once() -> None:
-    output, stage = played(script(), "abcdefg")
+    output, stage = run_jobs(make_play(), "abcdefg")
     assert sorted(output) == [(name, name.upper()) for name in "abcdefg"]
     assert sorted(stage.submitted) == list("abcdefg")
 
 
 def test_the_runner_returns_at_once_without_jobs() -> None:
-    assert played(script(), "")[0] == []
+    assert run_jobs(make_play(), "")[0] == []
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 100])
 def test_the_number_of_submitted_jobs_never_exceeds_the_capacity(width: int) -> None:
-    output, stage = played(script(), "abcdefghij", width)
+    output, stage = run_jobs(make_play(), "abcdefghij", width)
     assert len(output) == 10
     assert stage.most == min(width, 10)
 
@@ -117,7 +117,7 @@ def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
             taken.append(name)
             yield Job(name)
 
-    stage = Stage(script())
+    stage = Stage(make_play())
     events = drive_jobs(RetryingJobs(plan()), stage.play, stage, lambda: 2, (HostError,))
     next(events)
     assert "".join(taken) in {"abc", "abcd"}
@@ -126,13 +126,15 @@ def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
 
 
 def test_a_void_match_is_played_again() -> None:
-    output, _ = played(script(a=[HostError("no memory")]), "ab", width=1)
+    output, _ = run_jobs(make_play(a=[HostError("no memory")]), "ab", width=1)
     assert output == [("a", "no memory"), ("a", "A"), ("b", "B")]
 
 
 def test_a_match_is_abandoned_and_reported_after_three_void_attempts() -> None:
     assert MAX_FAILED_ATTEMPTS == 3
-    output, stage = played(script(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1)
+    output, stage = run_jobs(
+        make_play(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1
+    )
     assert output == [("a", "1"), ("a", "2"), ("a", "3, abandoned"), ("b", "B")]
     assert stage.submitted == list("aaab")
 
@@ -148,7 +150,7 @@ def test_void_attempts_are_counted_per_match() -> None:
             raise HostError("x")  # a new one each time: an exception keeps its traceback, and so the job
         return job.name.upper()
 
-    output, stage = played(play, names, width=1)
+    output, stage = run_jobs(play, names, width=1)
     assert [name for name, ending in output if ending == "x, abandoned"] == names[1::2]
     assert [name for name, ending in output if ending == name.upper()] == names[::2]
     assert all(stage.submitted.count(name) == 3 for name in names)
@@ -157,13 +159,13 @@ def test_void_attempts_are_counted_per_match() -> None:
 def test_a_dead_worker_does_not_count_as_a_void() -> None:
     """A kill says little about the match, so it is played again more often than after a void attempt."""
     deaths: list[Exception | None] = [WorkerDiedError("dead")] * (MAX_WORKER_DEATHS - 1)
-    output, _ = played(script(a=[HostError("void"), HostError("void"), *deaths]), "a")
+    output, _ = run_jobs(make_play(a=[HostError("void"), HostError("void"), *deaths]), "a")
     assert output[-1] == ("a", "A")
     assert [ending for _, ending in output].count("dead") == MAX_WORKER_DEATHS - 1
 
 
 def test_a_match_that_kills_every_worker_is_abandoned() -> None:
-    output, _ = played(script(a=[WorkerDiedError("dead")] * 50), "ab")
+    output, _ = run_jobs(make_play(a=[WorkerDiedError("dead")] * 50), "ab")
     assert output.count(("a", "dead")) == MAX_WORKER_DEATHS - 1
     assert ("a", "dead, abandoned") in output
     assert ("b", "B") in output
@@ -182,7 +184,9 @@ class Clock:
         self.now += seconds
 
 
-def begun(play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence[float]) -> list[tuple[str, float]]:
+def start_times(
+    play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence[float]
+) -> list[tuple[str, float]]:
     """Run jobs to their ends; return the start times of each job, in seconds of a clock that only sleeping moves."""
     clock = Clock()
     times: list[tuple[str, float]] = []
@@ -200,9 +204,9 @@ def begun(play: Callable[[Job], str], names: str, width: int, pauses_s: Sequence
 
 def test_a_void_match_pauses_before_it_is_played_again() -> None:
     voids = [HostError("x")] * (MAX_FAILED_ATTEMPTS - 1)
-    assert begun(script(a=[*voids]), "a", 1, (2.0, 10.0)) == [("a", 0), ("a", 2), ("a", 12)]
-    assert begun(script(a=[*voids]), "a", 1, (2.0,)) == [("a", 0), ("a", 2), ("a", pytest.approx(2, abs=0.3))]
-    assert begun(script(a=[*voids]), "a", 1, ()) == [("a", 0)] * 3
+    assert start_times(make_play(a=[*voids]), "a", 1, (2.0, 10.0)) == [("a", 0), ("a", 2), ("a", 12)]
+    assert start_times(make_play(a=[*voids]), "a", 1, (2.0,)) == [("a", 0), ("a", 2), ("a", pytest.approx(2, abs=0.3))]
+    assert start_times(make_play(a=[*voids]), "a", 1, ()) == [("a", 0)] * 3
 
 
 class ByHand(Executor):
@@ -223,7 +227,7 @@ def test_no_match_starts_during_a_pause_and_all_slots_are_filled_after_it() -> N
     clock = Clock()
     hand = ByHand()
     events = drive_jobs(
-        RetryingJobs(map(Job, "abcde"), (2.0,), clock), script(), hand, lambda: 2, (HostError,), clock.sleep
+        RetryingJobs(map(Job, "abcde"), (2.0,), clock), make_play(), hand, lambda: 2, (HostError,), clock.sleep
     )
     assert isinstance(next(events), Idle)
     assert hand.began == "ab"
@@ -244,13 +248,13 @@ def test_no_match_starts_during_a_pause_and_all_slots_are_filled_after_it() -> N
 
 def test_each_void_match_has_its_own_pause() -> None:
     voids: dict[str, list[Exception | None]] = {"a": [HostError("x"), HostError("x")], "b": [HostError("x")]}
-    times = begun(script(**voids), "abc", 2, (2.0, 10.0))
+    times = start_times(make_play(**voids), "abc", 2, (2.0, 10.0))
     assert sorted(begun for begun in times if begun[0] != "c") == [("a", 0), ("a", 2), ("a", 12), ("b", 0), ("b", 2)]
     assert dict(times)["c"] >= 2
 
 
 def test_the_runner_does_not_pause_after_a_dead_worker() -> None:
-    assert begun(script(a=[WorkerDiedError("x")]), "ab", 1, (2.0,)) == [("a", 0), ("a", 0), ("b", 0)]
+    assert start_times(make_play(a=[WorkerDiedError("x")]), "ab", 1, (2.0,)) == [("a", 0), ("a", 0), ("b", 0)]
 
 
 def test_slots_are_filled_after_a_pause_while_another_match_is_played() -> None:
@@ -280,12 +284,12 @@ def test_slots_are_filled_after_a_pause_while_another_match_is_played() -> None:
 def test_a_defect_ends_the_run() -> None:
     """An exception that is neither a host failure nor a death is a defect of the arena, and isn't hidden."""
     with pytest.raises(ZeroDivisionError):
-        played(script(a=[ZeroDivisionError()]), "ab")
+        run_jobs(make_play(a=[ZeroDivisionError()]), "ab")
 
 
 def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
     """A consumer that stops in the middle has seen exactly the completed matches that were reported to it."""
-    stage = Stage(script())
+    stage = Stage(make_play())
     jobs: Iterable[Job] = [Job(name) for name in "abcd"]
     events = drive_jobs(RetryingJobs(jobs), stage.play, stage, lambda: 1, (HostError,))
     first = next(events)

@@ -7,7 +7,7 @@ from ladder.rating import RatedField, rate
 from ladder.rating.matches import Matches
 from ladder.rating.plackett_luce import field_win_probabilities
 from ladder.schedule import plan_matches
-from tests.ladder.schedule.shuffles import labelled
+from tests.ladder.schedule.shuffles import make_shuffle
 
 GAMES = 12
 
@@ -27,7 +27,7 @@ def test_intervals_hold_the_truth_where_pairs_meet_about_once(
     for seed in range(runs):
         draw = np.random.default_rng(seed)
         strengths = draw.normal(0, 0.7, bots)
-        dealt = plan_matches(bots, seats, games, GAMES, labelled(f"{bots} {seats} {seed}")).tables
+        dealt = plan_matches(bots, seats, games, GAMES, make_shuffle(f"{bots} {seats} {seed}")).tables
         tables = np.sort(np.array([table.bots for table in dealt]), axis=1)
         weights = np.exp(strengths[tables])
         wins = draw.multinomial(GAMES, weights / weights.sum(1, keepdims=True)).astype(np.float64)

@@ -15,7 +15,7 @@ SEATS = 4
 Floats = NDArray[np.float64]
 
 
-def played(
+def fit_random(
     owes: Floats, strengths: Floats, matches: int, seed: int, gives: float = 0.0, field: RatedField | None = None
 ) -> Fit:
     """Return the fit of matches at random tables.
@@ -35,40 +35,42 @@ def played(
     return rate(rows, field or RatedField(bots))
 
 
-def styles(bots: int, gamma: float, seed: int) -> Floats:
+def make_styles(bots: int, gamma: float, seed: int) -> Floats:
     """Return antisymmetric effects of opponents: what one bot gains the other loses."""
     above = np.triu(np.random.default_rng(seed).normal(0, gamma, (bots, bots)), 1)
     return np.asarray(above - above.T)
 
 
-def fair(bots: int) -> Floats:
+def no_effects(bots: int) -> Floats:
     return np.zeros((bots, bots))
 
 
-def spread(bots: int, seed: int = 0) -> Floats:
+def make_spread(bots: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).normal(0, 0.7, bots)
 
 
 def test_a_leader_far_ahead_decides_the_ladder_and_near_equals_do_not() -> None:
     """More games also decide between nearly equal bots: the leader is within two points of the best."""
-    ahead = np.array([1.5, *spread(9) / 3])
-    found = assess_leader(played(fair(10), ahead, 300, 1))
+    ahead = np.array([1.5, *make_spread(9) / 3])
+    found = assess_leader(fit_random(no_effects(10), ahead, 300, 1))
     assert (found.leader, found.decided) == (0, True)
     assert found.probability >= 0.98
-    near = np.array([0.3, 0.3, 0.3, *spread(7) - 1])
-    few, many = (assess_leader(played(fair(10), near, matches, 2)) for matches in (60, 5000))
+    near = np.array([0.3, 0.3, 0.3, *make_spread(7) - 1])
+    few, many = (assess_leader(fit_random(no_effects(10), near, matches, 2)) for matches in (60, 5000))
     assert (few.decided, many.decided) == (False, True)
     assert few.probability < many.probability
 
 
 def test_a_ladder_is_undecided_while_an_active_bot_is_unknown() -> None:
     """A bot that has left, or never played, doesn't count."""
-    ahead = np.array([1.5, *spread(9) / 3])
+    ahead = np.array([1.5, *make_spread(9) / 3])
     field = RatedField(11, active=tuple(range(11)))
-    unknown = assess_leader(played(fair(10), ahead, 300, 1, field=field))
+    unknown = assess_leader(fit_random(no_effects(10), ahead, 300, 1, field=field))
     assert (unknown.leader, unknown.probability, unknown.decided) == (None, 0.0, False)
-    assert assess_leader(played(fair(10), ahead, 300, 1, field=replace(field, active=tuple(range(10))))).decided
-    assert not assess_leader(played(fair(10), ahead, 8, 1)).decided
+    assert assess_leader(
+        fit_random(no_effects(10), ahead, 300, 1, field=replace(field, active=tuple(range(10))))
+    ).decided
+    assert not assess_leader(fit_random(no_effects(10), ahead, 8, 1)).decided
 
 
 def test_frequent_interim_tests_seldom_stop_at_a_wrong_leader() -> None:
@@ -76,7 +78,7 @@ def test_frequent_interim_tests_seldom_stop_at_a_wrong_leader() -> None:
     strengths = np.array([0.6, 0.45, 0.2, 0.2, 0.0, 0.0, -0.5, -0.5])
     leaders: list[int | None] = []
     for seed in range(40):
-        whole, start, matches = played(fair(8), strengths, 200, seed).matches, None, 20
+        whole, start, matches = fit_random(no_effects(8), strengths, 200, seed).matches, None, 20
         while matches <= 200:
             some = Matches(whole.tables[:matches], whole.wins[:matches], whole.games[:matches])
             found = rate(some, RatedField(8), start)
@@ -98,7 +100,7 @@ def test_a_field_without_matches_has_no_findings() -> None:
 
 
 def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
-    found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
+    found = fit_random(no_effects(12), np.zeros(12), 1200, 1, gives=0.5)
     (favour,) = find_collusion(found)
     assert favour.bots == (0, 1)
     assert favour.one_way
@@ -109,9 +111,9 @@ def test_a_bot_that_gives_its_wins_to_another_is_found() -> None:
 
 
 def test_two_bots_that_both_gain_where_they_meet_are_found() -> None:
-    owes = fair(12)
+    owes = no_effects(12)
     owes[3, 8] = owes[8, 3] = 0.7
-    found = played(owes, spread(12), 1200, 1)
+    found = fit_random(owes, make_spread(12), 1200, 1)
     best = find_collusion(found)[0]
     assert (best.bots, best.one_way) == ((3, 8), False)
     assert all(won > expected for won, expected in zip(best.wins, best.expected, strict=True))
@@ -121,12 +123,12 @@ def test_the_versions_of_two_owners_are_added_up() -> None:
     """Each pair of versions has met too seldom; the pair of owners hasn't."""
     versions, authors = 24, 8
     author = {version: version % authors for version in range(versions)}
-    owes = fair(versions)
+    owes = no_effects(versions)
     for one in range(versions):
         for other in range(versions):
             if {author[one], author[other]} == {0, 1}:
                 owes[one, other] = 1.0 if author[one] == 1 else -1.0
-    found = played(owes, np.zeros(versions), 1000, 1)
+    found = fit_random(owes, np.zeros(versions), 1000, 1)
     alone = find_collusion(found)
     together = find_collusion(found, author)
     assert together[0].bots == (0, 1)
@@ -136,7 +138,7 @@ def test_the_versions_of_two_owners_are_added_up() -> None:
 
 
 def test_versions_of_one_owner_do_not_collude() -> None:
-    found = played(fair(12), np.zeros(12), 1200, 1, gives=0.5)
+    found = fit_random(no_effects(12), np.zeros(12), 1200, 1, gives=0.5)
     author = dict(enumerate([0, 0, *range(1, 11)]))
     assert find_collusion(found, author) == ()
 
@@ -146,6 +148,6 @@ def test_a_fair_field_is_seldom_reported(gamma: float) -> None:
     """The same holds where play styles suit one another: of twenty runs at most one has a report."""
     reports = 0
     for seed in range(10):
-        found = played(styles(10, gamma, seed), spread(10, seed), 400, seed)
+        found = fit_random(make_styles(10, gamma, seed), make_spread(10, seed), 400, seed)
         reports += bool(find_collusion(found))
     assert reports <= 1

@@ -18,40 +18,40 @@ ROOT = Path(__file__).parents[3]
 WEIGHTS = (1.0, 2.0, 3.0, 5.0, 8.0, 13.0)
 
 
-def won(match: int, winner: int, table: Sequence[int]) -> Outcome:
+def game_won_by(match: int, winner: int, table: Sequence[int]) -> Outcome:
     """Return a game that one bot of the table won."""
     return Outcome(match, (winner,), tuple(bot for bot in table if bot != winner))
 
 
-def games(matches: int, seats: int = 4, weights: Sequence[float] = WEIGHTS, seed: int = 1) -> list[Outcome]:
+def make_matches(matches: int, seats: int = 4, weights: Sequence[float] = WEIGHTS, seed: int = 1) -> list[Outcome]:
     """Return matches of twelve games among bots whose chances to win are proportional to their weights."""
     chance = random.Random(seed)
     found = []
     for match in range(matches):
         table = chance.sample(range(len(weights)), seats)
         for winner in chance.choices(table, [weights[bot] for bot in table], k=12):
-            found.append(won(match, winner, table))
+            found.append(game_won_by(match, winner, table))
     return found
 
 
-def share(found: Strength) -> Estimate:
+def win_rate_of(found: Strength) -> Estimate:
     """Return the adjusted win rate of a bot that has played."""
     assert found.win_rate_adjusted is not None
     return found.win_rate_adjusted
 
 
-def intervals(found: Strength) -> Iterator[tuple[float, float, float]]:
+def intervals_of(found: Strength) -> Iterator[tuple[float, float, float]]:
     """Return low end, value and high end of a bot's rating, and the same of its win rate."""
-    for each in (found.rating, share(found)):
+    for each in (found.rating, win_rate_of(found)):
         assert each.low is not None
         assert each.high is not None
         yield each.low, each.value, each.high
 
 
 def test_six_bots_are_ranked_by_their_weights() -> None:
-    found = fit(games(400), 6)
+    found = fit(make_matches(400), 6)
     ratings = [strength.rating.value for strength in found]
-    shares = [share(strength).value for strength in found]
+    shares = [win_rate_of(strength).value for strength in found]
     assert ratings == sorted(ratings)
     assert shares == sorted(shares)
     assert sum(ratings) / 6 == pytest.approx(25)
@@ -67,45 +67,47 @@ def test_a_win_rate_is_adjusted_for_the_opponents() -> None:
     for match in range(300):
         table = [(0, 2, 3), (1, 4, 5), (0, 1, chance.choice((2, 3, 4, 5)))][match % 3]
         for winner in chance.choices(table, [weights[bot] for bot in table], k=12):
-            played.append(won(match, winner, table))
+            played.append(game_won_by(match, winner, table))
     one, other, *_ = fit(played, 6)
     assert one.win_rate is not None
     assert other.win_rate is not None
     assert other.win_rate - one.win_rate > 0.3
-    assert abs(share(other).value - share(one).value) < 0.05
+    assert abs(win_rate_of(other).value - win_rate_of(one).value) < 0.05
     assert one.rank_range[0] <= 3 <= one.rank_range[1]
 
 
 def test_matches_that_differ_more_than_games_widen_the_intervals() -> None:
     """A match that one bot won completely carries as much information as one game, not as twelve."""
-    independent = games(200, weights=(1.0,) * 6)
+    independent = make_matches(200, weights=(1.0,) * 6)
     chance = random.Random(5)
     alike = []
     for match in range(200):
         table = chance.sample(range(6), 4)
-        alike += [won(match, table[0], table)] * 12
+        alike += [game_won_by(match, table[0], table)] * 12
     for one, other in zip(fit(independent, 6), fit(alike, 6), strict=True):
-        for (low, _, high), (below, _, above) in zip(intervals(one), intervals(other), strict=True):
+        for (low, _, high), (below, _, above) in zip(intervals_of(one), intervals_of(other), strict=True):
             assert 2.5 < (above - below) / (high - low) < 4.5  # the root of 12 is 3.5
 
 
 def test_effects_of_single_opponents_cancel_out_where_all_are_met_equally_often() -> None:
     """0 always beats 1, 1 beats 2, 2 beats 0: matches differ as much as possible, and the bots are exactly equal."""
     pairs = [(0, 1, 0), (1, 2, 1), (0, 2, 2)]
-    played = [won(match, pairs[match % 3][2], pairs[match % 3][:2]) for match in range(300) for _ in range(12)]
+    played = [game_won_by(match, pairs[match % 3][2], pairs[match % 3][:2]) for match in range(300) for _ in range(12)]
     for found in fit(played, 3):
-        (low, _, high), _ = intervals(found)
+        (low, _, high), _ = intervals_of(found)
         assert found.rating.value == pytest.approx(25)
         assert high - low < 1.5
-    uneven = [won(match, pairs[place][2], pairs[place][:2]) for match, place in enumerate([0] * 200 + [1, 2] * 50)]
-    assert max(high - low for found in fit(uneven, 3) for low, _, high in list(intervals(found))[:1]) > 5
+    uneven = [
+        game_won_by(match, pairs[place][2], pairs[place][:2]) for match, place in enumerate([0] * 200 + [1, 2] * 50)
+    ]
+    assert max(high - low for found in fit(uneven, 3) for low, _, high in list(intervals_of(found))[:1]) > 5
 
 
 @pytest.mark.parametrize(("weight", "goal"), [(1e-12, 0.0), (1e12, 1.0)])
 def test_a_bot_that_won_all_or_nothing_has_an_interval_of_possible_win_rates(weight: float, goal: float) -> None:
     """276 games without a win allow up to 1.1 to 2 %, not only 0."""
-    found = fit(games(40, weights=(weight, 1.0, 1.0, 1.0, 1.0, 1.0)), 6)[0]
-    (low, value, high), (least, part, most) = intervals(found)
+    found = fit(make_matches(40, weights=(weight, 1.0, 1.0, 1.0, 1.0, 1.0)), 6)[0]
+    (low, value, high), (least, part, most) = intervals_of(found)
     assert found.win_rate == goal
     assert low < value < high
     assert 0 <= least < part < most <= 1
@@ -120,12 +122,12 @@ def test_bots_that_never_met_are_hardly_compared() -> None:
     for match in range(120):
         table = chance.sample(range(4), 3) if match % 2 else chance.sample(range(4, 8), 3)
         for winner in chance.choices(table, [1 + bot % 4 for bot in table], k=12):
-            played.append(won(match, winner, table))
+            played.append(game_won_by(match, winner, table))
     found = fit(played, 8)
     for one, other in zip(found[:4], found[4:], strict=True):
         assert one.rank_range[0] <= other.rank_range[1]
         assert other.rank_range[0] <= one.rank_range[1]
-        (low, _, high), _ = intervals(one)
+        (low, _, high), _ = intervals_of(one)
         assert high - low > 8
 
 
@@ -134,26 +136,26 @@ def test_with_few_matches_there_is_no_interval_and_any_rank() -> None:
     least = min_matches_for_intervals(6, 4)
     assert least == 12  # 3 seats of a match are free, and 5 strengths were fitted: 31 results
     for matches in (1, least - 1):
-        for found in fit(games(matches), 6):
+        for found in fit(make_matches(matches), 6):
             assert found.rank_range == (1, 6)
             assert (found.rating.low, found.rating.high) == (None, None)
             assert found.win_rate_adjusted is None or (found.win_rate_adjusted.low, found.win_rate_adjusted.high) == (
                 None,
                 None,
             )
-    for found in fit(games(least), 6):
-        assert len(list(intervals(found))) == 2
+    for found in fit(make_matches(least), 6):
+        assert len(list(intervals_of(found))) == 2
 
 
 def test_a_bot_without_a_game_has_a_newcomers_rating_and_no_interval() -> None:
-    *others, newcomer = fit(games(400), 7)
+    *others, newcomer = fit(make_matches(400), 7)
     assert newcomer == Strength(Estimate(25.0), (1, 7), None, None, 0, 0)
     assert [found.rank_range for found in others] == [(rank, rank + 1) for rank in (6, 5, 4, 3, 2, 1)]
     assert fit([], 2) == (replace(newcomer, rank_range=(1, 2)),) * 2
 
 
 def test_winners_rank_above_losers_and_equals_are_equal() -> None:
-    first, *lost = fit([won(0, 0, (0, 1, 2, 3))], 4)
+    first, *lost = fit([game_won_by(0, 0, (0, 1, 2, 3))], 4)
     assert all(first.rating.value > other.rating.value for other in lost)
     assert lost[0].rating.value == pytest.approx(lost[1].rating.value) == pytest.approx(lost[2].rating.value)
     one, two, out = fit([Outcome(0, (0, 1), (2,))], 3)
@@ -167,14 +169,14 @@ def test_games_without_a_winner_or_without_a_loser_are_rated(outcome: Outcome) -
     for count in (1, 60):
         one, two = fit([replace(outcome, match=match) for match in range(count)], 2)
         assert one.rating.value == pytest.approx(two.rating.value) == pytest.approx(25)
-        assert share(one).value == pytest.approx(0.5)
+        assert win_rate_of(one).value == pytest.approx(0.5)
         assert one.rank_range == two.rank_range == (1, 2)
         assert one.games == count
 
 
 def test_two_newcomers_after_one_game_have_the_ratings_of_the_model() -> None:
     """The peak of N(x; 0, s^2) N(-x; 0, s^2) Phi(2 x / (sqrt 2 b)) is where x / s^2 is phi / Phi / (sqrt 2 b)."""
-    rating = fit([won(0, 0, (0, 1))], 2)[0].rating.value - 25
+    rating = fit([game_won_by(0, 0, (0, 1))], 2)[0].rating.value - 25
     sigma, beta = 12.5, math.hypot(25 / 3, 0.01)
     at = math.sqrt(2) * rating / beta
     slope = math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) / (math.erfc(-at / math.sqrt(2)) / 2)

@@ -5,12 +5,12 @@ import pytest
 
 from ladder.rating import RatedField, estimate_lead
 from ladder.rating.plackett_luce import field_win_probabilities
-from tests.ladder.rating.test_findings import SEATS, fair, played, spread
+from tests.ladder.rating.test_findings import SEATS, fit_random, make_spread, no_effects
 
 
 def test_a_lead_is_the_difference_of_win_rates_and_antisymmetric() -> None:
     """One bot's win is the other's loss, so the interval is wider than that of independent errors."""
-    found = played(fair(6), spread(6), 200, 1)
+    found = fit_random(no_effects(6), make_spread(6), 200, 1)
     one, two = found.strengths[0].win_rate_adjusted, found.strengths[1].win_rate_adjusted
     ahead, behind = estimate_lead(found, 0, 1), estimate_lead(found, 1, 0)
     assert one is not None
@@ -19,7 +19,7 @@ def test_a_lead_is_the_difference_of_win_rates_and_antisymmetric() -> None:
     assert behind is not None
     assert ahead.value == pytest.approx(one.value - two.value)
     assert (behind.value, behind.low) == (pytest.approx(-ahead.value), pytest.approx(-(ahead.high or 0.0)))
-    equals = played(fair(4), np.zeros(4), 400, 2)
+    equals = fit_random(no_effects(4), np.zeros(4), 400, 2)
     both = estimate_lead(equals, 0, 1)
     assert both is not None
     assert both.low is not None
@@ -33,19 +33,19 @@ def test_a_lead_is_the_difference_of_win_rates_and_antisymmetric() -> None:
 
 def test_there_is_no_lead_over_an_unknown_bot() -> None:
     field = RatedField(7, active=tuple(range(7)))
-    assert estimate_lead(played(fair(6), spread(6), 200, 1, field=field), 0, 6) is None
-    few = estimate_lead(played(fair(6), spread(6), 4, 1), 0, 1)
+    assert estimate_lead(fit_random(no_effects(6), make_spread(6), 200, 1, field=field), 0, 6) is None
+    few = estimate_lead(fit_random(no_effects(6), make_spread(6), 4, 1), 0, 1)
     assert few is not None
     assert few.low is few.high is None
 
 
 def test_the_interval_of_a_lead_contains_the_truth() -> None:
     """It does in 95 % of runs, with as many games as a final has: 240 for each bot."""
-    strengths = spread(8, seed=5)
+    strengths = make_spread(8, seed=5)
     truth, _ = field_win_probabilities(strengths, SEATS)
     held = total = 0
     for seed in range(60):
-        found = played(fair(8), strengths, 40, seed)
+        found = fit_random(no_effects(8), strengths, 40, seed)
         for one, two in ((0, 1), (2, 3), (4, 5), (6, 7)):
             ahead = estimate_lead(found, one, two)
             assert ahead is not None

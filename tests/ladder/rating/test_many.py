@@ -59,7 +59,7 @@ def fit(request: pytest.FixtureRequest) -> Fit:
     return rate(*field_of(request.param))
 
 
-def dense(posterior: Posterior, matches: Matches, scale: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def dense_covariance(posterior: Posterior, matches: Matches, scale: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the inverse of the precision, and the covariance, as whole matrices."""
     prior = posterior.prior
     precision = np.diag(np.where(prior.before >= 0, 0.0, prior.sigma**-2))
@@ -80,7 +80,7 @@ def test_all_solvers_find_the_same_peak(fit: Fit) -> None:
     assert posterior is not None
     bots = len(posterior.strengths)
     left = fit.matches.per_bot(posterior.scores, bots) - posterior.prior.pull(posterior.strengths)
-    inverse, _ = dense(posterior, fit.matches, np.ones(bots), np.ones(bots) / bots)
+    inverse, _ = dense_covariance(posterior, fit.matches, np.ones(bots), np.ones(bots) / bots)
     assert abs(inverse @ left).max() < 1e-9
     columns = np.random.default_rng(3).normal(size=(bots, 5))
     assert solve(posterior.precision, columns) == pytest.approx(inverse @ columns, abs=1e-9)
@@ -95,7 +95,7 @@ def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
     draw = np.random.default_rng(4)
     dispersions, weights = draw.uniform(1.0, 1.5, bots), draw.uniform(0.5, 1.5, bots)
     weights /= weights.sum()
-    _, whole = dense(posterior, fit.matches, np.sqrt(dispersions), weights)
+    _, whole = dense_covariance(posterior, fit.matches, np.sqrt(dispersions), weights)
     errors = posterior.errors(dispersions, weights)
     assert errors.shared @ errors.shared.T == pytest.approx(whole, rel=1e-9, abs=1e-10)
     assert errors.variances == pytest.approx(np.diag(whole), rel=1e-9)
@@ -120,7 +120,7 @@ def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
 @pytest.mark.usefixtures("few_are_exact")
 def test_an_updated_fit_equals_a_new_one() -> None:
     """`arena ladder rerate` and `doctor` compare the two to 1e-9."""
-    matches, field = played(LARGE, 6)[0], RatedField(LARGE)
+    matches, field = random_matches(LARGE, 6)[0], RatedField(LARGE)
     first = rate(field=field, matches=Matches(matches.tables[:-80], matches.wins[:-80], matches.games[:-80]))
     order = np.random.default_rng(4).permutation(len(matches.tables))
     again = rate(Matches(matches.tables[order], matches.wins[order], matches.games[order]), field)
@@ -132,7 +132,7 @@ def test_an_updated_fit_equals_a_new_one() -> None:
             assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-9)
 
 
-def played(bots: int, matches_each: int, fields: int = 1, seed: int = 1) -> tuple[Matches, Floats]:
+def random_matches(bots: int, matches_each: int, fields: int = 1, seed: int = 1) -> tuple[Matches, Floats]:
     """Return matches at random tables, and the strengths; bots of different fields never meet."""
     draw = np.random.default_rng(seed)
     strengths = draw.normal(0, 0.7, bots)
@@ -144,15 +144,15 @@ def played(bots: int, matches_each: int, fields: int = 1, seed: int = 1) -> tupl
     return Matches(tables, wins, np.full(len(tables), float(GAMES))), strengths
 
 
-def fitted(bots: int, matches_each: int, fields: int = 1) -> tuple[Posterior, Floats, Floats]:
+def fit_random_matches(bots: int, matches_each: int, fields: int = 1) -> tuple[Posterior, Floats, Floats]:
     """Return the fit of matches, with versions that haven't played, and typical dispersions and weights."""
     before = np.concatenate([np.full(bots, -1), [0, bots, 1]])
-    found = find_posterior(plackett_luce, played(bots, matches_each, fields)[0], Prior(3.0, 0.8, before))
+    found = find_posterior(plackett_luce, random_matches(bots, matches_each, fields)[0], Prior(3.0, 0.8, before))
     weights = np.append(np.full(bots, 1 / bots), np.zeros(NEWER))
     return found, np.random.default_rng(2).uniform(2.0, 4.0, bots + NEWER), weights
 
 
-def deviations(found: PosteriorErrors) -> Floats:
+def pair_errors(found: PosteriorErrors) -> Floats:
     """Return the standard errors of the differences of all pairs."""
     covariance = np.diag(found.own) + found.shared @ found.shared.T
     own = np.diag(covariance)
@@ -167,7 +167,7 @@ def deviations(found: PosteriorErrors) -> Floats:
 def test_sampled_errors_are_near_the_dense_ones(
     bots: int, each: int, fields: int, draws: int, mean: float, spread: float
 ) -> None:
-    found, dispersions, weights = fitted(bots, each, fields)
+    found, dispersions, weights = fit_random_matches(bots, each, fields)
     exact = exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
     drawn = draw_errors(found.precision, found.prior, dispersions, weights, draws)
     _, slopes = field_win_probabilities(found.strengths, SEATS)
@@ -180,7 +180,7 @@ def test_sampled_errors_are_near_the_dense_ones(
     for one, other in (
         (np.sqrt(drawn.variances), np.sqrt(exact.variances)),
         (shares(drawn), shares(exact)),
-        (deviations(drawn), deviations(exact)),
+        (pair_errors(drawn), pair_errors(exact)),
     ):
         assert np.mean(one / other) == pytest.approx(1.0, abs=mean)
         assert np.std(one / other) < spread
@@ -190,7 +190,7 @@ def test_sampled_errors_are_near_the_dense_ones(
 @pytest.mark.parametrize(("fields", "draws"), [(1, FEW_DRAWS), (2, DRAWS)])
 def test_more_samples_are_drawn_where_errors_are_correlated(fields: int, draws: int) -> None:
     """Between fields that never met, nearly all of an error is that of other bots."""
-    found, dispersions, weights = fitted(LARGE, 20, fields)
+    found, dispersions, weights = fit_random_matches(LARGE, 20, fields)
     assert found.errors(dispersions, weights).shared.shape[1] == 2 * draws
     near = found.at_tables(np.array([[0, 1, 2, LARGE]]))[0]
     whole = np.linalg.inv(found.precision)[[0, 1, 2, LARGE]][:, [0, 1, 2, LARGE]]

@@ -27,7 +27,7 @@ def matches(seats: int) -> Matches:
     return Matches(tables, wins, wins.sum(1))
 
 
-def slopes(function: Callable[[Floats], Floats]) -> Floats:
+def numeric_derivatives(function: Callable[[Floats], Floats]) -> Floats:
     """Return the derivatives at STRENGTHS, by differences; the last axis is the strengths."""
     steps = STEP * np.eye(BOTS)
     found: Floats = np.stack(
@@ -43,11 +43,13 @@ def test_a_models_derivatives_are_those_of_its_likelihood(
 ) -> None:
     played = matches(seats)
     _, scores, curvatures = model(STRENGTHS, played)
-    gradient = slopes(lambda at: np.array(model(at, played)[0]))
+    gradient = numeric_derivatives(lambda at: np.array(model(at, played)[0]))
     assert played.per_bot(scores, BOTS) == pytest.approx(gradient, abs=1e-6)
     second = np.zeros((BOTS, BOTS))
     np.add.at(second, (played.tables[:, :, None], played.tables[:, None, :]), curvatures)
-    assert -second == pytest.approx(slopes(lambda at: played.per_bot(model(at, played)[1], BOTS)), abs=1e-6)
+    assert -second == pytest.approx(
+        numeric_derivatives(lambda at: played.per_bot(model(at, played)[1], BOTS)), abs=1e-6
+    )
 
 
 def two_player_games(games: int) -> Matches:
@@ -92,5 +94,5 @@ def test_a_field_chance_is_the_mean_over_all_tables(seats: int) -> None:
     found, derivatives = field_win_probabilities(STRENGTHS, seats)
     assert found == pytest.approx(counted, abs=1e-10)
     assert derivatives @ np.eye(BOTS) == pytest.approx(
-        slopes(lambda at: field_win_probabilities(at, seats)[0]), abs=1e-8
+        numeric_derivatives(lambda at: field_win_probabilities(at, seats)[0]), abs=1e-8
     )

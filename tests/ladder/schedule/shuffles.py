@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ladder.schedule import Shuffle
 
 
-def labelled(seed: str) -> Shuffle:
+def make_shuffle(seed: str) -> Shuffle:
     """Return a shuffle for tests, with one random stream for each label."""
 
     def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:

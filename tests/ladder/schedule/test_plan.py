@@ -8,7 +8,7 @@ import pytest
 
 from ladder.schedule import MatchPlan, plan_matches
 from tests.cases import each
-from tests.ladder.schedule.shuffles import labelled
+from tests.ladder.schedule.shuffles import make_shuffle
 
 # bots, seats, matches per round, matches per bot and round: seats / gcd(bots, seats) permutations cut into tables
 ROUNDS = [
@@ -28,9 +28,9 @@ ROUNDS = [
 @each(("bots", "seats", "matches", "per_bot"), ROUNDS)
 def test_every_bot_plays_equally_often_in_shortest_rounds(bots: int, seats: int, matches: int, per_bot: int) -> None:
     """The risk is a table that holds the end of one permutation and the start of the next."""
-    one = plan_matches(bots, seats, 1, seats, labelled("round"))
+    one = plan_matches(bots, seats, 1, seats, make_shuffle("round"))
     assert (one.rounds, one.matches_per_round, one.matches, one.games) == (1, matches, matches, matches * seats)
-    several = plan_matches(bots, seats, 20 * matches * seats, seats, labelled("equal"))
+    several = plan_matches(bots, seats, 20 * matches * seats, seats, make_shuffle("equal"))
     assert several.rounds == 20
     assert all(len(set(table.bots)) == len(table.bots) == seats for table in several.tables)
     for first in range(0, several.matches, matches):
@@ -38,7 +38,7 @@ def test_every_bot_plays_equally_often_in_shortest_rounds(bots: int, seats: int,
         assert played == dict.fromkeys(range(bots), per_bot)
 
 
-def spread(plans: MatchPlan, bots: int) -> tuple[int, int]:
+def range_of_meetings(plans: MatchPlan, bots: int) -> tuple[int, int]:
     """Return the smallest and the largest number of meetings of a pair of bots."""
     met = Counter(frozenset(pair) for table in plans.tables for pair in combinations(table.bots, 2))
     every = [met[frozenset(pair)] for pair in combinations(range(bots), 2)]
@@ -52,7 +52,7 @@ def test_meetings_of_pairs_differ_little_at_any_length(bots: int, seats: int) ->
     if seats > bots:
         return
     for matches in (10, 30):
-        least, most = spread(plan_matches(bots, seats, bots * matches, seats, labelled("any")), bots)
+        least, most = range_of_meetings(plan_matches(bots, seats, bots * matches, seats, make_shuffle("any")), bots)
         assert most - least <= (seats + 3) // 2
 
 
@@ -60,7 +60,7 @@ def test_meetings_of_pairs_differ_little_at_any_length(bots: int, seats: int) ->
 def test_tables_of_two_play_a_round_robin(bots: int) -> None:
     """Every pair meets once before any meets again, and after every match."""
     pairs = bots * (bots - 1) // 2
-    tables = plan_matches(bots, 2, 3 * pairs * 2, 2, labelled("robin")).tables
+    tables = plan_matches(bots, 2, 3 * pairs * 2, 2, make_shuffle("robin")).tables
     assert len(tables) == 3 * pairs
     for first in range(0, 3 * pairs, pairs):
         assert len({frozenset(table.bots) for table in tables[first : first + pairs]}) == pairs
@@ -70,7 +70,7 @@ def test_tables_of_two_play_a_round_robin(bots: int) -> None:
 def test_no_bot_is_ever_two_matches_ahead_of_another(bots: int, seats: int) -> None:
     """A run that is stopped early has then seen all bots equally."""
     played = dict.fromkeys(range(bots), 0)
-    for table in plan_matches(bots, seats, bots * 20, seats, labelled("ahead")).tables:
+    for table in plan_matches(bots, seats, bots * 20, seats, make_shuffle("ahead")).tables:
         for bot in table.bots:
             played[bot] += 1
         assert max(played.values()) - min(played.values()) <= 1
@@ -79,27 +79,27 @@ def test_no_bot_is_ever_two_matches_ahead_of_another(bots: int, seats: int) -> N
 @pytest.mark.parametrize(("games", "rounds"), [(1, 1), (72, 1), (73, 2), (144, 2), (145, 3)])
 def test_games_are_rounded_up_to_whole_rounds(games: int, rounds: int) -> None:
     """6 bots at 4 seats with 24 games a match have rounds of 3 matches, 72 games."""
-    planned = plan_matches(6, 4, games, 24, labelled("up"))
+    planned = plan_matches(6, 4, games, 24, make_shuffle("up"))
     assert (planned.rounds, planned.games) == (rounds, 72 * rounds)
 
 
 def test_a_longer_plan_begins_with_the_shorter_one() -> None:
     for bots, seats in ((5, 4), (24, 4), (8, 2), (9, 2)):
-        short, long = (plan_matches(bots, seats, games, 4, labelled("prefix")) for games in (100, 1000))
+        short, long = (plan_matches(bots, seats, games, 4, make_shuffle("prefix")) for games in (100, 1000))
         assert long.tables[: short.matches] == short.tables
         assert [table.match for table in long.tables] == list(range(long.matches))
 
 
 @pytest.mark.parametrize(("bots", "seats", "tables"), [(8, 2, 28), (9, 2, 36), (4, 4, 1)])
 def test_repeated_pairings_come_in_another_order(bots: int, seats: int, tables: int) -> None:
-    every = plan_matches(bots, seats, 4 * tables * seats, seats, labelled("again")).tables
+    every = plan_matches(bots, seats, 4 * tables * seats, seats, make_shuffle("again")).tables
     parts = {tuple(table.bots for table in every[first : first + tables]) for first in range(0, 4 * tables, tables)}
     assert len(parts) == 4
 
 
 def test_a_plan_is_a_function_of_its_shuffle() -> None:
     def planned(seed: str) -> MatchPlan:
-        return plan_matches(9, 6, 500, 6, labelled(seed))
+        return plan_matches(9, 6, 500, 6, make_shuffle(seed))
 
     assert planned("a") == planned("a")
     assert planned("a") != planned("b")
@@ -125,7 +125,7 @@ def test_an_impossible_plan_is_refused_with_the_allowed_values(
     bots: int, seats: int, games: int, match_games: int, allowed: str
 ) -> None:
     with pytest.raises(ValueError, match=allowed):
-        plan_matches(bots, seats, games, match_games, labelled("wrong"))
+        plan_matches(bots, seats, games, match_games, make_shuffle("wrong"))
 
 
 def owners_at_random(draw: random.Random, bots: int, seats: int) -> list[int]:
@@ -143,7 +143,7 @@ def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int)
     for _ in range(25):
         bots = draw.randint(seats, 3 * seats + 1)
         owners = owners_at_random(draw, bots, seats)
-        planned = plan_matches(bots, seats, 1, seats, labelled(str(draw.random())), owners)
+        planned = plan_matches(bots, seats, 1, seats, make_shuffle(str(draw.random())), owners)
         for table in planned.tables:
             assert len({owners[bot] for bot in table.bots}) == len(table.bots) == seats
         played = Counter(bot for table in planned.tables for bot in table.bots)
@@ -152,8 +152,8 @@ def test_two_bots_of_one_owner_never_meet_and_all_play_equally_often(seats: int)
 
 
 def test_a_plan_with_an_owner_for_each_bot_equals_one_without_owners() -> None:
-    alone = plan_matches(9, 4, 500, 4, labelled("alone"), range(9))
-    assert alone == plan_matches(9, 4, 500, 4, labelled("alone"))
+    alone = plan_matches(9, 4, 500, 4, make_shuffle("alone"), range(9))
+    assert alone == plan_matches(9, 4, 500, 4, make_shuffle("alone"))
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ def test_a_plan_with_an_owner_for_each_bot_equals_one_without_owners() -> None:
 def test_owners_with_too_many_bots_for_equal_matches_are_refused(owners: list[int], allowed: str) -> None:
     """If one owner has more than one bot in four, some would sit out or meet."""
     with pytest.raises(ValueError, match=allowed):
-        plan_matches(7, 4, 100, 4, labelled("wrong"), owners)
+        plan_matches(7, 4, 100, 4, make_shuffle("wrong"), owners)
 
 
 def test_a_plan_never_changes() -> None:
     """Later versions of the arena continue a run and repeat it from its seed."""
-    tables = [table.bots for table in plan_matches(6, 4, 24, 4, labelled("always")).tables]
+    tables = [table.bots for table in plan_matches(6, 4, 24, 4, make_shuffle("always")).tables]
     assert tables == [(2, 0, 5, 4), (3, 1, 5, 2), (1, 3, 4, 0), (5, 3, 0, 4), (1, 2, 5, 4), (1, 3, 0, 2)]

@@ -13,7 +13,7 @@ from ladder.store.database import finish_check, get_version_by_id, set_active_ve
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import WORDS
 from tests.ladder.service.pool import workers
-from tests.ladder.service.small_ladder import small
+from tests.ladder.service.small_ladder import small_ladder
 
 NUMBERS = itertools.count()
 
@@ -28,16 +28,16 @@ class Clock:
         return self.now
 
 
-def school(folder: Path, owners: str = "ada bob", references: str = "one two", url: str | None = None) -> Ladder:
+def make_ladder(folder: Path, owners: str = "ada bob", references: str = "one two", url: str | None = None) -> Ladder:
     """Return a ladder whose clock is at 1,000,000."""
-    ladder = small(folder, url, references.split())
+    ladder = small_ladder(folder, url, references.split())
     ladder.clock = Clock(1e6)
     roster = "login,section\n" + "".join(f"{login},A\n" for login in owners.split())
     import_users(ladder, parse_roster(roster.encode(), "roster.csv"), "staff", "a roster")
     return ladder
 
 
-def copied(made: Path, folder: Path) -> Ladder:
+def copy_ladder(made: Path, folder: Path) -> Ladder:
     """Return a copy of a closed ladder, with its clock at 1,000,000. A copy is cheaper than a new ladder."""
     ladder = open_ladder(Path(shutil.copytree(made, folder)))
     ladder.clock = Clock(1e6)
@@ -70,7 +70,7 @@ def serve(ladder: Ladder, matches: int | None = None) -> None:
             pass
 
 
-def settle(ladder: Ladder, text: str) -> None:
+def add_settings(ladder: Ladder, text: str) -> None:
     path = ladder.path / "ladder.toml"
     path.write_text(path.read_text() + text)
 

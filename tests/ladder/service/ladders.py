@@ -110,7 +110,7 @@ def start_runner(place: Place, folder: Path, *words: object, **how: Any) -> "sub
     return place.start("ladder", "run", folder, "--jobs", 2, *words, **{**how, **cache(place)})
 
 
-def run_on(place: Place, folder: Path) -> None:
+def run_two(place: Place, folder: Path) -> None:
     ran = place.run("ladder", "run", folder, "--jobs", 1, "--matches", 2, **cache(place))
     assert ran.code == 0, ran.err
 
@@ -121,7 +121,7 @@ def played(ladder: Ladder) -> int:
     return ladder.database.read_with_retry(lambda connection: connection.scalar(query) or 0)
 
 
-def more(ladder: Ladder, count: int = 1) -> Callable[[], bool]:
+def has_more(ladder: Ladder, count: int = 1) -> Callable[[], bool]:
     """Return a function that returns whether at least this many more matches were played."""
     before = played(ladder)
     return lambda: played(ladder) >= before + count

@@ -19,7 +19,7 @@ from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import PLAY, pass_all
 
 
-def small(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
+def small_ladder(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:
     """Return a new ladder of reference bots that play; one in a file is a copy, so all have the same key."""
     if url is not None:
         return _small(folder, url, bots)

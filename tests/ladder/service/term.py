@@ -74,7 +74,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def begun(path: Path, owners: Sequence[str] = ("ada", "bob", "eve"), database: str | None = None) -> Term:
+def begin_ladder(path: Path, owners: Sequence[str] = ("ada", "bob", "eve"), database: str | None = None) -> Term:
     """Return a ladder of two references, `one` and `two`, which are accepted, and these owners."""
     with closing(create_ladder(path / "spring", PLAY, database)) as ladder:
         for name in ("one", "two"):

@@ -12,8 +12,8 @@ import pytest
 from ladder.service import Ladder, LadderError, StandingsUpdater, restore_backup, write_backup
 from ladder.store.database import Database, DatabaseError, count_ladder
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import more
-from tests.ladder.service.small_ladder import play, rows, small
+from tests.ladder.service.ladders import has_more
+from tests.ladder.service.small_ladder import play, rows, small_ladder
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -24,7 +24,7 @@ def url(request: pytest.FixtureRequest) -> str | None:
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
     """Give a ladder of three bots, with six matches played and one to play."""
-    with closing(small(place.folder / "spring", url)) as made:
+    with closing(small_ladder(place.folder / "spring", url)) as made:
         play(made, 6)
         yield made
 
@@ -75,9 +75,9 @@ def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, 
 def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place) -> None:
     """It is of one moment; matches in progress at that moment are played again, with the same deals."""
     runner = place.start("ladder", "run", "spring", "--jobs", 1)
-    place.wait(more(ladder, 1), process=runner)
+    place.wait(has_more(ladder, 1), process=runner)
     write_backup(ladder, place.folder / "one.tar")
-    place.wait(more(ladder, 3), process=runner)
+    place.wait(has_more(ladder, 3), process=runner)
     runner.send_signal(signal.SIGTERM)
     assert place.end(runner).code == 0
     with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:

@@ -54,7 +54,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "object":
     assert list(folder.iterdir()) == []
 
 
-def written(folder: Path, files: dict[str, str]) -> Path:
+def write_bot(folder: Path, files: dict[str, str]) -> Path:
     """Write a bot's files, and return the only one, or their folder."""
     home = folder / "home" / "mybot"
     home.mkdir(parents=True)
@@ -119,7 +119,7 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
     choice = choice_of(box, request)
     manifest = 'run = ["python3", "-S", "made.py"]\nbuild = ["sh", "-c", "echo building; cp bot.txt made.py"]\n'
     for number, files in enumerate(({"good.py": ANY}, {"bot.toml": manifest, "bot.txt": ANY})):
-        submitted = written(tmp_path / str(number), files)
+        submitted = write_bot(tmp_path / str(number), files)
         found = checked(job_of(submitted, choice))
         assert failures(found) == []
         assert found.bot is not None
@@ -137,7 +137,7 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
 
 
 def test_seats_without_a_reference_are_filled_by_references_or_the_version_itself(tmp_path: Path) -> None:
-    submitted = written(tmp_path, {"good.py": ANY})
+    submitted = write_bot(tmp_path, {"good.py": ANY})
     for references, others in ((("honest",), ["honest@1", "honest@1 (2)"]), ((), ["good@3 (1)", "good@3 (2)"])):
         played = checked(job_of(submitted, references=references)).played
         assert played is not None
@@ -162,7 +162,7 @@ FAILING: dict[str, tuple[str | Path, str, str]] = {
 def test_a_failed_step_rejects_a_version_with_a_visible_reason(
     tmp_path: Path, bot: str | Path, step: str, words: str
 ) -> None:
-    file = written(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
+    file = write_bot(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
     found = checked(replace(job_of(file), settings=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
     failed = failure(found)
     assert step in ("", failed.check)
@@ -173,7 +173,7 @@ def test_a_failed_step_rejects_a_version_with_a_visible_reason(
 
 
 def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tmp_path: Path) -> None:
-    found = checked(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
+    found = checked(job_of(write_bot(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
     failed = failure(found)
     assert failed.check == "qualifying match"
     assert "it forfeited 3 of 3 games" in failed.message
@@ -186,7 +186,7 @@ def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tm
 
 
 def test_a_fault_that_costs_no_game_is_reported_and_passes(tmp_path: Path) -> None:
-    found = checked(job_of(written(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
+    found = checked(job_of(write_bot(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="== 3")})))
     assert found.passed
     output = found.steps[-1]
     assert output.severity is Severity.NOTE
@@ -230,7 +230,7 @@ SAID: dict[str, dict[str, str] | Path] = {
 @pytest.mark.parametrize("files", SAID.values(), ids=SAID.keys())
 def test_no_step_names_a_folder_of_the_machine_that_checks(tmp_path: Path, files: dict[str, str] | Path) -> None:
     """A bot that is a plain process can see these folders."""
-    found = checked(job_of(files if isinstance(files, Path) else written(tmp_path, files)))
+    found = checked(job_of(files if isinstance(files, Path) else write_bot(tmp_path, files)))
     assert found.steps
     said = pickle.dumps(found.steps)
     assert not [path for path in ("temporary", str(ROOT), sys.prefix, "arena-run-") if path.encode() in said]
@@ -243,7 +243,7 @@ def test_a_build_that_fails_keeps_its_log(
 ) -> None:
     choice = choice_of(box, request)
     manifest = f'run = "./made"\nbuild = ["sh", "-c", {script!r}]\n'
-    job = job_of(written(tmp_path, {"bot.toml": manifest, "x": ""}), choice)
+    job = job_of(write_bot(tmp_path, {"bot.toml": manifest, "x": ""}), choice)
     limits = (60.0,) if words != TOO_LONG else (1.0, 10.0)  # a busy machine hasn't begun in a second
     for limit in limits:
         failed = failure(checked(replace(job, build_s=limit)))
@@ -256,7 +256,7 @@ def test_a_build_that_fails_keeps_its_log(
 
 def test_a_build_with_too_large_output_is_rejected(tmp_path: Path) -> None:
     manifest = 'run = ["python3", "-S", "bot.py"]\nbuild = ["truncate", "-s", "65M", "big"]\n'
-    found = checked(job_of(written(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
+    found = checked(job_of(write_bot(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
     assert failure(found).message == "the build made 65 MB, and 64 MB are kept"
 
 
@@ -269,7 +269,7 @@ def test_a_bot_that_exhausts_resources_fails_in_bounded_time(tmp_path: Path, wha
         "forks": "import os\nwhile True: os.fork()",
     }[what]
     settings = replace(QUICK, limits=Limits(memory_mb=64, processes=16))
-    found = checked(replace(job_of(written(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), settings=settings))
+    found = checked(replace(job_of(write_bot(tmp_path, {"bot.py": takes + "\n" + ANY}), BOXED), settings=settings))
     failed = failure(found)
     assert failed.check == "hello"
     assert failed.stderr or "memory" in failed.message or "no hello" in failed.message
@@ -278,12 +278,12 @@ def test_a_bot_that_exhausts_resources_fails_in_bounded_time(tmp_path: Path, wha
 
 def test_a_link_whose_name_is_too_long_for_the_machine_fails_the_version(tmp_path: Path) -> None:
     """Whatever its files make the file system refuse is the version's fault, not the machine's."""
-    home = written(tmp_path, {"bot.toml": f'run = ["python3", "{"x/" * 2500}.py"]\n', "bot.py": ANY})
+    home = write_bot(tmp_path, {"bot.toml": f'run = ["python3", "{"x/" * 2500}.py"]\n', "bot.py": ANY})
     assert failure(checked(job_of(home))).check in ("file", "hello")
 
 
 def test_a_failure_of_the_machine_is_not_the_versions_fault(tmp_path: Path) -> None:
-    job = job_of(written(tmp_path, {"good.py": BOT}))
+    job = job_of(write_bot(tmp_path, {"good.py": BOT}))
     (bot, archive), *_ = job.references
     for wrong in (
         replace(job, digest="0" * 64),
@@ -337,7 +337,7 @@ def test_the_check_after_a_killed_worker_cleans_up_after_it(
     choice = choice_of(box, request)
     long = f"1000.{os.getpid()}{list(STEPS).index(step)}{len(box)}"  # a number of seconds that no other process sleeps
     files = {"bot.toml": STEPS[step].replace("LONG", long), "bot.py": HANGS.replace("LONG", long)}
-    hanging = replace(job_of(written(tmp_path, files), choice), settings=PATIENT)
+    hanging = replace(job_of(write_bot(tmp_path, files), choice), settings=PATIENT)
     (place.folder / "hangs").write_bytes(pickle.dumps(hanging))
     (place.folder / "good").write_bytes(pickle.dumps(job_of(place.bot("good.py", ANY), choice)))
 
@@ -354,15 +354,15 @@ def test_the_check_after_a_killed_worker_cleans_up_after_it(
         return process
 
     process = start("hangs")
-    place.wait(lambda: sleeping(long) == 2, process=process)
+    place.wait(lambda: count_sleeping(long) == 2, process=process)
     process.kill()
     process.communicate(timeout=SETTLE_S)
     assert place.end(start("good")).out == "True\n"
     place.require_nothing_left()
-    place.wait(lambda: not sleeping(long), SETTLE_S)
+    place.wait(lambda: not count_sleeping(long), SETTLE_S)
 
 
-def sleeping(seconds: str) -> int:
+def count_sleeping(seconds: str) -> int:
     found = 0
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -376,7 +376,7 @@ def test_the_faults_of_a_check_are_the_versions_own(tmp_path: Path) -> None:
     """A reference at the same table may have been broken since."""
     broken = tmp_path / "broken.py"
     broken.write_text(TWO_FACED.format(seed="", when="> 2"))
-    found = checked(job_of(written(tmp_path, {"bot.py": ANY}), references=("honest", str(broken))))
+    found = checked(job_of(write_bot(tmp_path, {"bot.py": ANY}), references=("honest", str(broken))))
     assert found.played is not None
     assert any(result.faults for result in found.played.results)
     assert found.steps[-1].severity is Severity.OK

@@ -26,10 +26,10 @@ from ladder.service import (
 from ladder.store.database import all_bots, deactivate_bot, finish_check, unchecked_versions
 from ladder.views import format_gradebook
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import NUMBERS, Clock, deadline, hand_in, school, settle
+from tests.ladder.service.classes import NUMBERS, Clock, add_settings, deadline, hand_in, make_ladder
 from tests.ladder.service.ladders import WORDS
 from tests.ladder.service.term import Term
-from tests.ladder.service.test_lateness import DAY, DUE, HOUR, PLAYS, grade_of, late
+from tests.ladder.service.test_lateness import DAY, DUE, HOUR, PLAYS, add_lateness, grade_of
 
 Step = Callable[[Ladder], object]
 
@@ -37,9 +37,9 @@ Step = Callable[[Ladder], object]
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
     """Give a ladder with a deadline, 15 minutes of grace and two late days."""
-    with closing(school(tmp_path / "spring", owners="ada bob")) as made:
-        settle(made, deadline("first", DUE, 15) + PLAYS)
-        late(made, accept_late_days=7, late_days=2)
+    with closing(make_ladder(tmp_path / "spring", owners="ada bob")) as made:
+        add_settings(made, deadline("first", DUE, 15) + PLAYS)
+        add_lateness(made, accept_late_days=7, late_days=2)
         yield made
 
 
@@ -47,11 +47,11 @@ def at(hours: float, ladder: Ladder) -> None:
     ladder.clock = Clock(DUE + hours * HOUR)
 
 
-def sends(hours: float) -> Step:
+def submit_step(hours: float) -> Step:
     return lambda ladder: hand_in(ladder, "ada", "a", at=DUE + hours * HOUR)
 
 
-def queues(hours: float, received: float | None = None) -> Step:
+def queue_step(hours: float, received: float | None = None) -> Step:
     """Submit a version that isn't checked yet; with a time, staff enters it as the time of submission."""
 
     def step(ladder: Ladder) -> int:
@@ -74,7 +74,7 @@ def pass_late(ladder: Ladder) -> None:
     ladder.database.write(act)
 
 
-def chooses(hours: float, number: int, login: str = "ada") -> Step:
+def activate_step(hours: float, number: int, login: str = "ada") -> Step:
     def step(ladder: Ladder) -> bool:
         at(hours, ladder)
         return choose_version(ladder, "a", number, login)
@@ -115,39 +115,42 @@ def team(ladder: Ladder) -> None:
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
 
 
-TWO = [sends(-5), sends(-4)]
+TWO = [submit_step(-5), submit_step(-4)]
 
 
 @pytest.mark.parametrize(
     ("steps", "counts"),
     [
         ([*TWO], "a@2"),
-        ([*TWO, chooses(-3, 1)], "a@1"),
-        ([*TWO, chooses(-3, 1), chooses(-2, 2)], "a@2"),
-        ([*TWO, chooses(-3, 1), chooses(-2, 2), chooses(-1, 1)], "a@1"),
-        ([*TWO, chooses(0.25, 1)], "a@1"),  # the very end of the grace
-        ([*TWO, chooses(0.26, 1)], "a@2"),
-        ([*TWO, chooses(-3, 1), chooses(1, 2)], "a@1"),
-        ([*TWO, chooses(-3, 1), sends(-2)], "a@3"),  # what is submitted after the choice plays
-        ([*TWO, chooses(-3, 1), sends(1)], "a@1"),
-        ([*TWO, chooses(-3, 1), queues(-2), pass_late], "a@3"),  # still being checked when the deadline closed
-        ([sends(-5), queues(-4), chooses(-3, 1), pass_late], "a@1"),
-        ([*TWO, chooses(-3, 1), queues(1, -2), pass_late], "a@3"),  # staff enters what was received in time
-        ([*TWO, chooses(-3, 1), queues(1, -3.5), pass_late], "a@1"),
-        ([more_time, *TWO, chooses(20, 1)], "a@1"),
-        ([more_time, *TWO, chooses(25, 1)], "a@2"),
-        ([team, *TWO, chooses(-3, 1, "bob")], "a@1"),
+        ([*TWO, activate_step(-3, 1)], "a@1"),
+        ([*TWO, activate_step(-3, 1), activate_step(-2, 2)], "a@2"),
+        ([*TWO, activate_step(-3, 1), activate_step(-2, 2), activate_step(-1, 1)], "a@1"),
+        ([*TWO, activate_step(0.25, 1)], "a@1"),  # the very end of the grace
+        ([*TWO, activate_step(0.26, 1)], "a@2"),
+        ([*TWO, activate_step(-3, 1), activate_step(1, 2)], "a@1"),
+        ([*TWO, activate_step(-3, 1), submit_step(-2)], "a@3"),  # what is submitted after the choice plays
+        ([*TWO, activate_step(-3, 1), submit_step(1)], "a@1"),
+        (
+            [*TWO, activate_step(-3, 1), queue_step(-2), pass_late],
+            "a@3",
+        ),  # still being checked when the deadline closed
+        ([submit_step(-5), queue_step(-4), activate_step(-3, 1), pass_late], "a@1"),
+        ([*TWO, activate_step(-3, 1), queue_step(1, -2), pass_late], "a@3"),  # staff enters what was received in time
+        ([*TWO, activate_step(-3, 1), queue_step(1, -3.5), pass_late], "a@1"),
+        ([more_time, *TWO, activate_step(20, 1)], "a@1"),
+        ([more_time, *TWO, activate_step(25, 1)], "a@2"),
+        ([team, *TWO, activate_step(-3, 1, "bob")], "a@1"),
         ([*TWO, staff(-3, 1)], "a@1"),
         ([*TWO, staff(3, 1)], "a@2"),
         ([*TWO, staff(-3, None)], None),
         ([*TWO, staff(-3, None), staff(-2, 1)], "a@1"),
-        ([*TWO, chooses(-3, 1), staff(1, None)], None),
-        ([*TWO, chooses(-3, 1), staff(1, None), staff(2, 2)], "a@2"),
+        ([*TWO, activate_step(-3, 1), staff(1, None)], None),
+        ([*TWO, activate_step(-3, 1), staff(1, None), staff(2, 2)], "a@2"),
         ([*TWO, is_auto_disabled], "a@2"),  # this spares others its forfeits, and decides nothing about the owner
-        ([*TWO, is_auto_disabled, chooses(-3, 1)], "a@1"),
-        ([*TWO, chooses(-3, 1), suspended(True)], None),
-        ([*TWO, chooses(-3, 1), suspended(True), suspended(False)], "a@1"),
-        ([sends(1), sends(2), chooses(3, 2)], "a@1"),  # late: the first counts
+        ([*TWO, is_auto_disabled, activate_step(-3, 1)], "a@1"),
+        ([*TWO, activate_step(-3, 1), suspended(True)], None),
+        ([*TWO, activate_step(-3, 1), suspended(True), suspended(False)], "a@1"),
+        ([submit_step(1), submit_step(2), activate_step(3, 2)], "a@1"),  # late: the first counts
     ],
 )
 def test_the_version_active_at_the_deadline_counts(ladder: Ladder, steps: list[Step], counts: str | None) -> None:
@@ -169,7 +172,7 @@ def test_the_version_active_at_the_deadline_counts(ladder: Ladder, steps: list[S
 
 def test_a_chosen_version_counts_from_its_submission(ladder: Ladder) -> None:
     """A newer one in the grace period, or a day late, spends no late day where the older one counts."""
-    for step in (sends(-5), sends(0.1), chooses(0.2, 1), sends(30)):
+    for step in (submit_step(-5), submit_step(0.1), activate_step(0.2, 1), submit_step(30)):
         step(ladder)
     found = grade_of(ladder, "ada")
     assert (found.version, found.late_hours, found.late_days_spent) == ("a@1", 0, 0)
@@ -177,17 +180,17 @@ def test_a_chosen_version_counts_from_its_submission(ladder: Ladder) -> None:
 
 def test_only_decisive_checks_are_awaited(ladder: Ladder) -> None:
     """A version submitted before another one was chosen doesn't count, whatever its check finds."""
-    for step in (sends(-5), queues(-4), chooses(-3, 1)):
+    for step in (submit_step(-5), queue_step(-4), activate_step(-3, 1)):
         step(ladder)
     ladder.clock = Clock(DUE + DAY)
     assert get_grades(ladder, "t", deadline="first").unchecked == ()
-    queues(-2)(ladder)
+    queue_step(-2)(ladder)
     ladder.clock = Clock(DUE + DAY)
     assert get_grades(ladder, "t", deadline="first").unchecked == ("a@3",)
 
 
 def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: Ladder) -> None:
-    for step in (*TWO, chooses(-3, 1), queues(-2)):
+    for step in (*TWO, activate_step(-3, 1), queue_step(-2)):
         step(ladder)
     for viewer, output in (
         (Viewer("ada"), (("a@1",), ("a@3",))),
@@ -215,7 +218,7 @@ def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: L
 
 def test_a_team_sees_the_counting_versions_of_all_graded_members(ladder: Ladder) -> None:
     """They are the members at the deadline who still are."""
-    for step in (team, *TWO, chooses(-3, 1)):
+    for step in (team, *TWO, activate_step(-3, 1)):
         step(ladder)
     with ladder.reading(Viewer("bob", mates=frozenset({"ada"}))) as context:
         [due] = get_remaining_quota(ladder, context).deadlines

@@ -20,7 +20,7 @@ from ladder.store.database import (
     save_users,
 )
 from tests.cli_workspace import Place
-from tests.ladder.service.small_ladder import play, small
+from tests.ladder.service.small_ladder import play, small_ladder
 
 DAY = 86_400.0
 
@@ -33,7 +33,7 @@ def url(request: pytest.FixtureRequest) -> str | None:
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
     """Give a ladder of three bots and six matches, with its standings."""
-    with closing(small(place.folder / "spring", url)) as made:
+    with closing(small_ladder(place.folder / "spring", url)) as made:
         play(made, 6)
         rebuild_standings(made)
         yield made
@@ -43,13 +43,13 @@ def found(ladder: Ladder, deep: bool = False) -> dict[str, Finding]:
     return {finding.check: finding for finding in check_ladder(ladder.path, deep)}
 
 
-def bad(ladder: Ladder, deep: bool = False) -> list[str]:
+def failed_findings(ladder: Ladder, deep: bool = False) -> list[str]:
     return [finding.check for finding in found(ladder, deep).values() if finding.severity is Severity.FAIL]
 
 
 def test_a_healthy_ladder_has_no_problem(ladder: Ladder) -> None:
     well = found(ladder, deep=True)
-    assert bad(ladder, deep=True) == []
+    assert failed_findings(ladder, deep=True) == []
     assert "12 games" in well["size"].message
     assert well["table"].message == "as a new one from all results"
     assert {"database", "clock", "sandbox", "runner", "submissions", "abandoned", "retention", "sums"} <= well.keys()
@@ -57,13 +57,13 @@ def test_a_healthy_ladder_has_no_problem(ladder: Ladder) -> None:
 
 def test_a_clock_that_was_set_back_is_found(ladder: Ladder) -> None:
     play(ladder, 1, at=ladder.clock() + 3_600)
-    assert bad(ladder) == ["clock"]
+    assert failed_findings(ladder) == ["clock"]
 
 
 def test_a_clock_that_was_ahead_and_was_corrected_is_no_problem(ladder: Ladder) -> None:
     play(ladder, 1, at=ladder.clock() + DAY)
     play(ladder, 1)
-    assert bad(ladder) == []
+    assert failed_findings(ladder) == []
     assert found(ladder)["clock"].severity is Severity.NOTE
     assert "seconds ahead of it" in found(ladder)["clock"].message
 
@@ -77,20 +77,20 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
         connection.execute(dead)
 
     ladder.database.write(act)
-    assert bad(ladder) == ["runner"]
+    assert failed_findings(ladder) == ["runner"]
     assert "holds 1: it is dead" in found(ladder)["runner"].message
     ladder.database.write(lambda connection: register_runner(connection, 2, 5.0))
-    assert bad(ladder) == []
+    assert failed_findings(ladder) == []
 
 
 def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place) -> None:
     ladder.database.write(lambda connection: save_users(connection, [User("ada", "Ada", "Quiet Fox")], 1.0))
     submit_bot(ladder, place.bot("mine.py"), "ada")
-    assert bad(ladder) == []
+    assert failed_findings(ladder) == []
     versions = METADATA.tables["versions"]
     waits = update(versions).where(versions.c.status == "queued").values(submitted_at=ladder.clock() - 700)
     ladder.database.write(lambda connection: connection.execute(waits))
-    assert bad(ladder) == ["submissions"]
+    assert failed_findings(ladder) == ["submissions"]
 
 
 def test_an_abandoned_match_is_reported_with_its_reason_for_a_week(ladder: Ladder) -> None:
@@ -102,18 +102,18 @@ def test_an_abandoned_match_is_reported_with_its_reason_for_a_week(ladder: Ladde
             record_failed_attempt(connection, match, runner, "no\x1b[2J space", ladder.clock())
 
     ladder.database.write(act)
-    assert bad(ladder) == ["abandoned"]
+    assert failed_findings(ladder) == ["abandoned"]
     assert r"no\x1b[2J space" in found(ladder)["abandoned"].message
     late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.outcome == "abandoned")
     ladder.database.write(lambda connection: connection.execute(late.values(ended_at=ladder.clock() - 8 * DAY)))
-    assert bad(ladder) == []
+    assert failed_findings(ladder) == []
 
 
 def test_manually_changed_sums_are_found(ladder: Ladder) -> None:
     sums = METADATA.tables["match_players"]
     changed = update(sums).where(sums.c.match == 3, sums.c.slot == 0).values(wins=2.0)
     ladder.database.write(lambda connection: connection.execute(changed))
-    assert bad(ladder, deep=True) == ["sums"]
+    assert failed_findings(ladder, deep=True) == ["sums"]
     assert "such as 3" in found(ladder, deep=True)["sums"].message
 
 

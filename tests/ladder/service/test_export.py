@@ -14,8 +14,8 @@ from ladder.service import export_ladder, import_users, merge_users, open_ladder
 from ladder.store.database import all_results, all_users, match_results
 from ladder.views import view_bot
 from tests.documents import document
-from tests.ladder.service.classes import school
-from tests.ladder.service.small_ladder import play, small
+from tests.ladder.service.classes import make_ladder
+from tests.ladder.service.small_ladder import play, small_ladder
 from tests.ladder.service.term import Term
 
 
@@ -65,7 +65,10 @@ def test_another_ladder_imports_the_users_of_an_export(tmp_path: Path) -> None:
     """A new season starts like this, with the same login, name, pseudonym, section, email and number."""
     roster = b'login,name,section,email,number,staff\nada,Ada,A,ada@x.edu,7,no\nbob,"Bob, B.",,,,yes\n'
     output = []
-    with closing(school(tmp_path / "spring", "zed")) as old, closing(small(tmp_path / "autumn", None)) as new:
+    with (
+        closing(make_ladder(tmp_path / "spring", "zed")) as old,
+        closing(small_ladder(tmp_path / "autumn", None)) as new,
+    ):
         import_users(old, parse_roster(roster, "roster.csv"), "staff", "roster.csv")
         merge_users(old, "zed", "ada", "staff", "one person")
         export_ladder(old, tmp_path / "out", names=True)
@@ -86,7 +89,7 @@ def test_export_refuses_a_folder_with_files(term: Term, tmp_path: Path) -> None:
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_all_results_are_those_of_each_match(tmp_path: Path, database: str, request: pytest.FixtureRequest) -> None:
     url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
-    with closing(small(tmp_path / "spring", url)) as ladder:
+    with closing(small_ladder(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 5)
         with ladder.database.read() as connection:
             found = list(all_results(connection))
@@ -99,7 +102,7 @@ def test_pages_and_decisions_are_the_same_in_both_databases(
     tmp_path: Path, database: str, request: pytest.FixtureRequest
 ) -> None:
     url = None if database == "sqlite" else request.getfixturevalue("postgres_url")
-    with closing(small(tmp_path / "spring", url)) as ladder:
+    with closing(small_ladder(tmp_path / "spring", url)) as ladder:
         played = play(ladder, 7)
         term = Term(ladder.path)
         with ladder.reading(STAFF_VIEWER) as context:
@@ -122,11 +125,11 @@ def test_pages_and_decisions_are_the_same_in_both_databases(
         output = term.json("rerate")
         assert (output["same"], output["news"], output["matches"], output["games"]) == (None, -1, 6, 12)
         term.arena("disable", "three", "--reason", "enough")
-        assert {row["bot"] for row in rerated(term)["items"]} == {"one", "two"}
+        assert {row["bot"] for row in rerate(term)["items"]} == {"one", "two"}
         assert term.json("export", "--out", tmp_path / "out")
 
 
-def rerated(term: Term) -> dict[str, list[dict[str, str]]]:
+def rerate(term: Term) -> dict[str, list[dict[str, str]]]:
     term.arena("rerate")
     found = term.json("standings")
     assert isinstance(found, dict)

@@ -47,7 +47,7 @@ from ladder.store.database import (
 from tests.cli_workspace import BOT, QUICK_BOT, Place
 from tests.disk import fill, fill_until_it_ends
 from tests.ladder.service.invariants import require_sound
-from tests.ladder.service.ladders import PLAY, ladder_in, more, owners, pass_all, played, run_on, start_runner
+from tests.ladder.service.ladders import PLAY, has_more, ladder_in, owners, pass_all, played, run_two, start_runner
 from tests.ladder.service.pool import workers
 from tests.ladder.service.term import Term
 
@@ -59,7 +59,7 @@ def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place:
     shutil.copytree(ladder_in(place, fit=True), folder)
     process = start_runner(place, folder, "--jobs", 1)
     with closing(open_ladder(folder)) as ladder:
-        place.wait(more(ladder, 2), process=process)
+        place.wait(has_more(ladder, 2), process=process)
         fill(small_disk / "filler")
         ran = place.end(process)
         assert ran.code == 1
@@ -68,14 +68,14 @@ def test_a_full_disk_under_the_database_ends_the_runner_and_loses_nothing(place:
         kept = played(ladder)
         require_sound(ladder, quiet=False)
         shutil.rmtree(small_disk / "filler")
-        run_on(place, folder)
+        run_two(place, folder)
         assert played(ladder) >= kept + 2
         require_sound(ladder)
     place.require_nothing_left()
 
 
 @contextmanager
-def full(disk: Path, folder: Path) -> Iterator[None]:
+def fill_disk(disk: Path, folder: Path) -> Iterator[None]:
     fill(disk / "filler")
     yield
 
@@ -97,7 +97,7 @@ def being_written(disk: Path, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def full_and_left_by_a_killed_writer(disk: Path, folder: Path) -> Iterator[None]:
+def fill_disk_after_a_killed_writer(disk: Path, folder: Path) -> Iterator[None]:
     code = (
         "import os, sqlite3, sys\n"
         "writer = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
@@ -106,11 +106,11 @@ def full_and_left_by_a_killed_writer(disk: Path, folder: Path) -> Iterator[None]
     )
     subprocess.run([sys.executable, "-c", code, str(folder / "ladder.db")], check=False, timeout=60)
     assert (folder / "ladder.db-wal").stat().st_size
-    with full(disk, folder):
+    with fill_disk(disk, folder):
         yield
 
 
-@pytest.mark.parametrize("failure", [full, read_only, being_written, full_and_left_by_a_killed_writer])
+@pytest.mark.parametrize("failure", [fill_disk, read_only, being_written, fill_disk_after_a_killed_writer])
 def test_reading_and_backups_work_on_a_full_disk(
     own: Term, tmp_path: Path, small_disk: Path, failure: Callable[[Path, Path], AbstractContextManager[None]]
 ) -> None:
@@ -138,14 +138,14 @@ def test_a_full_disk_under_temporary_files_ends_the_runner(place: Place, small_d
     folder = ladder_in(place, fit=True)
     process = start_runner(place, folder, TMPDIR=str(small_disk))
     with closing(open_ladder(folder)) as ladder:
-        place.wait(more(ladder, 2), process=process)
+        place.wait(has_more(ladder, 2), process=process)
         place.wait(lambda: fill_until_it_ends(small_disk / "filler", process))
         ran = place.end(process)
         assert ran.code == 1
         assert 0 < ran.err.count(f"no space for temporary files in {small_disk}") <= 3, "at most once a task on its way"
         require_sound(ladder)
         shutil.rmtree(small_disk / "filler")
-        run_on(place, folder)
+        run_two(place, folder)
         require_sound(ladder)
     place.require_nothing_left()
 

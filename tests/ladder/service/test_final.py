@@ -47,7 +47,7 @@ from ladder.store.database import (
     register_runner,
 )
 from tests.cli_workspace import BOT, Place
-from tests.ladder.service.classes import Clock, deadline, hand_in, school, serve, settle
+from tests.ladder.service.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve
 from tests.ladder.service.invariants import problems
 from tests.ladder.service.pool import workers
 
@@ -79,7 +79,7 @@ beats = "one"
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
     """Give a ladder of two references, and of ada's and bob's bots."""
-    with closing(school(tmp_path / "spring")) as made:
+    with closing(make_ladder(tmp_path / "spring")) as made:
         hand_in(made, "ada", "a")
         hand_in(made, "bob", "b")
         yield made
@@ -88,10 +88,10 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
 @pytest.fixture(scope="module")
 def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
     """Give a ladder whose final `last` was played; change it only by finals."""
-    with closing(school(tmp_path_factory.mktemp("ladder") / "spring")) as made:
+    with closing(make_ladder(tmp_path_factory.mktemp("ladder") / "spring")) as made:
         hand_in(made, "ada", "a")
         hand_in(made, "bob", "b")
-        settle(made, BASELINES)
+        add_settings(made, BASELINES)
         create_final(made, "last", None, 20, "teacher")
         set_frozen(made, True, "teacher", "the final")
         serve(made)
@@ -157,7 +157,7 @@ def test_an_impossible_final_is_refused(held: Ladder, name: str, games: int, out
 
 
 def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
-    with closing(school(tmp_path / "spring", references="one")) as ladder:
+    with closing(make_ladder(tmp_path / "spring", references="one")) as ladder:
         with pytest.raises(LadderError, match="can't play a final"):
             create_final(ladder, "last", None, 4, "teacher")
         assert not get_commitment_file(ladder, "last").exists()
@@ -167,7 +167,7 @@ def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
 
 def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: Ladder) -> None:
     """The grace period counts. An auto-disabled bot takes part, a disabled one doesn't."""
-    settle(ladder, deadline("first", 1_000_500, grace_minutes=10))
+    add_settings(ladder, deadline("first", 1_000_500, grace_minutes=10))
     hand_in(ladder, "ada", "a", at=1_001_100)  # the very end of the grace
     hand_in(ladder, "ada", "a", at=1_001_100, reason="run: it hangs")
     hand_in(ladder, "ada", "a", at=1_001_101)
@@ -252,7 +252,7 @@ def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladd
 
 
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
-    with closing(school(tmp_path / "spring")) as ladder:
+    with closing(make_ladder(tmp_path / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
         create_final(ladder, "last", None, 4, "teacher")
         serve(ladder)
@@ -336,7 +336,7 @@ def test_the_plan_of_a_key_never_changes() -> None:
 
 
 def test_a_final_by_commands_alone(place: Place) -> None:
-    with closing(school(place.folder / "spring")) as ladder:
+    with closing(make_ladder(place.folder / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
     begun = place.call("ladder", "final", "create", "spring", "last", "--games", "4", "--by", "teacher")
     assert "SHA-256" in begun.err

@@ -32,7 +32,7 @@ from ladder.store.database import (
 )
 from ladder.views import GRADEBOOK_FORMATS, Grade, Grades, UserSummary, describe_missing_ids, format_gradebook
 from tests.cli_workspace import BOT
-from tests.ladder.service.classes import Clock, copied, deadline, hand_in, school, settle
+from tests.ladder.service.classes import Clock, add_settings, copy_ladder, deadline, hand_in, make_ladder
 from tests.ladder.service.term import Term
 
 BASELINES = """
@@ -58,16 +58,16 @@ min_win_rate_percent = 60
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a ladder of two references, four owners, and ada's and bob's bots."""
     folder = tmp_path_factory.mktemp("grades") / "spring"
-    with closing(school(folder, owners="ada bob cleo dan")) as made:
+    with closing(make_ladder(folder, owners="ada bob cleo dan")) as made:
         hand_in(made, "ada", "a")
         hand_in(made, "bob", "b")
-        settle(made, BASELINES)
+        add_settings(made, BASELINES)
     return folder
 
 
 @pytest.fixture
 def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
-    with closing(copied(begun, tmp_path / "spring")) as made:
+    with closing(copy_ladder(begun, tmp_path / "spring")) as made:
         yield made
 
 
@@ -160,7 +160,7 @@ def test_a_win_rate_is_compared_to_its_threshold_and_close_ones_are_reported(lad
 
 
 def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) -> None:
-    settle(ladder, deadline("first", 1_003_600))
+    add_settings(ladder, deadline("first", 1_003_600))
     hand_in(ladder, "cleo", "c", reason="run: it \x1b[31mhangs")
     hand_in(ladder, "dan", "d", at=1_009_000)
     disable_bot(ladder, "b", "teacher", "copied from a")
@@ -170,8 +170,8 @@ def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) ->
     assert reasons["dan"] == "nothing was submitted in time: d@1 came after"
     assert reasons["bob"] == "b is disabled: copied from a"
     assert {each.points for each in get_grades(ladder, "t", deadline="first").grades} == {0.0}
-    with closing(school(ladder.path.parent / "other", owners="eve")) as empty:
-        settle(empty, BASELINES)
+    with closing(make_ladder(ladder.path.parent / "other", owners="eve")) as empty:
+        add_settings(empty, BASELINES)
         assert [each.reason for each in get_grades(empty, "t").grades] == ["nothing was submitted"]
 
 
@@ -198,7 +198,7 @@ def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
     ],
 )
 def test_invalid_baselines_are_refused(ladder: Ladder, text: str, output: str) -> None:
-    settle(ladder, text)
+    add_settings(ladder, text)
     with pytest.raises(LadderError, match=output) as refused:
         read_settings(ladder.path)
     assert len(str(refused.value).splitlines()) == 2
@@ -230,7 +230,7 @@ def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str
 
 
 def test_grades_with_a_baseline_of_an_unknown_bot_are_refused(ladder: Ladder) -> None:
-    settle(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')
+    add_settings(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')
     with pytest.raises(LadderError, match="The reference bots are one, two"):
         get_grades(ladder, "t")
 
@@ -239,7 +239,7 @@ def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
     play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
     for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
         create_final(ladder, name, None, 20, "teacher")
-        keep_final(ladder, name, faults)
+        store_final(ladder, name, faults)
     ladder.clock = Clock(2e6)
     semi, last = (get_grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
     assert (semi.games, last.games) == (20, 20)
@@ -248,7 +248,7 @@ def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
     assert last.baselines[1].value == 0
 
 
-def keep_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
+def store_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
     """Store all matches of a final: the first seat of each game wins, with these faults."""
 
     def act(connection: Connection) -> None:
@@ -281,7 +281,7 @@ def person(
     return UserSummary(login, name, pseudonym, False, email, student_id, section, None, **ids)
 
 
-def made(**about: object) -> Grades:
+def make_grades(**about: object) -> Grades:
     ada = ("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", "U7")
     owner = person(*ada, canvas_id="1041", moodle_id="Participant 512")
     values = {
@@ -294,7 +294,7 @@ def made(**about: object) -> Grades:
 
 def test_the_canvas_csv_has_the_columns_that_canvas_imports() -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb: student columns in this order, Section last, points possible."""
-    head, possible, ada = rows(format_gradebook(made(), "canvas"))
+    head, possible, ada = rows(format_gradebook(make_grades(), "canvas"))
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Coup"]
     assert possible == ["    Points Possible", "", "", "", "", "100"]
     assert ada == ["Lovelace, Ada", "1041", "U7", "ada", "CS1-01", "62.5"]
@@ -302,7 +302,7 @@ def test_the_canvas_csv_has_the_columns_that_canvas_imports() -> None:
 
 def test_the_moodle_csv_has_the_columns_that_moodle_imports() -> None:
     """Source: docs.moodle.org, Grade import: an identifying column, the grade, and its feedback."""
-    head, ada = rows(format_gradebook(made(), "moodle"))
+    head, ada = rows(format_gradebook(make_grades(), "moodle"))
     assert head == ["Username", "Email address", "ID number", "Coup", "Coup (Feedback)"]
     assert ada == ["ada", "ada@example.edu", "U7", "62.5", "a@1: beats one: passed; 1.3 hours late"]
 
@@ -310,16 +310,16 @@ def test_the_moodle_csv_has_the_columns_that_moodle_imports() -> None:
 def test_canvas_api_takes_grades_with_feedback() -> None:
     """Source: canvas-lms, app/models/submission.rb, process_bulk_update: by ID, or by a prefix and another ID."""
     output = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
-    assert json.loads(format_gradebook(made(), "canvas-api")) == {"grade_data": {"1041": output}}
+    assert json.loads(format_gradebook(make_grades(), "canvas-api")) == {"grade_data": {"1041": output}}
     for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
-        found = made(user=person("ada", "Ada", "Quiet Fox", student_id=number))
+        found = make_grades(user=person("ada", "Ada", "Quiet Fox", student_id=number))
         assert list(json.loads(format_gradebook(found, "canvas-api"))["grade_data"]) == ids
         assert len(describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
 
 
 def test_moodles_worksheet_has_what_its_import_reads() -> None:
     """Source: moodle, mod/assign/feedback/offline: three columns by their names, and feedback, which is HTML."""
-    head, ada = rows(format_gradebook(made(reason="hello: <None> & co"), "moodle-worksheet"))
+    head, ada = rows(format_gradebook(make_grades(reason="hello: <None> & co"), "moodle-worksheet"))
     cells = dict(zip(head, ada, strict=True))
     assert (cells["Identifier"], cells["Grade"], cells["Last modified (grade)"]) == ("Participant 512", "62.5", "")
     assert cells["Feedback comments"] == "a@1: hello: &lt;None&gt; &amp; co; 1.3 hours late"
@@ -328,7 +328,7 @@ def test_moodles_worksheet_has_what_its_import_reads() -> None:
 
 def test_moodle_gives_no_grade_to_the_person_before() -> None:
     """Source: moodle, grade/import/csv: a row with an empty mapped cell belongs to the person of the row before."""
-    found, other = made(), made(user=person("bob", "Bob", "Old Owl", email="bob@example.edu"))
+    found, other = make_grades(), make_grades(user=person("bob", "Bob", "Old Owl", email="bob@example.edu"))
     both = replace(found, grades=found.grades + other.grades)
     head, *lines = rows(format_gradebook(both, "moodle"))
     assert head[:3] == ["Username", "Email address", "Coup"]
@@ -337,8 +337,8 @@ def test_moodle_gives_no_grade_to_the_person_before() -> None:
 
 
 def test_users_without_an_id_are_reported(tmp_path: Path) -> None:
-    with closing(school(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
-        settle(ladder, BASELINES)
+    with closing(make_ladder(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
+        add_settings(ladder, BASELINES)
         student = User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
         ladder.database.write(lambda connection: save_users(connection, [student], 1.0))
         found = get_grades(ladder, "t")
@@ -359,7 +359,7 @@ def test_no_cell_is_a_formula(form: str, start: str) -> None:
     """Names, sections and reasons are untrusted text."""
     evil = f"{start}HYPERLINK(1)"
     owner = person("ada", evil, evil, "ada@example.edu", evil)
-    for row in rows(format_gradebook(made(user=owner, version=evil, reason=evil), form)):
+    for row in rows(format_gradebook(make_grades(user=owner, version=evil, reason=evil), form)):
         assert [cell for cell in row if cell.startswith(start)] == []
 
 

@@ -22,7 +22,16 @@ from ladder.service import Ladder, LadderRunner, open_ladder, submit_bot
 from ladder.store.database import METADATA
 from tests.cli_workspace import LIMIT_S, Place
 from tests.ladder.service.invariants import problems, require_sound
-from tests.ladder.service.ladders import BUILDING, Waiting, ladder_in, more, played, run_on, start_runner, start_script
+from tests.ladder.service.ladders import (
+    BUILDING,
+    Waiting,
+    has_more,
+    ladder_in,
+    played,
+    run_two,
+    start_runner,
+    start_script,
+)
 from tests.postgres import Postgres
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
@@ -46,7 +55,7 @@ def require_whole(place: Place, folder: Path) -> None:
     """Assert that the next run continues, and that all invariants hold after it, with nothing left over."""
     with opened(folder) as ladder:
         before = played(ladder)
-        run_on(place, folder)
+        run_two(place, folder)
         assert played(ladder) >= before + 2
         require_sound(ladder)
     place.require_nothing_left()
@@ -73,7 +82,7 @@ def test_a_repeatedly_killed_runner_loses_nothing(place: Place, url: str | None)
         for kill in range(4 if url is None else 2):  # a server knows nothing of a runner's workers
             process = start_runner(place, folder)
             if kill % 2:
-                place.wait(more(ladder), process=process)
+                place.wait(has_more(ladder), process=process)
             time.sleep(chance.uniform(0, 0.5 if kill % 2 else 2.0))
             doomed = [process.pid, *(workers(process.pid) if kill % 4 > 1 else ())]
             for pid in doomed:
@@ -99,7 +108,7 @@ def test_killed_workers_cost_only_attempts(place: Place) -> None:
             with contextlib.suppress(ProcessLookupError):  # another may have taken its place
                 os.kill(chance.choice(alive), signal.SIGKILL)
                 killed += 1
-            place.wait(more(ladder), process=process)
+            place.wait(has_more(ladder), process=process)
             with ladder.database.read() as connection:
                 assert list(problems(connection)) == []
     process.terminate()
@@ -160,7 +169,7 @@ def test_another_runner_plays_the_matches_of_a_killed_one(place: Place, url: str
     matches = METADATA.tables["matches"]
     leased = select(matches.c.id, matches.c.runner).where(matches.c.status == "leased")
     with opened(folder) as ladder, open_executor(ladder.play.sandbox, 1) as pool:
-        place.wait(more(ladder), process=first)
+        place.wait(has_more(ladder), process=first)
         second = LadderRunner(ladder, pool, silent_s=SILENT_S)
         had: set[int] = set()
         deadline = time.monotonic() + LIMIT_S
@@ -172,12 +181,12 @@ def test_another_runner_plays_the_matches_of_a_killed_one(place: Place, url: str
                 first.kill()
                 place.end(first)
                 deadline = time.monotonic() + SILENT_S * 0.7
-            elif had and had <= ended(ladder):
+            elif had and had <= list_ended(ladder):
                 second.stop()
         require_sound(ladder)
 
 
-def ended(ladder: Ladder) -> set[int]:
+def list_ended(ladder: Ladder) -> set[int]:
     matches = METADATA.tables["matches"]
     query = select(matches.c.id).where(matches.c.outcome == "played")
     return set(ladder.database.read_with_retry(lambda connection: connection.scalars(query).all()))
@@ -196,7 +205,7 @@ def test_a_late_result_of_a_sleeping_runner_counts_once(place: Place) -> None:
         deadline = time.monotonic() + LIMIT_S
         for _ in service.events():
             assert time.monotonic() < deadline, "the sleeper is not taken for dead"
-            if had <= ended(ladder):
+            if had <= list_ended(ladder):
                 service.stop()
         before = played(ladder)
         sleeper.send_signal(signal.SIGTERM)
@@ -218,12 +227,12 @@ def test_a_runner_waits_for_a_restarting_database_server(
     with opened(folder) as ladder:
         crashes = 2
         for _ in range(crashes):
-            place.wait(more(ladder), process=process)
+            place.wait(has_more(ladder), process=process)
             postgres_server.stop()
             time.sleep(0.5)
             assert process.poll() is None
             postgres_server.start()
-            place.wait(more(ladder, 2), process=process)
+            place.wait(has_more(ladder, 2), process=process)
         process.terminate()
         ran = place.end(process)
         assert ran.code == 0

@@ -14,7 +14,7 @@ from ladder.service import open_ladder, submit_bot
 from tests.cli_workspace import Place
 from tests.dask import Cluster
 from tests.ladder.service.invariants import problems, require_sound
-from tests.ladder.service.ladders import BUILDING, Waiting, cache, ladder_in, more
+from tests.ladder.service.ladders import BUILDING, Waiting, cache, has_more, ladder_in
 
 pytestmark = [
     pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on"),
@@ -47,7 +47,7 @@ def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, clus
     chance = random.Random(3201)
     process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
     with closing(open_ladder(folder)) as ladder:
-        place.wait(more(ladder), process=process)
+        place.wait(has_more(ladder), process=process)
         time.sleep(chance.uniform(0, 0.5))
         dead = workers.pop(chance.randrange(2))
         dead.kill()
@@ -55,7 +55,7 @@ def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, clus
         workers.append(start_worker(place, cluster))
         with ladder.database.read() as connection:
             assert list(problems(connection)) == []
-        place.wait(more(ladder, 4), process=process)
+        place.wait(has_more(ladder, 4), process=process)
         process.terminate()
         assert place.end(process).code == 0
         require_sound(ladder)
@@ -69,7 +69,7 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
     with closing(open_ladder(folder)) as ladder:
         for kill in range(2):  # the second takes the runner along
             start_worker(place, cluster)
-            place.wait(more(ladder, 2), process=process)
+            place.wait(has_more(ladder, 2), process=process)
             cluster.kill_scheduler()
             if kill == 1:
                 process.kill()
@@ -78,7 +78,7 @@ def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place,
             if kill == 1:
                 process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
         start_worker(place, cluster)
-        place.wait(more(ladder, 4), process=process)
+        place.wait(has_more(ladder, 4), process=process)
         process.terminate()
         assert place.end(process).code == 0
         require_sound(ladder)

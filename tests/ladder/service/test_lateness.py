@@ -30,7 +30,7 @@ from ladder.service import (
 from ladder.store.database import METADATA, extensions_in_force, list_audit_entries
 from ladder.views import Grade
 from tests.cases import each
-from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
+from tests.ladder.service.classes import Clock, add_settings, deadline, hand_in, make_ladder
 from tests.ladder.service.term import Term
 from tests.ladder.service.test_grades import play
 
@@ -41,7 +41,7 @@ PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\nmin_games = 2\n'
 REASON = "plays: passed, 2 games, where 2 are asked for"
 
 
-def late(ladder: Ladder, **values: float) -> None:
+def add_lateness(ladder: Ladder, **values: float) -> None:
     path = ladder.path / "ladder.toml"
     head, _, rest = path.read_text().partition("\n[lateness]")
     lines = "".join(f"{name} = {value}\n" for name, value in values.items())
@@ -52,10 +52,10 @@ def late(ladder: Ladder, **values: float) -> None:
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
     """Give a ladder with two deadlines a month apart, and 70 points for a match."""
-    with closing(school(tmp_path / "spring", owners="ada bob cleo")) as made:
-        settle(made, deadline("first", DUE, 15) + deadline("second", DUE + 30 * DAY, 15))
-        settle(made, PLAYS)
-        late(made, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=2)
+    with closing(make_ladder(tmp_path / "spring", owners="ada bob cleo")) as made:
+        add_settings(made, deadline("first", DUE, 15) + deadline("second", DUE + 30 * DAY, 15))
+        add_settings(made, PLAYS)
+        add_lateness(made, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=2)
         yield made
 
 
@@ -79,7 +79,7 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
 def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
     ladder: Ladder, hours: float, late_days: int, output: str, points: float, spent: int
 ) -> None:
-    late(ladder, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=late_days)
+    add_lateness(ladder, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=late_days)
     login = f"p{hours:g}x{late_days}".replace(".", "_")
     import_users(ladder, [make_roster_entry(login, None, None, None, None)], "t", "one person")
     hand_in(ladder, login, login, at=DUE + hours * HOUR)
@@ -95,12 +95,12 @@ def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
 def test_without_a_lateness_table_nothing_counts_after_the_grace_period(ladder: Ladder) -> None:
     """A deadline's own grace period takes precedence over the table's."""
     path = ladder.path / "ladder.toml"
-    late(ladder)
+    add_lateness(ladder)
     hand_in(ladder, "ada", "a", at=DUE + 15 * 60)
     hand_in(ladder, "bob", "b", at=DUE + 15 * 60 + 1)
     assert grade_of(ladder, "ada").reason.endswith("15 minutes late, within the grace")
     assert grade_of(ladder, "bob").reason == "nothing was submitted in time: b@1 came after"
-    late(ladder, grace_minutes=60)
+    add_lateness(ladder, grace_minutes=60)
     assert grade_of(ladder, "bob").version is None
     path.write_text(path.read_text().replace("grace_minutes = 15\n", ""))
     assert grade_of(ladder, "bob").version == "b@1"

@@ -45,7 +45,7 @@ from ladder.service import (
 )
 from ladder.store.database import Database, claim_check, finish_check, register_runner
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import Clock, hand_in, school, serve
+from tests.ladder.service.classes import Clock, hand_in, make_ladder, serve
 from tests.ladder.service.small_ladder import rows
 
 T = TypeVar("T")
@@ -156,7 +156,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a ladder of two owners with two versions each, and a played match."""
     folder = tmp_path_factory.mktemp("begun") / "spring"
-    with closing(school(folder)) as ladder:
+    with closing(make_ladder(folder)) as ladder:
         for name in ("ada", "ada", "bob", "bob"):
             hand_in(ladder, name, name)
         serve(ladder, 1)
@@ -171,7 +171,7 @@ def copies(begun: Path, place: Path) -> Iterator[Ladder]:
             yield ladder
 
 
-def held(ladder: Ladder) -> dict[str, Any]:
+def content_of(ladder: Ladder) -> dict[str, Any]:
     """Return the content of a ladder, without random parts: keys, secrets, and which runner began something."""
     found = rows(ladder)
     drawn = {"finals": (2,), "credentials": (3, 10)}
@@ -200,7 +200,7 @@ def test_a_transaction_committed_twice_takes_effect_once(
         if number:
             monkeypatch.setattr(Database, "_patiently", again)
         answer = DONE[what](ladder)
-        states.append({**held(ladder), "answer": answer})
+        states.append({**content_of(ladder), "answer": answer})
     assert lost
     for table in states[0]:
         assert states[0][table] == states[1][table], table

@@ -14,7 +14,7 @@ from ladder.store import PlayedMatch
 from ladder.store.database import RATED, queue_matches, save_match, version_ids_by_ref
 from ladder.views import view_bot, view_standings
 from tests.cli_workspace import BOT, LOOK_SEED, Place
-from tests.ladder.service.classes import hand_in, school, settle
+from tests.ladder.service.classes import add_settings, hand_in, make_ladder
 
 # Three faults lose each of three games, and the bot is out of the other nine.
 COMMITTED, FOLLOWED, FAULTY_PERCENT = 9, {"out_of_lives": 3, "retired": 9}, 25.0
@@ -48,9 +48,9 @@ def test_run_statistics_ladder_and_grades_have_the_same_number(place: Place) -> 
         )
         save_match(connection, PlayedMatch(match, record, results), 1.0)
 
-    with closing(school(place.folder / "spring", owners="ada")) as ladder:
+    with closing(make_ladder(place.folder / "spring", owners="ada")) as ladder:
         hand_in(ladder, "ada", "bad")
-        settle(ladder, BASELINE)
+        add_settings(ladder, BASELINE)
         ladder.database.write(act)
         StandingsUpdater(ladder).update()
         with ladder.reading(STAFF_VIEWER) as context:

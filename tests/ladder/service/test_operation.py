@@ -21,7 +21,7 @@ from ladder.service import (
 )
 from ladder.store.database import FINAL, count_ladder
 from tests.cli_workspace import Place
-from tests.ladder.service.small_ladder import play, rows, small
+from tests.ladder.service.small_ladder import play, rows, small_ladder
 from tests.ports import free_port
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (info|warning) runner=\w{8} ")
@@ -35,7 +35,7 @@ def url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
-    with closing(small(place.folder / "spring", url)) as made:
+    with closing(small_ladder(place.folder / "spring", url)) as made:
         yield made
 
 

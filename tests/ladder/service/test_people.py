@@ -43,17 +43,17 @@ from ladder.store.database import (
 )
 from ladder.views import find_match_summary
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import hand_in, school, settle
+from tests.ladder.service.classes import add_settings, hand_in, make_ladder
 from tests.ladder.service.term import Term
 
 
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
-    with closing(school(tmp_path / "spring")) as made:
+    with closing(make_ladder(tmp_path / "spring")) as made:
         yield made
 
 
-def take_in(ladder: Ladder, text: str, partial: bool = False) -> UserImport:
+def import_rows(ladder: Ladder, text: str, partial: bool = False) -> UserImport:
     return import_users(ladder, parse_roster(text.encode(), "r.csv"), "staff", "r.csv", partial=partial)
 
 
@@ -71,13 +71,13 @@ def owner(ladder: Ladder, login: str) -> User:
 
 
 def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladder) -> None:
-    take_in(ladder, "login,name\nKay@example.edu,Kay\n")
-    assert take_in(ladder, "Student,ID,SIS Login ID,Section\nKay,9,kay@EXAMPLE.edu,B\n").added == 0
-    assert take_in(ladder, "email,number\nkay@example.edu,U1\n").added == 0
-    assert take_in(ladder, "login\nADA\n").added == 0
+    import_rows(ladder, "login,name\nKay@example.edu,Kay\n")
+    assert import_rows(ladder, "Student,ID,SIS Login ID,Section\nKay,9,kay@EXAMPLE.edu,B\n").added == 0
+    assert import_rows(ladder, "email,number\nkay@example.edu,U1\n").added == 0
+    assert import_rows(ladder, "login\nADA\n").added == 0
     sheet = "Identifier,Full name,Email address,Status\nParticipant 5,Kay,kay@example.edu,-\n"
-    assert [take_in(ladder, sheet).changed for _ in range(2)] == [1, 0]
-    blind = take_in(ladder, "Identifier,Status,Grade\nParticipant 5,-,\n")
+    assert [import_rows(ladder, sheet).changed for _ in range(2)] == [1, 0]
+    blind = import_rows(ladder, "Identifier,Status,Grade\nParticipant 5,-,\n")
     assert (blind.added, blind.changed) == (0, 0)
     kay = owner(ladder, "Kay@example.edu")
     assert (kay.canvas_id, kay.section, kay.student_id, kay.moodle_id) == ("9", "B", "U1", "Participant 5")
@@ -98,28 +98,28 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
 )
 def test_an_ambiguous_row_is_refused(ladder: Ladder, roster: str, output: str) -> None:
     """With --partial the other rows are imported, and the refused ones reported."""
-    take_in(ladder, "login,number,email,name\nada,U1,ada@example.edu,Ada\nbob,U2,bob@example.edu,Bob\n")
+    import_rows(ladder, "login,number,email,name\nada,U1,ada@example.edu,Ada\nbob,U2,bob@example.edu,Bob\n")
     before = owners(ladder)
     with pytest.raises(LadderError) as refused:
-        take_in(ladder, roster)
+        import_rows(ladder, roster)
     assert output in str(refused.value)
     assert owners(ladder) == before
     header, *lines = roster.splitlines()
     more = "cyd" + "," * header.count(",") if "login" in header else "," * header.count(",")
-    taken = take_in(ladder, "\n".join([header, *lines, more]), partial=True)
+    taken = import_rows(ladder, "\n".join([header, *lines, more]), partial=True)
     assert [each.text for each in taken.skipped if each.text in output or output.partition(": ")[2] in each.text]
     assert taken.added == ("login" in header)
 
 
 def test_a_roster_with_the_login_corrects_a_number(ladder: Ladder) -> None:
-    take_in(ladder, "login,number\nada,U1\n")
-    assert take_in(ladder, "login,number\nada,U9\n").changed == 1
+    import_rows(ladder, "login,number\nada,U1\n")
+    assert import_rows(ladder, "login,number\nada,U9\n").changed == 1
     assert owner(ladder, "ada").student_id == "U9"
 
 
 def test_a_user_with_only_the_same_name_is_new_and_reported(ladder: Ladder) -> None:
-    take_in(ladder, "login,name\nada,Ada Lovelace\n")
-    taken = take_in(ladder, "login,name\nal7,ada lovelace\n")
+    import_rows(ladder, "login,name\nada,Ada Lovelace\n")
+    taken = import_rows(ladder, "login,name\nal7,ada lovelace\n")
     assert taken.added == 1
     assert [each.text for each in taken.remarks] == ["al7 is new; ada has the same name: merge them if it is one"]
 
@@ -139,7 +139,7 @@ def cause(ladder: Ladder, match: int) -> str | None:
 
 def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
     """A repeated merge is one audit entry. The old login leads to the other, and signs in no user."""
-    take_in(ladder, "login,email,number\nada,,U1\nbob,bob@example.edu,\n")
+    import_rows(ladder, "login,email,number\nada,,U1\nbob,bob@example.edu,\n")
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
     one = ladder.database.read_with_retry(active_versions)[0].id
     both, apart = queue(ladder, RATED, ada, bob), queue(ladder, RATED, bob, one)
@@ -164,17 +164,17 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
             ("merge", "bob is ada: two accounts")
         ]
         assert "pseudonym of bob" not in repr(views.list_users(context))
-    assert take_in(ladder, "login\nBOB\n").added == 0
+    assert import_rows(ladder, "login\nBOB\n").added == 0
     assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").duplicate
 
 
 def test_a_merged_user_can_be_merged_again(tmp_path: Path) -> None:
-    with closing(school(tmp_path / "spring", "a b c d")) as ladder:
-        take_in(ladder, "login,number\na,1\nb,2\nc,3\n")
+    with closing(make_ladder(tmp_path / "spring", "a b c d")) as ladder:
+        import_rows(ladder, "login,number\na,1\nb,2\nc,3\n")
         merge_users(ladder, "a", "b", "staff", "one")
         merge_users(ladder, "b", "c", "staff", "one")
         assert [owner(ladder, login).login for login in "abc"] == ["c", "c", "c"]
-        assert take_in(ladder, "number,email\n1,x@y.z\n").changed == 1
+        assert import_rows(ladder, "number,email\n1,x@y.z\n").changed == 1
         assert (owner(ladder, "c").student_id, owner(ladder, "c").email) == ("3", "x@y.z")
         for old, new, output in (
             ("a", "d", "a is c already"),
@@ -197,7 +197,7 @@ def test_conflicting_users_cannot_be_merged(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="ada left the course"):
         merge_users(ladder, "bob", "ada", "staff", "x")
     assert merge_users(ladder, "ada", "bob", "staff", "a second account")
-    take_in(ladder, "login,staff\ncyd,yes\n")
+    import_rows(ladder, "login,staff\ncyd,yes\n")
     with pytest.raises(LadderError, match="one is staff"):
         merge_users(ladder, "bob", "cyd", "staff", "x")
 
@@ -207,11 +207,11 @@ def test_conflicting_users_cannot_be_merged(ladder: Ladder) -> None:
 
 def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     """As in a suspension, bots, submissions, future matches and sessions stop; grades don't list the user."""
-    settle(ladder, '[[baselines]]\nname = "games"\nmin_games = 1\npoints = 1\n')
+    add_settings(ladder, '[[baselines]]\nname = "games"\nmin_games = 1\npoints = 1\n')
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
     rated, asked, final = (queue(ladder, kind, ada, bob) for kind in (RATED, CHALLENGE, FINAL))
     session = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "staff").secret)
-    take_in(ladder, "login,email\nada,ada@example.edu\n")
+    import_rows(ladder, "login,email\nada,ada@example.edu\n")
     (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# newer\n")
     sent = submit_bot(ladder, ladder.path / "ada.py", "ada", "ada").version
     assert set_withdrawn(ladder, "ada", True, "staff", "dropped out")
@@ -245,7 +245,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
         assert [
             (line.login, line.withdrawal_reason) for line in views.list_users(context).items if line.withdrawal_reason
         ] == [("ada", "dropped out")]
-    output = take_in(ladder, "login,section\nada,B\n")
+    output = import_rows(ladder, "login,section\nada,B\n")
     assert [each.text for each in output.remarks] == ["ada left the course, and isn't brought back"]
     assert (owner(ladder, "ada").withdrawn, owner(ladder, "ada").section) == (True, "B")
     assert set_withdrawn(ladder, "ada", False, "staff", "back")

@@ -35,7 +35,7 @@ from ladder.service import (
 )
 from ladder.store.database import METADATA, find_final
 from ladder.web import make_app
-from tests.ladder.service.classes import hand_in, school, serve, settle
+from tests.ladder.service.classes import add_settings, hand_in, make_ladder, serve
 from tests.ladder.service.pool import workers
 from tests.ladder.web.visitors import paths
 
@@ -48,12 +48,12 @@ LOGINS = {name: output[0] for name, output in PEOPLE.items()}
 def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
     """Give a ladder of three users, two of whom have bots, with two of everything."""
     folder = tmp_path_factory.mktemp("zqpath") / "spring"
-    with closing(school(folder, owners="eve")) as made:
+    with closing(make_ladder(folder, owners="eve")) as made:
         rows = "".join(f"{login},{mail},{name},A\n" for login, mail, name in PEOPLE.values())
         import_users(
             made, parse_roster(f"login,email,name,section\n{rows}".encode(), "roster.csv"), "staff", "a roster"
         )
-        settle(made, '\n[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 1\n')
+        add_settings(made, '\n[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 1\n')
         for name in ("ada", "bob"):
             hand_in(made, LOGINS[name], f"{name}bot")
             hand_in(made, LOGINS[name], f"{name}bot", reason="it is wrong")

@@ -8,14 +8,14 @@ import pytest
 
 from ladder.service import Ladder, LadderError, queue_challenges, submit_bot
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import Clock, hand_in, school
+from tests.ladder.service.classes import Clock, hand_in, make_ladder
 
 MIDNIGHT = 86_400.0 * 20_000
 
 
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
-    with closing(school(tmp_path / "spring")) as made:
+    with closing(make_ladder(tmp_path / "spring")) as made:
         toml = made.path / "ladder.toml"
         text = toml.read_text()
         for name in ("max_submissions_per_day", "max_challenges_per_day"):

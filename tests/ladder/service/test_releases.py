@@ -33,9 +33,9 @@ from ladder.store.database import METADATA, all_releases, list_audit_entries
 from ladder.views import GradeChanges, PublishedGrades
 from tests.cli_workspace import Place
 from tests.command import LIMIT_S, Command
-from tests.ladder.service.classes import Clock, deadline, hand_in, school, settle
+from tests.ladder.service.classes import Clock, add_settings, deadline, hand_in, make_ladder
 from tests.ladder.service.term import Term
-from tests.ladder.service.test_grades import BASELINES, keep_final, play
+from tests.ladder.service.test_grades import BASELINES, play, store_final
 
 DUE, LATER = 1_003_600.0, 2e6
 matches = METADATA.tables["matches"].c
@@ -44,24 +44,24 @@ matches = METADATA.tables["matches"].c
 @pytest.fixture
 def ladder(place: Place) -> Iterator[Ladder]:
     """Give a ladder after its deadline, with intervals for ada and bob; cleo has nothing."""
-    with closing(school(place.folder / "spring", owners="ada bob cleo")) as made:
+    with closing(make_ladder(place.folder / "spring", owners="ada bob cleo")) as made:
         for login in ("ada", "bob"):
             hand_in(made, login, login[0])
-        settle(made, deadline("first", DUE) + BASELINES)
+        add_settings(made, deadline("first", DUE) + BASELINES)
         for name in ("a@1", "b@1", "two@1"):
             play(made, name, "one@1", [2, 1, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
         made.clock = Clock(LATER)
         yield made
 
 
-def since(ladder: Ladder, name: str, before: str | None = None) -> GradeChanges:
+def changes_since(ladder: Ladder, name: str, before: str | None = None) -> GradeChanges:
     with ladder.database.read() as connection:
         changes = get_published_grades(connection, name, since=before).changes
     assert changes is not None
     return changes
 
 
-def everything_changes(ladder: Ladder) -> None:
+def change_everything(ladder: Ladder) -> None:
     """Add games, versions, decisions, users, settings and deadlines after a release."""
     play(ladder, "b@1", "one@1", [2] * 40, faulty=3)
     play(ladder, "a@1", "two@1", [0] * 40)
@@ -86,7 +86,7 @@ def test_a_release_is_reproduced_to_the_digit_after_all_changes(ladder: Ladder, 
     made = release_grades(ladder, "one", "teacher", None, deadline="first")
     assert [grade.points for grade in made.grades.grades] == [70, 0, 0]
     before = Term(ladder.path).arena("grades show", "--release", "one").out
-    everything_changes(ladder)
+    change_everything(ladder)
     assert reproduce_release(ladder, "one").differences == ()
     later = release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     assert [grade.points for grade in later.grades.grades] == [0, 0, 0, 0]
@@ -145,9 +145,9 @@ def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder
 
 def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
     release_grades(ladder, "one", "teacher", None, deadline="first")
-    everything_changes(ladder)
+    change_everything(ladder)
     release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
-    found = since(ladder, "two")
+    found = changes_since(ladder, "two")
     assert found.reasons == (
         'the baseline "beats one": points 40 beats one before, points 50 beats one now',
         "5 % off a day, 0 before",
@@ -162,9 +162,9 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
     assert words["dan"] == (None, 0, "had no grade before: joined since")
     set_suspended(ladder, "ada", False, "t", "it wasn't")
     release_grades(ladder, "three", "teacher", "it wasn't copied", deadline="first")
-    [row] = since(ladder, "three").items
+    [row] = changes_since(ladder, "three").items
     assert (row.user.login, row.before, row.after) == ("ada", 0, 30)
-    [row] = [row for row in since(ladder, "three", "one").items if row.user.login == "ada"]
+    [row] = [row for row in changes_since(ladder, "three", "one").items if row.user.login == "ada"]
     assert (row.before, row.after) == (70, 30)
     assert row.reasons[0].startswith("beats one: not passed, ")
     assert "points ahead of one@1 (" in row.reasons[0]
@@ -173,7 +173,7 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
 
 def test_a_final_is_released_too(ladder: Ladder) -> None:
     create_final(ladder, "last", "first", 20, "teacher")
-    keep_final(ladder, "last", ())
+    store_final(ladder, "last", ())
     reveal_final_results(ladder, "last", "teacher")
     made = release_grades(ladder, "end", "teacher", None, final="last")
     assert made.release.scope == "final last"
@@ -182,7 +182,7 @@ def test_a_final_is_released_too(ladder: Ladder) -> None:
     set_void(ladder, last, True, "teacher", "the host slept")
     assert reproduce_release(ladder, "end").same
     assert release_grades(ladder, "end2", "teacher", "a void match", final="last").changes is not None
-    assert since(ladder, "end2").reasons[-1] == f"void since: match {last}"
+    assert changes_since(ladder, "end2").reasons[-1] == f"void since: match {last}"
 
 
 def seen_by(ladder: Ladder, viewer: Viewer) -> PublishedGrades:
@@ -192,7 +192,7 @@ def seen_by(ladder: Ladder, viewer: Viewer) -> PublishedGrades:
 
 def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
     release_grades(ladder, "one", "teacher", None, deadline="first")
-    everything_changes(ladder)
+    change_everything(ladder)
     release_grades(ladder, "two", "teacher", "ada copied", deadline="first")
     for viewer, logins in ((Viewer("ada"), ["ada"]), (Viewer("bob"), ["bob"]), (PUBLIC_VIEWER, [])):
         found = seen_by(ladder, viewer)
@@ -214,11 +214,13 @@ def test_a_release_to_a_merged_login_belongs_to_the_remaining_user(ladder: Ladde
         assert (grade.user.login, grade.points) == ("ada", 70)
         assert get_published_grades(connection, "one", Viewer("bob")).grades.grades[0].user.login == "bob"
     assert release_grades(ladder, "two", "teacher", "a merge", deadline="first").grades.grades[0].user.login == "ada2"
-    assert since(ladder, "two").items == ()
+    assert changes_since(ladder, "two").items == ()
     play(ladder, "b@1", "one@1", [2] * 40)
     merge_users(ladder, "cleo", "bob", "teacher", "one person")
     release_grades(ladder, "three", "teacher", "a merge", deadline="first")
-    assert [(row.user.login, row.before, row.after) for row in since(ladder, "three").items] == [("bob", 0, 100)]
+    assert [(row.user.login, row.before, row.after) for row in changes_since(ladder, "three").items] == [
+        ("bob", 0, 100)
+    ]
     assert [grade.user.login for grade in seen_by(ladder, Viewer("bob")).grades.grades] == ["bob", "cleo"]
 
 

@@ -17,7 +17,7 @@ from arena.referee import MatchSettings
 from arena.sandbox import SandboxChoice
 from ladder.service import Ladder, LadderError, LadderFormat, create_ladder, import_users, open_ladder, parse_roster
 from ladder.store.database import User, all_users, find_user
-from tests.ladder.service.classes import school
+from tests.ladder.service.classes import make_ladder
 from tests.ladder.service.term import Term
 
 CANVAS = """\
@@ -293,7 +293,7 @@ def owners(ladder: Ladder) -> dict[str, User]:
 
 def test_values_missing_in_a_later_roster_stay(tmp_path: Path) -> None:
     """It may lack emails, numbers or sections; a name decomposed by a Mac is the same name."""
-    with closing(school(tmp_path / "spring", "ada")) as ladder:
+    with closing(make_ladder(tmp_path / "spring", "ada")) as ladder:
         for text in (
             "login,name,email,number,section\nada,Zo\u00eb,ada@example.edu,U7,B\n",
             "login\nada\n",

@@ -11,7 +11,7 @@ from ladder import views
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.service import Ladder, RoundScheduler
 from ladder.store.database import METADATA, get_version_by_id
-from tests.ladder.service.classes import hand_in, school
+from tests.ladder.service.classes import hand_in, make_ladder
 
 match_players, matches = (METADATA.tables[name] for name in ("match_players", "matches"))
 REQUESTS = 600  # of a version in a match
@@ -21,7 +21,7 @@ QUICK_US, SLOW_US = 100 * REQUESTS, 400_000 * REQUESTS
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
     owners = [f"owner{number}" for number in range(12)]
-    with closing(school(tmp_path, " ".join(owners))) as made:
+    with closing(make_ladder(tmp_path, " ".join(owners))) as made:
         for owner in owners:
             hand_in(made, owner, f"bot-{owner}")
         yield made
@@ -35,7 +35,9 @@ def page_of(ladder: Ladder, ids: set[int]) -> views.BotPage:
     return page
 
 
-def play(ladder: Ladder, rounds: RoundScheduler, slow: set[int], count: int, took_us: int = SLOW_US) -> list[set[int]]:
+def play_rounds(
+    ladder: Ladder, rounds: RoundScheduler, slow: set[int], count: int, took_us: int = SLOW_US
+) -> list[set[int]]:
     """Queue rounds, mark them as played, and return the versions of each."""
 
     def act(connection: Connection) -> set[int]:
@@ -69,14 +71,14 @@ def versions(ladder: Ladder) -> list[int]:
 def test_a_bot_at_4_ms_of_500_plays_as_often_as_bots_that_answer_at_once(ladder: Ladder) -> None:
     """It takes forty times as long as the others, but the ladder allows it."""
     thinks = set(versions(ladder)[-1:])
-    played = play(ladder, RoundScheduler(ladder), thinks, 30, took_us=4_000 * REQUESTS)
+    played = play_rounds(ladder, RoundScheduler(ladder), thinks, 30, took_us=4_000 * REQUESTS)
     assert all(thinks <= field for field in played)
     assert page_of(ladder, thinks).throttle_reason is None
 
 
 def test_a_slow_version_plays_every_second_round_and_its_page_shows_it(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
-    played = play(ladder, RoundScheduler(ladder), slow, 40)
+    played = play_rounds(ladder, RoundScheduler(ladder), slow, 40)
     assert [bool(slow & field) for field in played] == [True, *[True, False] * 19, True]
     assert all(len(field) >= 12 for field in played), "no round leaves out another"
     page = page_of(ladder, slow)
@@ -90,20 +92,20 @@ def test_a_slow_version_plays_every_second_round_and_its_page_shows_it(ladder: L
 def test_a_version_that_begins_to_hang_is_slow_after_its_first_match(ladder: Ladder) -> None:
     """A mean over hundreds of matches would show it only after hundreds more."""
     rounds, slow = RoundScheduler(ladder), set(versions(ladder)[-2:])
-    play(ladder, rounds, set(), 6)
-    played = play(ladder, rounds, slow, 3, took_us=2_000_000 * REQUESTS)
+    play_rounds(ladder, rounds, set(), 6)
+    played = play_rounds(ladder, rounds, slow, 3, took_us=2_000_000 * REQUESTS)
     assert [bool(slow & field) for field in played] == [True, True, False]
 
 
 def test_a_new_runner_knows_the_slow_versions(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
-    play(ladder, RoundScheduler(ladder), slow, 4)
-    assert not slow & play(ladder, RoundScheduler(ladder), slow, 1)[0]
+    play_rounds(ladder, RoundScheduler(ladder), slow, 4)
+    assert not slow & play_rounds(ladder, RoundScheduler(ladder), slow, 1)[0]
 
 
 def test_a_running_runner_queues_the_rounds_of_a_new_one(ladder: Ladder) -> None:
     old = RoundScheduler(ladder)
-    play(ladder, old, set(), 7)
+    play_rounds(ladder, old, set(), 7)
 
     def tables(rounds: RoundScheduler) -> list[int]:
         with ladder.database.engine.connect() as connection, connection.begin() as both:

@@ -29,7 +29,7 @@ from ladder.store.database import all_bots, find_bot, find_latest_snapshot, get_
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import PLAY, owners
 from tests.ladder.service.pool import workers
-from tests.ladder.service.small_ladder import play, small
+from tests.ladder.service.small_ladder import play, small_ladder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,7 +51,7 @@ def ladder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ladder]:
 
 @pytest.fixture
 def playing(tmp_path: Path) -> Iterator[Ladder]:
-    with closing(small(tmp_path / "spring", None)) as made:
+    with closing(small_ladder(tmp_path / "spring", None)) as made:
         yield made
 
 

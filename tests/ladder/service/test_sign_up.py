@@ -34,14 +34,14 @@ from ladder.service import (
 from ladder.store.database import User, all_users, find_user, save_users
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import Clock, hand_in, school, settle
+from tests.ladder.service.classes import Clock, add_settings, hand_in, make_ladder
 
 DAY_S = 86_400.0
 
 
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
-    with closing(school(tmp_path / "spring", "ada bob")) as made:
+    with closing(make_ladder(tmp_path / "spring", "ada bob")) as made:
         import_users(made, [RosterEntry(1, "ada", email="ada@x.edu")], "staff", "one person")
         yield made
 
@@ -110,7 +110,7 @@ def test_an_account_that_waits_sees_that_it_waits_until_it_is_approved(ladder: L
 
 def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tmp_path: Path) -> None:
     waiting(ladder)
-    settle(ladder, '\n[[baselines]]\nname = "share"\npoints = 10\nmin_win_rate_percent = 50\n')
+    add_settings(ladder, '\n[[baselines]]\nname = "share"\npoints = 10\nmin_win_rate_percent = 50\n')
     assert "cyd" not in {grade.user.login for grade in get_grades(ladder, "staff").grades}
     files = {path.name: path.read_text() for path in export_ladder(ladder, tmp_path / "out", names=True)}
     assert "cyd" not in files["users.csv"]

@@ -9,7 +9,7 @@ import pytest
 
 from ladder.service import Ladder, find_similar_versions, join_teams, open_ladder
 from ladder.views import SimilarityPair, SimilarityReport
-from tests.ladder.alike import BOT, IN_C, KIT_ONLY, alike_ladder, take
+from tests.ladder.alike import BOT, IN_C, KIT_ONLY, alike_ladder, submit_files
 from tests.ladder.service.term import Term
 
 pytest.importorskip("copydetect")
@@ -29,7 +29,9 @@ def ladder(own: Term) -> Iterator[Ladder]:
 def test_pairs_of_different_owners_are_listed_with_both_similarities(ladder: Ladder, tmp_path: Path) -> None:
     """Bots of one owner may be similar. Files that aren't compared are listed."""
     files: dict[str, str | bytes] = {"bot.py": BOT, "long.py": "x = 1; " * 50_000, "bytes.py": b"\0\1"}
-    take(ladder, tmp_path / "again", "ada", {**files, "more.c": IN_C, "vendor/a.py": BOT, "latin.py": "# \udce9\n"})
+    submit_files(
+        ladder, tmp_path / "again", "ada", {**files, "more.c": IN_C, "vendor/a.py": BOT, "latin.py": "# \udce9\n"}
+    )
     found = find_similar_versions(ladder)
     assert found.pairs is not None
     assert sorted(sorted([(p.version, p.owner), (p.other_version, p.other_owner)]) for p in found.pairs) == [
@@ -44,7 +46,7 @@ def test_pairs_of_different_owners_are_listed_with_both_similarities(ladder: Lad
 def test_the_version_that_plays_is_compared_and_a_teams_bots_are_of_one_party(
     ladder: Ladder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take(ladder, tmp_path / "mine", "bob", {"bot.py": KIT_ONLY.format(name="B", action="income")})
+    submit_files(ladder, tmp_path / "mine", "bob", {"bot.py": KIT_ONLY.format(name="B", action="income")})
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
     given: list[tuple[int, str, str]] = []
     inside = importlib.import_module("ladder.service.submissions")

@@ -64,7 +64,7 @@ def play(ladder: Ladder, *met: tuple[str, int]) -> None:
     ladder.database.write(act)
 
 
-def all_meet(ladder: Ladder, times: int, wins: dict[str, int], bots: str = "abcd") -> None:
+def play_all_pairs(ladder: Ladder, times: int, wins: dict[str, int], bots: str = "abcd") -> None:
     """Let each pair meet this often; a wins this many games of a pair "ab", 3 by default."""
     play(ladder, *((f"{x}{y}", wins.get(f"{x}{y}", 3)) for _ in range(times) for x, y in combinations(bots, 2)))
 
@@ -78,9 +78,9 @@ def folded(ladder: Ladder) -> StandingsUpdater:
 def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladder: Ladder) -> None:
     """The criterion is 2 points of win rate with 98 %."""
     best = dict.fromkeys(("ab", "ac", "ad"), 6)
-    all_meet(ladder, 1, best)
+    play_all_pairs(ladder, 1, best)
     assert not folded(ladder).decided
-    all_meet(ladder, 20, best)
+    play_all_pairs(ladder, 20, best)
     fold = folded(ladder)
     assert fold.decided
     assert fold.table is not None
@@ -92,7 +92,7 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
 def test_standings_without_intervals_state_the_reason_and_omit_the_column(ladder: Ladder) -> None:
     term, client = Term(ladder.path), TestClient(make_app(ladder, "http://127.0.0.1:8000", True))
     for times, known in ((1, False), (20, True)):
-        all_meet(ladder, times, {"ab": 4})
+        play_all_pairs(ladder, times, {"ab": 4})
         folded(ladder)
         page = client.get("/standings").text
         assert ("95 % interval of the win rate" in page) == known
@@ -102,7 +102,7 @@ def test_standings_without_intervals_state_the_reason_and_omit_the_column(ladder
 
 def test_findings_are_computed_again_only_after_enough_games(ladder: Ladder) -> None:
     """In a large field that takes seconds, so it isn't done at each update."""
-    all_meet(ladder, 6, {})
+    play_all_pairs(ladder, 6, {})
     fold = folded(ladder)
     assert fold.table is not None
     assert fold.table.collusion is not None
@@ -122,7 +122,7 @@ def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladde
     shares = []
     for days, wins in ((0, 6), (6, 2), (7, 1)):
         ladder.clock = lambda days=days: (20_000.5 + days) * DAY_S
-        all_meet(ladder, 6, {"ab": wins})
+        play_all_pairs(ladder, 6, {"ab": wins})
         table = folded(ladder).table
         assert table is not None
         shares.append({row.bot: row.win_rate_adjusted.value for row in table.items if row.win_rate_adjusted})
@@ -141,13 +141,13 @@ def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladde
 
 def test_old_standings_snapshots_stay_the_same(ladder: Ladder) -> None:
     """Their rows are then numbers, one row for each version, without JSON."""
-    all_meet(ladder, 6, {"ab": 6})
+    play_all_pairs(ladder, 6, {"ab": 6})
     folded(ladder)
     term = Term(ladder.path)
     new = term.json("standings", "--at", "2024-10-04", "--show-logins")
     assert new["items"][0]["win_rate_adjusted"]["low"] is not None
     ladder.clock = lambda: 20_001.5 * DAY_S
-    all_meet(ladder, 6, {"ab": 1})
+    play_all_pairs(ladder, 6, {"ab": 1})
     folded(ladder)
     old = term.json("standings", "--at", "2024-10-04", "--show-logins")
     assert old == {**new, "revision": old["revision"]}
@@ -161,7 +161,7 @@ def text_of(ladder: Ladder) -> str:
 
 
 def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:
-    all_meet(ladder, 2, {})
+    play_all_pairs(ladder, 2, {})
     folded(ladder)
     people = [User(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
     ladder.database.write(lambda connection: save_users(connection, people, 3.0))
@@ -178,7 +178,7 @@ def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:
 
 def test_pseudonymous_standings_have_several_sortable_columns(ladder: Ladder) -> None:
     """Requested: a pseudonymous table with several sortable columns (Gradescope). It fits in 80 columns."""
-    all_meet(ladder, 6, {"ab": 6, "ac": 6, "ad": 6})
+    play_all_pairs(ladder, 6, {"ab": 6, "ac": 6, "ad": 6})
     play(ladder, ("bc", 6))
     folded(ladder)
     term = Term(ladder.path)
@@ -198,7 +198,7 @@ def test_pseudonymous_standings_have_several_sortable_columns(ladder: Ladder) ->
 
 
 def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:
-    all_meet(ladder, 6, {})
+    play_all_pairs(ladder, 6, {})
     fold = folded(ladder)
     assert fold.table is not None
     from dataclasses import replace
@@ -229,7 +229,7 @@ def test_collusion_is_found_from_results_alone(ladder: Ladder) -> None:
     draw = random.Random(2)
     for _ in range(20):
         wins = {f"{x}{y}": draw.choice([2, 3, 4]) for x, y in combinations("abcdefgh", 2)}
-        all_meet(ladder, 1, wins | {"cd": 6}, "abcdefgh")
+        play_all_pairs(ladder, 1, wins | {"cd": 6}, "abcdefgh")
     table = folded(ladder).table
     assert table is not None
     assert table.collusion is not None

@@ -14,13 +14,13 @@ from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import Ladder, prune_expired, rebuild_standings, set_void
 from ladder.standings import Standings
 from ladder.store.database import find_latest_snapshot, find_record
-from tests.ladder.service.classes import Clock, hand_in, school, serve
+from tests.ladder.service.classes import Clock, hand_in, make_ladder, serve
 
 
 @pytest.fixture
 def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
     """Give a ladder in which ada's and bob's bots played some rated matches."""
-    with closing(school(tmp_path_factory.mktemp("style") / "spring")) as made:
+    with closing(make_ladder(tmp_path_factory.mktemp("style") / "spring")) as made:
         for login in ("ada", "bob"):
             hand_in(made, login, f"{login}bot")
         serve(made, 6)

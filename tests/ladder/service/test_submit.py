@@ -21,7 +21,7 @@ from ladder.service import (
 from ladder.store.database import all_users, extensions_in_force, list_audit_entries
 from ladder.views import view_bot
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import Clock, deadline, school, settle
+from tests.ladder.service.classes import Clock, add_settings, deadline, make_ladder
 
 NOW, EARLIER = 1e6, 9e5
 PY = f"{QUICK_BOT}#"
@@ -29,8 +29,8 @@ PY = f"{QUICK_BOT}#"
 
 @pytest.fixture
 def ladder(tmp_path: Path) -> Iterator[Ladder]:
-    with closing(school(tmp_path / "spring", owners="ada bob dan eve")) as made:
-        settle(made, deadline("first", NOW - 10))
+    with closing(make_ladder(tmp_path / "spring", owners="ada bob dan eve")) as made:
+        add_settings(made, deadline("first", NOW - 10))
         yield made
 
 
@@ -94,7 +94,7 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
         path = ladder.path / "ladder.toml"
         path.write_text(path.read_text().replace(deadline("first", NOW - 10), ""))
         for number, zone in zip(("one", "two"), zones, strict=False):
-            settle(ladder, f'[[deadlines]]\nname = "{number}"\nat = 1970-01-12T00:00:00{zone}\n')
+            add_settings(ladder, f'[[deadlines]]\nname = "{number}"\nat = 1970-01-12T00:00:00{zone}\n')
         at = MORNING - 3600 * hours
         assert parse_time(ladder, "1970-01-14T00:00", name) == at
         assert parse_time(ladder, "1970-01-14T00:00Z", name) == MORNING
@@ -123,7 +123,7 @@ def sent(ladder: Ladder, code: int, received: float | None = None, at: float = N
     return taken.number, taken.received_at
 
 
-def said(ladder: Ladder) -> list[str]:
+def printed_by(ladder: Ladder) -> list[str]:
     return ladder.database.read_with_retry(
         lambda connection: [act.reason for act in list_audit_entries(connection, actions=("receive",))]
     )
@@ -144,12 +144,12 @@ def test_submitting_the_same_files_again_corrects_the_time(ladder: Ladder) -> No
     """The ladder's own time yields only to an earlier one; a time entered by staff to any."""
     assert sent(ladder, 1) == (1, NOW)
     assert sent(ladder, 1, NOW, at=NOW + 5) == (1, NOW)
-    assert said(ladder) == []
+    assert printed_by(ladder) == []
     assert sent(ladder, 1, EARLIER) == (1, EARLIER)
     assert sent(ladder, 1, EARLIER) == (1, EARLIER)
     assert sent(ladder, 1, EARLIER + 60) == (1, EARLIER + 60)
-    assert len(said(ladder)) == 2
-    assert said(ladder)[0].endswith(", as prof says")
+    assert len(printed_by(ladder)) == 2
+    assert printed_by(ladder)[0].endswith(", as prof says")
     assert sent(ladder, 2, EARLIER + 90) == (2, EARLIER + 90)
     assert sent(ladder, 1, EARLIER + 99) == (1, EARLIER + 99)  # over a version that came between
 
@@ -159,7 +159,7 @@ def test_submitting_earlier_files_again_makes_a_new_version(ladder: Ladder) -> N
 
 
 def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
-    settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
+    add_settings(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     path = ladder.path / "ada.py"
     path.write_text(PY)
     assert submit_bot(ladder, path, "ada", received=NOW - 500, by="prof").late_for == "second"
@@ -167,7 +167,7 @@ def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
 
 def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder) -> None:
     """The deadline is that of the bot's owner, whichever member submits."""
-    settle(ladder, deadline("second", NOW - 1000, grace_minutes=15))
+    add_settings(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
     sent(ladder, 1, EARLIER)
     extend_deadline(ladder, "bob", "second", None, 1, 0, "prof", "ill")

@@ -76,7 +76,7 @@ def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
     assert output() == ("2 open, at 1 of them a match; people who have sat down: 2", "")
 
 
-def keep(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
+def store_record(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
     now = ladder.clock() if at is None else at
     ladder.database.write(
         lambda connection: save_session_match(connection, id, number, f"{games} games", games, ended, now)
@@ -90,16 +90,16 @@ def record(ladder: Ladder, id: int, number: int) -> str | None:
 def test_a_record_only_grows_and_is_readable_after_its_match(ladder: Ladder) -> None:
     id, _ = opened(ladder)
     for games, ended in ((1, False), (2, False), (1, False), (2, False)):
-        keep(ladder, id, 0, games, ended)
+        store_record(ladder, id, 0, games, ended)
         assert record(ladder, id, 0) is None
-    keep(ladder, id, 0, 2, True)
+    store_record(ladder, id, 0, 2, True)
     assert record(ladder, id, 0) == "2 games"
-    keep(ladder, id, 0, 1, True)
+    store_record(ladder, id, 0, 1, True)
     assert record(ladder, id, 0) == "2 games"
-    keep(ladder, id, 1, 1, False)
+    store_record(ladder, id, 1, 1, False)
     ladder.database.write(lambda connection: end_session(connection, id, "it ended", ladder.clock()))
     assert record(ladder, id, 1) == "1 games"
-    keep(ladder, id, 2, 1, False)  # on its way while the table ended
+    store_record(ladder, id, 2, 1, False)  # on its way while the table ended
     assert record(ladder, id, 2) == "1 games"
 
 
@@ -138,15 +138,15 @@ def test_only_the_creator_of_a_table_sees_its_bots_until_a_match_has_ended(ladde
         return version_refs
 
     assert bots() == ["one@1", None, None, None, None]
-    keep(ladder, id, 0, 1, True)
+    store_record(ladder, id, 0, 1, True)
     assert bots() == ["one@1"] * 5
 
 
 def test_records_of_tables_expire_and_their_matches_stay(ladder: Ladder) -> None:
     id, _ = opened(ladder)
     day = 86_400.0
-    keep(ladder, id, 0, 1, True, ladder.clock() - 401 * day)
-    keep(ladder, id, 1, 1, True, ladder.clock() - 399 * day)
+    store_record(ladder, id, 0, 1, True, ladder.clock() - 401 * day)
+    store_record(ladder, id, 1, 1, True, ladder.clock() - 399 * day)
     prune_expired(ladder)
     assert (record(ladder, id, 0), record(ladder, id, 1)) == (None, "1 games")
     with ladder.reading(STAFF_VIEWER) as context:
@@ -164,7 +164,7 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
         claim_session(connection, id, runner)  # type: ignore[arg-type]  # a connection
 
     ladder.database.write(act)
-    keep(ladder, id, 0, 1, False)
+    store_record(ladder, id, 0, 1, False)
     write_backup(ladder, tmp_path / "copy.tar")
     with closing(restore_backup(tmp_path / "copy.tar", tmp_path / "copy")) as copy:
         session = copy.database.read_with_retry(lambda connection: find_session(connection, id))

@@ -53,7 +53,7 @@ def queue_of(ladder: Ladder, width: int) -> TaskSource:
     return TaskSource(ladder, runner, lambda: width)
 
 
-def taken(queue: TaskSource, count: int) -> str:
+def take_kinds(queue: TaskSource, count: int) -> str:
     """Return the kinds of the next tasks: e for a check, m for a match, - for none."""
     return "".join(
         "-" if task is None else "e" if task.is_check else "m" for task in (queue.take() for _ in range(count))
@@ -62,7 +62,7 @@ def taken(queue: TaskSource, count: int) -> str:
 
 @pytest.mark.parametrize(("width", "kinds"), [(2, "em"), (3, "emm"), (4, "eemm"), (6, "eeemmm")])
 def test_checks_take_half_of_the_capacity(ladder: Ladder, width: int, kinds: str) -> None:
-    assert taken(queue_of(ladder, width), width) == kinds
+    assert take_kinds(queue_of(ladder, width), width) == kinds
 
 
 def test_a_capacity_of_one_alternates_between_checks_and_matches(ladder: Ladder) -> None:
@@ -92,9 +92,9 @@ def test_a_finished_check_makes_way_for_the_next_check(ladder: Ladder) -> None:
     queue = queue_of(ladder, 2)
     task = queue.take()
     assert isinstance(task, Task)
-    assert taken(queue, 1) == "m"
+    assert take_kinds(queue, 1) == "m"
     queue.completed(task)
-    assert taken(queue, 1) == "e"
+    assert take_kinds(queue, 1) == "e"
 
 
 def test_a_version_whose_check_takes_too_long_is_rejected_at_once(ladder: Ladder) -> None:
@@ -115,7 +115,7 @@ def test_a_challenge_is_the_next_match(ladder: Ladder) -> None:
         return queue_matches(connection, CHALLENGE, [table], 1.0)[0]
 
     queue = queue_of(ladder, 2)
-    assert taken(queue, 1) == "e"
+    assert take_kinds(queue, 1) == "e"
     challenge = ladder.database.write(act)
     task = queue.take()
     assert task is not None
@@ -126,9 +126,9 @@ def test_a_runner_that_was_assumed_dead_repeats_nothing(ladder: Ladder) -> None:
     """Its tasks were queued again while it is still busy with them."""
     runner = ladder.database.write(lambda connection: register_runner(connection, 4, 1.0))
     queue = TaskSource(ladder, runner, lambda: 4)
-    assert taken(queue, 4) == "eemm"
+    assert take_kinds(queue, 4) == "eemm"
     ladder.database.write(lambda connection: end_runner(connection, runner))
-    assert taken(queue, 2) == "mm"
+    assert take_kinds(queue, 2) == "mm"
     ids = [(task.is_check, task.id) for task in queue.doing]
     assert len(set(ids)) == 6
 
@@ -145,7 +145,7 @@ def test_a_version_that_no_machine_could_check_is_rejected(ladder: Ladder, begun
     assert not queue.failed(task, ArenaError("the disk burns"))
     for attempt in (2, 3):
         clock.now += 30.0 * (attempt - 1) - 1.0
-        assert taken(queue_of(ladder, 1), 2) == "mm"  # not so soon
+        assert take_kinds(queue_of(ladder, 1), 2) == "mm"  # not so soon
         clock.now += 1.0
         task = place.wait(queue.take)
         assert (task.is_check, task.work.name) == (True, "owner0@1")

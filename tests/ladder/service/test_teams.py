@@ -51,7 +51,7 @@ from ladder.store.database import (
     versions_in_match,
 )
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import Clock, copied, hand_in, school, serve, settle
+from tests.ladder.service.classes import Clock, add_settings, copy_ladder, hand_in, make_ladder, serve
 from tests.ladder.service.term import Term
 
 PEOPLE = "ada bob cleo dan"
@@ -62,7 +62,7 @@ matches = METADATA.tables["matches"]
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a ladder with tables of two, in which each of four users has a bot that plays; eve has none."""
     folder = tmp_path_factory.mktemp("teams") / "spring"
-    with closing(school(folder, f"{PEOPLE} eve")) as made:
+    with closing(make_ladder(folder, f"{PEOPLE} eve")) as made:
         for login in PEOPLE.split():
             hand_in(made, login, f"bot-{login}")
     return folder
@@ -70,11 +70,11 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
-    with closing(copied(begun, tmp_path / "spring")) as made:
+    with closing(copy_ladder(begun, tmp_path / "spring")) as made:
         yield made
 
 
-def together(ladder: Ladder, team: str, *logins: str, move: bool = False) -> TeamChanges:
+def join_team(ladder: Ladder, team: str, *logins: str, move: bool = False) -> TeamChanges:
     return join_teams(ladder, dict.fromkeys(logins, team), "teacher", "they asked", move)
 
 
@@ -98,13 +98,13 @@ def viewer(ladder: Ladder, login: str) -> Viewer:
 
 
 def test_a_user_is_in_one_team_at_a_time_with_a_history(ladder: Ladder) -> None:
-    assert together(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 0)
-    assert together(ladder, "red", "ada", "bob") == TeamChanges(0, 0, 0)
+    assert join_team(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 0)
+    assert join_team(ladder, "red", "ada", "bob") == TeamChanges(0, 0, 0)
     with pytest.raises(LadderError, match="bob is in the team Red"):
-        together(ladder, "Blue", "cleo", "bob")
+        join_team(ladder, "Blue", "cleo", "bob")
     assert current(ladder) == {"ada": "Red", "bob": "Red"}
     ladder.clock = Clock(2e6)
-    assert together(ladder, "Blue", "cleo", "bob", move=True) == TeamChanges(2, 1, 0)
+    assert join_team(ladder, "Blue", "cleo", "bob", move=True) == TeamChanges(2, 1, 0)
     assert leave_teams(ladder, ["ada", "dan"], "teacher", "alone") == TeamChanges(0, 1, 0)
     assert leave_teams(ladder, ["ada"], "teacher", "alone") == TeamChanges(0, 0, 0)
     assert current(ladder) == {"cleo": "Blue", "bob": "Blue"}
@@ -147,8 +147,8 @@ def test_a_wrong_start_of_a_membership_can_be_corrected(ladder: Ladder) -> None:
 
 def test_a_membership_moves_with_a_merged_user(ladder: Ladder) -> None:
     """A teammate's grade for a past deadline depends on the team at that time."""
-    together(ladder, "Red", "ada", "dan")
-    together(ladder, "Blue", "bob")
+    join_team(ladder, "Red", "ada", "dan")
+    join_team(ladder, "Blue", "bob")
     ladder.clock = Clock(2e6)
     merge_users(ladder, "ada", "bob", "teacher", "one person")
     ids = {login: owner_id(ladder, login) for login in ("bob", "cleo", "dan")}
@@ -172,7 +172,7 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     ladder: Ladder, out: Callable[[Ladder, str, bool, str, str], bool]
 ) -> None:
     """No member may submit to it; members see only that staff know the reason."""
-    together(ladder, "Red", "bob", "eve")
+    join_team(ladder, "Red", "bob", "eve")
     out(ladder, "bob", True, "teacher", "copied")
     with ladder.reading(viewer(ladder, "eve")) as context:
         output, found = get_remaining_quota(ladder, context), views.view_bot(context, "bot-bob")
@@ -210,7 +210,7 @@ CANVAS = "name,canvas_user_id,user_id,login_id,sections,group_name\nAda,7,,ada,A
 def test_teams_are_imported_from_a_table_of_users_and_groups(ladder: Ladder, text: str) -> None:
     """Sources are Canvas' group set, or any spreadsheet; users without a group stay unchanged."""
     settle_emails(ladder)
-    together(ladder, "Green", "dan")
+    join_team(ladder, "Green", "dan")
     assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == TeamChanges(2, 0, 0)
     assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == TeamChanges(0, 0, 0)
     assert current(ladder) == {"ada": "Red", "bob": "Red", "dan": "Green"}
@@ -247,8 +247,8 @@ def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
     """It holds in rounds and finals of 2 to 6 seats, with teams of 1 to 5 and users with two bots."""
     draw = random.Random(5)
     people = [f"p{number}" for number in range(16)]
-    with closing(school(tmp_path / "spring", " ".join(people))) as ladder:
-        settle(ladder, "")
+    with closing(make_ladder(tmp_path / "spring", " ".join(people))) as ladder:
+        add_settings(ladder, "")
         toml = ladder.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
         for login in people:
@@ -257,7 +257,7 @@ def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
         rest, teams = people[:], count(1)
         while rest:
             size = draw.randint(1, 5)
-            together(ladder, f"team {next(teams)}", *rest[:size])
+            join_team(ladder, f"team {next(teams)}", *rest[:size])
             rest = rest[size:]
         alone = [login for login in people if draw.random() < 0.2]
         leave_teams(ladder, alone, "teacher", "x")
@@ -299,7 +299,7 @@ def test_waiting_matches_between_new_teammates_are_cancelled(ladder: Ladder) -> 
         return rated, asked, leased.id
 
     rated, asked, leased = ladder.database.write(queue)
-    assert together(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 1)
+    assert join_team(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 1)
 
     def ends(connection: Connection) -> list[Any]:
         query = select(matches.c.status, matches.c.reason).where(matches.c.id.in_([*rated, *asked]))
@@ -325,14 +325,14 @@ def test_a_final_keeps_its_plan(ladder: Ladder) -> None:
     create_final(ladder, "first", None, 6, "teacher")
     before = ladder.database.read_with_retry(lambda connection: tables(connection, 1))
     pair = next(table for table in before if all(version_ref.startswith("bot-") for version_ref in table))
-    assert together(ladder, "Red", *(version_ref[4:-2] for version_ref in pair)) == TeamChanges(2, 0, 0)
+    assert join_team(ladder, "Red", *(version_ref[4:-2] for version_ref in pair)) == TeamChanges(2, 0, 0)
     serve(ladder)
     assert ladder.database.read_with_retry(lambda connection: tables(connection, 1)) == before
     create_final(ladder, "second", None, 6, "teacher")
     version_refs = ladder.database.read_with_retry(lambda connection: tables(connection, 2))
     assert version_refs
     assert not any(set(pair) == set(table) for table in version_refs)
-    together(ladder, "Red", *PEOPLE.split(), move=True)
+    join_team(ladder, "Red", *PEOPLE.split(), move=True)
     with pytest.raises(LadderError, match="Of one owner or team are bot-ada@1, bot-bob@1, bot-cleo@1, bot-dan@1"):
         create_final(ladder, "third", None, 6, "teacher")
 
@@ -365,7 +365,7 @@ def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
     quota(ladder, "max_submissions_per_day", 4)
     with pytest.raises(LadderError, match="is another's"):
         send(ladder, "bob", "bot-ada", "early")
-    together(ladder, "Red", "ada", "bob")
+    join_team(ladder, "Red", "ada", "bob")
     assert send(ladder, "bob", "bot-ada", "1") == "bot-ada@2"
     assert send(ladder, "ada", "bot-bob", "2") == "bot-bob@2"
     with pytest.raises(LadderError, match="the team of bob has submitted 4 versions today, and 4 are allowed"):
@@ -389,7 +389,7 @@ def versions(connection: Connection) -> int:
 
 def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(ladder: Ladder) -> None:
     quota(ladder, "max_challenges_per_day", 3)
-    together(ladder, "Red", "ada", "bob")
+    join_team(ladder, "Red", "ada", "bob")
     asked = [queue_challenges(ladder, "bot-ada", ["bot-bob"], login) for login in ("ada", "bob")]  # at the same moment
     assert len({id for each in asked for id in each.matches}) == 2
     ladder.clock = Clock(1e6 + 1)
@@ -403,7 +403,7 @@ def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(lad
 
 def test_a_teammate_activates_versions_unless_the_owner_is_suspended(ladder: Ladder) -> None:
     hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
-    together(ladder, "Red", "ada", "bob")
+    join_team(ladder, "Red", "ada", "bob")
     assert choose_version(ladder, "bot-ada", 1, "bob")
     with pytest.raises(LadderError, match="is another's"):
         choose_version(ladder, "bot-ada", 2, "cleo")
@@ -426,20 +426,20 @@ def test_a_former_member_no_longer_sees_the_teams_bots(ladder: Ladder) -> None:
         return bot.checks is not None, files is not None, tuple(each.login for each in own.team)
 
     assert sees() == (False, False, ())
-    together(ladder, "Red", "ada", "bob")
-    together(ladder, "Blue", "cleo", "dan")
+    join_team(ladder, "Red", "ada", "bob")
+    join_team(ladder, "Blue", "cleo", "dan")
     assert sees() == (True, True, ("ada", "bob"))
     leave_teams(ladder, ["ada"], "teacher", "x")
     assert sees() == (False, False, ("bob",))
-    together(ladder, "Red", "ada")
+    join_team(ladder, "Red", "ada")
     set_suspended(ladder, "bob", True, "teacher", "x")
     with pytest.raises(AuthenticationError):
         sees()
 
 
 def test_only_members_and_staff_see_a_team(ladder: Ladder) -> None:
-    together(ladder, "Red", "ada", "bob")
-    together(ladder, "Blue", "bob", "cleo", move=True)
+    join_team(ladder, "Red", "ada", "bob")
+    join_team(ladder, "Blue", "bob", "cleo", move=True)
     for login, output in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
         with ladder.reading(viewer(ladder, login)) as context:
             rows = views.list_teams(context).items
@@ -451,7 +451,7 @@ def test_only_members_and_staff_see_a_team(ladder: Ladder) -> None:
 
 
 def test_an_event_of_a_teammates_bot_is_shown_as_to_its_owner(ladder: Ladder) -> None:
-    together(ladder, "Red", "ada", "bob")
+    join_team(ladder, "Red", "ada", "bob")
     choose_version(ladder, "bot-ada", 1, "bob")
     hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
     choose_version(ladder, "bot-ada", 1, "bob")

@@ -56,7 +56,7 @@ def queue(database: Database, tables: Sequence[Sequence[int]], kind: str = "rate
     return database.write(lambda connection: queue_matches(connection, kind, tables, 3.0))
 
 
-def numbered(database: Database, ids: Sequence[int]) -> None:
+def queue_numbered(database: Database, ids: Sequence[int]) -> None:
     """Queue matches with these IDs, at a table of the versions 1 and 2."""
 
     def act(connection: Connection) -> Any:

@@ -18,14 +18,14 @@ def fresh(path: Path) -> RunFolder:
     return folder
 
 
-def again(folder: RunFolder) -> RunFolder:
+def reopen(folder: RunFolder) -> RunFolder:
     """Return the folder as another session of the run sees it."""
     return RunFolder(folder.path, results_of)
 
 
-def loaded(folder: RunFolder) -> RunFolder:
+def load_session(folder: RunFolder) -> RunFolder:
     """Return the folder as another session that continues the run sees it."""
-    later = again(folder)
+    later = reopen(folder)
     later.load()
     return later
 
@@ -40,14 +40,14 @@ def test_a_folder_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
     assert folder.config() == {"run": 1}
-    assert loaded(folder).list_matches() == ()
+    assert load_session(folder).list_matches() == ()
 
 
 def test_a_folder_is_made_once(tmp_path: Path) -> None:
     """Existing files are never overwritten; the message says that a run there can be continued."""
     folder = fresh(tmp_path)
     with pytest.raises(FolderError, match=r"run exists; name another --out, or continue with --resume"):
-        again(folder).create({"run": 2})
+        reopen(folder).create({"run": 2})
     assert folder.config() == {"run": 1}
     (tmp_path / "other").mkdir()
     with pytest.raises(FolderError, match=r"other exists; name another --out$"):
@@ -65,7 +65,7 @@ def test_results_are_in_match_order_whichever_match_ends_first(tmp_path: Path, o
         prefix = next(number for number in range(5) if number not in have)
         assert sorted({number for number, _ in listed(folder)}) == list(range(prefix))
     assert listed(folder) == [(0, "z"), (1, "x"), (1, "y"), (2, "z"), (3, "x"), (3, "y")]
-    assert loaded(folder).list_matches() == (0, 1, 2, 3)
+    assert load_session(folder).list_matches() == (0, 1, 2, 3)
 
 
 @pytest.mark.parametrize("kept", [(), (0,), (1,), (0, 2), (1, 3), (0, 1, 2, 3)], ids=str)
@@ -74,7 +74,7 @@ def test_a_later_session_continues_in_match_order(tmp_path: Path, kept: tuple[in
     folder = fresh(tmp_path)
     for match in reversed(kept):
         folder.save(match_of(match))
-    later = loaded(folder)
+    later = load_session(folder)
     assert later.list_matches() == kept, "in match order"
     for match in (3, 2, 1, 0):
         if match not in kept:
@@ -94,7 +94,7 @@ def test_a_match_is_kept_once(tmp_path: Path) -> None:
     for match, mark in ((2, "ef"), (2, "gh"), (1, "ij")):
         folder.save(match_of(match, mark))
     assert [letter for _, letter in listed(folder)] == list("abijef")
-    other = again(folder)
+    other = reopen(folder)
     other.save(match_of(1, "kl"))
     assert folder.read(1) == "1 ij\n"
     assert [result.reason for result in other.results(1)] == ["i", "j"]
@@ -104,7 +104,7 @@ def test_a_record_written_during_an_interrupt_is_counted_at_the_end(tmp_path: Pa
     """Ctrl-C may come after a record is written and before it is noted."""
     folder = fresh(tmp_path)
     folder.save(match_of(0))
-    again(folder).save(match_of(1))
+    reopen(folder).save(match_of(1))
     assert folder.list_matches() == (0,)
     folder.finish()
     assert folder.list_matches() == (0, 1)
@@ -116,7 +116,7 @@ def test_void_matches_are_forgotten_with_their_session(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     folder.add_failed_attempt(FailedMatch(0, "no memory", True))
     folder.finish()
-    assert loaded(folder).list_failed_attempts() == ()
+    assert load_session(folder).list_failed_attempts() == ()
     assert sorted(path.name for path in folder.path.iterdir()) == ["logs", "records", "results.jsonl", "run.json"]
 
 
@@ -139,7 +139,7 @@ def test_half_written_files_are_no_records(tmp_path: Path) -> None:
     (folder.records / "notes.jsonl").write_text("mine")
     (folder.records / "7.jsonl").write_text("7 x")
     (folder.path / "results.jsonl").write_text('{"match":0,"ga')
-    later = loaded(folder)
+    later = load_session(folder)
     assert later.list_matches() == (0,)
     assert not list(later.path.rglob("*.tmp"))
     assert listed(later) == [(0, "x"), (0, "y")]
@@ -152,10 +152,10 @@ def test_an_incomplete_record_is_named(tmp_path: Path) -> None:
     folder.save(match_of(0))
     folder.record(0).write_text("0 broken")
     with pytest.raises(FolderError, match=r"000000\.jsonl: the record is cut off; remove it, and --resume plays"):
-        again(folder).load()
+        reopen(folder).load()
     folder.record(0).write_bytes(b"\xff")
     with pytest.raises(FolderError, match=r"000000\.jsonl: .*; remove it"):
-        again(folder).load()
+        reopen(folder).load()
 
 
 def test_a_record_under_another_matchs_number_is_named(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_record_under_another_matchs_number_is_named(tmp_path: Path) -> None:
     folder.save(match_of(0))
     folder.record(1).write_bytes(folder.record(0).read_bytes())
     with pytest.raises(FolderError, match="it is the record of match 0"):
-        loaded(folder)
+        load_session(folder)
 
 
 def test_a_folder_that_could_not_be_filled_is_no_run(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_fault_samples_survive_a_session_and_are_safe_to_print(tmp_path: Path) -
     folder.save(match_of(1))
     assert not (folder.path / "faults").exists()
     folder.save(match_of(0, fault_samples=(sample_of(0, got=b"\x1b[2J"),)))
-    assert list(loaded(folder).fault_samples("a@1")) == [sample_of(0, got=b"\x1b[2J")]
+    assert list(load_session(folder).fault_samples("a@1")) == [sample_of(0, got=b"\x1b[2J")]
     assert [path.name for path in (folder.path / "faults").iterdir()] == ["a%000401.jsonl"]
     assert folder.fault_sample_file("a@1").read_text().rstrip("\n").isprintable()
 
@@ -226,12 +226,12 @@ def test_fault_samples_of_a_match_without_a_record_are_replaced(tmp_path: Path) 
     for match in (0, 1, 2):
         folder.save(match_of(match, fault_samples=(sample_of(match),)))
     folder.record(1).unlink()
-    later = loaded(folder)
+    later = load_session(folder)
     assert list(later.fault_samples("a@1")) == [sample_of(0), sample_of(2)]
     later.save(match_of(1, fault_samples=(sample_of(1, got=b"again"),)))
     assert list(later.fault_samples("a@1")) == [sample_of(0), sample_of(1, got=b"again"), sample_of(2)]
     folder.record(1).unlink()
-    later = loaded(folder)
+    later = load_session(folder)
     later.save(match_of(1))
     assert list(later.fault_samples("a@1")) == [sample_of(0), sample_of(2)]
     assert folder.fault_sample_file("a@1").read_text().count("\n") == 2
@@ -243,13 +243,13 @@ def test_a_changed_file_of_fault_samples_is_named(tmp_path: Path, text: str) -> 
     folder.save(match_of(0, fault_samples=(sample_of(0),)))
     folder.fault_sample_file("a@1").write_bytes(text.encode("latin-1"))
     with pytest.raises(FolderError, match=r"faults/a%000401\.jsonl was changed: .*; remove it, and resume"):
-        loaded(folder).fault_samples("a@1")
+        load_session(folder).fault_samples("a@1")
 
 
 def test_only_one_session_plays_in_a_folder(tmp_path: Path) -> None:
     """The lock is released when its process ends; here by hand."""
     folder = fresh(tmp_path)
-    other = again(folder)
+    other = reopen(folder)
     folder.lock()
     with pytest.raises(FolderError, match="is being played by another arena"):
         other.lock()
@@ -294,7 +294,7 @@ def test_results_of_earlier_sessions_are_packed_until_needed(tmp_path: Path) -> 
     folder, games, matches = fresh(tmp_path), "abcdefghijkl", 40
     for match in range(matches):
         folder.save(match_of(match, games))
-    later = again(folder)
+    later = reopen(folder)
     tracemalloc.start()
     try:
         later.load()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ladder.store import MAX_SAMPLES_PER_FAULT, FailedMatch, RunFolder, Store, StoredFaultSample
-from tests.ladder.store.databases import ladder, numbered
+from tests.ladder.store.databases import ladder, queue_numbered
 from tests.ladder.store.ladder_store import LadderStore
 from tests.ladder.store.matches import match_of, results_of, sample_of
 from tests.ladder.store.memory import MemoryStore
@@ -32,7 +32,7 @@ def store(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
         return
     url = request.getfixturevalue("postgres_url") if name == "postgresql" else f"sqlite:///{tmp_path}/ladder.db"
     with closing(ladder(url)) as database:
-        numbered(database, range(6))
+        queue_numbered(database, range(6))
         yield LadderStore(database)
 
 

@@ -23,7 +23,7 @@ def program(there: TableServer, number: int = 1, after: int | None = None) -> Cl
     return connect(f"{there.url}{path}", additional_headers=headers)
 
 
-def answered(line: str) -> str | None:
+def answer_of(line: str) -> str | None:
     """Return a program's answer to a line: the first legal move."""
     message = json.loads(line)
     if message["type"] == "hello":
@@ -35,7 +35,7 @@ def faults(there: TableServer) -> list[str]:
     return [fault.code for game in there.records[0].games for fault in game.faults]
 
 
-def arrived(socket: ClientConnection) -> None:
+def wait_for_arrival(socket: ClientConnection) -> None:
     """Wait until the server has received everything, or has closed the socket."""
     pong = socket.ping()
     while not pong.wait(0.05) and socket.state is State.OPEN:
@@ -60,10 +60,10 @@ def test_a_plain_client_misses_no_line_though_it_is_disconnected_after_each() ->
                 line = str(socket.recv(WAIT_S))
                 lines.append(json.loads(line))
                 over = lines[-1]["type"] == "match_over"
-                reply = answered(line)
+                reply = answer_of(line)
                 if reply is not None:
                     socket.send(reply)
-                    arrived(socket)
+                    wait_for_arrival(socket)
                 with suppress(OSError):  # the table may have closed it just now
                     socket.socket.shutdown(sockets.SHUT_RDWR)
     assert faults(there) == []
@@ -76,7 +76,7 @@ def test_a_plain_client_misses_no_line_though_it_is_disconnected_after_each() ->
 def test_a_program_that_ends_forfeits_its_game_and_gets_another_hello() -> None:
     with serve_tables("bot", "program", games=2) as there:
         with program(there) as socket:
-            socket.send(str(answered(str(socket.recv(WAIT_S)))))
+            socket.send(str(answer_of(str(socket.recv(WAIT_S)))))
             while json.loads(socket.recv(WAIT_S))["type"] != "request":
                 pass
             socket.close(4010)
@@ -85,7 +85,7 @@ def test_a_program_that_ends_forfeits_its_game_and_gets_another_hello() -> None:
             while not types or types[-1] != "match_over":
                 line = str(socket.recv(WAIT_S))
                 types.append(json.loads(line)["type"])
-                reply = answered(line)
+                reply = answer_of(line)
                 if reply:
                     socket.send(reply)
     assert types[0] == "hello"
@@ -228,13 +228,13 @@ def test_a_line_repeated_after_a_disconnection_counts_once() -> None:
                 with suppress(ConnectionClosed):  # the match may be over
                     if said:
                         socket.send(said)
-                        arrived(socket)
+                        wait_for_arrival(socket)
                 line = str(socket.recv(WAIT_S))
                 had, over = had + 1, json.loads(line)["type"] == "match_over"
-                said = answered(line) or ""
+                said = answer_of(line) or ""
                 if said:
                     socket.send(said)
-                    arrived(socket)
+                    wait_for_arrival(socket)
                 with suppress(OSError):
                     socket.socket.shutdown(sockets.SHUT_RDWR)
     assert faults(there) == []

@@ -92,7 +92,7 @@ def test_the_table_names_only_existing_fields() -> None:
     assert set(FIELD_LEVELS) == {found.__name__ for answer in ANSWERS for found in types_in(answer)}
 
 
-def made(term: Term, viewer: Viewer) -> list[Any]:
+def all_views(term: Term, viewer: Viewer) -> list[Any]:
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
         listed = views.list_matches(context, limit=100)
         matches = [
@@ -122,7 +122,7 @@ def made(term: Term, viewer: Viewer) -> list[Any]:
 def test_no_viewer_gets_fields_without_permission(term: Term, name: str) -> None:
     """Each field of each value is compared to the table; hidden ones are None everywhere."""
     viewer = VIEWERS[name]
-    for view in made(term, viewer):
+    for view in all_views(term, viewer):
         late = isinstance(view, views.BuildLog | views.BotLogs)
         about = (
             view.bot
@@ -153,7 +153,7 @@ def test_no_viewer_gets_fields_without_permission(term: Term, name: str) -> None
 def test_the_public_reads_no_names_and_no_bot_output(term: Term) -> None:
     """Staff read all of it, which proves that the text is there to be found."""
     private = ("'ada'", "no json", "oh \\x1b", "no such", "'teacher'")
-    public, staff = (repr(list(made(term, viewer))) for viewer in (PUBLIC_VIEWER, STAFF_VIEWER))
+    public, staff = (repr(list(all_views(term, viewer))) for viewer in (PUBLIC_VIEWER, STAFF_VIEWER))
     assert [word for word in private if word in public] == []
     assert [word for word in private[:-1] if word not in staff] == []
 
@@ -184,7 +184,7 @@ def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
         with ladder.reading(STAFF_VIEWER) as context:
             before = played(context)
-        match = ladder.database.write(keep_final)
+        match = ladder.database.write(store_final)
         for viewer, sealed in ((PUBLIC_VIEWER, True), (Viewer("ada"), True), (STAFF_VIEWER, False)):
             with ladder.reading(viewer) as context:
                 assert (views.view_match(context, match) is None) is sealed
@@ -199,7 +199,7 @@ def played(context: views.ViewContext) -> int:
     return bot.versions[0].all_matches.matches
 
 
-def keep_final(connection: Connection) -> int:
+def store_final(connection: Connection) -> int:
     """Store a final whose only match was played, and isn't revealed; return the match."""
     version_refs = ("late@1", "one@1")
     table = tuple(version_ids_by_ref(connection, version_refs).values())

@@ -15,7 +15,7 @@ from ladder.permissions import STAFF_VIEWER
 from ladder.service import Ladder
 from ladder.store.database import CHALLENGE, METADATA, claim_match, queue_matches, register_runner, version_ids_by_ref
 from ladder.views import GRADEBOOK_FORMATS
-from tests.ladder.service.classes import settle
+from tests.ladder.service.classes import add_settings
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
@@ -46,7 +46,7 @@ def person(ladder: Ladder, login: str) -> views.UserAdminPage:
     return found
 
 
-def last_act(ladder: Ladder) -> tuple[str, str, str]:
+def last_entry(ladder: Ladder) -> tuple[str, str, str]:
     with ladder.reading(STAFF_VIEWER) as context:
         line = views.list_audit_log(context).items[0]
     return line.actor, line.action, line.reason
@@ -176,7 +176,7 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     for why in ({}, {"reason": " "}):
         assert "Give a reason" in post(staff, f"{page}/{act}", 400, **why)
     assert post(staff, f"{page}/{act}", reason="it <had> to be") == page
-    assert last_act(web.ladder) == ("staff", act, "it <had> to be")
+    assert last_entry(web.ladder) == ("staff", act, "it <had> to be")
     text = staff.get(page).text
     assert shown in text
     assert "<had>" not in text
@@ -290,7 +290,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert "Reveal results" in staff.get("/finals/last").text
     assert "Reveal results" not in ada.get("/finals/last").text
     assert post(staff, "/finals/last/reveal", incomplete="true") == "/finals/last"
-    assert last_act(web.ladder)[:2] == ("staff", "reveal")
+    assert last_entry(web.ladder)[:2] == ("staff", "reveal")
     screen = staff.get("/finals/last/projector").text
     assert "pseudonym of ada" in screen
     assert ">ada<" not in screen  # the screen on a wall is public
@@ -318,7 +318,7 @@ min_games = 1
 def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: TestClient, own: Term) -> None:
     assert "No baseline says" in staff.get("/admin/grades").text
     assert "No baseline says" in staff.get("/admin/grades.csv").text
-    settle(web.ladder, BASELINES)
+    add_settings(web.ladder, BASELINES)
     for words, query in (((), {}), (("--deadline", "first"), {"deadline": "first"})):
         page = staff.get("/admin/grades", params=query).text
         assert '<th class="number">Points of 30</th>' in page
@@ -335,7 +335,7 @@ def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: 
 def test_a_participant_sees_only_their_grade(web: Pages, own: Term) -> None:
     ada, anonymous = web.visitor("ada"), web.visitor("anonymous")
     assert "Nothing says yet" in ada.get("/grades").text
-    settle(web.ladder, BASELINES)
+    add_settings(web.ladder, BASELINES)
     assert "<b>30 of 30 points</b>" in ada.get("/grades").text
     [grade] = ada.get("/api/grades").json()["grades"]["grades"]
     assert grade["user"]["login"] == "ada"
@@ -347,7 +347,7 @@ def test_a_participant_sees_only_their_grade(web: Pages, own: Term) -> None:
 
 
 def test_to_look_at_grades_reveals_no_final(web: Pages, staff: TestClient, own: Term) -> None:
-    settle(web.ladder, BASELINES)
+    add_settings(web.ladder, BASELINES)
     post(staff, "/finals", name="last", games=6)
     own.run()
     assert "that is revealed" in staff.get("/admin/grades?final=last").text

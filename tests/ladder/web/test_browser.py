@@ -56,10 +56,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, term: Term) -> Term:
         pass_all(ladder)
         for number, name in enumerate(PAYLOADS[:3]):
             submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# worse {number}\n"), "eve", name)
-        spoil(ladder)
+        fail_checks(ladder)
         disable_bot(ladder, PAYLOADS[1], ALL, ALL)
         own.run(matches=4)
-        set_void(ladder, last(ladder), True, ALL, ALL)
+        set_void(ladder, last_match(ladder), True, ALL, ALL)
     return own
 
 
@@ -69,13 +69,13 @@ def server(places: Callable[[], Place], hostile: Term) -> Iterator[LadderServer]
         yield made
 
 
-def last(ladder: Ladder) -> int:
+def last_match(ladder: Ladder) -> int:
     matches = METADATA.tables["matches"]
     query = select(matches.c.id).where(matches.c.is_rated).order_by(matches.c.id.desc())
     return int(ladder.database.read_with_retry(lambda connection: connection.scalars(query).first() or 0))
 
 
-def spoil(ladder: Ladder) -> None:
+def fail_checks(ladder: Ladder) -> None:
     """Make all waiting versions fail their check, with every text that a bot controls."""
     versions = METADATA.tables["versions"]
     step = CheckStep(
@@ -155,7 +155,7 @@ def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, s
     """It plays within its page; the newest one plays automatically on the home page."""
     page, wrong = window(browser, server, "ada")
     with closing(open_ladder(server.folder)) as ladder:
-        match = last(ladder)
+        match = last_match(ladder)
     page.goto(f"{server.url}/matches/{match}#game=2&turn=2")  # no game is shorter
     inner = page.frame_locator("iframe")
     inner.get_by_text("Turn 2", exact=False).first.wait_for()
@@ -219,7 +219,7 @@ def test_a_password_field_can_show_its_text_and_is_sent_as_a_password(browser: R
 def test_without_javascript_a_match_is_shown_as_text(browser: Reader, server: LadderServer) -> None:
     page, _ = window(browser, server, "ada", java_script_enabled=False)
     with closing(open_ladder(server.folder)) as ladder:
-        page.goto(f"{server.url}/matches/{last(ladder)}/replay")
+        page.goto(f"{server.url}/matches/{last_match(ladder)}/replay")
     page.locator("summary").first.click()
     assert "Turn 1" in page.locator("pre").first.inner_text()
 

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from ladder.service import issue_secret, open_ladder, set_suspended, sign_in_by_link
 from ladder.web import make_app
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import ladder_in, run_on
+from tests.ladder.service.ladders import ladder_in, run_two
 from tests.ladder.service.term import Term
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.ladder.web.test_uploads import program, token, upload
@@ -42,7 +42,7 @@ def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: 
         session = servers[0].session("ada")
         before = [server.get("/matches", session) for server in servers]
         assert before[0] == before[1]
-        run_on(place, folder)
+        run_two(place, folder)
         after = [server.get("/matches", session) for server in servers]
         assert after[0] == after[1] != before[0]
         with closing(open_ladder(folder)) as ladder:

@@ -80,21 +80,25 @@ def test_each_socket_is_authorized_by_the_table(own: Term) -> None:
         for kind in KINDS:
             for way in ("socket", "program"):
                 let_in = way == "socket" and kind not in ("anonymous", "suspended")
-                assert (_knocked(web.visitor(kind), f"{at}/{way}", URL) == 1013) is let_in, (kind, way)
-                elsewhere = _knocked(web.visitor(kind), f"{at}/{way}", "https://evil.example")
+                assert (_socket_status(web.visitor(kind), f"{at}/{way}", URL) == 1013) is let_in, (kind, way)
+                elsewhere = _socket_status(web.visitor(kind), f"{at}/{way}", "https://evil.example")
                 assert (elsewhere == 1013) is (let_in and "token" in kind), (kind, way)
         by_token, wrong = web.visitor("anonymous"), web.visitor("anonymous")
         by_token.headers["Authorization"] = f"Bearer {opened.secrets[3]}"
         wrong.headers["Authorization"] = "Bearer x"
-        assert _knocked(by_token, f"{at}/program", None) == 1013
-        assert _knocked(by_token, f"/tables/{shut}/program", None) == _knocked(wrong, f"{at}/program", None) == 401
-        assert _knocked(web.visitor("ada"), f"{at}/socket", None) == 403
-        assert _knocked(web.visitor("ada"), "/tables/9999/socket", URL) == 404
-        codes = [_knocked(web.visitor(kind), f"/tables/{shut}/socket", URL) for kind in ("ada", "bob")]
+        assert _socket_status(by_token, f"{at}/program", None) == 1013
+        assert (
+            _socket_status(by_token, f"/tables/{shut}/program", None)
+            == _socket_status(wrong, f"{at}/program", None)
+            == 401
+        )
+        assert _socket_status(web.visitor("ada"), f"{at}/socket", None) == 403
+        assert _socket_status(web.visitor("ada"), "/tables/9999/socket", URL) == 404
+        codes = [_socket_status(web.visitor(kind), f"/tables/{shut}/socket", URL) for kind in ("ada", "bob")]
         assert codes == [403, 1013], "only the player of this slot"
 
 
-def _knocked(visitor: TestClient, path: str, origin: str | None) -> int:
+def _socket_status(visitor: TestClient, path: str, origin: str | None) -> int:
     """Return the status that refused a socket, or its close code; 1013: there is no table server."""
     visitor.headers.pop("Sec-Fetch-Site", None)
     headers = {} if origin is None else {"Origin": origin}
@@ -264,7 +268,7 @@ def test_guesses_at_one_password_from_one_address_are_a_hundred_in_an_hour(web: 
     assert [limits.wait_s("sign in", "192.0.2.7") for _ in range(21)][-1] == 4
 
 
-def still(web: Pages) -> Any:
+def stop_clock(web: Pages) -> Any:
     """Stop the clock of the rate limits, and restore the app state afterwards."""
     state = web.client.app.state  # type: ignore[attr-defined]
     state.shared = replace(state.shared, limits=type(state.shared.limits)(lambda: 0.0))
@@ -273,7 +277,7 @@ def still(web: Pages) -> Any:
 
 def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:
     """They are counted by user, or else by address: an unreadable form is an attempt, too."""
-    visitor, state = web.visitor("anonymous"), still(web)
+    visitor, state = web.visitor("anonymous"), stop_clock(web)
     assert visitor.post("/sign-in", data={}).status_code == 400
     while not state.limits.wait_s("form", "testclient"):
         pass
@@ -304,7 +308,7 @@ def test_only_routes_that_read_a_stream_run_on_the_event_loop(web: Pages) -> Non
 
 
 def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
-    state = still(web)
+    state = stop_clock(web)
     while not state.limits.wait_s("form", "2001:db8::/64"):
         pass
     for host, status in (("2001:db8::1:2:3:4", 429), ("2001:db8:0:1::1", 400), ("fe80::1%lo", 400)):
@@ -319,11 +323,11 @@ def test_sockets_and_streams_are_limited_by_user_and_by_address(web: Pages) -> N
         with ExitStack() as stack:
             while stack.enter_context(places.held(name)):
                 pass
-            assert _knocked(web.visitor("ada"), "/tables/1/socket", URL) == 429
+            assert _socket_status(web.visitor("ada"), "/tables/1/socket", URL) == 429
             assert web.visitor("ada").get("/changes").text == "retry: 60000\n\n"
             other = 1013 if name == "ada" else 429
-            assert _knocked(web.visitor("bob"), "/tables/1/socket", URL) == other
-    assert _knocked(web.visitor("ada"), "/tables/1/socket", URL) == 1013
+            assert _socket_status(web.visitor("bob"), "/tables/1/socket", URL) == other
+    assert _socket_status(web.visitor("ada"), "/tables/1/socket", URL) == 1013
 
 
 def test_every_answer_has_the_headers_that_keep_a_browser_safe(web: Pages) -> None:

@@ -7,9 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from ladder.service import release_grades
-from tests.ladder.service.classes import settle
+from tests.ladder.service.classes import add_settings
 from tests.ladder.service.term import Term
-from tests.ladder.web.test_admin import last_act, post
+from tests.ladder.web.test_admin import last_entry, post
 from tests.ladder.web.visitors import Pages, pages
 
 FIRST = """
@@ -26,7 +26,7 @@ min_games = 1
 @pytest.fixture
 def web(own: Term) -> Iterator[Pages]:
     with pages(own) as made:
-        settle(made.ladder, FIRST)
+        add_settings(made.ladder, FIRST)
         yield made
 
 
@@ -40,7 +40,7 @@ def test_staff_gives_and_revokes_an_extension_on_a_users_page(web: Pages, staff:
     ada, bob = web.visitor("ada"), web.visitor("bob")
     assert "Give a reason" in post(staff, page, 400, deadline="first", until="2100-01-03T01:00")
     assert post(staff, page, deadline="first", until="2100-01-03T01:00", reason="ill <b>") == "/admin/users/ada"
-    assert last_act(web.ladder) == ("staff", "extend", "first, more time until 3 Jan 2100 01:00 +01:00: ill <b>")
+    assert last_entry(web.ladder) == ("staff", "extend", "first, more time until 3 Jan 2100 01:00 +01:00: ill <b>")
     assert "already" in post(staff, page, 409, deadline="first", until="2100-01-03T01:00", reason="ill")
     assert "one end" in post(staff, page, 400, deadline="first", reason="ill")
     for path in ("/account", "/submit"):
@@ -73,7 +73,7 @@ def test_users_see_their_released_grade_until_the_next_release(web: Pages, staff
     toml.write_text(toml.read_text().replace("games = 1\n", "games = 100000\n"))
     to = post(staff, "/admin/grades", name="two", deadline="first", reason="too easy for bob's taste")
     assert to == "/admin/grades?release=two"
-    assert last_act(web.ladder) == ("staff", "release", "two, deadline first: too easy for bob's taste")
+    assert last_entry(web.ladder) == ("staff", "release", "two, deadline first: too easy for bob's taste")
     assert "Say why" in post(staff, "/admin/grades", 400, name="three", deadline="first")
     page = staff.get(to).text
     assert "ada: 30 → 0 points. plays: not passed, " in page

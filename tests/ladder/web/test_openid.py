@@ -153,7 +153,7 @@ def test_a_sign_in_that_began_elsewhere_is_refused(web: Pages, own: Term, provid
 
 
 @contextmanager
-def strict(provider: str) -> Iterator[str]:
+def verify_pkce(provider: str) -> Iterator[str]:
     """Put a proxy in front of a provider that verifies PKCE as RFC 7636 says in 4.5 and 4.6: the mock ignores it."""
     challenges: dict[str, str] = {}  # by the codes that were given for them
 
@@ -201,7 +201,7 @@ def strict(provider: str) -> Iterator[str]:
 
 def test_a_code_needs_the_verifier_of_its_sign_in(web: Pages, own: Term, provider: str) -> None:
     """At a strict provider, a code for another challenge, or for none, is refused."""
-    with strict(provider) as looking:
+    with verify_pkce(provider) as looking:
         use(own, looking)
         visitor, to = sent(web, "/bots/late")
         challenge = parse_qs(urlsplit(to).query)["code_challenge"][0]

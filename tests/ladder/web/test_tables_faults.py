@@ -89,13 +89,13 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
             [record] = records(folder, id)
             assert 1 <= len(record.games) < GAMES
             assert again.served.json(f"/tables/{id}/matches/0/replay", again.session("ada"))
-        assert asyncio.run(came_back(again.player(ids[0], "ada"))) == (4004, f"this table has ended: {why.pop()}")
+        assert asyncio.run(come_back(again.player(ids[0], "ada"))) == (4004, f"this table has ended: {why.pop()}")
         again.table_server.terminate()
         assert place.end(again.table_server).code == 0
     place.require_nothing_left()
 
 
-async def came_back(person: Player) -> tuple[int, str] | None:
+async def come_back(person: Player) -> tuple[int, str] | None:
     """Return how the socket of a returning player is closed."""
     async with person.there():
         await person.news()

@@ -48,7 +48,7 @@ def test_files_that_reveal_others_are_covered_on_this_host() -> None:
     assert not covered.keys() & {"self", "mounts", "net", "version", "filesystems"}
 
 
-def read(name: str) -> dict[str, bytes]:
+def read_all(name: str) -> dict[str, bytes]:
     """Return the contents of a name and of all below it, as an ordinary user reads them, without errors."""
     found = {}
     for path in [Path("/proc", name), *Path("/proc", name).rglob("*")]:
@@ -60,8 +60,8 @@ def read(name: str) -> dict[str, bytes]:
 @pytest.mark.needs("Linux", None if sys.platform == "linux" else "it has /proc")
 def test_open_files_do_not_change_while_others_work() -> None:
     names = command.visible_names() - {"sysvipc"}  # here it is the whole machine's
-    before = {name: read(name) for name in names}
+    before = {name: read_all(name) for name in names}
     for _ in range(20):
         subprocess.run([sys.executable, "-I", "-S", "-c", WORK], check=True)
-    assert {name for name in names if read(name) != before[name]} == set()
+    assert {name for name in names if read_all(name) != before[name]} == set()
     assert before["version"]

@@ -11,7 +11,7 @@ import pytest
 
 from arena.sandbox import ProgramError, SandboxError
 from arena.sandbox.bubblewrap import bwrap_process, unavailable_reason
-from tests.sandbox.talk import WAIT_S, childless, descriptors
+from tests.sandbox.talk import WAIT_S, descriptors, require_no_child
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = ["--unshare-user", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
@@ -80,7 +80,7 @@ def test_the_report_of_bwrap_counts_however_late_it_ends() -> None:
             kept.await_exec("no-such-program", False)
     finally:
         kept.end_unstarted()
-    childless()
+    require_no_child()
 
 
 def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
@@ -94,4 +94,4 @@ def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
     finally:
         kept.end_unstarted()
     assert descriptors() <= before
-    childless()
+    require_no_child()

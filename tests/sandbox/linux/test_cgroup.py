@@ -19,7 +19,7 @@ import pytest
 
 from arena.sandbox import Limits
 from arena.sandbox.linux import Cgroup, Hierarchy, Layout, cgroup
-from tests.sandbox.talk import WAIT_S, descriptors, groupless, until
+from tests.sandbox.talk import WAIT_S, descriptors, require_no_group, until
 
 ROOT = Path(__file__).parents[3]
 
@@ -285,7 +285,7 @@ def test_two_hundred_groups_leave_nothing(groups: Hierarchy) -> None:
         made.remove()
     assert len(set(names)) == 200
     assert descriptors() <= before
-    groupless()
+    require_no_group()
 
 
 SCARCE = """
@@ -391,7 +391,7 @@ def test_a_group_made_in_another_pid_namespace_is_kept(groups: Hierarchy) -> Non
 # --- finding out what this host has -----------------------------------------------------------------------------------
 
 
-def fake(tmp_path: Path, own: str, mounts: str) -> Path:
+def fake_proc(tmp_path: Path, own: str, mounts: str) -> Path:
     (tmp_path / "proc" / "self").mkdir(parents=True)
     (tmp_path / "proc" / "self" / "cgroup").write_text(own)
     (tmp_path / "proc" / "self" / "mountinfo").write_text(mounts)
@@ -400,7 +400,7 @@ def fake(tmp_path: Path, own: str, mounts: str) -> Path:
 
 def test_the_group_of_a_process_is_read_from_proc(tmp_path: Path) -> None:
     """Hybrid with controllers mounted together; a container whose root is its own group; a v2 host."""
-    proc = fake(
+    proc = fake_proc(
         tmp_path,
         "4:memory:/user/7\n3:cpu,cpuacct:/docker/x/inner\n2:pids:/elsewhere\n1:name=systemd:/s\n0::/user/7\n",
         "30 20 0:26 / /cg/mem\\040ory rw shared:1 - cgroup cgroup rw,memory\n"
@@ -471,7 +471,7 @@ def test_settings_of_v2_groups() -> None:
 
 
 def test_a_host_without_a_v2_tree_gets_the_command_to_mount_one(tmp_path: Path) -> None:
-    found, why = cgroup.detect(fake(tmp_path, "1:memory:/\n", "30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n"))
+    found, why = cgroup.detect(fake_proc(tmp_path, "1:memory:/\n", "30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n"))
     assert found is None
     assert why is not None
     assert "mount -t cgroup2" in str(why)
@@ -479,7 +479,7 @@ def test_a_host_without_a_v2_tree_gets_the_command_to_mount_one(tmp_path: Path) 
 
 
 def test_a_host_without_groups_gets_the_remedy(tmp_path: Path) -> None:
-    proc = fake(tmp_path, "0::/\n", f"30 20 0:26 / {tmp_path}/none rw - cgroup2 cgroup2 rw\n")
+    proc = fake_proc(tmp_path, "0::/\n", f"30 20 0:26 / {tmp_path}/none rw - cgroup2 cgroup2 rw\n")
     for folder in (proc, tmp_path / "no-proc"):
         found, why = cgroup.detect(folder)
         assert found is None

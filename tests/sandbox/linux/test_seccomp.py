@@ -268,7 +268,7 @@ def test_each_allowed_call_has_a_reason(needs: Needs) -> None:
     assert {rule.name for rule in RULES if rule.tests} <= set(listed)
 
 
-def judged(found: dict[str, int], table: tuple[tuple[str, str], ...], refuse: Callable[[int], bool]) -> None:
+def require_judged(found: dict[str, int], table: tuple[tuple[str, str], ...], refuse: Callable[[int], bool]) -> None:
     """Assert that each name of the headers is refused, by its number, or in the table, which has no other."""
     patterns = [pattern for _, names in table for pattern in names.split()]
     passed = [name for name, number in found.items() if not refuse(number)]
@@ -276,7 +276,7 @@ def judged(found: dict[str, int], table: tuple[tuple[str, str], ...], refuse: Ca
     assert [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in passed)] == []
 
 
-def defined(names: Sequence[str], pattern: str) -> dict[str, int]:
+def definitions_in(names: Sequence[str], pattern: str) -> dict[str, int]:
     """Return the names and numbers that headers define; the rest of a line is a comment."""
     text = "".join((HEADERS / name).read_text() for name in names)
     text = text.replace("F_LINUX_SPECIFIC_BASE", "1024")
@@ -286,7 +286,9 @@ def defined(names: Sequence[str], pattern: str) -> dict[str, int]:
 
 def requests() -> dict[str, int]:
     """Return the requests of the kernel's headers, by their names: type and number, without direction and size."""
-    found = defined(("asm-generic/ioctls.h", "asm-generic/sockios.h", "linux/sockios.h"), r"(?:TC|TIOC|FIO|SIOC)\w+")
+    found = definitions_in(
+        ("asm-generic/ioctls.h", "asm-generic/sockios.h", "linux/sockios.h"), r"(?:TC|TIOC|FIO|SIOC)\w+"
+    )
     found = {name: number for name, number in found.items() if not name.startswith(("TIOCPKT_", "TIOCSER_"))}
     for header in (HEADERS / "asm-generic/ioctls.h", *HEADERS.glob("linux/*.h")):
         text = header.read_text(errors="replace")
@@ -309,13 +311,15 @@ def value_of(word: str, text: str) -> int | None:
 
 def test_each_allowed_option_command_and_request_has_a_reason(needs: Needs) -> None:
     needs("headers", None if GENERIC_HEADER.exists() else f"{GENERIC_HEADER} is missing: apt install linux-libc-dev")
-    options = {**defined(["asm-generic/socket.h"], r"S(?:O|CM)_\w+"), **NEWER_OPTIONS}
-    judged(options, OPTIONS, lambda number: bool(refused("getsockopt", 2, number) or refused("setsockopt", 2, number)))
-    commands = defined(["asm-generic/fcntl.h", "linux/fcntl.h"], r"F_(?!SEAL_|OWNER_|\w*LCK\b|LINUX)\w+")
-    judged({**commands, **NEWER_COMMANDS}, COMMANDS, lambda number: refused("fcntl", 1, number) is not None)
+    options = {**definitions_in(["asm-generic/socket.h"], r"S(?:O|CM)_\w+"), **NEWER_OPTIONS}
+    require_judged(
+        options, OPTIONS, lambda number: bool(refused("getsockopt", 2, number) or refused("setsockopt", 2, number))
+    )
+    commands = definitions_in(["asm-generic/fcntl.h", "linux/fcntl.h"], r"F_(?!SEAL_|OWNER_|\w*LCK\b|LINUX)\w+")
+    require_judged({**commands, **NEWER_COMMANDS}, COMMANDS, lambda number: refused("fcntl", 1, number) is not None)
     found = requests()
     assert {number >> 8 for number in found.values() if refused("ioctl", 1, number) is None} == {ord("T")}
-    judged(found, REQUESTS, lambda number: refused("ioctl", 1, number) is not None)
+    require_judged(found, REQUESTS, lambda number: refused("ioctl", 1, number) is not None)
     assert (len(options) > 70, len(commands) > 30, len(found) > 1000) == (True, True, True)
 
 
