@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from contextlib import closing, nullcontext
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,11 +29,10 @@ from arena.cli.options import complete_bot
 from arena.cli.run import (
     RunOptions,
     count_cores,
-    exit_on_refusal,
+    exit_before_first_game,
     match_games_of,
     play_session,
     prepare_run,
-    refusal_in_json,
     resume_command,
     resume_run,
     seats_of,
@@ -133,20 +132,16 @@ def compare(
     with --ladder name@3. Every BOT after --against is an opponent; a block of games meets some of them.
     """
     treat_sigterm_as_sigint()
-    try:
-        with refusal_in_json(RefusedComparison) if as_json else nullcontext(), exit_on_refusal():
-            if resume is not None:
-                config, folder = resume_run(CompareConfig, resume)
-            else:
-                versions, arguments = _resolve_versions(bots, against, ladder)
-                asked = RunOptions.from_options(arguments, given)
-                of_bots = partial(_make_comparison, versions, min_effect, max_pairs)
-                config, folder = prepare_run(asked, of_bots, "arena-compare")
-            this = Run(config, folder)
-            comparison = Comparison(config, folder)
-    except KeyboardInterrupt:
-        print_note("interrupted before the first game")
-        sys.exit(130)
+    with exit_before_first_game(RefusedComparison if as_json else None):
+        if resume is not None:
+            config, folder = resume_run(CompareConfig, resume)
+        else:
+            versions, arguments = _resolve_versions(bots, against, ladder)
+            asked = RunOptions.from_options(arguments, given)
+            of_bots = partial(_make_comparison, versions, min_effect, max_pairs)
+            config, folder = prepare_run(asked, of_bots, "arena-compare")
+        this = Run(config, folder)
+        comparison = Comparison(config, folder)
     status, problem = play_session(this, folder, partial(_play_with_progress, this, comparison, jobs or count_cores()))
     _print_report(this, comparison, folder, as_json, problem)
     if status == 130:

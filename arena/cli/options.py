@@ -118,6 +118,17 @@ class GroupedCommand(click.Command):
             formatter.write_dl(list(left.values()))
 
 
+def combine_options(*adders: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a decorator that adds options to a command, in this order."""
+
+    def add(function: Any) -> Any:
+        for each in reversed(adders):
+            function = each(function)
+        return function
+
+    return add
+
+
 def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each setting of time and each limit to a command."""
     for row in reversed(SETTABLE_LIMITS.values()):
@@ -235,18 +246,12 @@ PASS_ENV_OPTION = option(
 )
 
 
-def sandbox_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that choose a sandbox to a command."""
-    for add in reversed(
-        [
-            option(
-                "--sandbox",
-                type=click.Choice(("auto", *SANDBOX_NAMES)),
-                help="How bots are isolated; auto: the strongest sandbox that works.  [auto]",
-            ),
-            option("--docker-runtime", metavar="NAME", help="Docker's runtime, such as runsc.  [the engine's]"),
-            option("--docker-image", metavar="NAME", help="Image of the containers; see arena sandbox image."),
-        ]
-    ):
-        function = add(function)
-    return function
+sandbox_options = combine_options(
+    option(
+        "--sandbox",
+        type=click.Choice(("auto", *SANDBOX_NAMES)),
+        help="How bots are isolated; auto: the strongest sandbox that works.  [auto]",
+    ),
+    option("--docker-runtime", metavar="NAME", help="Docker's runtime, such as runsc.  [the engine's]"),
+    option("--docker-image", metavar="NAME", help="Image of the containers; see arena sandbox image."),
+)

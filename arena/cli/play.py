@@ -50,21 +50,7 @@ from ladder.store import FolderError, new_run_folder_name
 
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
 
-OUT_OPTION = option(
-    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
-)
-CLOCK_OPTION = option(
-    "--clock",
-    type=click.Choice(["auto", "own", "wall"]),
-    help="The time that bots are charged; auto: their own time where the kernel reports it.  [auto]",
-)
 
-
-DEBUG_OPTION = option(
-    "--debug",
-    metavar="BOT",
-    help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
-)
 _SHELL_SCRIPT = 'exec 2>>"$0"; echo "arena: $1 is process $$" >&2; shift; exec "$@"'
 
 
@@ -110,6 +96,28 @@ def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
     pdb = "a terminal for it" if live else "--browser"
     print_note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}; pdb needs {pdb}")
     return Debuggee(names.index(name), name, path)
+
+
+# Those of a table, which `arena play` and `arena watch` have after their own.
+table_options = options.combine_options(
+    option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed."),
+    options.sandbox_options,
+    options.PASS_ENV_OPTION,
+    options.limit_options,
+    option(
+        "--clock",
+        type=click.Choice(["auto", "own", "wall"]),
+        help="The time that bots are charged; auto: their own time where the kernel reports it.  [auto]",
+    ),
+    option(
+        "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
+    ),
+    option(
+        "--debug",
+        metavar="BOT",
+        help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,13 +248,7 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
 @option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="With --browser: 0, any free one.")
 @option("--speed", type=click.FloatRange(0, 30), default=0.8, metavar="S", help="With --browser: seconds a move.")
 @option("--show-names", is_flag=True, help="All play under their names instead of letters.")
-@option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
-@options.sandbox_options
-@options.PASS_ENV_OPTION
-@options.limit_options
-@CLOCK_OPTION
-@OUT_OPTION
-@DEBUG_OPTION
+@table_options
 def play(
     bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, debug: str | None, **given: Any
 ) -> None:

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -390,13 +390,18 @@ def resume_command(config: RunConfig, folder: RunFolder) -> str:
 
 
 @contextmanager
-def refusal_in_json(refused: Callable[..., Any]) -> Iterator[None]:
-    """If the command ends with an error, also print it as JSON; `refused(error=...)` makes the report."""
+def exit_before_first_game(refused: Callable[..., Any] | None) -> Iterator[None]:
+    """End the command at Ctrl-C or an error; with `refused`, also print the JSON of `refused(error=...)`."""
     try:
-        yield
+        with exit_on_refusal():
+            yield
     except CommandEnd as ended:
-        print_json(refused(error=ended.text))
+        if refused is not None:
+            print_json(refused(error=ended.text))
         raise
+    except KeyboardInterrupt:
+        print_note("interrupted before the first game")
+        sys.exit(130)
 
 
 def count_cores() -> int:
@@ -470,17 +475,12 @@ def run(
     if as_json and as_csv:
         usage_error("--json and --csv are two forms of one answer: give one of them")
     treat_sigterm_as_sigint()
-    try:
-        with refusal_in_json(_report_types()[1]) if as_json else nullcontext(), exit_on_refusal():
-            config, folder = (
-                prepare_run(RunOptions.from_options(bots, given), run_of, "arena-runs")
-                if resume is None
-                else resume_run(RunConfig, resume)
-            )
-            this = Run(config, folder)
-    except KeyboardInterrupt:
-        print_note("interrupted before the first game")
-        sys.exit(130)
+    with exit_before_first_game(_report_types()[1] if as_json else None):
+        if resume is None:
+            config, folder = prepare_run(RunOptions.from_options(bots, given), run_of, "arena-runs")
+        else:
+            config, folder = resume_run(RunConfig, resume)
+        this = Run(config, folder)
     status, problem = play_session(this, folder, partial(_play_with_progress, this, jobs or count_cores()))
     _print_report(this, folder, as_json, as_csv, problem)
     if status == 130:

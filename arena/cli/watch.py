@@ -19,7 +19,7 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.cli.options import complete_bot
-from arena.cli.play import CLOCK_OPTION, DEBUG_OPTION, OUT_OPTION, TableSetup, open_table_setup
+from arena.cli.play import TableSetup, open_table_setup, table_options
 from arena.cli.replay import GameNarrator, describe_records, print_narration, select_seat
 from arena.play import RecordFolder
 from arena.referee import ArenaError, Record, RecordError, play_match
@@ -38,13 +38,7 @@ from arena.referee import ArenaError, Record, RecordError, play_match
 @option("--speed", type=click.FloatRange(0.05, 30), default=1.2, metavar="S", help="Seconds a turn.")
 @option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
 @option("--show-names", is_flag=True, help="Send bots the others' names instead of letters.")
-@option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed.")
-@options.sandbox_options
-@options.PASS_ENV_OPTION
-@options.limit_options
-@CLOCK_OPTION
-@OUT_OPTION
-@DEBUG_OPTION
+@table_options
 def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **given: Any) -> None:
     """Watch bots play: a line for each turn, at a pace to read along.
 
