@@ -55,8 +55,8 @@ class GameResult:
         try:
             fields = json.loads(line)
             return cls(**{name: _lists_to_tuples(fields.pop(name)) for name in cls.__dataclass_fields__}, **fields)
-        except (AttributeError, KeyError, TypeError, RecursionError) as problem:
-            raise ValueError(f"no line of results.jsonl: {problem!r}") from None
+        except (AttributeError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"no line of results.jsonl: {error!r}") from None
 
 
 def _lists_to_tuples(value: Any) -> Any:

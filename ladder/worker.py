@@ -149,12 +149,12 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
         with scratch_folder() as folder:
             scratch = folder
             check = _VersionCheck(job, folder.resolve()).run()
-    except (MissingProgramError, SandboxError, ArchiveError, OSError) as problem:
-        if is_disk_full(problem, scratch or Path("/")):
-            raise WorkerRejectedError(no_space_message((scratch or Path()).parent)) from problem
-        raise ArenaError(str(problem)) from problem
-    except OutOfSpaceError as problem:
-        raise WorkerRejectedError(str(problem)) from problem
+    except (MissingProgramError, SandboxError, ArchiveError, OSError) as error:
+        if is_disk_full(error, scratch or Path("/")):
+            raise WorkerRejectedError(no_space_message((scratch or Path()).parent)) from error
+        raise ArenaError(str(error)) from error
+    except OutOfSpaceError as error:
+        raise WorkerRejectedError(str(error)) from error
     return replace(check, seconds=time.monotonic() - began)
 
 
@@ -232,14 +232,10 @@ class _VersionCheck:
             try:
                 for step in chain(check.steps_before_run(f"./{path.relative_to(self.scratch)}"), check.steps_of_run()):
                     self.add_step(step)
-            except (
-                ValueError,
-                RecursionError,
-                OSError,
-            ) as problem:  # unusual files and names that earlier steps accept
-                if isinstance(problem, OSError) and problem.errno not in _OF_FILES:
+            except (ValueError, RecursionError, OSError) as error:  # unusual files and names that earlier steps accept
+                if isinstance(error, OSError) and error.errno not in _OF_FILES:
                     raise
-                text = f"its files can't be checked: {getattr(problem, 'strerror', None) or repr(problem)}"
+                text = f"its files can't be checked: {getattr(error, 'strerror', None) or repr(error)}"
                 self.add_step(
                     CheckStep(check.step, Severity.FAIL, text, advice="give its files short and ordinary names")
                 )
@@ -254,8 +250,8 @@ class _VersionCheck:
                 pack(bot.path, archive)
                 return archive.getvalue()
             what = f"the build made {size >> 20} MB, and {MAX_UNPACKED_BYTES >> 20} MB are kept"
-        except BotError as problem:
-            what = str(problem).partition("\n")[0]
+        except BotError as error:
+            what = str(error).partition("\n")[0]
         help = "let the build remove what the bot doesn't need to play, such as objects and caches"
         self.add_step(CheckStep("build kept", Severity.FAIL, what, advice=help))
         return None

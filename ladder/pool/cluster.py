@@ -136,8 +136,8 @@ class DaskExecutor(WorkerExecutor):
             try:
                 client.subscribe_topic(self._topic, self._deliver_message)  # each time: the scheduler may be new
                 sent = self._send(client, data, resources={self._kind: 1})
-            except Exception as problem:  # the scheduler is lost: Dask raises various exceptions
-                future.set_exception(ExecutorLostError(f"{self._no_scheduler()} ({_first_line(problem)})"))
+            except Exception as error:  # the scheduler is lost: Dask raises various exceptions
+                future.set_exception(ExecutorLostError(f"{self._no_scheduler()} ({_first_line(error)})"))
                 return future
             self._running[future] = sent
         future.add_done_callback(self._cancel)
@@ -197,8 +197,8 @@ class DaskExecutor(WorkerExecutor):
             succeeded, value = False, WorkerDiedError(f"{killed.allowed_failures + 1} workers died while they ran it")
         except (CancelledError, asyncio.CancelledError, OSError):
             succeeded, value = False, ExecutorLostError(f"the scheduler at {self.address} went away")
-        except Exception as problem:
-            succeeded, value = False, problem
+        except Exception as error:
+            succeeded, value = False, error
         if self._forget(future) is not None and future.set_running_or_notify_cancel():
             if succeeded:
                 future.set_result(value)
@@ -217,8 +217,8 @@ class DaskExecutor(WorkerExecutor):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             return Client(self.address, timeout=_CONNECT_S, set_as_default=False, security=_security(self._tls))
-        except (OSError, ValueError, TypeError, RuntimeError) as problem:
-            raise ExecutorLostError(f"{self._no_scheduler()}: {_first_line(problem)}") from problem
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise ExecutorLostError(f"{self._no_scheduler()}: {_first_line(error)}") from error
 
     def _watch(self) -> None:
         while not self._closing.wait(_POLL_S):
@@ -265,8 +265,8 @@ class DaskExecutor(WorkerExecutor):
                 del self._asked[address]
                 try:
                     reason = pickle.loads(asked.result(timeout=_CONNECT_S))
-                except Exception as problem:  # for example, the arena isn't installed on that machine
-                    reason = f"{type(problem).__name__}: {_first_line(problem)}"
+                except Exception as error:  # for example, the arena isn't installed on that machine
+                    reason = f"{type(error).__name__}: {_first_line(error)}"
                 if reason is None:
                     self._refused.pop(address, None)
                 else:
@@ -315,19 +315,19 @@ def _run_call(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any,
             for message in call.take_messages() if isinstance(call, WorkerCall) else ():
                 worker.log_event(topic, (key, pickle.dumps(message)))
         return pickle.dumps((True, call.result()))
-    except Exception as problem:
-        if isinstance(problem, WorkerRejectedError):
+    except Exception as error:
+        if isinstance(error, WorkerRejectedError):
             _set_resource(kind, 0)
-        problem.__traceback__ = None
-        return pickle.dumps((False, problem))
+        error.__traceback__ = None
+        return pickle.dumps((False, error))
 
 
 def _admit_worker(kind: str, admit: Callable[[], object]) -> bytes:
     """Admit this worker for calls of a kind; return, pickled, the reason if it is rejected, else None."""
     try:
         _local_executor().submit(admit).result()
-    except (WorkerRejectedError, WorkerDiedError) as problem:
-        return pickle.dumps(str(problem))
+    except (WorkerRejectedError, WorkerDiedError) as error:
+        return pickle.dumps(str(error))
     _set_resource(kind, _thread_count())
     return pickle.dumps(None)
 

@@ -174,21 +174,21 @@ class LocalExecutor(WorkerExecutor):
                 continue
             try:
                 words = pickle.dumps((fn, args, kwargs))
-            except Exception as problem:  # the caller's mistake, not the worker's
-                future.set_exception(problem)
+            except Exception as error:  # the caller's mistake, not the worker's
+                future.set_exception(error)
                 continue
             try:
                 if process is None or pipe is None or process.poll() is not None:
                     process, pipe = self._start_process(number, process, pipe)
                     self._initialize(pipe)
                 succeeded, value = _run_in_worker(pipe, words, future.add_message)
-            except Exception as problem:  # the pipe can't be used again: it may contain the rest of this call's result
-                if process is not None and not isinstance(problem, EOFError | OSError):
+            except Exception as error:  # the pipe can't be used again: it may contain the rest of this call's result
+                if process is not None and not isinstance(error, EOFError | OSError):
                     process.terminate()  # it may still run the call
                 code = self._end_process(process, pipe)
                 process = pipe = None
                 died = CallTimeoutError if code == -signal.SIGALRM else WorkerDiedError
-                future.set_exception(died(f"the worker process ended with {code} ({problem!r})"))
+                future.set_exception(died(f"the worker process ended with {code} ({error!r})"))
                 continue
             self._reap_adopted()
             if succeeded:
@@ -329,13 +329,13 @@ def run_worker(descriptor: int, owner: int, cores: str) -> None:
         try:
             fn, args, kwargs = pickle.loads(data)
             answer = (True, fn(*args, **kwargs))
-        except Exception as problem:
-            problem.__traceback__ = None
-            answer = (False, problem)
+        except Exception as error:
+            error.__traceback__ = None
+            answer = (False, error)
         try:
             data = pickle.dumps(answer)
-        except Exception as problem:
-            what = f"{type(answer[1]).__name__} can't be sent: {problem!r}"
+        except Exception as error:
+            what = f"{type(answer[1]).__name__} can't be sent: {error!r}"
             data = pickle.dumps((False, RuntimeError(what)))
         with contextlib.suppress(OSError):
             pipe.send_bytes(data)

@@ -204,13 +204,13 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     planned = _plan_of(ladder, final, versions)
     try:
         tables = [table.bots for table in planned.plan().tables]
-    except ValueError as problem:
+    except ValueError as error:
         [(most, _)] = Counter(final.owner_groups).most_common(1)
         theirs = ", ".join(
             version.version_ref for version, owner in zip(versions, final.owner_groups, strict=True) if owner == most
         )
         raise LadderError(
-            f"these {len(versions)} versions can't play a final: {problem}.\n"
+            f"these {len(versions)} versions can't play a final: {error}.\n"
             f"See who plays: arena ladder standings. Of one owner or team are {escape_control(theirs)}."
         ) from None
     path = get_commitment_file(ladder, final.name)
@@ -221,8 +221,8 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
         with ladder.database.read() as connection:
             _require_new_final(connection, final.name, ladder.path)
         raise LadderError(f"{path} is there, of a final that was not made.\nRemove it, or take another name.") from None
-    except OSError as problem:
-        raise LadderError(f"{path} can't be written: {problem.strerror}.") from None
+    except OSError as error:
+        raise LadderError(f"{path} can't be written: {error.strerror}.") from None
 
     def act(connection: Connection) -> FinalState:
         made = find_final(connection, final.name)

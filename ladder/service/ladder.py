@@ -215,10 +215,10 @@ def create_ladder(
         ) as file:
             file.write(new_settings(url))  # which may hold a password
         return Ladder(path, opened, play, key)
-    except OSError as problem:
-        raise LadderError(f"{path} can't be made: {problem.strerror}.\nName another folder.") from None
-    except DatabaseError as problem:
-        raise LadderError(str(problem)) from problem
+    except OSError as error:
+        raise LadderError(f"{path} can't be made: {error.strerror}.\nName another folder.") from None
+    except DatabaseError as error:
+        raise LadderError(str(error)) from error
     finally:
         if opened is not None and not os.path.exists(path / SETTINGS_FILE):
             opened.close()
@@ -245,10 +245,10 @@ def open_ladder(
         return Ladder(path, database, LadderFormat.from_json(stored["play"]), bytes.fromhex(stored["key"]))
     except DatabaseUnavailableError:
         raise
-    except DatabaseError as problem:
-        raise LadderError(str(problem)) from problem
-    except (KeyError, TypeError, ValueError) as problem:
-        raise LadderError(f"the database of {path} was changed by hand: {problem!r}") from None
+    except DatabaseError as error:
+        raise LadderError(str(error)) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise LadderError(f"the database of {path} was changed by hand: {error!r}") from None
 
 
 def resolve_database_url(url: str, folder: Path) -> URL:

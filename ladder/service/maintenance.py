@@ -279,10 +279,8 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
         with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
             yield Finding("database", Severity.OK, f"answers, revision {NEWEST_REVISION}")
             yield from _of_ladder(ladder, deep)
-    except (LadderError, DatabaseError) as problem:
-        yield Finding(
-            "database", Severity.FAIL, " ".join(str(problem).splitlines()), advice=_start_it(settings.database)
-        )
+    except (LadderError, DatabaseError) as error:
+        yield Finding("database", Severity.FAIL, " ".join(str(error).splitlines()), advice=_start_it(settings.database))
 
 
 def _start_it(url: str) -> str:
@@ -368,9 +366,9 @@ def _boxes(ladder: Ladder) -> Finding:
     choice = ladder.play.sandbox
     try:
         require_sandbox(ladder)
-    except LadderError as problem:
+    except LadderError as error:
         do = "see arena doctor; a runner whose matches are all played on a cluster needs none here"
-        return Finding("sandbox", Severity.FAIL, " ".join(str(problem).splitlines()), advice=do)
+        return Finding("sandbox", Severity.FAIL, " ".join(str(error).splitlines()), advice=do)
     if not choice.isolates:
         return Finding("sandbox", Severity.NOTE, "bots are plain processes: for authors you trust")
     return Finding("sandbox", Severity.OK, f"{choice.name} works, also for untrusted bots")

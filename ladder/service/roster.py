@@ -111,8 +111,8 @@ def parse_roster(data: bytes, file: str) -> Roster:
             remarks += [
                 RosterRemark(line, f"a spreadsheet may have cut digits off {text}") for text in _shortened(person)
             ]
-        except ValueError as problem:
-            wrong.append(RosterRemark(line, str(problem)))
+        except ValueError as error:
+            wrong.append(RosterRemark(line, str(error)))
     if not people and not wrong:
         raise LadderError(f"{file} has a header and no people.\nWrite a line for each below it.")
     return Roster(tuple(people), tuple(wrong), tuple(remarks))
@@ -125,8 +125,8 @@ def make_roster_entry(
     person = RosterEntry(1, login, name, email, None, section, pseudonym)
     try:
         _check_all(person)
-    except ValueError as problem:
-        raise LadderError(f"{problem}.") from None
+    except ValueError as error:
+        raise LadderError(f"{error}.") from None
     return person
 
 
@@ -143,10 +143,10 @@ def _text(data: bytes, file: str) -> str:
         raise LadderError(f"{file} is UTF-16.\n{advice}")
     try:
         text = data.decode("utf-8-sig").lstrip("\ufeff")  # a script adds one to the spreadsheet's
-    except UnicodeDecodeError as problem:
-        line = 1 + data.count(b"\n", 0, problem.start)
+    except UnicodeDecodeError as error:
+        line = 1 + data.count(b"\n", 0, error.start)
         raise LadderError(
-            f"{file}, line {line}: byte {data[problem.start]:#04x} is no UTF-8; Latin-1, perhaps.\n"
+            f"{file}, line {line}: byte {data[error.start]:#04x} is no UTF-8; Latin-1, perhaps.\n"
             f"{advice} Or: iconv -f latin1 -t utf-8"
         ) from None
     if "\0" in text:
@@ -176,9 +176,9 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
             if any(each.strip() for each in row):
                 rows.append((line, [unicodedata.normalize("NFC", each.strip()) for each in row]))
             line = reader.line_num + 1
-    except csv.Error as problem:
+    except csv.Error as error:
         raise LadderError(
-            f"{file}, line {line}: this is no CSV: {problem}.\nLook for a quote that isn't closed."
+            f"{file}, line {line}: this is no CSV: {error}.\nLook for a quote that isn't closed."
         ) from None
     return rows
 

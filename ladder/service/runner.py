@@ -287,9 +287,9 @@ class LadderRunner:
         self._next_settings = now + SETTINGS_POLL_S
         try:
             _, self._misread = self.ladder.settings, ""
-        except LadderError as problem:
-            if str(problem) != self._misread:
-                self._misread = str(problem)
+        except LadderError as error:
+            if str(error) != self._misread:
+                self._misread = str(error)
                 yield SettingsUnreadable(self._misread)
 
     def _prune(self) -> Iterator[RunnerUpdate]:
@@ -446,10 +446,8 @@ def serve_metrics(metrics: RunnerMetrics, text: str) -> Iterator[str]:
     host, port = parse_address(text)
     try:
         server, thread = start_http_server(port, host, metrics.registry)
-    except OSError as problem:
-        raise LadderError(
-            f"metrics can't be served at {host}:{port}: {problem.strerror}.\nName another port."
-        ) from None
+    except OSError as error:
+        raise LadderError(f"metrics can't be served at {host}:{port}: {error.strerror}.\nName another port.") from None
     try:
         yield f"http://{host}:{port}/metrics"
     finally:

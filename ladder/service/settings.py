@@ -269,14 +269,14 @@ def read_settings(folder: Path) -> LadderSettings:
         raise LadderError(
             f"{folder} holds no ladder: it has no {SETTINGS_FILE}.\nMake one: arena ladder init {folder}"
         ) from None
-    except OSError as problem:
-        raise LadderError(f"{path} can't be read: {problem.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise LadderError(f"{path} is no TOML: {problem}") from None
+    except OSError as error:
+        raise LadderError(f"{path} can't be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LadderError(f"{path} is no TOML: {error}") from None
     try:
         settings = LadderSettings.model_validate(values)
-    except ValidationError as problem:
-        first = problem.errors()[0]
+    except ValidationError as error:
+        first = error.errors()[0]
         where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
         text = first["msg"].removeprefix("Value error, ")
         raise LadderError(f"{path}: {where}{text}.\ndocs/reference/ladder-toml.md lists all settings.") from None

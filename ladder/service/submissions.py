@@ -165,8 +165,8 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
                 name = _get_only_bot_name(connection, each.name)
             path = held[0] if len(held) == 1 else each
             found.accepted[each.name] = submit_bot(ladder, path, each.name, name, received, by)
-        except (BotError, LadderError) as problem:
-            found.rejected[each.name] = str(problem)
+        except (BotError, LadderError) as error:
+            found.rejected[each.name] = str(error)
     if not (found.accepted or found.rejected):
         raise LadderError(
             f"{escape_control(folder)} has no subfolder.\nPut each person's files into one whose name is the login."
@@ -321,8 +321,8 @@ def normalize_bot_name(name: str) -> str:
     """Return a bot's name in NFC. Raises LadderError for a name that results or spreadsheets can't contain."""
     try:
         name = normal_name(name)
-    except ValueError as problem:
-        raise LadderError(f"{problem}.\n{_NAMING}") from None
+    except ValueError as error:
+        raise LadderError(f"{error}.\n{_NAMING}") from None
     if "@" in name:
         raise LadderError(
             f'the name "{escape_control(name)}" has an "@", which stands before a version\'s number.\n{_NAMING}'
@@ -449,8 +449,8 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
             done = subprocess.run(
                 words, input=asked, capture_output=True, timeout=MAX_COMPARE_WALL_S, env=where, check=True
             )
-        except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as problem:
-            last = (problem.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2]
+        except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+            last = (error.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2]
             raise LadderError(
                 f"the files can't be compared within {MAX_COMPARE_CPU_S} s of CPU and "
                 f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last)}).\n"

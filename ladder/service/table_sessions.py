@@ -235,8 +235,8 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
             raise LadderError("this ladder has no guests.\nSign in first, and open the link again.")
         try:
             called = f"{normal_name(name)} (guest)"
-        except ValueError as problem:
-            raise LadderError(f"{problem}.\nChoose another name.") from None
+        except ValueError as error:
+            raise LadderError(f"{error}.\nChoose another name.") from None
         if any(other.name == called for other in session.slots):
             raise LadderError("that name is already used at this table.\nChoose another name.")
         take_slot(connection, id, number, None, called, hash_secret(secret), now)

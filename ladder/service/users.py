@@ -121,8 +121,8 @@ def import_users(
         for person in sorted(persons, key=intake.directory.was_merged):
             try:
                 intake.take(person)
-            except ValueError as problem:
-                wrong.append(RosterRemark(person.line, str(problem)))
+            except ValueError as error:
+                wrong.append(RosterRemark(person.line, str(error)))
         left_out = tuple(sorted(wrong, key=_line_number))
         if left_out and not partial:
             raise _make_import_error(left_out, source if roster else None)
@@ -361,8 +361,8 @@ def import_teams(
         for person, team in rows:
             try:
                 user = directory.who(person)
-            except ValueError as problem:
-                problems.append(f"line {person.line}: {problem}")
+            except ValueError as error:
+                problems.append(f"line {person.line}: {error}")
                 continue
             if user is None:
                 text = " ".join(filter(None, (person.student_id, person.email, person.login)))

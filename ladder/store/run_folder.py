@@ -64,8 +64,8 @@ class StoredFaultSample:
             sent, got = fields.pop("sent"), fields.pop("got")
             fields["facts"] = tuple(fields.get("facts", {}).items())
             return cls(**fields, sent=_bytes(sent), got=None if got is None else _bytes(got))
-        except (AttributeError, KeyError, TypeError, RecursionError) as problem:
-            raise ValueError(f"no fault sample: {problem!r}") from None
+        except (AttributeError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"no fault sample: {error!r}") from None
 
 
 def select_samples(fault_samples: Iterable[StoredFaultSample]) -> tuple[StoredFaultSample, ...]:
@@ -299,8 +299,8 @@ class RunFolder:
             self.logs.mkdir()
             fill()
             replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
-        except OSError as problem:
-            raise FolderError(f"{self.path} can't be made: {problem.strerror}; name another --out") from None
+        except OSError as error:
+            raise FolderError(f"{self.path} can't be made: {error.strerror}; name another --out") from None
 
     def refuse_existing(self) -> None:
         """Raise FolderError if a file or folder exists at the path."""
@@ -340,8 +340,8 @@ class RunFolder:
             config = json.loads(text)
         except (FileNotFoundError, NotADirectoryError):
             raise FolderError(f"{self.path} holds no run: it has no run.json; name the folder of a run") from None
-        except OSError as problem:
-            raise FolderError(f"{self.path / 'run.json'} can't be read: {problem.strerror}") from None
+        except OSError as error:
+            raise FolderError(f"{self.path / 'run.json'} can't be read: {error.strerror}") from None
         except (ValueError, RecursionError):
             raise FolderError(f"{self.path / 'run.json'} is not JSON: it was changed; start a new run") from None
         if not isinstance(config, dict):
@@ -452,8 +452,8 @@ class RunFolder:
                 self._samples[bot] = tuple(map(StoredFaultSample.from_line, lines))
             except FileNotFoundError:
                 self._samples[bot] = ()
-            except (KeyError, TypeError, ValueError) as problem:
-                raise FolderError(f"{file} was changed: {problem}; remove it, and resume") from None
+            except (KeyError, TypeError, ValueError) as error:
+                raise FolderError(f"{file} was changed: {error}; remove it, and resume") from None
         return self._samples[bot]
 
     def _write_samples(self, played: PlayedMatch) -> None:
@@ -488,9 +488,9 @@ class RunFolder:
             if results[0].match != match:
                 raise FolderError(f"it is the record of match {results[0].match}")
             return results
-        except (FolderError, UnicodeDecodeError) as problem:
+        except (FolderError, UnicodeDecodeError) as error:
             path = self.record(match)
-            raise FolderError(f"{path}: {problem}; remove it, and --resume plays the match again") from None
+            raise FolderError(f"{path}: {error}; remove it, and --resume plays the match again") from None
 
     def _write_result_lines(self, over_gaps: bool = False) -> None:
         """Append lines to results.jsonl up to the first missing match; with `over_gaps`, those of all stored matches.

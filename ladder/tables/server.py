@@ -152,8 +152,8 @@ class PreparedBots:
                 for number, bot in bots.items()
             }
             return TableSandboxes(programs, sandbox, ends.pop_all())
-        except (MissingProgramError, SandboxError, OSError) as problem:
-            raise UnplayableTableError(f"this machine can't start its bots: {problem}") from problem
+        except (MissingProgramError, SandboxError, OSError) as error:
+            raise UnplayableTableError(f"this machine can't start its bots: {error}") from error
         finally:
             ends.close()
 
@@ -350,8 +350,8 @@ class TableServer:
                 try:
                     self._ladder.database.write(act)
                     break
-                except DatabaseUnavailableError as problem:
-                    self._say(str(problem))
+                except DatabaseUnavailableError as error:
+                    self._say(str(error))
                     if self._stopping.wait(RETRY_S):
                         return
             if then is not None:
@@ -403,12 +403,12 @@ class TableServer:
         try:
             claimed = await self._run_in_database_thread(lambda: self._bots.claim(id, self._id))
             return None if claimed is None else HostedSession(self._ladder, *claimed, self._write)
-        except DatabaseError as problem:  # the next connection tries again
-            self._say(str(problem))
-        except (UnplayableTableError, LadderError) as problem:
-            self._write_end(id, str(problem).splitlines()[0])
-        except Exception as problem:  # a defect, which is only logged here
-            self._say(f"table {id} can't be made: {problem!r}")
+        except DatabaseError as error:  # the next connection tries again
+            self._say(str(error))
+        except (UnplayableTableError, LadderError) as error:
+            self._write_end(id, str(error).splitlines()[0])
+        except Exception as error:  # a defect, which is only logged here
+            self._say(f"table {id} can't be made: {error!r}")
             self._write_end(id, FAILED_REASON)
         if claimed is not None:
             await asyncio.to_thread(claimed[1].ends.close)
@@ -456,8 +456,8 @@ class TableServer:
             ids = tuple(here)
             try:
                 end_reasons = await self._run_in_database_thread(partial(self._read_end_reasons, ids))
-            except DatabaseError as problem:
-                self._say(str(problem))
+            except DatabaseError as error:
+                self._say(str(error))
                 end_reasons = None
             now = time.monotonic()
             if end_reasons is not None:

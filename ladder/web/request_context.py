@@ -321,10 +321,10 @@ def _authenticate(
     """Return the context of a secret's viewer. For a wrong secret raise `refuse(reason)`, else return the public's."""
     try:
         viewer = authenticate_secret(request.ladder, secret, kind)
-    except AuthenticationError as problem:
+    except AuthenticationError as error:
         if refuse is not None:
-            raise refuse(f"{str(problem).capitalize()}.") from None
-        return RequestContext(request.http, request.state, rejection_reason=str(problem))
+            raise refuse(f"{str(error).capitalize()}.") from None
+        return RequestContext(request.http, request.state, rejection_reason=str(error))
     return RequestContext(request.http, request.state, viewer, secret if kind == "session" else None)
 
 

@@ -104,8 +104,8 @@ def _open_socket(address: ServerAddress) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=512)
-    except OSError as problem:
-        what = problem.strerror or str(problem)
+    except OSError as error:
+        what = error.strerror or str(error)
         raise LadderError(
             f"{address.host} port {address.port}: {what}.\nName another: --port N (0 for any that is free)"
         ) from None

@@ -126,8 +126,8 @@ def let_in(request: RequestContext, then: str, enter: Callable[[], IssuedSecret]
     """Sign in by `enter`, and redirect to `then`. A rejection is logged (for `login`) and raises HTTPError."""
     try:
         issued = enter()
-    except AuthenticationError as problem:
-        what = str(problem)
+    except AuthenticationError as error:
+        what = str(error)
         log_failed_sign_in(request.ladder, what, login)
         raise HTTPError(403, f"{what[0].upper()}{what[1:]}.", request) from None
     return _start_session(request, then, issued)

@@ -104,10 +104,10 @@ async def receive_submission(request: RequestContext) -> AcceptedSubmission:
     stream = request.http.stream()
     try:
         return await _receive_and_submit(request, stream)
-    except (HTTPError, OSError) as problem:
+    except (HTTPError, OSError) as error:
         if request.http.headers.get("expect") is None:  # a program that sends it waits for permission to upload
             await _drain(stream)
-        if not isinstance(problem, OSError) or problem.errno not in DISK_FULL_ERRNOS:
+        if not isinstance(error, OSError) or error.errno not in DISK_FULL_ERRNOS:
             raise
         raise HTTPError(503, "The ladder's disk is full. Report it to the staff.", request, 60) from None
 

@@ -338,8 +338,8 @@ async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int
         seat = await run_in_threadpool(_find_access, socket, id, is_program)
         runner = await run_in_threadpool(find_table_server, state.ladder, seat.session)
         viewer = await run_in_threadpool(_find_viewer, socket)
-    except HTTPError as problem:
-        await socket.send_denial_response(JSONResponse({"error": problem.message}, problem.status))
+    except HTTPError as error:
+        await socket.send_denial_response(JSONResponse({"error": error.message}, error.status))
         return
     except DatabaseError:
         await socket.send_denial_response(JSONResponse({"error": "the database is away"}, 503))
@@ -391,8 +391,8 @@ async def _wait_until_revoked(socket: WebSocket, seat: TableAccess, is_program: 
             seen, looks = watch.change, 0
             try:
                 now = await run_in_threadpool(_find_access, socket, seat.session.id, is_program)
-            except HTTPError as problem:
-                return problem.message.splitlines()[0]
+            except HTTPError as error:
+                return error.message.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
                 continue
             if now.place != seat.place and now.session.status != CLOSED:
@@ -423,7 +423,7 @@ def _find_viewer(socket: WebSocket) -> Viewer:
     """Return the viewer of a socket, the public if its token is that of a slot. Raises HTTPError."""
     try:
         return authorize_websocket(socket).viewer
-    except HTTPError as problem:
-        if problem.status != 401:
+    except HTTPError as error:
+        if error.status != 401:
             raise
         return Viewer()

@@ -89,9 +89,9 @@ class Database:
         try:
             self.url = make_url(url)
             self.engine = _create_engine(self.url)
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as problem:
+        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
             # The message doesn't contain the URL, which may contain a password.
-            why = problem if isinstance(problem, (NoSuchModuleError, ModuleNotFoundError)) else "it is no URL"
+            why = error if isinstance(error, (NoSuchModuleError, ModuleNotFoundError)) else "it is no URL"
             raise DatabaseError(
                 f"there is no such database ({why}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
             ) from None
@@ -107,8 +107,8 @@ class Database:
         try:
             with self._patiently(self.engine.connect) as connection, self._snapshot(connection) as reading:
                 yield reading
-        except DBAPIError as problem:
-            raise DatabaseUnavailableError(_error_text(problem)) from problem
+        except DBAPIError as error:
+            raise DatabaseUnavailableError(_error_text(error)) from error
 
     def read_with_retry(self, act: Callable[[Connection], T]) -> T:
         """Return `act(connection)`, with a connection like that of `read`; after an outage, call it again.
@@ -167,18 +167,18 @@ class Database:
         while True:
             try:
                 done = once()
-            except DBAPIError as problem:
-                if isinstance(problem, (DataError, IntegrityError)):
+            except DBAPIError as error:
+                if isinstance(error, (DataError, IntegrityError)):
                     raise  # a defect in this project
-                if not problem.connection_invalidated and not _is_temporary(problem):
-                    raise DatabaseUnavailableError(_error_text(problem)) from problem
+                if not error.connection_invalidated and not _is_temporary(error):
+                    raise DatabaseUnavailableError(_error_text(error)) from error
                 now = time.monotonic()
                 if self._away_since is None:
                     self._away_since = now
                     self.losses += 1
-                    self._hear(f"{_error_text(problem)}; waits for it, {self._patience_s:g} s at most")
+                    self._hear(f"{_error_text(error)}; waits for it, {self._patience_s:g} s at most")
                 if now - self._away_since >= self._patience_s:
-                    raise DatabaseUnavailableError(_error_text(problem)) from problem
+                    raise DatabaseUnavailableError(_error_text(error)) from error
                 time.sleep(_PAUSE_S)
             else:
                 if self._away_since is not None:
@@ -201,14 +201,14 @@ def _create_engine(url: URL) -> Engine:
         path = arguments[0]
         try:
             return _configure_sqlite(sqlite3.connect(path, **options))
-        except sqlite3.OperationalError as problem:
-            if path == ":memory:" or "locked" in str(problem):
+        except sqlite3.OperationalError as error:
+            if path == ":memory:" or "locked" in str(error):
                 raise
             # No file can be created in its folder: the disk is full, or the file system is read-only.
             log_there = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
             way = "readonly_shm=1" if log_there else "immutable=1"
             reading = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro&{way}", uri=True, **options)
-            record.info[_READ_ONLY] = str(problem)
+            record.info[_READ_ONLY] = str(error)
             return _configure_sqlite(reading, writes=False)
 
     @event.listens_for(engine, "begin")

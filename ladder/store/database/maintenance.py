@@ -265,8 +265,8 @@ def _copy_sqlite(database: Database, path: Path) -> None:
     connection = database.engine.raw_connection()
     try:
         connection.cursor().execute("VACUUM INTO ?", (str(path),))  # in a read transaction of its own
-    except sqlite3.Error as problem:
-        raise DatabaseError(f"the database can't be copied to {path.parent}: {problem}") from problem
+    except sqlite3.Error as error:
+        raise DatabaseError(f"the database can't be copied to {path.parent}: {error}") from error
     finally:
         connection.close()
 
