@@ -5,6 +5,8 @@ site's first page; it shows the replay of docs/front.record.jsonl.
 """
 
 import re
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from posixpath import join, normpath
 
@@ -48,6 +50,7 @@ html_additional_pages = {"index": "front.html"}
 html_static_path = html_css_files = ["site.css"]
 html_copy_source = False
 html_use_index = False
+html_show_copyright = False
 
 
 def prepare_source(app: Sphinx, name: str, source: list[str]) -> None:
@@ -61,10 +64,16 @@ def prepare_source(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def write_replay(app: Sphinx, error: Exception | None) -> None:
-    """Write the replay of the first page."""
+    """Write the replay of the first page: whole, and for its frame with front-replay.css."""
     if error is None:
         record = read_record((ROOT / "docs/front.record.jsonl").read_text(encoding="utf-8"))
-        (Path(app.outdir) / "replay.html").write_text(replay_page([make_replay_object(record)], "A game"), "utf-8")
+        text = replay_page([make_replay_object(record)], "A game")
+        (Path(app.outdir) / "replay.html").write_text(text, "utf-8")
+        style = (ROOT / "docs/front-replay.css").read_text(encoding="utf-8")
+        digest = b64encode(sha256(style.encode()).digest()).decode()
+        text = text.replace("style-src ", f"style-src 'sha256-{digest}' ", 1)
+        text = text.replace("</head>", f"<style>{style}</style>\n</head>", 1)
+        (Path(app.outdir) / "front-replay.html").write_text(text, "utf-8")
 
 
 def setup(app: Sphinx) -> None:
