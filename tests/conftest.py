@@ -75,14 +75,14 @@ LONG = re.compile(
 LONG_ALONE = re.compile(
     r"ladder/rating/test_findings\.py::test_frequent_interim_tests"
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
-    r"|bots/test_intake\.py::test_what_takes_more"
+    r"|bots/test_intake\.py::test_a_submission_over_the_limits"
     r"|sandbox/test_spawning\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
     r"|replay/test_as_object\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
     r"|checks/test_check\.py::test_waiting_for_a_core"
     r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_collusion_is_found"
     r"|oracle/test_side_by_side\.py::.*\[[0-3]\]|local/test_local\.py::test_a_sweep_pairs"
     r"|run/test_config\.py::test_stretching_a_seed|coup/test_knowledge\.py::test_at_four"
-    r"|cli/test_run\.py::test_(?:names_with_markup|tables_are_data)"
+    r"|cli/test_run\.py::test_(?:names_with_markup|tables_go_to_stdout)"
 )
 # Fixtures and parameters by which a test starts a program that takes seconds to start.
 SERVED = {"browser", "postgres_server", "postgresql", "dask"}

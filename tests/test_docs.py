@@ -42,7 +42,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 
 @pytest.mark.parametrize(("words", "command"), list(commands()), ids=[words for words, _ in commands()])
-def test_every_command_and_option_says_what_it_does(words: str, command: click.Command) -> None:
+def test_every_command_and_option_has_a_help_text(words: str, command: click.Command) -> None:
     assert command.help
     options = [option for option in command.params if isinstance(option, click.Option)]
     assert [option.name for option in options if not re.search(r"\w\w\.", option.help or "")] == []
@@ -121,7 +121,7 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def test_a_document_holds_no_merge_markers() -> None:
+def test_no_document_has_merge_markers() -> None:
     marked = [path for path in DOCUMENTS if re.search(r"^(?:<{7} |>{7} |={7}$)", path.read_text("utf-8"), re.MULTILINE)]
     assert marked == []
 

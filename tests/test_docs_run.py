@@ -69,7 +69,7 @@ def test_every_make_target_of_the_documents_exists() -> None:
 
 @pytest.mark.needs("command", None if (PREFIX / "bin" / "arena").exists() else "it isn't installed with this Python")
 def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None:
-    """-o: the environment counts as up to date."""
+    """The option -o makes the environment count as up to date."""
     out = tmp_path / "out"
     few = f"ARGS=--games 1 --seats 3 --match-games 3 --out {out}"
     ran = make("-o", f"{PREFIX}/.run", f"VENV={PREFIX}", *first_commands()[0][1:], few)
@@ -80,7 +80,7 @@ def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None
     assert out.is_dir()
 
 
-def test_the_readmes_bot_tries_itself_and_plays_without_a_fault(tmp_path: Path) -> None:
+def test_the_readmes_bot_passes_its_own_test_and_plays_without_a_fault(tmp_path: Path) -> None:
     bot = tmp_path / "mybot.py"
     bot.write_text(blocks("python", README)[0])
     with (ROOT / "protocol" / "examples" / "to_bot.jsonl").open() as heard:
@@ -147,7 +147,7 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
 
 
 def test_the_commands_of_the_course_run(place: Place) -> None:
-    """docs/howto/course/plan.md, with deadlines that are over and few games."""
+    """They are those of docs/howto/course/plan.md, with deadlines that are over and few games."""
     (settings,) = blocks("toml", COURSE)
     baselines = tomllib.loads(settings)["baselines"]
     assert sum(baseline["points"] for baseline in baselines) == 100

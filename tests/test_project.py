@@ -51,7 +51,7 @@ def test_the_workflow_may_read_and_its_jobs_end() -> None:
             assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/x@v1"))
 
 
-def test_the_hooks_start_what_make_lint_starts() -> None:
+def test_the_hooks_run_the_commands_of_make_lint() -> None:
     """Versions of ruff and mypy are only in constraints.txt."""
     hooks = [hook["entry"].split()[:2] for hook in read(".pre-commit-config.yaml")["repos"][0]["hooks"]][:3]
     assert hooks == [[".venv/bin/ruff", "format"], [".venv/bin/ruff", "check"], [".venv/bin/mypy"]]

@@ -85,7 +85,7 @@ def answers(habits: Habits, messages: list[dict[str, Any]]) -> list[object]:
 
 
 def test_the_commit_before_is_the_last_that_differs(tmp_path: Path) -> None:
-    """HEAD while files differ from it; else a change would be compared with itself, or with two changes."""
+    """It is HEAD while files differ from it; otherwise a change would be compared with itself, or with two."""
     tree = tmp_path / "tree"
     for name in pairs.NEEDED:
         (tree / name).mkdir(parents=True)

@@ -153,7 +153,7 @@ LINKS: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("make", LINKS.values(), ids=LINKS.keys())
-def test_links_that_are_taken_stay_in_the_folder(tmp_path: Path, make: Callable[[], bytes]) -> None:
+def test_accepted_links_stay_in_the_folder(tmp_path: Path, make: Callable[[], bytes]) -> None:
     assert links_stay_in(unpacked(make(), tmp_path))
 
 

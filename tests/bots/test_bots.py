@@ -362,7 +362,7 @@ def test_a_tilde_after_the_name_is_the_home_folder(tmp_path: Path, monkeypatch: 
 # --- digests ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_digest_of_a_file_is_what_sha256sum_prints(tmp_path: Path) -> None:
+def test_the_digest_of_a_file_is_that_of_sha256sum(tmp_path: Path) -> None:
     bot = one(write(tmp_path / "a.py", "x = 1\n"))
     write(tmp_path / "b.py")
     assert bot.digest == hashlib.sha256(b"x = 1\n").hexdigest()
@@ -421,8 +421,8 @@ def test_a_change_in_a_bots_folder_is_noticed(tmp_path: Path, change: Callable[[
         require_unchanged([bot])
 
 
-def test_the_digest_of_a_folder_is_what_its_docstring_says(tmp_path: Path) -> None:
-    """Source: arena/bots/digest.py. The order is that of the paths' bytes, whatever the file system's."""
+def test_the_digest_of_a_folder_is_the_documented_one(tmp_path: Path) -> None:
+    """The order is that of the paths' bytes, on any file system. Source: arena/bots/digest.py."""
     at = tmp_path / "mybot"
     odd, wide = os.fsdecode(b"\xff"), "\uff5e"  # as text the first comes first, as bytes the second
     names = ["z", "sub/b", "sub/a", "bot.toml", odd, wide]

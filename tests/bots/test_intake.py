@@ -504,7 +504,9 @@ def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "words"), [({"memory": 60 << 20}, "more than 20 s or 60 MB"), ({"wall_s": 0.01}, "more than 0.01 s")]
 )
-def test_what_takes_more_than_its_limits_is_refused(tmp_path: Path, limits: dict[str, Any], words: str) -> None:
+def test_a_submission_over_the_limits_of_the_reader_is_refused(
+    tmp_path: Path, limits: dict[str, Any], words: str
+) -> None:
     path = tmp_path / "bot.tar.xz"
     path.write_bytes(lzma.compress(good_tar(("zeros", tarfile.REGTYPE, bytes(60 << 20))), preset=0))
     with pytest.raises(BotError, match=words):

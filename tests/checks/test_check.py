@@ -64,7 +64,7 @@ def find_failure(steps: list[CheckStep]) -> CheckStep:
 
 
 def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_path: Path) -> None:
-    """Also the kinds that its own moves don't cause: it always chooses the first legal move."""
+    """It always chooses the first legal move, which alone doesn't cause every kind."""
     for answer, output in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
         steps = run_check(tmp_path, answering(answer))
         assert [step.check for step in steps if step.severity is not Severity.OK] == output

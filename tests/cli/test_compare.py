@@ -60,7 +60,7 @@ def test_both_halves_have_the_same_deals_seats_opponents_and_handles(both: tuple
     assert heads[0]["key"] != heads[2]["key"]
 
 
-def test_the_answer_counts_pairs_and_says_where_they_differ(both: tuple[Place, Ran]) -> None:
+def test_the_report_counts_pairs_and_lists_differences(both: tuple[Place, Ran]) -> None:
     place, shown = both[0], both[1].json
     assert (shown["blocks"], shown["pairs"], shown["max_pairs"]) == (2, 2 * PAIRS, 2 * PAIRS)
     assert shown["difference"]["value"] == pytest.approx(shown["new"]["win_rate"] - shown["old"]["win_rate"], abs=1e-3)
@@ -112,7 +112,7 @@ def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
     assert shown["difference"]["high"] < 0
 
 
-def test_the_same_contents_are_refused_at_once_whatever_they_are_called(bots: Place) -> None:
+def test_equal_contents_are_refused_under_any_name(bots: Place) -> None:
     bots.bot("copy.py")
     for name in ("one", "other"):
         bots.bot(f"{name}/bot.toml", 'run = ["python3", "bot.py"]\n')
@@ -169,7 +169,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
         (("--resume", "nothing", "--min-effect", 3), "it takes no --min-effect"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(bots: Place, words: tuple[object, ...], said: str) -> None:
+def test_impossible_comparisons_are_refused(bots: Place, words: tuple[object, ...], said: str) -> None:
     ran = bots.call("compare", *words)
     assert ran.code == 2
     assert said in ran.err

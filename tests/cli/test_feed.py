@@ -41,7 +41,7 @@ def test_a_crash_is_reproduced_outside_of_the_arena(place: Place, run: Path) -> 
     assert (again.code, again.err) == (3, "")
 
 
-def test_what_is_no_game_or_no_bot_of_the_match_is_refused(place: Place, run: Path) -> None:
+def test_an_unknown_game_or_bot_is_refused(place: Place, run: Path) -> None:
     for words, output in (
         (("--seat", "unknown"), "unknown: the bots are "),
         (("--seat", "crash", "--game", 9), "has the games 0 to 1"),

@@ -47,7 +47,7 @@ def test_the_page_of_a_review_has_the_reviewed_games_in_the_bots_view(place: Pla
     assert (ran.code, "has space for 240 games" in ran.err) == (2, True)
 
 
-def test_what_cannot_be_looked_at_is_refused(place: Place, run: Path) -> None:
+def test_impossible_reviews_are_refused(place: Place, run: Path) -> None:
     for words, output in (
         ((run, "--bot", "unknown"), "there are honest, turtle"),
         ((place.folder / "nowhere", "--bot", "turtle"), "nowhere"),
@@ -77,7 +77,7 @@ def test_an_edited_bot_is_asked_again_and_its_other_choices_are_listed(place: Pl
     assert "ends ended with 3" in ran.err
 
 
-def test_who_cannot_be_asked_is_refused(place: Place, run: Path) -> None:
+def test_bots_that_cannot_be_asked_are_refused(place: Place, run: Path) -> None:
     other = place.bot("other.py")
     for words, output in (
         (("--what-if", other), "other plays in none of these games"),

@@ -189,7 +189,7 @@ def test_json_follows_its_schema(place: Place, duel: Shared) -> None:
         assert json.loads(shape.model_validate_json(ran.out).model_dump_json()) == ran.json
 
 
-def test_tables_are_data_and_all_else_goes_to_stderr(three: Shared) -> None:
+def test_tables_go_to_stdout_and_the_rest_to_stderr(three: Shared) -> None:
     ran = three[1]
     assert ran.code == 0
     assert "12 games of coup: 4 rounds of 1 match, 3 games each, at 3 seats" in ran.err
@@ -326,7 +326,7 @@ SLOW: dict[str, tuple[str, bool, str, str]] = {
 
 @pytest.mark.clock
 @pytest.mark.parametrize(("does", "output", "cause", "remedy"), SLOW.values(), ids=SLOW.keys())
-def test_a_timeout_is_explained_by_what_the_bot_did_meanwhile(
+def test_a_timeout_is_explained_by_the_bots_activity(
     place: Place, needs: Callable[[str, str | None], None], does: str, output: bool, cause: str, remedy: str
 ) -> None:
     if output and not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
@@ -435,7 +435,7 @@ def test_a_run_without_out_goes_to_a_folder_of_its_own(place: Place) -> None:
     assert (len(names), len(keys)) == (2, 2)
 
 
-def test_a_given_seed_repeats_the_run_whatever_the_number_of_jobs(place: Place) -> None:
+def test_a_seed_repeats_the_run_with_any_number_of_jobs(place: Place) -> None:
     bots = place.bots(5)
     arguments = ("--seats", 3, "--match-games", 3, "--games", 15, "--seed", -5)
     for jobs in (1, 2):

@@ -160,7 +160,7 @@ def answering(status: int, body: bytes, **headers: str) -> Iterator[str]:
         thread.join(20)
 
 
-def test_what_answers_otherwise_than_a_ladder_is_said_to(place: Place) -> None:
+def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
     (place.folder / "token").write_text("t" * 43)
     place.bot("x.py")
     for status, body, headers, code, output in (

@@ -82,7 +82,7 @@ def test_a_closed_terminal_ends_watch_and_leaves_nothing(place: Place, thread: i
         (["--debug", "honest", "--sandbox", "docker"], "leave out --sandbox docker"),
     ],
 )
-def test_what_cannot_be_watched_is_refused(place: Place, more: list[str], said: str) -> None:
+def test_wrong_options_of_watch_are_refused(place: Place, more: list[str], said: str) -> None:
     ran = place.call(*COMMAND, *more)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err

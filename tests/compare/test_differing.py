@@ -95,7 +95,7 @@ def test_the_first_difference_is_the_one_that_was_made(bold: tuple[list[GamePair
         assert all(("duke" in example.hand) is (row.new == "take tax") for example in row.examples)
 
 
-def test_what_pays_is_the_gain_of_its_pairs(bold: tuple[list[GamePair], Divergences]) -> None:
+def test_the_gain_of_a_group_is_its_difference_in_win_rate(bold: tuple[list[GamePair], Divergences]) -> None:
     _, found = bold
     for row in found.groups:
         assert row.win_rate_gain.value == pytest.approx(row.new_win_rate - row.old_win_rate)

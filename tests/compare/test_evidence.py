@@ -53,7 +53,7 @@ def test_an_equal_version_is_called_better_at_most_once_in_20(blocks: Blocks) ->
 
 
 @pytest.mark.parametrize("blocks", [pairs(0.05, 0.2), pairs(0.05, 0.3, 0.1)], ids=["20 % discordant", "tables differ"])
-def test_what_is_better_by_the_points_is_called_not_better_at_most_once_in_20(blocks: Blocks) -> None:
+def test_a_better_version_is_called_not_better_at_most_once_in_20(blocks: Blocks) -> None:
     assert sum(verdict is False for verdict, _ in ends(blocks)) <= MAX_WRONG
 
 
@@ -91,7 +91,7 @@ def test_the_interval_agrees_with_the_evidence() -> None:
             assert seen.low <= seen.mean <= seen.high
 
 
-def test_the_first_verdict_stands_whatever_comes_after() -> None:
+def test_the_first_verdict_is_final() -> None:
     evidence = Evidence(POINTS, PAIRS)
     while evidence.verdict is None:
         evidence.add(0.25)

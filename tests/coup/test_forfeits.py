@@ -96,7 +96,7 @@ def test_a_forfeit_turns_up_the_remaining_cards(scene: Scene) -> None:
     assert played.messages[-2:] == ["1 forfeits assassin", "1 -2 exile"]
 
 
-def test_a_forfeit_looks_the_same_whatever_the_others_answered_with_it(scene: Scene) -> None:
+def test_a_forfeit_hides_the_other_answers_of_its_window(scene: Scene) -> None:
     """The other answers to a question that ended stay secret."""
     states = [scene(HANDS).play(f"steal:1; # {words}").state for words in ("- -", "! -", "- !", "! !")]
     assert all(state == states[0] for state in states)

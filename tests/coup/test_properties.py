@@ -401,7 +401,7 @@ def public(state: State, events: Sequence[Event]) -> tuple[Any, ...]:
 
 
 @each(("name", "seats", "seed"), EXCHANGERS)
-def test_what_an_exchange_keeps_changes_nothing_public_until_a_card_is_seen(seats: int, seed: int, name: str) -> None:
+def test_the_cards_kept_in_an_exchange_stay_secret_until_one_is_seen(seats: int, seed: int, name: str) -> None:
     """A hidden choice never shifts another draw.
 
     After every exchange the game continues by default moves, which don't depend on cards, until the first that does.

@@ -107,7 +107,7 @@ def test_pettingzoo_finds_nothing_in_either_form(rules: str, seats: int) -> None
 
 
 @each("game", GAMES)
-def test_no_observation_depends_on_what_the_seat_does_not_know(game: Game) -> None:
+def test_unseen_cards_change_no_number_of_an_observation(game: Game) -> None:
     """Unseen cards are dealt again, and private fields in others' events are replaced: the same bytes."""
     name, seats, seed = game
     rules = rules_of(name, seats)
@@ -129,7 +129,7 @@ def test_no_observation_depends_on_what_the_seat_does_not_know(game: Game) -> No
 
 
 @pytest.mark.parametrize("name", ["coup", "treason", "andy"])
-def test_no_agent_observes_or_may_do_something_else_when_unseen_cards_differ(name: str) -> None:
+def test_unseen_cards_change_no_observation_and_no_mask(name: str) -> None:
     """The environment adds a mask to the observation of the test above."""
     rng = random.Random(1)
     game = env(rules=name, seats=4)
@@ -617,7 +617,7 @@ def test_sample_bots_are_opponents_by_name_and_a_seed_restarts_their_match() -> 
         env().opponent("player_0", "sample:turtle").action()
 
 
-def test_without_the_extra_the_error_says_what_to_install() -> None:
+def test_without_the_extra_the_error_names_it() -> None:
     script = "import sys; sys.modules['pettingzoo'] = None; import arena.env"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert "arena.env needs pettingzoo: pip install '.[env]' in a clone" in done.stderr.splitlines()[-1]
@@ -687,7 +687,7 @@ class MaskablePPO:
 
 
 @pytest.mark.parametrize("trainer", ["own", "stand-in", *(["MaskablePPO"] if find_spec("sb3_contrib") else [])])
-def test_what_the_document_trains_and_saves_is_a_bot(tmp_path: Path, trainer: str) -> None:
+def test_the_policy_of_the_document_is_a_bot(tmp_path: Path, trainer: str) -> None:
     """`own` is the player that learns. MaskablePPO itself learns where it is installed."""
     example = "\n".join(TRAINING[:2]) if trainer == "own" else TRAINING[-1]
     few = {"play(1000, rate=0.0)": "play(4, rate=0.0)", "play(1000": "play(8", "learn(60_000)": "learn(64)"}

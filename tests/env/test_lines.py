@@ -199,8 +199,8 @@ def test_certain_knowledge_comes_from_the_request() -> None:
     assert encoded([*start(), first, make_request()]).observation == encoded([*start(), make_request()]).observation
 
 
-def test_what_is_shown_and_examined_is_counted() -> None:
-    """docs/reference/environment.md: `kept`, `examined`, `swapped`, `looked`, `knows`."""
+def test_shown_and_examined_cards_are_counted() -> None:
+    """The fields are `kept`, `examined`, `swapped`, `looked`, `knows` (docs/reference/environment.md)."""
 
     def examined(seat: int, target: int, replaced: bool, role: str | None) -> Message:
         output = {} if role is None else {"role": role}

@@ -132,8 +132,8 @@ def test_a_games_dice_are_those_of_its_seed_and_else_of_the_match(kit: Kit, made
 
 
 @each_kit
-def test_a_kit_ignores_what_it_does_not_know(kit: Kit, made: Make) -> None:
-    """SPEC, What later versions may change: fields, types, events, roles, actions, words of claims, kinds, moves."""
+def test_a_kit_ignores_unknown_fields_and_kinds(kit: Kit, made: Make) -> None:
+    """Later versions may add fields, types, events, roles, actions, words of claims, kinds and moves."""
     news = [{"n": 0, "event": "weather"}, {"n": 1, "event": "storm", "seat": 1, "role": "jester", "to": [{"x": None}]}]
     news += [{"n": 2, "event": "action", "seat": 1, "action": "juggle", "target": 0, "claim": "jester", "how": {}}]
     strange: list[Message] = []

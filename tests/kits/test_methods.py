@@ -150,7 +150,7 @@ def test_a_misspelt_method_is_named_at_the_start_or_refused_by_the_compiler(kit:
     assert ran.code == 0
 
 
-def test_a_class_in_place_of_a_bot_is_refused_with_what_to_write(place: Place) -> None:
+def test_a_class_in_place_of_a_bot_is_refused_with_the_right_code(place: Place) -> None:
     text = "from coup_kit import Bot, run\n\nclass MyBot(Bot): ...\n\nrun(MyBot)\n"
     checked = place.call("check", str(place.bot("mine.py", text)), "--rules", "coup", "--sandbox", "process")
     assert "needs a bot: run(MyBot())" in " ".join(checked.out.split())

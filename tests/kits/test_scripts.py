@@ -115,7 +115,7 @@ def test_a_long_line_costs_linear_time_in_javascript(tmp_path: Path) -> None:
 
 
 @each_script
-def test_what_a_bot_prints_goes_to_standard_error(tmp_path: Path, kit: str) -> None:
+def test_a_bots_output_goes_to_standard_error(tmp_path: Path, kit: str) -> None:
     """This includes the programs that it starts. (Node's own process.stdout is unchanged.)"""
     body = (
         "def turn(self, game): print('thinking'); os.system('echo deeply')"
