@@ -102,16 +102,16 @@ def unpack(
             left = most_bytes
             for entry in entries:
                 if entry.size < 0 or entry.issparse():  # possible with pax headers
-                    raise ArchiveError("it holds a sparse file, or a header is damaged")
+                    raise ArchiveError("the archive contains a sparse file, or a header is damaged")
                 left -= entry.size
                 if left < 0:
-                    raise ArchiveError(f"it holds more than {most_bytes >> 20} MB")
+                    raise ArchiveError(f"the archive contains more than {most_bytes >> 20} MB")
                 target.add(entry, entries.extractfile(entry) if entry.isreg() else None)
             while pax and (rest := entries.fileobj.read(_COPY_BYTES)):
                 if any(rest):  # tarfile treats a damaged pax header as the end
-                    raise ArchiveError("something follows its end, or a header is damaged")
+                    raise ArchiveError("there is data after the archive's end, or a header is damaged")
     except (tarfile.TarError, ValueError):
-        raise ArchiveError("it is cut off or damaged") from None
+        raise ArchiveError("the archive is truncated or damaged") from None
     except RecursionError:
         raise ArchiveError("a name is too long or too deep") from None
     target.make_links()
@@ -130,7 +130,7 @@ class _Header(tarfile.TarInfo):
         tarfile alone would treat a damaged header as the end, unless it is the first.
         """
         if len(buf) < tarfile.BLOCKSIZE:
-            raise ArchiveError("it is cut off")
+            raise ArchiveError("the archive is truncated")
         try:
             header = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError:
@@ -138,7 +138,7 @@ class _Header(tarfile.TarInfo):
                 raise
             raise ArchiveError("a header is damaged") from None
         if header.type not in cls.allowed_types:
-            what = _REJECTED_TYPES.get(header.type, "of an unknown kind")
+            what = _REJECTED_TYPES.get(header.type, "of an unknown type")
             raise ArchiveError(f"{escape_control(os.path.basename(header.name))} is {what}")
         if header.size < 0:
             raise ArchiveError("a header is damaged")
@@ -159,20 +159,20 @@ def unzip(data: bytes, folder: Path, most_bytes: int, most_files: int) -> None:
     try:
         with _open_zip(data) as entries:
             if len(entries.infolist()) > most_files:
-                raise ArchiveError(f"it holds more than {most_files} files and folders")
+                raise ArchiveError(f"the archive contains more than {most_files} files and folders")
             _check_overlap(data, entries)
             left = most_bytes
             for entry in entries.infolist():
                 left -= entry.file_size
                 if left < 0:
-                    raise ArchiveError(f"it holds more than {most_bytes >> 20} MB, unpacked")
+                    raise ArchiveError(f"the archive contains more than {most_bytes >> 20} MB, unpacked")
                 content = _read_entry(entries, entry)
                 header = _tar_header(entry, content)
                 target.add(header, io.BytesIO(content) if header.isreg() else None)
     except UnicodeDecodeError:
         raise ArchiveError("a name is damaged") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, struct.error, NotImplementedError):
-        raise ArchiveError("it is cut off or damaged") from None
+        raise ArchiveError("the archive is truncated or damaged") from None
     target.make_links()
     target.finish()
 
@@ -192,7 +192,7 @@ def _check_overlap(data: bytes, entries: zipfile.ZipFile) -> None:
         begin = entry.header_offset
         name, extra = _LOCAL_HEADER.unpack_from(data, max(0, begin))
         if begin < 0 or begin + _LOCAL_HEADER.size + name + extra + entry.compress_size > end:
-            raise ArchiveError("its entries overlap")
+            raise ArchiveError("archive entries overlap")
         end = begin
 
 
@@ -202,7 +202,7 @@ def _read_entry(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
         raise ArchiveError(f"{escape_control(entry.filename)} is encrypted\nPack it again without a password.")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ArchiveError(
-            f"{escape_control(entry.filename)} is compressed in a way that isn't read\nPack it again with deflate."
+            f"{escape_control(entry.filename)} has an unsupported compression\nPack it again with deflate."
         )
     with entries.open(entry) as packed:
         content = packed.read(entry.file_size + 1)
@@ -226,7 +226,7 @@ def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
         program = is_program(mode) if mode else content.startswith(_PROGRAM_STARTS)
         header.mode, header.size = 0o755 if program else 0o644, len(content)
     else:
-        raise ArchiveError(f"{escape_control(entry.filename)} is neither a file nor a folder nor a link")
+        raise ArchiveError(f"{escape_control(entry.filename)} isn't a file, a folder or a link")
     return header
 
 
@@ -263,7 +263,7 @@ class _Target:
                     _require_inside(entry.linkname, len(parts) - 1, path)
                 self._symbolic.append((entry.linkname, path))
         except (FileExistsError, NotADirectoryError):
-            raise ArchiveError(f"{escape_control(path.name)} is in it twice, as two kinds") from None
+            raise ArchiveError(f"{escape_control(path.name)} is in the archive twice, with different types") from None
 
     def _make_folder(self, folder: Path, counted: bool = False) -> None:
         """Create a folder and its parents. `counted`: whether the folder's own entry was already counted."""
@@ -277,19 +277,19 @@ class _Target:
     def _count(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise ArchiveError(f"it holds more than {self._most} files and folders")
+            raise ArchiveError(f"the archive contains more than {self._most} files and folders")
 
     def make_links(self) -> None:
         """Create the links: hard links first, before any symbolic link exists."""
         try:
             for source, path in self._hard:
                 if not source.is_file():
-                    raise ArchiveError(f"a hard link leads to {escape_control(source.name)}, which is no file in it")
+                    raise ArchiveError(f"a hard link points to {escape_control(source.name)}, which isn't a file in it")
                 os.link(source, path)
             for target, path in self._symbolic:
                 os.symlink(target, path)
         except FileExistsError:
-            raise ArchiveError(f"{escape_control(path.name)} is in it twice") from None
+            raise ArchiveError(f"{escape_control(path.name)} is in the archive twice") from None
 
     def finish(self) -> None:
         """Set the folders' modes, and sync the file system once: a sync for each file takes a millisecond or more."""
@@ -302,9 +302,9 @@ class _Target:
 def _checked_parts(name: str) -> list[str]:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if "\0" in name:
-        raise ArchiveError("a name has a NUL character")
+        raise ArchiveError("a name contains a NUL character")
     if name.startswith("/") or ".." in parts:
-        raise ArchiveError(f"{escape_control(name)} leaves its folder")
+        raise ArchiveError(f"{escape_control(name)} points outside of its folder")
     long = _size(name) > _MAX_PATH_BYTES or any(_size(part) > MAX_NAME_BYTES for part in parts)
     if long or len(parts) > 100:  # nested folders: more are an attack on programs that remove them
         raise ArchiveError("a name is too long or too deep")
@@ -322,8 +322,8 @@ def _require_inside(target: str, depth: int, path: Path) -> None:
     bad = not target or "\0" in target or target.startswith("/") or _size(target) > _MAX_PATH_BYTES
     if bad or up > depth or ".." in parts[up:]:
         raise ArchiveError(
-            f"the link {escape_control(path.name)} leads to {escape_control(target)}, out of its folder or a long "
-            "way round"
+            f"the link {escape_control(path.name)} points to {escape_control(target)}, outside of its folder or by a "
+            "detour"
         )
 
 
@@ -361,7 +361,7 @@ class PortableBot:
         if not re.fullmatch("[0-9a-f]{64}", self.digest) or any(
             "/" in name or name in ("", ".", "..") for name in names
         ):
-            raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} name no bot")
+            raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} don't identify a bot")
 
     def resolve_on(self, place: Path, programs: Programs) -> Bot:
         """Return the bot with its files at `place` and this machine's programs. Raises MissingProgramError."""
@@ -376,7 +376,7 @@ class PortableBot:
             return _resolve_word(place, word)
         path = programs.named(word)  # an absolute path stays the same, if a program is there
         if path is None:
-            raise MissingProgramError(f'this machine has no program "{word}", which runs the bot "{self.name}"')
+            raise MissingProgramError(f'this machine lacks the program "{word}", which runs the bot "{self.name}"')
         return path
 
 

@@ -69,7 +69,7 @@ def permission_advice(mode: str, path: str | Path) -> str:
     """Return advice on how to change a file's mode: a command, or a hint if the path is a link or unprintable."""
     text = str(path)
     if os.path.islink(path) or not text.isprintable():
-        return f"Allow it by hand, and look where {escape_control(path)} leads."
+        return f"Check where {escape_control(path)} points, then change the permissions by hand."
     return f"Allow it: chmod {mode} {shlex.quote(f'./{text}' if text.startswith('-') else text)}"
 
 
@@ -80,7 +80,7 @@ def os_errors_as_bot_errors(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise BotError(
-            f"{escape_control(path)} changed while it was read: {escape_control(error.filename)} is gone.\nTry again."
+            f"{escape_control(path)} changed during reading: {escape_control(error.filename)} is gone.\nTry again."
         ) from None
     except PermissionError as error:
         raise BotError(
@@ -88,5 +88,5 @@ def os_errors_as_bot_errors(path: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise BotError(
-            f"{escape_control(path)} can't be read: {error.strerror} ({escape_control(error.filename or path)})."
+            f"{escape_control(path)} can't be read: {error.strerror}.\nCheck {escape_control(error.filename or path)}."
         ) from None

@@ -111,8 +111,8 @@ def _require_executable(bot: Bot, log: BinaryIO) -> None:
     """Raise BuildError if the build didn't make the executable of the bot's run command."""
     own = Path(bot.argv[0]).is_relative_to(bot.cwd)
     if own and not is_executable(bot.argv[0]):
-        what = f'"{bot.name}": the build made no executable {escape_control(os.path.relpath(bot.argv[0], bot.cwd))}.'
-        raise BuildError(what, f"Correct run or build in its {MANIFEST}.", log)
+        what = f'"{bot.name}": the build created no executable {escape_control(os.path.relpath(bot.argv[0], bot.cwd))}.'
+        raise BuildError(what, f"Correct run or build in the bot's {MANIFEST}.", log)
 
 
 def _file_name(bot: Bot) -> str:
@@ -136,7 +136,7 @@ class BuildError(BotError):
         self.what, self.help = what, help
         self.excerpt = _excerpt_log(log, _ERROR, _MISSING)
         lines = (escape_control(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.excerpt.lines)
-        where = f"The whole log: {escape_control(log.name)}"
+        where = f"Full log: {escape_control(log.name)}"
         super().__init__("\n".join([what, *filter(None, [help, where]), *(f"  {line}" for line in lines)]))
 
 
@@ -223,11 +223,11 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
 
 def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
     command = _build_command(bot, Programs())
-    by_hand = f"Try it by hand in the bot's folder: {escape_control(shlex.join(bot.build or ()))}"
+    by_hand = f"Run the command in the bot's folder: {escape_control(shlex.join(bot.build or ()))}"
     try:
         why = _run_as_user(command, bot.cwd, log, timeout_s)
     except OSError as error:
-        raise BotError(f'"{bot.name}": the build can\'t be started: {error.strerror}.\n{by_hand}') from None
+        raise BotError(f'"{bot.name}": the build can\'t start: {error.strerror}.\n{by_hand}') from None
     if why is not None:
         _require_disk_space(Path(log.name).parent, bot.cwd, Path(tempfile.gettempdir()))
         raise BuildError(f'"{bot.name}": the build {why}.', by_hand, log)
@@ -309,7 +309,7 @@ def _build_in_box(
         try:
             box = sandbox.start(program, BUILD_LIMITS)
         except ProgramError as problem:
-            raise BotError(f'"{bot.name}": the build can\'t be started: {problem}') from None
+            raise BotError(f'"{bot.name}": the build can\'t start: {problem}') from None
         try:
             ended = _await_build(box, archive, log, timeout_s)
         finally:
@@ -326,8 +326,8 @@ def _build_in_box(
         try:
             _unpack_atomically(archive, folder)
         except ArchiveError as problem:
-            what = f'"{bot.name}": what the build made can\'t be taken: {problem}.'
-            raise BuildError(what, "It may hold files, folders, and links that stay in it.", log) from None
+            what = f'"{bot.name}": the build\'s output was rejected: {problem}.'
+            raise BuildError(what, "It may contain files, folders, and links inside of it.", log) from None
 
 
 def _unpack_atomically(archive: IO[bytes], folder: Path) -> None:
@@ -346,7 +346,7 @@ def _await_build(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float)
     deadline = time.monotonic() + timeout_s
     left = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _MAX_LOG_BYTES}
     files = {box.stdout: archive, box.stderr: log}
-    too_much = {box.stdout: f"made more than {_MAX_OUTPUT_BYTES >> 20} MB", box.stderr: _PRINTED_TOO_MUCH}
+    too_much = {box.stdout: f"wrote more than {_MAX_OUTPUT_BYTES >> 20} MB", box.stderr: _PRINTED_TOO_MUCH}
     poll = select.poll()
     for descriptor in files:
         poll.register(descriptor, select.POLLIN)
@@ -383,8 +383,8 @@ def _failure_reason(ended: Exit | str) -> str | None:
     if isinstance(ended, str):
         return ended
     if ended.limit is not None:
-        return f"ran into a limit: {LIMITS[ended.limit].exceeded(BUILD_LIMITS)}"
-    return None if ended.code == 0 else f"failed: it {ended.describe(BUILD_LIMITS)}"
+        return f"exceeded a limit: {LIMITS[ended.limit].exceeded(BUILD_LIMITS)}"
+    return None if ended.code == 0 else f"failed: the build {ended.describe(BUILD_LIMITS)}"
 
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")

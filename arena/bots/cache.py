@@ -56,7 +56,7 @@ class BotCache:
             files = _bot_path(bot, scratch)
             actual = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
             if actual != bot.digest:
-                raise MissingProgramError(f'the archive of the bot "{bot.name}" holds {actual}, not {bot.digest}')
+                raise MissingProgramError(f'the archive of the bot "{bot.name}" contains {actual}, not {bot.digest}')
             if bot.file is not None:
                 files.chmod(0o755)
 
@@ -153,7 +153,7 @@ def _is_same_file(path: Path, descriptor: int) -> bool:
 
 
 def _missing_error(bot: PortableBot) -> MissingProgramError:
-    return MissingProgramError(f'the bot "{bot.name}" isn\'t in the cache of this machine: {bot.digest}')
+    return MissingProgramError(f"the bot \"{bot.name}\" isn't in this machine's cache: {bot.digest}")
 
 
 def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
@@ -178,16 +178,13 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     there = Path(os.path.abspath(path))
     near = next(above for above in (there, *there.parents) if above.is_dir())
     top = _git_text(
-        near, f"{label}: {escape_control(near)} is in no git repository", "rev-parse", "--show-toplevel"
+        near, f"{label}: {escape_control(near)} isn't in a git repository", "rev-parse", "--show-toplevel"
     ).strip()
     missing = f"{label}: the repository has no revision {escape_control(revision)}; see git log"
     commit = _git_text(near, missing, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
     inside = os.path.relpath(os.path.realpath(there), os.path.realpath(top))
     inside = "" if inside == "." else inside
-    gone = (
-        f"{label}: {escape_control(inside)} isn't among the files of {commit[:12]}; only what is committed can be "
-        "compared"
-    )
+    gone = f"{label}: {escape_control(inside)} isn't in commit {commit[:12]}; only committed files can be compared"
     kind = _git_text(Path(top), gone, "cat-file", "-t", f"{commit}:{inside}").strip()
     above, name = (inside, None) if kind == "tree" else os.path.split(inside)
     title = f"{commit}-{hashlib.sha256(above.encode()).hexdigest()[:16]}"
@@ -195,7 +192,7 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     try:
         copy = extract_bot(archive, title, folder)
     except ArchiveError as problem:
-        raise BotError(f"{label}: {problem}.\nPut its files into a folder, and name that.") from None
+        raise BotError(f"{label}: {problem}.\nCopy the bot's files into a folder, and name the folder.") from None
     return (copy if name is None else copy / name), commit
 
 
@@ -207,8 +204,8 @@ def _run_git(where: Path, problem: str, *words: str) -> bytes:
     try:
         done = subprocess.run(["git", "-C", str(where), *words], capture_output=True, check=False)
     except FileNotFoundError:
-        raise BotError(f"{problem}: there is no git on this machine.\nInstall git, or name a folder.") from None
+        raise BotError(f"{problem}: git isn't installed.\nInstall git, or name a folder.") from None
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise BotError(f"{problem}.\n{escape_control(lines[-1]) if lines else 'git says nothing more.'}")
+        raise BotError(f"{problem}.\n{escape_control(lines[-1]) if lines else 'git printed no details.'}")
     return done.stdout

@@ -48,7 +48,7 @@ def require_unchanged(bots: Sequence[Bot]) -> None:
         if is_changed(bot):
             raise BotError(
                 f'"{bot.name}" has changed since the run began: {escape_control(bot.path)}\n'
-                "Start a new run. If the bot wrote there: its folder must stay as it is, its files belong in $TMPDIR."
+                "Start a new run. If the bot wrote into its folder, change it to write to $TMPDIR."
             )
 
 
@@ -134,8 +134,8 @@ def _hash_file(path: Path, budget: _Budget, flags: int = 0) -> str:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise BotError(
-                f"{escape_control(path)} is no ordinary file any more.\nLeave the bot's files alone while they are "
-                "read."
+                f"{escape_control(path)} isn't an ordinary file any more.\nDon't change files while the arena "
+                "reads them."
             )
         budget.spend(status.st_size)
         left = status.st_size
@@ -143,8 +143,8 @@ def _hash_file(path: Path, budget: _Budget, flags: int = 0) -> str:
             left -= len(piece)
             if left < 0:
                 raise BotError(
-                    f"{escape_control(path)} has more bytes than its size says.\n"
-                    "A bot's files must be ordinary ones, which stay as they are while they are read."
+                    f"{escape_control(path)} has more bytes than its reported size.\n"
+                    "Use ordinary files, and don't change them while the arena reads them."
                 )
             digest.update(piece)
     return digest.hexdigest()
@@ -152,8 +152,8 @@ def _hash_file(path: Path, budget: _Budget, flags: int = 0) -> str:
 
 def _too_large_error(bot: Path, what: str) -> BotError:
     return BotError(
-        f"{escape_control(bot)} holds {what}, too much for a bot.\nMove data and environments that it doesn't need "
-        "out of it."
+        f"{escape_control(bot)} contains {what}, too much for a bot.\nMove files and environments that the bot doesn't "
+        "need out of the folder."
     )
 
 

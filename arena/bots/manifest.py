@@ -35,21 +35,21 @@ def read_toml(file: Path, example: str) -> dict[str, object]:
     with file.open("rb") as stream:
         data = stream.read(_MAX_TOML_BYTES + 1)
     if len(data) > _MAX_TOML_BYTES:
-        raise ValueError(f"larger than {_MAX_TOML_BYTES} bytes.\nIt should be some lines such as {example}")
+        raise ValueError(f"larger than {_MAX_TOML_BYTES} bytes.\nWrite a few lines such as {example}")
     if any(line.count(b".") > _MAX_KEY_DOTS for line in data.split(b"\n")):
-        raise ValueError(f"a line has more than {_MAX_KEY_DOTS} dots.\nA line looks like {example}")
+        raise ValueError(f"a line has more than {_MAX_KEY_DOTS} dots.\nExample of a line: {example}")
     try:
         return tomllib.loads(data.decode("utf-8-sig"))  # -sig: Windows editors write a byte order mark
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise ValueError(f"not UTF-8 (line {line}).\nSave it as UTF-8.") from None
+        raise ValueError(f"not UTF-8 (line {line}).\nSave the file as UTF-8.") from None
     except tomllib.TOMLDecodeError as problem:
         reason = escape_control(str(problem))
     except ValueError:  # Python reads no number of more than 4,300 digits
         reason = "a number has too many digits"
     except RecursionError:
         reason = "nested too deeply"
-    raise ValueError(f"not valid TOML: {reason}.\nA line looks like {example}")
+    raise ValueError(f"not valid TOML: {reason}.\nExample of a line: {example}")
 
 
 MANIFEST = "bot.toml"
@@ -117,16 +117,16 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
             hint = f"; did you mean {meant[0]}?" if meant else "."
             message = f'unknown field "{field}"{hint}\nThe fields are {", ".join(_FIELDS)}.'
         elif problem["type"] == "missing":
-            message = f'the field "{field}" is missing.\nIt is {_FIELDS[field]}.'
+            message = f'the field "{field}" is missing.\nSet {field} to {_FIELDS[field]}.'
         else:
-            message = f'the field "{field}" has the wrong type.\nIt is {_FIELDS[field]}.'
+            message = f'the field "{field}" has the wrong type.\nSet {field} to {_FIELDS[field]}.'
         raise BotError(f"{escape_control(where)}: {message}") from None
     built = None if fields.build is None else _parse_command(fields.build, "build", where)
     if fields.kit is not None and fields.kit not in KITS:
         meant = get_close_matches(fields.kit, KITS, n=1)
         hint = f"; did you mean {meant[0]}?" if meant else "."
         raise BotError(
-            f'{escape_control(where)}: there is no kit "{escape_control(fields.kit)}"{hint}\nIt is {_FIELDS["kit"]}.'
+            f'{escape_control(where)}: unknown kit "{escape_control(fields.kit)}"{hint}\nSet kit to {_FIELDS["kit"]}.'
         )
     return Manifest(fields.name, _parse_command(fields.run, "run", where), built, fields.kit)
 
@@ -141,28 +141,28 @@ def _parse_command(value: list[str] | str, field: str, where: Path) -> tuple[str
             words = shlex.split(words)
         except ValueError as error:
             raise BotError(
-                f"{escape_control(where)}: {field} can't be split into words: {error}.\nIt is {_FIELDS[field]}."
+                f"{escape_control(where)}: {field} can't be parsed: {error}.\nSet {field} to {_FIELDS[field]}."
             ) from None
         shell = next((word for word in words if word in _SHELL_WORDS or (word.endswith(";") and word != ";")), None)
         if shell is not None:
             raise BotError(
-                f'{escape_control(where)}: {field} has "{escape_control(shell)}", but no shell reads it.\n'
-                f'For a shell, write {field} = ["sh", "-c", "..."]'
+                f'{escape_control(where)}: {field} contains "{escape_control(shell)}", but runs without a shell.\n'
+                f'To use a shell, write {field} = ["sh", "-c", "..."]'
             )
     if not words or not words[0]:
-        raise BotError(f"{escape_control(where)}: {field} is empty.\nIt is {_FIELDS[field]}.")
+        raise BotError(f"{escape_control(where)}: {field} is empty.\nSet {field} to {_FIELDS[field]}.")
     if any("\0" in word for word in words):
         raise BotError(f"{escape_control(where)}: {field} contains a NUL character.\nRemove it.")
     if len(words[0]) > _MAX_PATH_BYTES or any(len(os.fsencode(part)) > _MAX_NAME_BYTES for part in words[0].split("/")):
         raise BotError(
-            f"{escape_control(where)}: {field} starts a program whose name is too long.\nIt is {_FIELDS[field]}."
+            f"{escape_control(where)}: {field} starts a program with too long a name.\nSet {field} to {_FIELDS[field]}."
         )
     return tuple(words)
 
 
 IN_BOXES = (
-    "A box has the programs below /usr, and no toolchain of a home folder (rustup, Go, nvm, sdkman): install it below "
-    "/usr, as apt does, or submit the program built, without a build. arena doctor lists the languages."
+    "A box contains the programs in /usr, but no toolchains in home folders (rustup, Go, nvm, sdkman). Install it in "
+    "/usr, as apt does, or submit the built program without a build. arena doctor lists the languages."
 )
 
 
@@ -178,19 +178,19 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     if "/" in word:
         if not path.is_file():
             return (
-                f"{start}isn't a file in {escape_control(where.parent)}.\nCorrect the path, or add the build that "
-                "makes it."
+                f"{start}isn't a file in {escape_control(where.parent)}.\nCorrect the path, or add the build command "
+                "that creates it."
             )
         return (
             f"{start}isn't "
-            f"executable.\n{permission_advice('+x', where.parent / word) if own else 'Name a program that is.'}"
+            f"executable.\n{permission_advice('+x', where.parent / word) if own else 'Name an executable program.'}"
         )
     if own and path.is_file():
-        return f"{start}isn't on PATH.\nFor the file in the bot's folder write \"./{escape_control(word)}\""
+        return f"{start}isn't on PATH.\nTo run the file in the bot's folder, write \"./{escape_control(word)}\""
     if programs.path is None:
         return f"{start}isn't on PATH.\nInstall it, or write the program's path."
     here = shutil.which(word)
-    why = "isn't in the sandbox" if here is None else f"the sandbox doesn't have; yours is {escape_control(here)}"
+    why = "isn't in the sandbox" if here is None else f"the sandbox lacks; yours is {escape_control(here)}"
     return f"{start}{why}.\n{IN_BOXES}"
 
 

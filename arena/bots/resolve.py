@@ -65,13 +65,13 @@ def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[st
         return (str(path),)
     if ending in _COMPILED:
         raise BotError(
-            f"{escape_control(given)} is source text, which must be built.\nMake a folder with its build: arena new "
+            f"{escape_control(given)} is source code, which must be built.\nMake a folder with its build: arena new "
             "NAME "
             f"--lang {_COMPILED[ending]}"
         )
     raise BotError(
-        f"{escape_control(given)} can't be run: no #! line, no ending .py, .js or .sh, not executable.\n"
-        f"Add a #! line, or put it into a folder with {MANIFEST}. If it is a program: {permission_advice('+x', given)}"
+        f"{escape_control(given)} has no #! line or known extension (.py, .js, .sh) and isn't executable.\n"
+        f"Add a #! line, or a folder with {MANIFEST}. For a program: {permission_advice('+x', given)}"
     )
 
 
@@ -83,7 +83,7 @@ def _shebang_command(line: str, path: Path, given: Path, programs: Programs) -> 
     words = line.split()  # drops the \r of a file from Windows, too
     if not words or "\0" in line:
         raise BotError(
-            f"{escape_control(given)} begins with #! but names no program there.\nWrite for example #!/usr/bin/env "
+            f"{escape_control(given)} begins with #! but doesn't name a program.\nWrite for example #!/usr/bin/env "
             "python3"
         )
     program, *rest = words
@@ -103,7 +103,7 @@ def _shebang_command(line: str, path: Path, given: Path, programs: Programs) -> 
         where = "doesn't exist or isn't executable" if "/" in needed else "isn't on PATH"
         raise BotError(
             f'{escape_control(given)} is run by "{escape_control(needed)}" (its #! line), which {where}.\n'
-            "Install it, or change that line."
+            "Install the program, or change the #! line."
         )
     return [program_path, *rest]
 
@@ -142,7 +142,7 @@ def normal_name(name: str) -> str:
     if not name.strip():
         raise ValueError("its name is empty")
     if not name.isprintable():
-        raise ValueError(f'its name "{escape_control(name)}" has characters that can\'t be printed')
+        raise ValueError(f'its name "{escape_control(name)}" contains characters that can\'t be printed')
     if name != name.strip():
         raise ValueError(f'its name "{name}" begins or ends with a space')
     if "/" in name or name in {".", ".."}:
@@ -168,8 +168,8 @@ def assign_names(requests: Sequence[NameRequest]) -> list[str]:
                 names[seat] = request.name
             elif required:
                 raise BotError(
-                    f'Two bots are to be named "{request.name}": {taken[request.name]} and {request.shown}.\n'
-                    "Give each a name of its own, or leave one name away."
+                    f'Two bots have the name "{request.name}": {taken[request.name]} and {request.shown}.\n'
+                    "Give each bot a different name, or omit one name."
                 )
     return [name or _numbered_name(request, taken) for name, request in zip(names, requests, strict=True)]
 
@@ -242,7 +242,7 @@ def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
         return bot
     own, kit = bot.cwd / KITS[bot.kit], KITS[bot.kit]
     if os.path.lexists(own) and not own.is_file():
-        raise BotError(f"{kit} in the bot's folder is no file.\nRemove it: the arena adds its own.")
+        raise BotError(f"{kit} in the bot's folder isn't a file.\nRemove it: the arena adds its own kit.")
     place.mkdir(parents=True)
     with tempfile.TemporaryFile(dir=place.parent) as archive:
         pack(bot.path, archive)
@@ -288,20 +288,20 @@ def load_bots(
             there = path if os.path.lexists(root / path) else sample_file(str(path)) or path
             bot = _resolve_bot(there, programs or Programs(), root)
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
-                notes.append(f"{escape_control(path)} runs by itself; to run it by its {MANIFEST}, give the folder")
+                notes.append(f"{escape_control(path)} runs without its {MANIFEST}; to use it, name the folder")
         try:
             requests.append(
                 NameRequest(normal_name(bot.name if name is None else name), name is not None, escape_control(path))
             )
         except ValueError as error:
             raise BotError(
-                f"{escape_control(path)}: {error}.\nName it on the command line: name={escape_control(path)}"
+                f"{escape_control(path)}: {error}.\nName the bot on the command line: NAME={escape_control(path)}"
             ) from None
         bots.append(bot)
     names = assign_names(requests)
     for request, got in zip(requests, names, strict=True):
         if got != request.name:
-            notes.append(f'"{request.name}" is taken, so {request.shown} plays as "{got}"')
+            notes.append(f'the name "{request.name}" is taken, so {request.shown} plays as "{got}"')
     return [replace(bot, name=name) for bot, name in zip(bots, names, strict=True)], notes
 
 
@@ -318,14 +318,14 @@ def require_unchanged_commands(bots: Sequence[Bot], programs: Programs) -> None:
         if (_normalised_command(own.argv), own.cwd, own.path) != (_normalised_command(bot.argv), bot.cwd, bot.path):
             if _is_path_change(bot, own, programs):
                 raise BotError(
-                    f'"{bot.name}": its files say {escape_control(os.path.basename(own.argv[0]))}, which is now '
-                    f"{escape_control(own.argv[0])}, and was {escape_control(bot.argv[0])} when the run began "
+                    f'"{bot.name}" is run by {escape_control(os.path.basename(own.argv[0]))}, which is now '
+                    f"{escape_control(own.argv[0])}, but was {escape_control(bot.argv[0])} when the run began "
                     "(run.json).\n"
                     f"Put {escape_control(os.path.dirname(bot.argv[0]))} first in PATH, or start a new run."
                 )
             raise BotError(
-                f'"{bot.name}" would be started by: {escape_control(shlex.join(bot.argv))}\n'
-                f"Its files say: {escape_control(shlex.join(own.argv))}; start a new run."
+                f'"{bot.name}" has changed: the run starts it by {escape_control(shlex.join(bot.argv))}\n'
+                f"Start a new run: its command is now {escape_control(shlex.join(own.argv))}"
             )
 
 
@@ -349,11 +349,9 @@ def _split_argument(argument: str) -> tuple[str | None, Path]:
     if not equals or "/" in name or os.path.lexists(argument):
         name, rest = "", argument
     elif not name:
-        raise BotError(
-            f'"{escape_control(argument)}" has an empty name before the "=".\nWrite name=path, or the path alone.'
-        )
+        raise BotError(f'"{escape_control(argument)}" has no name before the "=".\nWrite NAME=PATH, or PATH alone.')
     if not rest:
-        raise BotError(f'"{escape_control(argument)}" names no file or folder.\nA bot is a path, or name=path.')
+        raise BotError(f'"{escape_control(argument)}" has no path after the "=".\nA bot is PATH or NAME=PATH.')
     # Shells leave the ~ in name=~/bot.py alone.
     return (name, Path(os.path.expanduser(rest))) if name else (None, Path(rest))
 
@@ -369,7 +367,7 @@ def sample_file(given: str) -> Path | None:
     samples = _samples()
     sample = samples.get(name) or samples.get(f"{name}.py")
     if sample is None:
-        raise BotError(f"{escape_control(given)} is no sample bot.\nThere are {', '.join(sample_names())}.")
+        raise BotError(f"{escape_control(given)} isn't a sample bot.\nThe sample bots are {', '.join(sample_names())}.")
     return sample
 
 
@@ -408,7 +406,7 @@ def _resolve_bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
         return _resolve_folder(path, given, programs)
     if not stat.S_ISREG(mode):
         raise BotError(
-            f"{escape_control(given)} is neither a file nor a folder.\nA bot is a file, or a folder with {MANIFEST}."
+            f"{escape_control(given)} isn't a file or a folder.\nA bot is a file, or a folder with {MANIFEST}."
         )
     digest = digest_of(path)
     return Bot(
@@ -429,7 +427,7 @@ def _resolve_folder(folder: Path, given: Path, programs: Programs) -> Bot:
     if not file.is_file():
         raise BotError(
             f"{escape_control(given)} is a folder without {MANIFEST}.\n"
-            f'Give a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
+            f'Name a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
         )
     digest = digest_of(folder)  # before the rest, so that a change meanwhile is noticed later
     manifest = read_manifest(file, where)

@@ -56,11 +56,11 @@ def new_bot(path: Path, language: str) -> NewBot:
     """Create the folder of a new bot, atomically. Raises BotError, OSError."""
     name, starter = _valid_name(path), LANGUAGES[language]
     if path.is_symlink():  # a folder can't be moved onto a link
-        raise BotError(f"{escape_control(path)} is a link.\nName another one, or the folder that it leads to.")
+        raise BotError(f"{escape_control(path)} is a link.\nName a folder that isn't a link.")
     if path.exists() and not path.is_dir():
-        raise BotError(f"{escape_control(path)} exists and is no folder.\nName another one.")
+        raise BotError(f"{escape_control(path)} exists and isn't a folder.\nChoose another name.")
     if path.is_dir() and any(path.iterdir()):
-        raise BotError(f"{escape_control(path)} exists and isn't empty.\nName another one.")
+        raise BotError(f"{escape_control(path)} exists and isn't empty.\nChoose another name.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
         folder = Path(scratch, "bot")
@@ -76,12 +76,12 @@ def _valid_name(path: Path) -> str:
     try:
         name = normal_name(path.name)
     except ValueError as problem:
-        raise BotError(f"{escape_control(path)} can't be a bot's folder: {problem}.\nName another one.") from None
+        raise BotError(f"{escape_control(path)} isn't a valid bot folder: {problem}.\nChoose another name.") from None
     if not any(character.isalnum() for character in name):
-        raise BotError(f"{escape_control(path)} can't be a bot's folder: its name has no letter.\nName another one.")
+        raise BotError(f"{escape_control(path)} isn't a valid bot folder: it has no letter.\nChoose another name.")
     if name.startswith(("-", ".")):
         raise BotError(
-            f"{escape_control(path)} can't be a bot's folder: its name begins with \"{name[0]}\".\nName another one."
+            f'{escape_control(path)} isn\'t a valid bot folder: its name begins with "{name[0]}".\nChoose another name.'
         )
     return name
 

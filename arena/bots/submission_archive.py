@@ -46,7 +46,7 @@ MAX_ARCHIVE_ENTRIES = 2_000  # files, folders and links
 _MAX_HEADER_BYTES = 2_048 * MAX_ARCHIVE_ENTRIES  # of the entries' headers and padding in a tar
 _COPY_BYTES = 1 << 16  # decompressed at once
 
-_PACK_AGAIN = "Pack the bot's folder again, as a zip or a tar, and submit that."
+_PACK_AGAIN = "Pack the bot's folder again as a zip or a tar file, and submit that file."
 # Files that Finder, Explorer, git and editors add; names that begin with a dot are ignored, too.
 _IGNORED_NAMES = frozenset({*EXCLUDED_NAMES, "__MACOSX", "desktop.ini", "Thumbs.db"})
 _UNSUPPORTED = {
@@ -98,7 +98,7 @@ def _archive_errors_as_bot_errors(name: str) -> Iterator[None]:
         yield
     except ArchiveError as problem:
         what, _, help = str(problem).partition("\n")
-        raise BotError(f"{escape_control(name)} can't be taken: {what}.\n{help or _PACK_AGAIN}") from None
+        raise BotError(f"{escape_control(name)} was rejected: {what}.\n{help or _PACK_AGAIN}") from None
 
 
 # --- from the submission to files -------------------------------------------------------------------------------------
@@ -117,11 +117,11 @@ def _write_files(path: Path, name: str, inside: Path, scratch: Path, most_upload
             _unpack_tar(tar, inside)
         return name
     if not stat.S_ISREG(mode):
-        raise ArchiveError("it is neither a file nor a folder")
+        raise ArchiveError("it isn't a file or a folder")
     with os_errors_as_bot_errors(path), path.open("rb") as file:
         data = file.read(most_upload + 1)
     if len(data) > most_upload:
-        raise ArchiveError(f"it has more than {most_upload / 2**20:g} MB\nLeave out what the bot doesn't need to play.")
+        raise ArchiveError(f"it is larger than {most_upload / 2**20:g} MB\nRemove files that the bot doesn't need.")
     if _is_archive(data, name):
         _unpack_archive(data, inside, scratch)
         return _stem(name)
@@ -156,14 +156,14 @@ def _pack_folder(folder: Path, tar: "_BoundedFile") -> None:
 def _is_archive(data: bytes, name: str) -> bool:
     """Return whether a file is an archive, by content alone. Raises ArchiveError for an unsupported format."""
     if not data:
-        raise ArchiveError("it is empty")
+        raise ArchiveError("the file is empty")
     if data.startswith((*_ZIP, *_OPENERS)) or _is_tar(data):
         return True
     for begins, format in _UNSUPPORTED.items():
         if data.startswith(begins):
-            raise ArchiveError(f"archives of the kind {format} aren't read")
+            raise ArchiveError(f"{format} archives aren't supported")
     if name.lower().endswith(_EXTENSIONS):
-        raise ArchiveError("it is named as an archive and isn't one, or its beginning is damaged")
+        raise ArchiveError("its name is that of an archive, but its content isn't one, or is damaged")
     return False
 
 
@@ -192,14 +192,14 @@ def _decompress(opener: "Callable[[IO[bytes]], Any]", data: bytes, tar: IO[bytes
         with opener(io.BytesIO(data)) as stream:
             shutil.copyfileobj(stream, tar, _COPY_BYTES)
     except EOFError:
-        raise ArchiveError("it is cut off") from None
+        raise ArchiveError("the archive is truncated") from None
     except (OSError, lzma.LZMAError, zlib.error) as problem:
         if getattr(problem, "errno", None) is not None:
             raise  # an error of the disk, not of the archive
-        raise ArchiveError("its compressed data are damaged") from None
+        raise ArchiveError("its compressed data is damaged") from None
     tar.seek(0)
     if not _is_tar(tar.read(2 * tarfile.BLOCKSIZE)):
-        raise ArchiveError("it is a compressed file, and no archive")
+        raise ArchiveError("it is a compressed file, not an archive")
 
 
 class _BoundedFile(io.FileIO):
@@ -226,7 +226,7 @@ def _bounded_file(scratch: Path) -> Iterator[_BoundedFile]:
 
 def _too_large() -> ArchiveError:
     return ArchiveError(
-        f"it holds more than {MAX_UNPACKED_BYTES >> 20} MB, unpacked\nLeave out what the bot doesn't need to play."
+        f"it has more than {MAX_UNPACKED_BYTES >> 20} MB, unpacked\nRemove files that the bot doesn't need to play."
     )
 
 
@@ -237,9 +237,9 @@ def _unpack_tar(tar: IO[bytes], inside: Path) -> None:
 
 def _write_bare_file(data: bytes, name: str, inside: Path) -> None:
     if not name or "/" in name or "\0" in name or name in (".", ".."):
-        raise ArchiveError(f'a file can\'t be called "{name}"\nRename it.')
+        raise ArchiveError(f'invalid file name "{name}"\nRename the file.')
     if len(os.fsencode(name)) > MAX_NAME_BYTES:
-        raise ArchiveError(f"its name has more than {MAX_NAME_BYTES} bytes\nRename it.")
+        raise ArchiveError(f"its name is longer than {MAX_NAME_BYTES} bytes\nRename the file.")
     (inside / name).write_bytes(data)
 
 
@@ -258,36 +258,36 @@ def _check_names(inside: Path) -> None:
         for name in (*folders, *files):
             path = os.path.relpath(os.path.join(where, name), inside)
             if not name.isprintable():
-                raise ArchiveError(f"the name {escape_control(path)} has characters that can't be printed\nRename it.")
+                raise ArchiveError(f"the name {escape_control(path)} has unprintable characters\nRename the file.")
             if "\\" in name:
-                raise ArchiveError(f"the name {path} has a backslash\nPack it again with / between folders.")
+                raise ArchiveError(f"the name {path} contains a backslash\nPack it again with / between folders.")
             if _DRIVE.match(path):
-                raise ArchiveError(f"the name {path} begins with a drive's letter\nPack it again without it.")
+                raise ArchiveError(f"the name {path} begins with a drive letter\nPack it again without.")
             plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
             plain = "/".join(part.rstrip(" .") for part in plain.split("/"))  # as Windows does
             other = seen.setdefault(plain, path)
             if other != path:
-                raise ArchiveError(f"{other} and {path} are one name on other machines\nRename one of them.")
+                raise ArchiveError(f"{other} and {path} are the same name on other systems\nRename one of them.")
 
 
 def _find_bot(folder: Path) -> Path:
     """Return the folder with a manifest, or the only file. A single folder is searched in the same way."""
     while True:
         if (folder / MANIFEST).is_dir():
-            raise ArchiveError(f'{MANIFEST} is a folder\nIt is a file with a line like run = "python3 bot.py"')
+            raise ArchiveError(f'{MANIFEST} is a folder\nReplace it by a file with a line like run = "python3 bot.py"')
         if (folder / MANIFEST).is_file():
             return folder
         held = [path for path in folder.iterdir() if path.name not in _IGNORED_NAMES and not path.name.startswith(".")]
         if not held:
-            raise ArchiveError("it holds no file\nSubmit a program, or a folder with a bot.toml.")
+            raise ArchiveError("it contains no file\nSubmit a program, or a folder with a bot.toml.")
         if len(held) > 1:
             like = next((path.name for path in held if path.name.lower().startswith(MANIFEST)), None)
             if like is not None:
                 raise ArchiveError(
-                    f"it holds {escape_control(like)} and no {MANIFEST}\nRename it to {MANIFEST}, all of it."
+                    f"it contains {escape_control(like)} but no {MANIFEST}\nRename that file to {MANIFEST}."
                 )
             raise ArchiveError(
-                f"it holds {len(held)} files and folders and no {MANIFEST}\n"
+                f"it contains {len(held)} files and folders but no {MANIFEST}\n"
                 f'Submit the program alone, or add a {MANIFEST} with a line like run = "python3 bot.py"'
             )
         if held[0].is_symlink() or not held[0].is_dir():
@@ -297,11 +297,11 @@ def _find_bot(folder: Path) -> Path:
 
 def _check_program(file: Path) -> Path:
     if not file.is_file():
-        raise ArchiveError(f"{escape_control(file.name)} is a link that leads to no file")
+        raise ArchiveError(f"{escape_control(file.name)} is a link whose target isn't a file in the archive")
     with file.open("rb") as opened:
         begins = opened.read(2 * tarfile.BLOCKSIZE)
     if begins.startswith((*_ZIP, *_OPENERS, *_UNSUPPORTED)) or (begins and _is_tar(begins)):
-        raise ArchiveError(f"{escape_control(file.name)} in it is an archive, too\nSubmit that one.")
+        raise ArchiveError(f"{escape_control(file.name)} in it is an archive, too\nSubmit the inner archive.")
     file.chmod(0o755)  # as the cache does: archives from Windows have no x bit
     return file
 
@@ -316,7 +316,7 @@ def _make_bot_archive(bot: Path, stem: str, scratch: Path) -> BotArchive:
     try:
         wish = normal_name(wish)
     except ValueError as problem:
-        raise BotError(f"{escape_control(where)}: {problem}.\nRename it, or write another name.") from None
+        raise BotError(f"{escape_control(where)}: {problem}.\nRename the file, or give another name.") from None
     with _bounded_file(scratch) as archive:  # packed again, with hard links as files
         pack(bot, archive)
         archive.seek(0)
@@ -363,10 +363,10 @@ def _apart(job: tuple[str, str | None, int], limits: dict[str, Any]) -> tuple[di
     if ran.returncode == -signal.SIGALRM:
         return {"slow": limits["wall_s"]}, b""
     if ran.returncode == _OUT_OF_MEMORY or ran.returncode < 0:
-        over = f"to read it takes more than {limits['cpu_s']} s or {limits['memory'] >> 20} MB"
+        over = f"reading it takes more than {limits['cpu_s']} s or {limits['memory'] >> 20} MB"
         return {"failed": over}, b""
     answer, _, archive = ran.stdout.partition(b"\n")
-    return json.loads(answer or '{"failed": "its helper process has ended"}'), archive
+    return json.loads(answer or '{"failed": "the helper process ended unexpectedly"}'), archive
 
 
 def _answer_error(called: str, answer: dict[str, Any]) -> BotError | None:
@@ -376,11 +376,11 @@ def _answer_error(called: str, answer: dict[str, Any]) -> BotError | None:
     if "refused" in answer:
         return BotError(answer["refused"])
     if "slow" in answer:
-        return BotError(f"{called} can't be taken: to read it takes more than {answer['slow']:g} s.\nPack it again.")
+        return BotError(f"{called} was rejected: reading it takes more than {answer['slow']:g} s.\nPack it again.")
     if "failed" in answer:
         return BotError(
-            f"{called} can't be taken: {escape_control(answer['failed'])}.\nPack the bot's folder again, as a zip or "
-            "a tar."
+            f"{called} was rejected: {escape_control(answer['failed'])}.\nPack the bot's folder again as a zip or "
+            "tar file."
         )
     return None
 

@@ -253,15 +253,15 @@ class BotCheck:
         self.siblings = _siblings(self.bot)
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):
-            help = "take the newer one: arena new makes a folder with it; without the file the bot plays with it, too"
+            help = "copy the kit from a folder made by arena new, or delete the file to use the arena's kit"
             return self.make_step(Severity.NOTE, f"{command}; its kit is older than the arena's", help)
         if odd := self.odd_file():
             return self.make_step(Severity.WARN, f"{command}; {odd[0]}", odd[1])
         size = size_of(bot.path) if bot.path.is_dir() else 0
         if size > MAX_UNPACKED_BYTES:
-            text = f"{command}; its folder has {size / 2**20:.0f} MB, and a ladder takes {MAX_UNPACKED_BYTES >> 20} MB"
+            text = f"{command}; its folder has {size / 2**20:.0f} MB; a ladder accepts {MAX_UNPACKED_BYTES >> 20} MB"
             return self.make_step(
-                Severity.NOTE, text, "leave out what the bot doesn't need to play; see docs/reference/web-pages.md"
+                Severity.NOTE, text, "remove files that the bot doesn't need to play; see docs/reference/web-pages.md"
             )
         return self.ok(command)
 
@@ -272,12 +272,12 @@ class BotCheck:
             file = folder / name
             if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder)):
                 return (
-                    f"the link {escape_control(name)} leads out of the folder",
-                    "copy what it leads to into the folder",
+                    f"the link {escape_control(name)} points outside of the bot's folder",
+                    "copy the file that it points to into the folder",
                 )
             if file.is_file() and file.stat().st_size < _MAX_POINTER_BYTES and file.read_bytes().startswith(_LFS_START):
                 return (
-                    f"{escape_control(name)} is a pointer of Git LFS, not the file",
+                    f"{escape_control(name)} is a Git LFS pointer, not the file itself",
                     "run git lfs pull before you submit it",
                 )
         return None
@@ -289,7 +289,7 @@ class BotCheck:
             f"{', '.join(names[:5])}{', ...' * (len(names) > 5)}: a box has the standard library and the bot's folder"
         )
         return self.make_step(
-            Severity.NOTE, text, "put it into the bot's folder, or ask the organiser; see docs/reference/sandbox.md"
+            Severity.NOTE, text, "copy it into the bot's folder, or ask the organiser; see docs/reference/sandbox.md"
         )
 
     def build(self) -> CheckStep:
@@ -370,8 +370,8 @@ class BotCheck:
             yield self.methods()
         if not any(table.tally.choices) and len(table.tally.choices) >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
-            text = f"it always plays legal[0], {len(table.tally.choices)} times"
-            yield self.make_step(Severity.NOTE, text, "if that isn't meant: does each method return its move?")
+            text = f"the bot always plays legal[0], {len(table.tally.choices)} times"
+            yield self.make_step(Severity.NOTE, text, "if this isn't intended, check that each method returns its move")
         self.step = "standard output"
         yield self.strays(table.talk)
         self.step = "same seeds"
@@ -382,7 +382,7 @@ class BotCheck:
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
         text = f"it took {self.hello_s:.1f} s of {self.settings.hello_s:g} s to start"
-        return self.make_step(Severity.NOTE, text, "load less before the hello: a busier machine takes longer")
+        return self.make_step(Severity.NOTE, text, "do less before the hello: a busy machine takes longer")
 
     def wants_more(self, table: ScriptedTable) -> bool:
         """Return whether a process has to play another game, to reach the minimum of requests and of two games."""
@@ -402,37 +402,37 @@ class BotCheck:
         table.change = _reverse_fields
         table.play(enough=3)
         table.change = lambda line: line
-        yield self.ok("it ignores a line, a field and an order of fields that it doesn't know")
+        yield self.ok("ignores unknown lines, unknown fields and the order of fields")
         self.step = "error line"
         table.warn()
         table.play(enough=3)
-        yield self.ok("it continues after an error line")
+        yield self.ok("continues after an error line")
 
     def leaving(self, talk: BotConnection) -> CheckStep:
         """Check that the process ends after the end of its input."""
         talk.send(encode({"type": "match_over"}))
         ended = talk.leaves(self.settings.leave_s)
         if ended is None:
-            help = "leave when standard input ends: a loop over its lines ends by itself; end threads and children, too"
+            help = "exit when standard input ends (a loop over its lines does); end threads and child processes, too"
             return self.make_step(
-                Severity.FAIL, f"it still runs {self.settings.leave_s * 1000:.0f} ms after its input ended", help, talk
+                Severity.FAIL, f"still runs {self.settings.leave_s * 1000:.0f} ms after its input ended", help, talk
             )
-        return self.ok("it leaves")
+        return self.ok("exits")
 
     def methods(self) -> CheckStep:
         """Report methods with misspelt names, which the bot's kit lists on standard error."""
         self.step = "methods"
-        help = "spell them as the kit does, else the first legal move is played for them"
+        help = "spell method names as the kit does; otherwise the first legal move is played"
         return replace(
-            self.make_step(Severity.WARN, "the kit never calls a method", help), stderr=tuple(self.uncalled)[:_SHOWN]
+            self.make_step(Severity.WARN, "a method isn't part of the kit", help), stderr=tuple(self.uncalled)[:_SHOWN]
         )
 
     def strays(self, talk: BotConnection) -> CheckStep:
         """Check that the bot printed only answers."""
         if not talk.stray_count:
-            return self.ok("nothing but answers")
+            return self.ok("only replies")
         help = "print nothing but replies to standard output, one for each request"
-        text = f"{talk.stray_count} lines that answer nothing"
+        text = f"{talk.stray_count} lines don't answer a request"
         return replace(self.make_step(Severity.FAIL, text, help, talk), received=talk.strays[0])
 
     def retry(self, first: list[int]) -> CheckStep:
@@ -441,9 +441,9 @@ class BotCheck:
             table.greet(self.settings.hello_s)
             table.play()
         if table.tally.choices == first:
-            return self.ok("another process plays the same game")
-        text = "another process with the same seeds plays otherwise: its games can't be repeated"
-        return self.make_step(Severity.NOTE, text, "seed your generator with each game's game_seed, if you want that")
+            return self.ok("a second process plays the same game")
+        text = "a second process with the same seeds plays differently: the bot's games can't be repeated"
+        return self.make_step(Severity.NOTE, text, "for repeatable games, seed your generator with game_seed")
 
     def every_kind(self) -> Iterator[CheckStep]:
         """Test all kinds of requests of all rulesets, with a new process for each ruleset."""
@@ -477,25 +477,25 @@ class BotCheck:
         turns = rows["turn"][1]
         if self.others and "turn" not in self.others and turns >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
-            text = f"at its turns it always plays legal[0], {turns} times"
-            yield self.make_step(Severity.NOTE, text, "if that isn't meant: does turn() return its move?")
+            text = f"in its turns the bot always plays legal[0], {turns} times"
+            yield self.make_step(Severity.NOTE, text, "if this isn't intended, check that turn() returns its move")
 
     # -- after the run
 
     def writes(self, siblings: frozenset[str]) -> CheckStep:
         """Check that the bot didn't write, or try to write, outside of its folder for temporary files."""
         self.step = "files"
-        help = "write below the folder that the environment variable TMPDIR names, never next to the program"
+        help = "write below the folder in the environment variable TMPDIR, never next to the program"
         files = sorted(_siblings(self.bot) - siblings)
         if self.settings.choice.isolates and self.refused:
-            return replace(self.make_step(Severity.NOTE, "a write was refused", help), stderr=self.refused)
+            return replace(self.make_step(Severity.NOTE, "the box rejected a write", help), stderr=self.refused)
         if not self.settings.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
             what = ", ".join(files[:3]) or "a file of its own"
             if self.shares and files:
-                text = f"it wrote next to itself, or another bot of its folder did: {what}"
-                return self.make_step(Severity.NOTE, text, f"{help}; to see which it was, check them one by one")
-            return self.make_step(Severity.FAIL, f"it wrote next to itself: {what}", help)
-        return self.ok("it writes nothing next to itself")
+                text = f"this bot, or another bot in its folder, wrote next to its program: {what}"
+                return self.make_step(Severity.NOTE, text, f"{help}; to see which, check them one by one")
+            return self.make_step(Severity.FAIL, f"the bot wrote next to its program: {what}", help)
+        return self.ok("writes no files next to its program")
 
     def report_times(self) -> CheckStep:
         """Report response times and memory with their limits."""

@@ -91,7 +91,7 @@ class BotConnection:
                 line = line[os.write(self.box.stdin, line) :]
             except BlockingIOError:
                 if waited() > within_s:
-                    raise ConnectionBrokenError("timeout", "it doesn't read its input", line.rstrip(b"\n")) from None
+                    raise ConnectionBrokenError("timeout", "the bot reads no input", line.rstrip(b"\n")) from None
                 self._poll_output(1)
             except OSError:
                 self._raise_ended(line.rstrip(b"\n"))
@@ -134,7 +134,7 @@ class BotConnection:
                 got = self._next_line(waited, within_s, sent, charged=True)
             if got is None:
                 facts = self._timeout_facts()
-                detail = "; ".join(filter(None, (f"none within {within_s * 1000:.0f} ms", describe_time_use(facts))))
+                detail = "; ".join(filter(None, (f"no line within {within_s * 1000:.0f} ms", describe_time_use(facts))))
                 if self._stale is not None:
                     raise ConnectionBrokenError("timeout", detail, sent, self._stale[1], facts)
                 raise self._diagnose_silence("timeout", detail, sent, facts)
@@ -207,14 +207,14 @@ class BotConnection:
             late = self._next_line(_WaitingTime(self._clock), _LATE_S, sent)
             if late is not None:
                 return ConnectionBrokenError(
-                    code, f"{detail}; one came later, so it is slow", sent, None, facts._replace(late=True)
+                    code, f"{detail}; it came later, so the bot is too slow", sent, None, facts._replace(late=True)
                 )
         self.box.close_stdin()
         got = None
         with suppress(ConnectionBrokenError):
             got = self._next_line(_WaitingTime(self._clock), _LAST_OUTPUT_S, sent)
         if got is not None:
-            detail += "; one came as soon as its input ended: it doesn't flush, or reads all its input first"
+            detail += "; it came when the input ended: the bot doesn't flush, or reads all its input first"
             facts = facts._replace(unflushed=True)
         return ConnectionBrokenError(code, detail, sent, got, facts)
 
@@ -244,7 +244,7 @@ class BotConnection:
         code, detail = exit_fault("closed" if ended is None else "exited", ended, self._limits)
         unfinished = self._lines.pending
         if unfinished:
-            detail = f"{detail or 'no more output'}; its last line has no end ({unfinished} bytes)"
+            detail = f"{detail or 'no more output'}; its last line doesn't end with a newline ({unfinished} bytes)"
         facts = Facts() if ended is None else Facts(exit_code=ended.code, signal=ended.signal)
         raise ConnectionBrokenError(code, detail, sent, facts=facts)
 

@@ -83,9 +83,9 @@ class FaultContext:
             "line": _quotation(self.line),
             "how": _flush_advice(self.argv),
             "where": "in the box" if self.boxed else "there",
-            "bring": "give the bot's folder, with a bot.toml, and put it there: a file is alone in a box"
+            "bring": "put it into a folder with the bot and a bot.toml, and name the folder"
             if self.boxed and self.is_single_file
-            else "put it into the bot's folder, and open it by a path that begins with the program's folder",
+            else "put it into the bot's folder, and open it by a path relative to the program's folder",
         }
 
 
@@ -155,7 +155,7 @@ def _out_of_range_choice(seen: FaultContext) -> object:
     choice, legal = seen.reply.get("choice"), _parse_object(seen.sent).get("legal")
     if seen.code != "illegal_move" or type(choice) is not int or not isinstance(legal, list):
         return False
-    return not 0 <= choice < len(legal) and f"{choice} is no index into legal, which goes from 0 to {len(legal) - 1}"
+    return not 0 <= choice < len(legal) and f"{choice} isn't an index into legal (0 to {len(legal) - 1})"
 
 
 # ---------------------------------------------------------------- signs on standard error, and in the exit
@@ -192,7 +192,7 @@ def _program_help(seen: FaultContext) -> str:
     if not seen.boxed:
         return "install it"
     if programs_of(seen.sandbox).image:
-        return "take an image that has it (--docker-image)"
+        return "use an image that contains it (--docker-image)"
     return IN_BOXES
 
 
@@ -263,10 +263,10 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     # sign, message, advice
     (
         lambda seen: seen.facts.unended and not seen.line.startswith("{"),
-        "it wrote a prompt, or another text that is no reply: {line}",
+        "the bot printed a prompt, or other text that isn't a reply: {line}",
         "write nothing but replies to standard output: input() without a prompt",
     ),
-    (lambda seen: seen.facts.unended, "its answer has no end of line", 'end each reply with "\\n", and flush it'),
+    (lambda seen: seen.facts.unended, "the reply lacks its newline", 'end each reply with "\\n", and flush it'),
     (
         lambda seen: (seen.received or b"").startswith(b"\xef\xbb\xbf"),
         "the line begins with a byte order mark",
@@ -274,110 +274,106 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     ),
     (
         lambda seen: _is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
-        "the line is not quite JSON: {line}",
+        "the line isn't valid JSON: {line}",
         "write each reply on one line with your language's JSON library: json.dumps(...), JSON.stringify(...)",
     ),
     (
         _text_before_reply,
-        'text stands before the reply on its line: "{name}"',
-        "write a reply alone on its line: input() without a prompt; debug output goes to standard error",
+        'the line has text before the reply: "{name}"',
+        "write each reply on a line of its own: input() without a prompt; print debug output to standard error",
     ),
     (
         lambda seen: _is_no_json(seen) and seen.line,
-        "the line is text, no reply: {line}",
-        "print nothing but replies to standard output; debug output goes to standard error",
+        "the line is text, not a reply: {line}",
+        "print only replies to standard output; print debug output to standard error",
     ),
     (
         _wrong_id,
         "the reply has the id {name}, the request had {asked}",
-        'copy the id of the request that you answer, as the number that it is: "id":{asked}',
+        'copy the id of the request as a number: "id":{asked}',
     ),
-    (
-        _odd_choice,
-        "the choice is no integer: {name}",
-        'send an index into legal, a whole number counted from 0: "choice":0',
-    ),
+    (_odd_choice, "the choice isn't an integer: {name}", 'send an index into legal, an integer from 0: "choice":0'),
     (_out_of_range_choice, "the choice {name}", "send an index into legal, counted from 0"),
     (
         _stderr_has("start new thread | native thread | pthread_create | Resource temporarily unavailable", _is_silent),
-        "it was refused a thread or a process: {name}",
-        "start no more than hello.limits.processes; numeric libraries start one for each core of the machine: set "
+        "the bot couldn't start a thread or a process: {name}",
+        "start at most hello.limits.processes; numeric libraries start one for each core of the machine: set "
         "OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 before they are imported",
     ),
-    (_reads_all, "it reads all of its input before it answers", _LOOP),
+    (_reads_all, "the bot reads all of its input before it answers", _LOOP),
     (
         lambda seen: seen.facts.unflushed,
-        "it doesn't flush its output: its lines stay in a buffer of its own",
+        "the bot doesn't flush its output: its lines stay in a buffer",
         "flush after each line: {how}",
     ),
     (
         lambda seen: seen.facts.late,
         "{detail}",
-        "it is slow: end each search by the request's clock, and load nothing meanwhile",
+        "end each search by the request's clock, and load data before the first request",
     ),
     (
         lambda seen: _cpu_share(seen) >= _BUSY,
         "no reply came in time: {detail}",
-        "it computed most of the time: look for an endless loop, and end each search by the request's clock",
+        "the bot computed most of the time: look for an endless loop, and end each search by the request's clock",
     ),
     (
         lambda seen: _cpu_share(seen) <= _IDLE,
         "no reply came in time: {detail}",
-        "it sleeps, waits for something else than the line that it was sent, catches an exception and prints nothing, "
-        "or doesn't flush its answer: {how}",
+        "the bot sleeps, waits for something other than the request, catches an exception and prints nothing, "
+        "or doesn't flush its reply: {how}",
     ),
-    (_shadowed_module, "the bot's own file {name}.py hides Python's module {name}", "give the file another name"),
+    (_shadowed_module, "the bot's file {name}.py hides Python's module {name}", "rename the file"),
     (
         _stderr_has("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
-        "it installs packages when it is started",
-        "put what it needs into the bot's folder before: pip install --target FOLDER PACKAGE; a box has no network",
+        "the bot installs packages when it starts",
+        "install them into the bot's folder beforehand: pip install --target FOLDER PACKAGE; a box has no network",
     ),
     (
         lambda seen: seen.ended and any(word.endswith("npx") for word in seen.argv),
-        "npx looks for packages in the network, which no box has",
-        "install them into the bot's folder before (npm install), and run node with the program's file",
+        "npx needs the network, which no box has",
+        "run npm install in the bot's folder beforehand, and start the program's file with node",
     ),
     (
         lambda seen: bool(seen.ended) and any("os.environ" in line for line in seen.stderr_lines) and _last_error(seen),
         "an environment variable isn't set: {name}",
-        "a bot gets none of yours: write what it needs into a file of its folder, or give it a default",
+        "bots don't get your environment: write the value into a file in the bot's folder, or use a default",
     ),
     (
         _has_windows_marks,
-        "its lines end with CR LF or it begins with a byte order mark, which the shell takes for a part of a word",
-        "save the file as UTF-8 without a mark (BOM), and with LF alone at the ends of its lines",
+        "the script has CR LF line ends or a byte order mark, which the shell reads as part of a word",
+        "save the file as UTF-8 without a byte order mark (BOM) and with LF line ends",
     ),
     (
         _stderr_has("No module named 'coup_kit | Cannot find module './coup_kit"),
-        "the kit isn't next to the bot",
-        "write kit = \"python\", or the bot's language, into bot.toml, and it plays with the arena's; or copy it there",
+        "the bot's folder has no kit",
+        "add kit = \"python\" (or the bot's language) to bot.toml to use the arena's kit, or copy the kit there",
     ),
     (
         _stderr_has("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
-        "the arena's own modules aren't there for a bot",
-        "a bot knows the game by its kit: from coup_kit import Bot, run; arena.local is for your own programs",
+        "bots can't import the arena's own modules",
+        "use the kit in a bot: from coup_kit import Bot, run; arena.local is for your own programs",
     ),
     (
         _stderr_has("module named 'torch | module named 'tensorflow | module named 'jax", when=_boxed_end),
         "no box has torch, tensorflow or jax, and they are too large for a bot's folder",
-        "train at home, write the weights to a file in the bot's folder, and compute with them in Python, or in numpy "
-        "where the organiser added it; see docs/reference/sandbox.md",
+        "train on your machine, save the weights to a file in the bot's folder, and use them in Python, or in numpy "
+        "if the organiser installed it; see docs/reference/sandbox.md",
     ),
     (
         _stderr_has("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
         "the module {name} isn't {where}",
-        "check the spelling; if it is right, {bring}, or ask the organiser to add it; see docs/reference/sandbox.md",
+        "check the spelling; if it is right, {bring}, or ask the organiser for it; see docs/reference/sandbox.md",
     ),
     (
         _stderr_has("o space left on device", _is_silent),
-        "its folder for temporary files is full",
-        "write less below TMPDIR, and remove what isn't needed: hello.limits.tmp_mb is its size",
+        "the bot's folder for temporary files is full",
+        "write less below TMPDIR, and delete old files; hello.limits.tmp_mb is the folder's size",
     ),
     (_missing_program, "the program {name} isn't {where}", "{program}"),
     (
         _stderr_has("only file system: '*' | denied: '*' | file system, open '*' | *: Read-only file system"),
-        "it may not write {name}",
-        "write below the folder that the environment variable TMPDIR names; the bot's own folder is read-only",
+        "the bot has no permission to write {name}",
+        "write below the folder in the environment variable TMPDIR; the bot's own folder is read-only",
     ),
     (
         _stderr_has("such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"),
@@ -386,24 +382,24 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     ),
     (
         _stderr_has("etwork is unreachable | name resolution | service not known | ENETUNREACH | EAI_AGAIN"),
-        "it looked for the network: {name}",
-        "play without: there is no network in a box",
+        "the bot tried to use the network: {name}",
+        "play without the network: boxes have none",
     ),
     (
         _stderr_has("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
-        "it read an empty text as JSON",
-        "at the end of its input readline() returns an empty text: end the loop there, or use for line in sys.stdin",
+        "the bot parsed an empty text as JSON",
+        "readline() returns an empty text when the input ends: end the loop then, or use for line in sys.stdin",
     ),
     (
         lambda seen: seen.ended and seen.facts.signal in (4, 6, 7, 8, 11),
-        "it crashed: {detail}",
-        "to see where, build it with -g -fsanitize=address,undefined; never build with -march=native",
+        "the bot crashed: {detail}",
+        "to find out where, build it with -g -fsanitize=address,undefined; never build with -march=native",
     ),
-    (_last_error, "it ended with an error: {name}", "fix that; standard error shows where"),
+    (_last_error, "the bot ended with an error: {name}", "fix the error; standard error shows where it is"),
     (
         lambda seen: seen.ended and seen.facts.exit_code and seen.stderr_lines,
         "the process has ended: {detail}",
-        "fix what standard error shows, or else read until standard input ends",
+        "fix the error on standard error; if there is none, read until standard input ends",
     ),
     (
         lambda seen: seen.ended and seen.facts.exit_code == 0,
@@ -413,7 +409,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     (
         lambda seen: seen.code == "start_failed" and seen.received is None and seen.facts.own_ms is not None,
         "{detail}",
-        "answer the hello line before any long work, and flush it: {how}",
+        "answer the hello line before any long work, and flush the reply: {how}",
     ),
 )
 DIAGNOSIS_RULES = tuple(DiagnosisRule(*row) for row in _ROWS)

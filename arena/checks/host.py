@@ -91,19 +91,19 @@ _SETTINGS = (
         "proc/sys/kernel/core_pattern",
         r"^\|",
         Severity.WARN,
-        "go to a program of the host, whatever limits a bot has",
+        "go to a program of the host, which ignores the limits of bots",
         Remedy.CORES_TO_FILES,
     ),
     _Setting(
         "address layout", "proc/sys/kernel/randomize_va_space", "^0", Severity.WARN, "not randomised", Remedy.RANDOMISE
     ),
-    _Setting("swap", "proc/swaps", "^/", Severity.NOTE, "a bot that is swapped out loses time", Remedy.SWAP_OFF),
+    _Setting("swap", "proc/swaps", "^/", Severity.NOTE, "bots lose time when they are swapped out", Remedy.SWAP_OFF),
     _Setting(
         "SMT",
         f"{_CPU}/smt/active",
         "^1",
         Severity.NOTE,
-        "on: bots on one core slow and time each other",
+        "on: bots that share a core slow each other down and can observe each other's timing",
         Remedy.SMT_OFF,
     ),
     _Setting(
@@ -111,7 +111,7 @@ _SETTINGS = (
         f"{_CPU}/cpu[0-9]*/cpufreq/scaling_governor",
         r"^(?!performance)\w",
         Severity.NOTE,
-        "not performance: the same thought takes longer at times",
+        "not performance: times of the same computation vary",
         Remedy.FULL_SPEED,
     ),
     _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Severity.NOTE, _SPEED, Remedy.TURBO_OFF),
@@ -121,7 +121,7 @@ _SETTINGS = (
         "sys/kernel/mm/transparent_hugepage/enabled",
         r"\[always\]",
         Severity.NOTE,
-        "always: memory and times of a bot vary",
+        "always: memory use and times of bots vary",
         Remedy.HUGE_PAGES_ASKED,
     ),
 )
@@ -164,18 +164,18 @@ def _sandbox_findings(tried: dict[str, HostProblem | None]) -> Iterator[Finding]
     refused = {name: untrusted_problem(SandboxChoice(name)) for name in works}
     safe = [name for name, problem in refused.items() if problem is None]
     if safe:
-        yield _make_finding("untrusted bots", Severity.OK, f"may play here, in {' or '.join(safe)}")
+        yield _make_finding("untrusted bots", Severity.OK, f"can play on this machine, in {' or '.join(safe)}")
     else:
-        yield _make_finding("untrusted bots", Severity.WARN, "may not play here; see the next lines")
+        yield _make_finding("untrusted bots", Severity.WARN, "can't play safely on this machine; see the next lines")
     taken = works[0] if works else "process, without isolation"
-    yield _make_finding("--sandbox auto", Severity.OK if works else Severity.WARN, f"takes {taken}")
+    yield _make_finding("--sandbox auto", Severity.OK if works else Severity.WARN, f"uses {taken}")
     for name in ISOLATING_SANDBOXES:
         problem = tried[name]
         level = Severity.OK if problem is None else Severity.NOTE if safe else Severity.WARN
-        yield _make_finding(name, level, problem or "works: a trial box ran")
+        yield _make_finding(name, level, problem or "works: a test box ran")
     lacking, groups = cgroup.cgroup_problem(), cgroup.hierarchy()
     if lacking is not None:
-        text = f"{lacking.message}; without them limits are approximate, and bots can make others late"
+        text = f"{lacking.message}; without control groups limits are approximate, and bots can delay each other"
         yield _make_finding(
             "control groups", Severity.WARN, HostProblem(text, lacking.remedy, lacking.arguments, lacking.hint)
         )
@@ -200,7 +200,7 @@ def check_languages() -> Finding:
     elsewhere = [program for program, path in paths.items() if path and not _is_visible_in_box(path)]
     missing = [program for program, path in paths.items() if path is None]
     text = ", ".join(visible) or "none"
-    text += f"; where a bubblewrap box can't show them: {', '.join(elsewhere)}" * bool(elsewhere)
+    text += f"; outside of /usr, so not visible in a bubblewrap box: {', '.join(elsewhere)}" * bool(elsewhere)
     text += f"; not found: {', '.join(missing)}" * bool(missing)
     wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)
     problem = HostProblem(text, Remedy.INSTALL, wanted) if wanted else text
@@ -223,11 +223,11 @@ def _memory_findings(root: Path) -> Iterator[Finding]:
         return
     has, each = int(total[1]) >> 10, Limits().memory_mb
     free, needed = has - _HOST_MB, cores * _SEATS * each
-    bots = f"{has} MB; the bots of {cores} matches side by side, one a core, may take {needed} MB"
+    bots = f"{has} MB; the bots of {cores} parallel matches, one a core, can use {needed} MB"
     if needed <= free:
         yield _make_finding("memory", Severity.OK, bots)
         return
-    text = f"{bots}, which can bring the kernel to kill and so voids matches"
+    text = f"{bots}; if memory runs out, the kernel kills bots and their matches are void"
     jobs = free // (_SEATS * each)
     if jobs >= 1:
         smaller = max(1, free // (cores * _SEATS))
@@ -240,7 +240,7 @@ def _memory_findings(root: Path) -> Iterator[Finding]:
 def _disk_finding() -> Finding:
     where = tempfile.gettempdir()
     if is_noexec(where):
-        text = f"{where} is mounted noexec: compiled bots that play as plain processes can't be started there"
+        text = f"{where} is mounted noexec: compiled bots can't start there as plain processes"
         return _make_finding("disk", Severity.WARN, HostProblem(text, Remedy.OTHER_TMP))
     free = shutil.disk_usage(where).free >> 20
     if free < _MIN_DISK_MB:

@@ -123,7 +123,7 @@ class ScriptedTable:
         index = answer.choice if answer.move is None else menu.find(answer.move)
         if index is None or not 0 <= index < len(menu.moves):
             most = len(menu.moves) - 1
-            detail = None if answer.move is not None else f"choice {answer.choice} is not one of 0 to {most}"
+            detail = None if answer.move is not None else f"choice {answer.choice} isn't between 0 and {most}"
             raise ConnectionBrokenError("illegal_move", detail, line.rstrip(b"\n"), self.talk.last)
         self.tally.answered[kind] = self.tally.answered.get(kind, 0) + 1
         self.tally.choices.append(index)
@@ -151,12 +151,12 @@ class ScriptedTable:
     def warn(self) -> None:
         """Send an error line without consequences."""
         rule = FAULTS["stray_line"]
-        message = "the check sends an error line, to see whether the bot continues"
+        message = "the check sends an error line, to test whether the bot continues"
         self.talk.send(encode(_error_message(None, rule.code, message, None, 3)))
 
     def instead(self, move: Move, lives: int) -> None:
         """Send the error line which reports that another move replaces its own."""
-        message = "the check plays another move in this one's place, as after a timeout"
+        message = "the check plays another move instead, as after a timeout"
         self.talk.send(encode(_error_message(self._number, "timeout", message, move_payload(move), lives)))
 
 

@@ -82,34 +82,34 @@ def test_modes_are_made_harmless(tmp_path: Path) -> None:
 
 
 HOSTILE: dict[str, tuple[bytes, str]] = {
-    "a name that goes up": (archive(("../evil", FILE, b"x")), "leaves its folder"),
-    "a name that goes up in the middle": (archive(("a/../../evil", FILE, b"x")), "leaves its folder"),
-    "an absolute name": (archive(("/evil", FILE, b"x")), "leaves its folder"),
-    "a file through a link": (archive(("d", LINK, "."), ("d/evil", FILE, b"x")), "in it twice"),
-    "a file over a link": (archive(("d", LINK, "evil"), ("d", FILE, b"x")), "in it twice"),
-    "two links of one name": (archive(("d", LINK, "a"), ("d", LINK, "b")), "in it twice"),
-    "a link through a link": (archive(("d", LINK, "."), ("d/e", LINK, "x")), "in it twice"),
-    "an absolute link": (archive(("d", LINK, "/etc/shadow")), "out of its folder"),
-    "a link that goes up": (archive(("a/d", LINK, "../../evil")), "out of its folder"),
-    "a link that goes down and up": (archive(("a", LINK, "."), ("b", LINK, "a/../evil")), "out of its folder"),
-    "a hard link out": (archive(("d", HARD, "../evil")), "leaves its folder"),
-    "an absolute hard link": (archive(("d", HARD, "/etc/shadow")), "leaves its folder"),
-    "a hard link to a link": (archive(("a", LINK, "b"), ("d", HARD, "a")), "no file in it"),
-    "a hard link to a folder": (archive(("a", FOLDER, ""), ("d", HARD, "a")), "no file in it"),
+    "a name that goes up": (archive(("../evil", FILE, b"x")), "points outside of its folder"),
+    "a name that goes up in the middle": (archive(("a/../../evil", FILE, b"x")), "points outside of its folder"),
+    "an absolute name": (archive(("/evil", FILE, b"x")), "points outside of its folder"),
+    "a file through a link": (archive(("d", LINK, "."), ("d/evil", FILE, b"x")), "in the archive twice"),
+    "a file over a link": (archive(("d", LINK, "evil"), ("d", FILE, b"x")), "in the archive twice"),
+    "two links of one name": (archive(("d", LINK, "a"), ("d", LINK, "b")), "in the archive twice"),
+    "a link through a link": (archive(("d", LINK, "."), ("d/e", LINK, "x")), "in the archive twice"),
+    "an absolute link": (archive(("d", LINK, "/etc/shadow")), "outside of its folder"),
+    "a link that goes up": (archive(("a/d", LINK, "../../evil")), "outside of its folder"),
+    "a link that goes down and up": (archive(("a", LINK, "."), ("b", LINK, "a/../evil")), "outside of its folder"),
+    "a hard link out": (archive(("d", HARD, "../evil")), "points outside of its folder"),
+    "an absolute hard link": (archive(("d", HARD, "/etc/shadow")), "points outside of its folder"),
+    "a hard link to a link": (archive(("a", LINK, "b"), ("d", HARD, "a")), "isn't a file in it"),
+    "a hard link to a folder": (archive(("a", FOLDER, ""), ("d", HARD, "a")), "isn't a file in it"),
     "a device": (archive(("d", tarfile.CHRTYPE, "")), "is a device"),
     "a pipe": (archive(("d", tarfile.FIFOTYPE, "")), "is a named pipe"),
-    "a sparse file": (archive(("d", tarfile.GNUTYPE_SPARSE, "")), "of an unknown kind"),
-    "the same file twice": (archive(("a", FILE, b"x"), ("a", FILE, b"y")), "in it twice"),
-    "a file as a folder": (archive(("a", FILE, b"x"), ("a/b", FILE, b"y")), "in it twice"),
+    "a sparse file": (archive(("d", tarfile.GNUTYPE_SPARSE, "")), "of an unknown type"),
+    "the same file twice": (archive(("a", FILE, b"x"), ("a", FILE, b"y")), "in the archive twice"),
+    "a file as a folder": (archive(("a", FILE, b"x"), ("a/b", FILE, b"y")), "in the archive twice"),
     "a very deep name": (archive(("d/" * 150 + "x", FILE, b"x")), "too long or too deep"),
     "a name that no file system takes": (archive(("n" * 300, FILE, b"x")), "too long or too deep"),
     "too much": (archive(("a", FILE, bytes(MOST)), ("b", FILE, b"x")), "more than 1 MB"),
     "too many files": (archive(*((str(n), FILE, b"") for n in range(101))), "more than 100 files"),
     "a name of a megabyte": (archive(("n" * 9_000, FILE, b"x")), "a name is too long"),
-    "nothing": (b"", "cut off"),
-    "half a file": (archive(("a", FILE, bytes(5000)))[:3000], "cut off"),
-    "no end": (archive(("a", FILE, b"x"))[:1024], "cut off"),
-    "no archive": (b"#!/bin/sh\n" * 100, "damaged"),
+    "nothing": (b"", "truncated"),
+    "half a file": (archive(("a", FILE, bytes(5000)))[:3000], "truncated"),
+    "no end": (archive(("a", FILE, b"x"))[:1024], "truncated"),
+    "not an archive": (b"#!/bin/sh\n" * 100, "damaged"),
     "a size below nothing": (archive(("a", FILE, b"x")).replace(b"00000000001\0", b"-0000000001\0", 1), "damaged"),
     "a size below nothing with a right checksum": (
         edited(archive(("a", FILE, b"x")), SIZE, b"-0000001000\0"),
@@ -122,11 +122,11 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         archive(("a", FILE, b""), ("b", FILE, b"")).replace(b"b\0", b"c\0", 1),
         "damaged",
     ),
-    "a file that ends in its last block": (archive(("a", FILE, bytes(600)))[: 512 + 600], "cut off"),
+    "a file that ends in its last block": (archive(("a", FILE, bytes(600)))[: 512 + 600], "truncated"),
     "a long name without an end": (archive(("n" * 200, FILE, b""))[:1024] * 2000, "too long or too deep"),
     "a header of pax": (
         edited(archive(("a", tarfile.XHDTYPE, b"12 path=evil\n")), SIZE, b"00000000015\0"),
-        "of an unknown kind",
+        "of an unknown type",
     ),
 }
 
@@ -262,7 +262,7 @@ def test_only_own_archives_may_hold_links_out_of_the_folder(tmp_path: Path) -> N
     """A bot's virtual environment has a link to the user's Python."""
     at = bot_folder(tmp_path / "bot")
     (at / "python").symlink_to("/bin/sh")
-    with pytest.raises(ArchiveError, match="out of its folder"):
+    with pytest.raises(ArchiveError, match="outside of its folder"):
         unpacked(packed(at), tmp_path)
     (tmp_path / "ours").mkdir()
     assert digest(unpacked(packed(at), tmp_path / "ours", links_out=True)) == digest(at)

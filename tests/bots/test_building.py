@@ -114,7 +114,7 @@ def test_a_toolchain_outside_of_the_box_is_reported_with_a_fix(bubblewrap_builde
     """Boxes don't show home folders, where toolchains may be."""
     output = bubblewrap_builder.refusal("no-such-cargo build")
     assert "not found" in output
-    assert "no toolchain of a home folder (rustup, Go, nvm, sdkman): install it below /usr" in output
+    assert "no toolchains in home folders (rustup, Go, nvm, sdkman): install it below /usr" in output
 
 
 def test_a_build_makes_a_complete_folder_and_leaves_the_source_unchanged(builder: Builder) -> None:
@@ -169,7 +169,7 @@ PRINTED = [*map(str, range(1, 501)), *SHOWN[1:3], *map(str, range(501, 100_001))
 def test_a_failed_build_shows_the_first_error_and_the_end_and_keeps_the_whole_log(builder: Builder) -> None:
     output = builder.refusal(LONG).splitlines()
     assert output[0] == '"b": the build failed: it exited with code 3.'
-    assert output[1] == f"The whole log: {builder.logs / 'build-00-b.log'}"
+    assert output[1] == f"Full log: {builder.logs / 'build-00-b.log'}"
     assert output[2:] == [f"  {line}" for line in SHOWN]
     assert (builder.logs / "build-00-b.log").read_text().splitlines() == PRINTED
 
@@ -182,8 +182,8 @@ def test_a_build_that_fails_as_the_user_is_reported_in_the_same_way(tmp_path: Pa
         build_all(load_bots([str(tmp_path / "b")])[0], tmp_path / "logs", LIMIT_S)
     output = str(refused.value).splitlines()
     assert output[0] == '"b": the build failed with exit code 3.'
-    assert output[1] == "Try it by hand in the bot's folder: sh build.sh"
-    assert output[2] == f"The whole log: {tmp_path / 'logs' / 'build-00-b.log'}"
+    assert output[1] == "Run the command in the bot's folder: sh build.sh"
+    assert output[2] == f"Full log: {tmp_path / 'logs' / 'build-00-b.log'}"
     assert output[3:] == [f"  {line}" for line in SHOWN]
     assert (tmp_path / "logs" / "build-00-b.log").read_text().splitlines() == PRINTED
 
@@ -272,7 +272,7 @@ def test_a_long_log_is_searched_up_to_a_bound(tmp_path: Path) -> None:
 
 
 def test_a_build_without_a_program_is_refused_with_its_path(bubblewrap_builder: Builder) -> None:
-    with pytest.raises(BotError, match=r"the build made no executable bot"):
+    with pytest.raises(BotError, match=r"the build created no executable bot"):
         bubblewrap_builder.build(bubblewrap_builder.bot("touch other"))
 
 
@@ -287,8 +287,8 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "prints an archive without end": ("exec yes > /proc/$PPID/fd/1", ""),
     "fills its memory": ("tail /dev/zero", "1024 MB"),
     "goes up in its archive": ("mkdir x; touch evil; tar -cPf /proc/$PPID/fd/1 ../build/../evil; kill -9 $PPID", ""),
-    "makes a link out": ("ln -s /etc/passwd bot", "out of its folder"),
-    "makes a link up": ("ln -s ../../../etc bot", "out of its folder"),
+    "makes a link out": ("ln -s /etc/passwd bot", "outside of its folder"),
+    "makes a link up": ("ln -s ../../../etc bot", "outside of its folder"),
     "makes a pipe": ("mkfifo pipe", "a named pipe"),
     "makes more files than can play": ("mkdir d; cd d; seq 1 10500 | xargs touch; cd ..; " + GOOD, "10000 files"),
 }
@@ -371,7 +371,7 @@ def test_a_build_that_fails_in_the_box_keeps_its_log(place: Place, c_bot: Path, 
     assert ran.code == 2
     assert ran.messages[0].startswith('arena: "cbot": the build failed: it exited with code 1')
     assert "nothing" in "\n".join(ran.messages[2:])
-    log = Path(ran.messages[1].removeprefix("The whole log: "))
+    log = Path(ran.messages[1].removeprefix("Full log: "))
     assert log == place.folder / "out.building" / "logs" / "build-00-cbot.log"
     assert "undeclared" in log.read_text()
     assert not (place.folder / "out").exists()

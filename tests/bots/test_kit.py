@@ -116,13 +116,13 @@ def test_a_folder_with_the_name_of_the_kit_is_refused(tmp_path: Path, make: Call
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nkit = "python"\n')
     make(tmp_path / "bot" / "coup_kit.py")
     ((bot,), _) = load_bots([str(tmp_path / "bot")])
-    with pytest.raises(BotError, match="is no file"):
+    with pytest.raises(BotError, match="isn't a file"):
         with_kit(bot, True, tmp_path / "copy")
 
 
 def test_an_unknown_kit_is_refused(tmp_path: Path) -> None:
     (write_folder(tmp_path / "mine") / "bot.toml").write_text(TOML.replace('python"', 'pyton"', 1))
-    with pytest.raises(BotError, match=r'there is no kit "pyton"; did you mean python\?\nIt is one of python, '):
+    with pytest.raises(BotError, match=r'unknown kit "pyton"; did you mean python\?\nSet kit to one of python, '):
         load_bots([str(tmp_path / "mine")])
 
 

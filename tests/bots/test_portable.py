@@ -90,7 +90,7 @@ def test_programs_are_found_where_the_worker_has_them(tmp_path: Path) -> None:
     )
     assert python.resolve_on(Path("/x/a.py"), there).argv == ("/opt/python", "/x/a.py")
     assert shell.resolve_on(Path("/x/b.sh"), there).argv == (str(tmp_path / "bin" / "sh"), "/x/b.sh")
-    with pytest.raises(MissingProgramError, match='no program "sh", which runs the bot "b"'):
+    with pytest.raises(MissingProgramError, match='lacks the program "sh", which runs the bot "b"'):
         shell.resolve_on(Path("/x/b.sh"), Programs(path=str(tmp_path / "nowhere")))
 
 
@@ -158,7 +158,7 @@ def test_an_archive_made_by_an_older_list_of_files_is_accepted(tmp_path: Path) -
 
 def test_a_bot_that_is_not_in_the_cache_is_named(tmp_path: Path) -> None:
     bot = make_portable(file_bot(tmp_path / "bot"), Programs())
-    with pytest.raises(MissingProgramError, match=f'"bot" isn\'t in the cache of this machine: {bot.digest}'):
+    with pytest.raises(MissingProgramError, match=f"\"bot\" isn't in this machine's cache: {bot.digest}"):
         cache_in(tmp_path / "cache").place(bot)
 
 
@@ -167,16 +167,16 @@ def test_files_that_do_not_fit_their_digest_are_refused(tmp_path: Path, make: ty
     bot = make(tmp_path / "bot")
     asked = replace(make_portable(bot, Programs()), digest="0" * 64)
     cache = cache_in(tmp_path / "cache")
-    with pytest.raises(MissingProgramError, match=f"holds {bot.digest}, not {'0' * 64}"):
+    with pytest.raises(MissingProgramError, match=f"contains {bot.digest}, not {'0' * 64}"):
         cache.put(asked, archive_of(bot))
-    with pytest.raises(MissingProgramError, match="isn't in the cache"):
+    with pytest.raises(MissingProgramError, match="isn't in this machine's cache"):
         cache.place(asked)
     assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_an_archive_of_a_folder_is_no_bare_file(tmp_path: Path) -> None:
     bot = folder_bot(tmp_path / "bot")
-    with pytest.raises(MissingProgramError, match="holds no file bot, not"):
+    with pytest.raises(MissingProgramError, match="contains no file bot, not"):
         cache_in(tmp_path / "cache").put(PortableBot("bot", bot.digest, ("\0place",), "bot"), archive_of(bot))
 
 
@@ -205,14 +205,14 @@ def test_a_program_that_only_another_machine_has_is_named(tmp_path: Path) -> Non
     """The worker that lacks it can't play the bot, which isn't the bot's fault."""
     bot = make_portable(file_bot(tmp_path / "bot"), Programs())
     alien = replace(bot, argv=("/no/such/program", *bot.argv[1:]))
-    with pytest.raises(MissingProgramError, match='no program "/no/such/program"'):
+    with pytest.raises(MissingProgramError, match='lacks the program "/no/such/program"'):
         alien.resolve_on(tmp_path / "bot", Programs())
 
 
 @pytest.mark.parametrize("change", [{"name": "../bot"}, {"file": "a/b"}, {"file": ".."}, {"digest": "../" + "0" * 61}])
 def test_a_name_or_digest_with_a_path_is_refused(tmp_path: Path, change: dict[str, str]) -> None:
     """Names and digests become file names in the cache."""
-    with pytest.raises(ValueError, match="name no bot"):
+    with pytest.raises(ValueError, match="don't identify a bot"):
         replace(make_portable(file_bot(tmp_path / "bot"), Programs()), **change)
 
 

@@ -86,7 +86,7 @@ def test_a_turn_that_returns_nothing_is_reported(tmp_path: Path) -> None:
         assert [step.check for step in steps if step.severity is not Severity.OK] == found
     assert not found
     [step] = [step for step in run_check(tmp_path, answering(last)) if step.check == "choices"]
-    assert "at its turns it always plays legal[0]" in step.message
+    assert "in its turns the bot always plays legal[0]" in step.message
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -131,7 +131,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "an index too large": (
         lambda message: {"id": message["id"], "choice": len(message["legal"])},
         "first game",
-        "is no index into legal",
+        "isn't an index into legal",
     ),
     "a move that isn't legal": (
         lambda message: {"id": message["id"], "move": {"action": "win"}},
@@ -141,7 +141,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "a wrong answer to the fiftieth request": (
         lambda message: {"id": message["id"], "choice": 99 if message["id"] == 50 else 0},
         "more games",
-        "is no index into legal",
+        "isn't an index into legal",
     ),
     "no answer to one kind of request": (
         lambda message: b"?\n" if message["kind"] == "keep_shown" else {"id": message["id"], "choice": 0},
@@ -161,7 +161,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "an answer and a remark": (
         lambda message: json.dumps({"id": message["id"], "choice": 0}).encode() + b"\nthat was easy\n",
         "standard output",
-        "answer nothing",
+        "don't answer a request",
     ),
 }
 
@@ -217,7 +217,7 @@ def stays(peer: ScriptPeer) -> None:
 SILENT: dict[str, tuple[Script, str, str]] = {
     "nothing at all": (ScriptPeer.wait, "hello", "no hello within"),
     "its hello at the end of its input": (at_the_end_of_input, "hello", "doesn't flush"),
-    "nothing after its hello": (silent_after_hello, "first game", "none within"),
+    "nothing after its hello": (silent_after_hello, "first game", "no line within"),
     "its replies at the end of its input": (flushes_only_its_hello, "first game", "doesn't flush"),
     "a last word": (dies_of_the_first_request, "first game", "KeyError: 'cards'"),
     "all, and doesn't leave": (stays, "end of input", "still runs"),
@@ -239,7 +239,7 @@ def test_a_slow_answer_is_not_reported_as_unflushed(tmp_path: Path) -> None:
             peer.send(polite(json.loads(line)) or b"")
 
     failed = find_failure(run_check(tmp_path, slow, SHORT))
-    assert "it is slow" in failed.advice
+    assert "end each search" in failed.advice
     assert "flush" not in failed.message + failed.advice
 
 
@@ -380,7 +380,7 @@ def test_a_new_file_in_a_folder_of_two_bots_is_attributed_to_neither(tmp_path: P
 
     steps = [step for _, step in in_one_folder(tmp_path, writes) if step.check == "files"]
     assert [step.severity for step in steps] == [Severity.NOTE] * 2
-    assert "or another bot of its folder did: games.log" in steps[0].message
+    assert "or another bot in its folder, wrote next to its program: games.log" in steps[0].message
 
 
 def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

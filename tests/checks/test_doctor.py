@@ -132,7 +132,7 @@ def test_the_command_prints_each_finding_and_exits_0_if_a_sandbox_isolates(place
     assert ran.code == (0 if works else 1)
     lines = ran.out.splitlines()
     (auto,) = (line for line in lines if "--sandbox auto  " in line)
-    margin = auto.index("takes")  # commands and further advice are below it
+    margin = auto.index("uses")  # commands and further advice are below it
     assert all(
         line.split()[0] in {"ok", "note", "warn", "fail", "$", "->"} or line[: margin + 2].isspace() for line in lines
     )
@@ -168,7 +168,7 @@ def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
     assert finding.severity == level
     assert finding.message.startswith(f"{has} MB; ")
     assert finding.fix_command == (fix or "").format(fits=cores - 1)
-    assert ("voids matches" in finding.message) == (level == "warn")
+    assert ("matches are void" in finding.message) == (level == "warn")
     if fix and "{fits}" in fix:
         assert finding.advice == f"or with --memory-mb {(has - 512) // (cores * 4)}"
 

@@ -260,7 +260,7 @@ def test_a_command_that_is_not_the_bots_own_is_not_started(place: Place, finishe
     asked = json.loads(config.read_text())
     asked["bots"][0]["argv"] = ["/bin/sh", "-c", "touch /tmp/\x1b[2J"]
     config.write_text(json.dumps(asked))
-    refused(place.call("run", "--resume", "out"), '"a" would be started by: /bin/sh -c', "Its files say: ")
+    refused(place.call("run", "--resume", "out"), '"a" has changed: the run starts it', "Start a new run: ")
 
 
 def test_a_damaged_record_is_named_and_its_match_can_be_played_again(place: Place, finished_run_copy: Path) -> None:

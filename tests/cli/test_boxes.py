@@ -182,7 +182,7 @@ def test_an_import_of_a_file_outside_of_the_box_is_reported(place: Place, bubble
     ran = place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "bubblewrap")
     assert ran.code == 2
     assert "thinking can't play: the module brain isn't in the box" in ran.err
-    help = "give the bot's folder, with a bot.toml, and put it there: a file is alone in a box"
+    help = "put it into a folder with the bot and a bot.toml, and name the folder"
     assert f"  check the spelling; if it is right, {help}" in ran.err
 
 

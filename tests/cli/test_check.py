@@ -69,14 +69,14 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "no flush at hello": (mistake("no_flush"), "hello", "doesn't flush", "flush=True"),
     "no flush later": (mistake("no_flush_later"), "first game", "doesn't flush", "flush=True"),
     "id one too small": (mistake("id_too_small"), "first game", "the reply has the id 0", "copy the id"),
-    "exception at the fiftieth request": (mistake("fiftieth"), "more games", "KeyError", "fix that"),
-    "endless loop": (mistake("endless_loop"), "first game", "none within 2000 ms", "endless loop"),
-    "sleep": (mistake("sleeps"), "first game", "none within 2000 ms", "it sleeps"),
+    "exception at the fiftieth request": (mistake("fiftieth"), "more games", "KeyError", "fix the error"),
+    "endless loop": (mistake("endless_loop"), "first game", "no line within 2000 ms", "endless loop"),
+    "sleep": (mistake("sleeps"), "first game", "no line within 2000 ms", "the bot sleeps"),
     "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
     "missing module": (mistake("missing_module"), "hello", "numpie", "check the spelling"),
     "relative data file": (mistake("data_file"), "hello", "data/weights.json", "bot's folder"),
     "writes into its folder": (mistake("writes_files"), "files", "games.log", "TMPDIR"),
-    "Python's repr": (mistake("python_repr"), "first game", "not quite JSON", "json.dumps"),
+    "Python's repr": (mistake("python_repr"), "first game", "isn't valid JSON", "json.dumps"),
     "byte order mark": (mistake("byte_order_mark"), "hello", "byte order mark", "utf-8"),
     "wrong shebang": (lambda place: program(place, b"#!/usr/bin/pythn\n"), "file", "pythn", "#!"),
     "byte order mark before the shebang": (
@@ -94,7 +94,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "answers twice": (
         answers('{"id":ID,"choice":0}', "print(reply + (message['id'] == 5) * ('\\n' + reply), flush=True)"),
         "standard output",
-        "answer nothing",
+        "don't answer a request",
         "one for each request",
     ),
     "prompt": (
@@ -102,13 +102,13 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
             'import json\nwhile True:\n    json.loads(input("Name: "))\n    print(\'{"type":"hello"}\', flush=True)\n'
         ),
         "hello",
-        'text stands before the reply on its line: "Name:"',
+        'the line has text before the reply: "Name:"',
         "without a prompt",
     ),
     "crash": (
         answers("x", "import os; os.kill(os.getpid(), 11)"),
         "first game",
-        "it crashed: killed by signal 11",
+        "the bot crashed: killed by signal 11",
         "-fsanitize=address",
     ),
     "pip install": (
@@ -123,7 +123,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         files(main="import json, sys\nfor line in sys.stdin: json.loads(line)\n", json="x = 1\n"),
         "hello",
         "json.py hides Python's module json",
-        "another name",
+        "rename the file",
     ),
     "kit bot without run": (
         files(
@@ -138,7 +138,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         lambda place: program(place, b"#!/bin/sh\r\nwhile read line; do\r\n  echo '{}'\r\ndone\r\n"),
         "hello",
         "CR LF",
-        "LF alone",
+        "LF line ends",
     ),
     "reads all lines": (
         single_file('import sys\nfor line in sys.stdin.readlines():\n    print(\'{"type":"hello"}\')\n'),
@@ -149,14 +149,14 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "swallowed exception": (
         answers("x", "\n        try: message['legl']\n        except Exception: pass"),
         "first game",
-        "none within 2000 ms",
+        "no line within 2000 ms",
         "catches an exception and prints nothing",
     ),
     "network": (
         single_file("import urllib.request\nurllib.request.urlopen('http://model.invalid/weights')\n"),
         "hello",
-        "it looked for the network",
-        "no network in a box",
+        "the bot tried to use the network",
+        "without the network",
     ),
     "thread left running": (
         answers(
@@ -234,7 +234,7 @@ def test_a_run_names_all_these_mistakes_before_it_plays(place: Place) -> None:
         assert ran.code == 2
         for path in bad:
             assert f"{path.stem} can't play: " in ran.err
-        for words in ("doesn't flush", "copy the id", "not quite JSON", "numpie", "endless loop"):
+        for words in ("doesn't flush", "copy the id", "isn't valid JSON", "numpie", "endless loop"):
             assert words in ran.err
 
     within(11, runs)
@@ -334,13 +334,13 @@ def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
     assert " 2  fail  build" in ran.out
     assert "exit code 4" in ran.out
     assert "|  no compiler" in ran.out
-    assert "The whole log" not in ran.out, "all of it is shown"
+    assert "Full log" not in ran.out, "all of it is shown"
     prints = "seq 1 500; echo error: no type; seq 501 999; exit 4"
     place.bot("bot/bot.toml", f'run = "./bot"\nbuild = ["sh", "-c", "{prints}"]\n')
     ran = run_check(place, "bot", "--json")
     step = ran.json["bots"][0]["steps"][-1]
     assert step["stderr"][:3] == ["[...]", "error: no type", "501"]
-    log = Path(step["advice"].splitlines()[-1].removeprefix("The whole log: "))
+    log = Path(step["advice"].splitlines()[-1].removeprefix("Full log: "))
     assert log.read_text().splitlines() == [*map(str, range(1, 501)), "error: no type", *map(str, range(501, 1000))]
     place.bot("bot/bot.toml", f'run = "./bot"\nbuild = ["sh", "-c", "echo {"long" * 100}; exit 4"]\n')
     again = run_check(place, "bot", "--json").json["bots"][0]["steps"][-1]

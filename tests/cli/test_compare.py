@@ -162,7 +162,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
         (("old.py", "new.py"), "name both versions and whom they meet"),
         (("old.py", "new.py", "--against", "c.py", "--seats", 4), "4 seats for 1 opponent"),
         (("old.py", "new.py", "--against", "c.py", "--min-effect", 0), "--min-effect"),
-        (("old.py@HEAD", "new.py", "--against", "c.py"), "is in no git repository"),
+        (("old.py@HEAD", "new.py", "--against", "c.py"), "isn't in a git repository"),
         (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py does not exist"),
         (("old.py", "new.py", "--against", "c.py", "--out", "."), "exists; name another --out"),
         (("--resume", "nothing"), "holds no run"),
@@ -177,7 +177,7 @@ def test_impossible_comparisons_are_refused(bots: Place, words: tuple[object, ..
 
 def test_a_revision_that_is_not_there_is_refused(bots: Place) -> None:
     repository(bots.folder)
-    for old, said in (("old.py@HEAD~9", "has no revision HEAD~9"), ("other.py@HEAD", "isn't among the files of")):
+    for old, said in (("old.py@HEAD~9", "has no revision HEAD~9"), ("other.py@HEAD", "isn't in commit")):
         ran = bots.call("compare", old, "new.py", "--against", "c.py")
         assert ran.code == 2
         assert said in ran.err

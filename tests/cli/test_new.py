@@ -42,7 +42,7 @@ def test_the_next_three_commands_are_printed_with_existing_options(place: Place)
     ("name", "why"),
     [
         ("taken", "taken exists and isn't empty"),
-        ("a.file", "a.file exists and is no folder"),
+        ("a.file", "a.file exists and isn't a folder"),
         ("a.link/", "a.link is a link"),
         ("to.nothing", "to.nothing is a link"),
         (".", "its name is empty"),

@@ -285,7 +285,7 @@ def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
     ran = place.run("run", *place.bots(1), loud, *SMALL, "--out", "out")
     assert ran.code == 0, "a bot's fault is no failure of the run"
     found = ran.out[ran.out.index("loud: ") :].splitlines()
-    assert found[1] == "  match 0, game 0, bad_json: the line is text, no reply: income [bold]"
+    assert found[1] == "  match 0, game 0, bad_json: the line is text, not a reply: income [bold]"
     assert [line[:13] for line in found[2:7]] == [
         f"    {label:9}" for label in ("request", "answer", "played", "help", "stderr")
     ]
@@ -293,7 +293,7 @@ def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
     assert '"legal":[' in found[2][13:60]
     assert found[3][13:] == "income [bold]"
     assert found[4][13:] in ("take income", "pass")
-    assert "debug output goes to standard error" in found[5]
+    assert "print debug output to standard error" in found[5]
     assert found[6][13:] == "out/logs/000000-loud-1.txt"
     assert found[7].strip() == r"| thinking [red] \x1b[2J"
 
@@ -307,7 +307,7 @@ def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Pl
         "  match 0, game 0, illegal_move",
         "  match 0, game 0, bad_reply",
     ]
-    assert "choice 99 is no index into legal" in examples[0]
+    assert "choice 99 isn't an index into legal" in examples[0]
     assert 'the reply has the id "x"' in examples[1]
 
 
@@ -320,7 +320,7 @@ SLOW: dict[str, tuple[str, bool, str, str]] = {
         "copy the id of the request",
     ),
     "computes": ("while n > 2: pass", True, "it computed for", "look for an endless loop"),
-    "sleeps": ("time.sleep(60 * (n > 2))", True, "it computed for", "it sleeps"),
+    "sleeps": ("time.sleep(60 * (n > 2))", True, "it computed for", "the bot sleeps"),
 }
 
 

@@ -77,7 +77,7 @@ def test_a_closed_terminal_ends_watch_and_leaves_nothing(place: Place, thread: i
     ("more", "said"),
     [
         (["--seat", "4"], "--seat 4: the seats are 0 to 3, or a bot's name"),
-        (["sample:unknown", "sample:honest"], "is no sample bot"),
+        (["sample:unknown", "sample:honest"], "isn't a sample bot"),
         (["--debug", "unknown"], "--debug unknown: the bots at the table are "),
         (["--debug", "honest", "--sandbox", "docker"], "leave out --sandbox docker"),
     ],

@@ -162,5 +162,5 @@ def test_check_warns_of_a_method_that_the_kit_never_calls(place: Place) -> None:
     checked = place.call("check", str(folder), "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out
     output = " ".join(checked.out.split())
-    assert "warn methods the kit never calls a method" in output
+    assert "warn methods a method isn't part of the kit" in output
     assert "MyBot.challange; did you mean challenge?" in output

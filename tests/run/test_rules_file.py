@@ -272,10 +272,10 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     ),
     "a name that acts on a terminal": ('name = "\\u001b[31m"', 'name = "\\u001b[31m" is not allowed', "printable"),
     "a preset's name on other rules": ("start_coins = 3\nname = 'blog'", '"blog" is the name of a preset', "name ="),
-    "no TOML": ("start_coins: 3", "not valid TOML: ", "A line looks like"),
-    "no UTF-8": (b"# \xe9\n", "not UTF-8 (line 1).", "Save it as UTF-8."),
-    "too large": ("#" * 70_000, "larger than 65536 bytes.", "some lines such as shown_card"),
-    "nested too deeply": ("a = " + "[" * 5000, "not valid TOML: nested too deeply", "A line looks like"),
+    "no TOML": ("start_coins: 3", "not valid TOML: ", "Example of a line"),
+    "no UTF-8": (b"# \xe9\n", "not UTF-8 (line 1).", "Save the file as UTF-8."),
+    "too large": ("#" * 70_000, "larger than 65536 bytes.", "Write a few lines such as shown_card"),
+    "nested too deeply": ("a = " + "[" * 5000, "not valid TOML: nested too deeply", "Example of a line"),
     # Without effect.
     "examine without the inquisitor": (
         'examine_pick = "random"',

@@ -113,7 +113,7 @@ def test_a_bot_that_the_cache_does_not_have_voids_the_match(
     """It is not the bot's fault. The error names it."""
     here, _ = caches
     here.link(config.bots[0])
-    with pytest.raises(ArenaError, match=f"isn't in the cache of this machine: {config.bots[1].digest}"):
+    with pytest.raises(ArenaError, match=f"isn't in this machine's cache: {config.bots[1].digest}"):
         play_job(here, job_of(config))
 
 

@@ -250,4 +250,4 @@ def test_events_expire_and_their_numbers_keep_increasing(own: Term) -> None:
 
 def test_a_sample_bot_can_be_submitted_by_its_name(own: Term) -> None:
     assert own.json("submit", "sample:honest", "--owner", "eve")["version_ref"] == "honest@1"
-    assert "is no sample bot" in own.arena("submit", "sample:unknown", "--owner", "eve", code=2).err
+    assert "isn't a sample bot" in own.arena("submit", "sample:unknown", "--owner", "eve", code=2).err

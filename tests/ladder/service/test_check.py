@@ -198,7 +198,7 @@ TOO_LONG = "took longer than 1"  # or 10
 BUILDS: dict[str, tuple[str, str, bytes]] = {
     "fails": ("echo said; echo worse >&2; exit 3", "failed", b"said\nworse\n"),
     "hangs": ("echo said; sleep 1000", TOO_LONG, b"said\n"),
-    "makes nothing": ("echo said", "made no executable", b"said\n"),
+    "makes nothing": ("echo said", "created no executable", b"said\n"),
 }
 
 

@@ -28,7 +28,7 @@ def test_a_ladder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
 def test_a_reference_that_is_no_bot_leaves_no_ladder(place: Place) -> None:
     ran = place.run("ladder", "init", "spring", "--sandbox", "process", "--reference", "sample:unknown")
     assert ran.code == 2
-    assert "sample:unknown is no sample bot" in ran.err
+    assert "sample:unknown isn't a sample bot" in ran.err
     assert not (place.folder / "spring").exists()
 
 

@@ -151,7 +151,7 @@ def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end
         (b"login\nada\nADA\n", 'line 3: the login "ADA" is that of line 2'),
         (b"login,pseudonym\nada,Fox\nbob,fox\n", 'line 3: the pseudonym "fox" is that of line 2'),
         (b"login,email\nada,x@y.z\nbob,x@y.z\n", 'line 3: the email "x@y.z" is that of line 2'),
-        (b"login\nad\x1b[31ma\n", 'line 2: the login "ad\\x1b[31ma" has characters that can\'t be printed'),
+        (b"login\nad\x1b[31ma\n", 'line 2: the login "ad\\x1b[31ma" contains characters that can\'t be printed'),
         (b"login\n=cmd\n", 'line 2: the login "=cmd" begins with "="'),
         (b"login\nStaff\n", "is the reference bots'"),
         (b"login\nLadder\n", "is the ladder's own"),

@@ -53,7 +53,7 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     }
     assert {login: why.partition("\n")[0] for login, why in found.rejected.items()} == {
         "dan": "it is a link, or holds one.",
-        "eve": "eve can't be taken: it holds no file.",
+        "eve": "eve was rejected: it contains no file.",
         "zoe": 'there is no owner "zoe".',
     }
     assert all(one.duplicate for one in submit_folder(ladder, top, EARLIER, "prof").accepted.values())

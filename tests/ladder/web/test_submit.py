@@ -122,8 +122,8 @@ def test_the_page_shows_the_remaining_quota_and_the_bots(web: Pages) -> None:
 
 REFUSED: dict[str, tuple[Files, str, int, str]] = {
     "no file": ([], "x", 400, "No file came"),
-    "a path that leaves": ([("../bot.py", "x"), ("b.py", "x")], "", 400, "leaves its folder"),
-    "an absolute path": ([("/etc/cron.d/x", "x")], "", 400, "leaves its folder"),
+    "a path that leaves": ([("../bot.py", "x"), ("b.py", "x")], "", 400, "points outside of its folder"),
+    "an absolute path": ([("/etc/cron.d/x", "x")], "", 400, "points outside of its folder"),
     "a path that is too deep": ([("a/" * 60 + "x", "x")], "", 400, "too long"),
     "a name that is too long": ([("a" * 300, "x")], "", 400, "too long"),
     "one name twice": ([("a.py", "x"), ("a.py", "y")], "", 400, "came twice"),
