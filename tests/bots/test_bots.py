@@ -611,7 +611,7 @@ def test_a_program_that_path_now_finds_elsewhere_is_reported_with_both_places(
         require_unchanged_commands(bots, Programs(path=f"{new}:{old}"))
     assert str(refused.value) == (
         f'"b" is run by python3, which is now {new}/python3, '
-        f"and was {old}/python3 when the run began (run.json).\n"
+        f"but was {old}/python3 when the run began (run.json).\n"
         f"Put {old} first in PATH, or start a new run."
     )
 
