@@ -9,7 +9,7 @@ communicate. A box shows the programs in attacks/ as /bot.
 
 from tests.red_team import stage, suite
 from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Kind, Match, NotTestable, Probes, Row, Together
-from tests.red_team.channels import CHANNELS, Tried, share_of_errors, try_channels
+from tests.red_team.channels import CHANNELS, ChannelResult, share_of_errors, try_channels
 from tests.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
 from tests.red_team.suite import (
     HONEST,
@@ -35,6 +35,7 @@ __all__ = [
     "SCENES",
     "TIERS",
     "Channel",
+    "ChannelResult",
     "CoveredBy",
     "Kind",
     "Match",
@@ -45,7 +46,6 @@ __all__ = [
     "Stage",
     "Talk",
     "Together",
-    "Tried",
     "attack",
     "expected_results",
     "failures",

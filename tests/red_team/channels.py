@@ -78,7 +78,7 @@ CHANNELS: dict[str, Known] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ChannelResult:
     """The result for a channel. `refused` is the errno that refused a side, "" if none did."""
 
     channel: str
@@ -109,7 +109,7 @@ class Tried:
         return f"none ({self.refused})" if self.refused else "none"
 
 
-def try_channels(stage: Stage, names: Sequence[str] = tuple(CHANNELS)) -> Generator[Tried, None, None]:
+def try_channels(stage: Stage, names: Sequence[str] = tuple(CHANNELS)) -> Generator[ChannelResult, None, None]:
     """Try channels between two boxes of a stage. Raises SandboxError if a box fails or falls silent."""
     token = secrets.token_hex(8)
     with Talk(stage.start("channel.py", token)) as sender, Talk(stage.start("channel.py", token)) as receiver:
@@ -123,7 +123,7 @@ def try_channels(stage: Stage, names: Sequence[str] = tuple(CHANNELS)) -> Genera
                 carries, errors, refused = _carries(sender, receiver, patient=sure)
             for side in (sender, receiver):
                 _ask(side, {"do": "shut"})
-            yield Tried(name, stage.tier, carries, errors, refused)
+            yield ChannelResult(name, stage.tier, carries, errors, refused)
 
 
 def _carries(sender: Talk, receiver: Talk, patient: bool) -> tuple[bool, float, str]:

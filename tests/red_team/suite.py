@@ -361,7 +361,7 @@ SCENES: dict[str, Callable[[Stage, str], list[str]]] = {
 # --- channels ---------------------------------------------------------------------------------------------------------
 
 
-def judge_channel(row: Row, tier: str, found: "channels.Tried", proven: Collection[str] = ()) -> Result:
+def judge_channel(row: Row, tier: str, found: "channels.ChannelResult", proven: Collection[str] = ()) -> Result:
     """Judge whether a channel may carry in a tier; `proven` as in `judge_probes`."""
     title = f"{row.title}: {found.channel}"
     expected = "any" if tier == "process" else "none" if not found.tolerated else f"tolerated: {found.tolerated}"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.red_team import CHANNELS, ROWS, TIERS, Stage, Tried, judge_channel, share_of_errors, try_channels
+from tests.red_team import CHANNELS, ROWS, TIERS, ChannelResult, Stage, judge_channel, share_of_errors, try_channels
 
 NOISY = 4  # times that a control is tried again: other tests disturb what all processes share
 StageOf = Callable[[str], Stage]
@@ -14,10 +14,10 @@ pytestmark = pytest.mark.boxes  # the process tier is the control of the others
 
 
 @pytest.fixture(scope="module")
-def tried_in(stage_of: StageOf) -> Callable[[str], dict[str, Tried]]:
-    known: dict[str, dict[str, Tried]] = {}
+def tried_in(stage_of: StageOf) -> Callable[[str], dict[str, ChannelResult]]:
+    known: dict[str, dict[str, ChannelResult]] = {}
 
-    def get(tier: str) -> dict[str, Tried]:
+    def get(tier: str) -> dict[str, ChannelResult]:
         stage = stage_of(tier)
         if tier not in known:
             known[tier] = {found.channel: found for found in try_channels(stage)}
@@ -29,7 +29,7 @@ def tried_in(stage_of: StageOf) -> Callable[[str], dict[str, Tried]]:
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_a_channel_is_closed(
-    tried_in: Callable[[str], dict[str, Tried]], stage_of: StageOf, on_ci: bool, channel: str, tier: str
+    tried_in: Callable[[str], dict[str, ChannelResult]], stage_of: StageOf, on_ci: bool, channel: str, tier: str
 ) -> None:
     """Without isolation it carries, which proves that the programs can communicate, unless the host is too noisy."""
     found = tried_in(tier)[channel]
@@ -75,12 +75,12 @@ def test_chance_is_not_mistaken_for_a_message() -> None:
 def test_a_channel_that_carries_or_a_control_that_does_not_is_a_failure(
     tier: str, channel: str, carries: bool, wrong: bool
 ) -> None:
-    assert (Tried(channel, tier, carries, 0.0 if carries else 0.5).problem(tier) is not None) is wrong
+    assert (ChannelResult(channel, tier, carries, 0.0 if carries else 0.5).problem(tier) is not None) is wrong
 
 
 def test_a_channel_without_a_control_is_marked() -> None:
     """ "none" alone in the table's cell would claim more than was shown."""
-    closed = Tried("uptime", "docker", False, 0.5)
+    closed = ChannelResult("uptime", "docker", False, 0.5)
     assert judge_channel(ROWS[30], "docker", closed).seen == "no control (none)"
     assert judge_channel(ROWS[30], "docker", closed, {"uptime"}).seen == "none"
     assert judge_channel(ROWS[30], "process", closed).seen == "none"

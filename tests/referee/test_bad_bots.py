@@ -143,7 +143,7 @@ def test_every_bad_bot_is_in_the_table() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Leftovers:
     """What a match may leave behind: open descriptors, threads, and files in its scratch folder."""
 
     descriptors: int
@@ -151,10 +151,10 @@ class Left:
     files: frozenset[str]
 
 
-def leftovers(scratch: Path) -> Left:
+def leftovers(scratch: Path) -> Leftovers:
     # os.walk, since Docker's folders are removed in the background: rglob fails on what vanishes.
     files = frozenset(os.path.join(folder, name) for folder, inner, names in os.walk(scratch) for name in inner + names)
-    return Left(len(os.listdir("/dev/fd")), threading.active_count(), files)
+    return Leftovers(len(os.listdir("/dev/fd")), threading.active_count(), files)
 
 
 def children_of_this_process() -> set[str]:

@@ -155,7 +155,7 @@ def play(
     return record
 
 
-class Watched(Box):
+class FailingBox(Box):
     """A box that records the calls, or fails at the nth call of a method; then it can't be closed either."""
 
     def __init__(self, box: InProcessBox, calls: list[str], breaks: tuple[str, int] | None = None) -> None:
@@ -541,7 +541,7 @@ def test_tasks_that_sleep_in_turns_gain_nothing() -> None:
             clock.settle(peer)
         return reply(request)
 
-    class InTurns(Watched):
+    class InTurns(FailingBox):
         turn = 0
 
         def cpu_usage(self) -> dict[int, CpuUsage] | None:
@@ -584,7 +584,7 @@ def test_no_usage_is_read_for_an_answer_in_the_first_millisecond() -> None:
     counts = []
     while len(counts) < 10 and min(counts, default=3) > 2:  # a real poll may have ended before an answer came
         calls: list[str] = []
-        play(bot(first), bot(first), clock=Clock(), own=True, wrap=lambda _, box, to=calls: Watched(box, to))
+        play(bot(first), bot(first), clock=Clock(), own=True, wrap=lambda _, box, to=calls: FailingBox(box, to))
         counts.append(calls.count("cpu_usage"))
     assert min(counts) <= 2, counts
 
@@ -628,7 +628,7 @@ def test_unknown_waits_void_a_match_with_own_time(method: str) -> None:
     """Source: Box.cpu_ns and Box.cpu_usage: None where the kernel doesn't report it, which is the host's fault."""
     clock = Clock()
 
-    class Blind(Watched):
+    class Blind(FailingBox):
         def cpu_ns(self) -> int | None:
             return None if method == "cpu_ns" else 0
 
@@ -642,7 +642,7 @@ def test_unknown_waits_void_a_match_with_own_time(method: str) -> None:
 # --- waiting bots ----------------------------------------------------------------------------------------------------
 
 
-class Noted(Watched):
+class FreezeLog(FailingBox):
     """A box that records freezing and thawing under its number."""
 
     def __init__(self, box: InProcessBox, calls: list[str], number: int) -> None:
@@ -702,7 +702,7 @@ def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool
         clock=Clock(),
         own=own,
         freezes=True,
-        wrap=lambda number, box: Noted(box, calls, number),
+        wrap=lambda number, box: FreezeLog(box, calls, number),
     )
     assert codes(record) == []
     for number in (0, 1):
@@ -728,7 +728,7 @@ def test_output_of_another_bot_does_not_prevent_freezing() -> None:
         clock=time.monotonic,
         own=True,
         freezes=True,
-        wrap=lambda number, box: Noted(box, calls, number),
+        wrap=lambda number, box: FreezeLog(box, calls, number),
     )
     assert codes(record) == []
 
@@ -754,7 +754,7 @@ def test_a_bot_that_answers_first_is_frozen_while_others_think() -> None:
         clock=time.monotonic,
         own=True,
         freezes=True,
-        wrap=lambda number, box: Noted(box, calls, number),
+        wrap=lambda number, box: FreezeLog(box, calls, number),
     )
     assert codes(record) == []
 
@@ -782,7 +782,7 @@ def test_a_bot_that_closes_its_output_is_frozen_while_others_think(leaves: Calla
         clock=time.monotonic,
         own=True,
         freezes=True,
-        wrap=lambda number, box: Noted(box, calls, number),
+        wrap=lambda number, box: FreezeLog(box, calls, number),
     )
     assert {fault.bot for fault in record.games[0].faults} == {1}
 
@@ -795,7 +795,7 @@ def test_living_bots_are_frozen_while_another_is_restarted() -> None:
     def wrap(number: int, box: InProcessBox) -> Box:
         if number == 1:
             starts.append(frozen(calls, 0))
-        return Noted(box, calls, number)
+        return FreezeLog(box, calls, number)
 
     def dies(peer: ScriptPeer, request: Request) -> None:
         peer.die(3)
@@ -807,7 +807,7 @@ def test_living_bots_are_frozen_while_another_is_restarted() -> None:
 def test_no_bot_is_frozen_where_pondering_is_allowed() -> None:
     """Source: SPEC.md, "Life of a bot process", between requests."""
     calls: list[str] = []
-    play(bot(first), bot(first), clock=Clock(), ponder=True, freezes=True, wrap=lambda _, box: Watched(box, calls))
+    play(bot(first), bot(first), clock=Clock(), ponder=True, freezes=True, wrap=lambda _, box: FailingBox(box, calls))
     assert set(calls) <= {"exit"}
 
 
@@ -841,7 +841,11 @@ def test_a_frozen_bot_that_was_leaving_is_found_dead_when_it_is_next_asked() -> 
         return reply(request)
 
     record = play(
-        bot(leaves), bot(waits), clock=time.monotonic, freezes=True, wrap=lambda number, box: Noted(box, calls, number)
+        bot(leaves),
+        bot(waits),
+        clock=time.monotonic,
+        freezes=True,
+        wrap=lambda number, box: FreezeLog(box, calls, number),
     )
     (fault,) = record.games[0].faults
     assert (fault.code, fault.detail) == ("exited", "exited with code 3")
@@ -870,7 +874,7 @@ def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, in
             clock=Clock(),
             own=True,
             freezes=True,
-            wrap=lambda number, box: Watched(box, calls if number == 0 else [], breaks if number == 0 else None),
+            wrap=lambda number, box: FailingBox(box, calls if number == 0 else [], breaks if number == 0 else None),
         )
 
 

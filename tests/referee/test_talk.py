@@ -40,7 +40,7 @@ TEXT = {"says": "text", "text": "Peace, \u05e9 \U0001f468\u200d\U0001f469?"}
 BOARD = deal_game(OPEN, 3, KeyedRng(bytes(32), 0)).board
 
 
-class Heard:
+class TalkMatch:
     """A match, and the events received by each of its bots."""
 
     def __init__(self, *says: Says, moves: Any = None, rules: Ruleset = OPEN, games: int = 1, **settings: Any) -> None:
@@ -115,7 +115,7 @@ def choosing(*bots: dict[str, Message]) -> Callable[[int, Message], int]:
 
 def test_statements_are_sent_to_all_before_the_effects_of_the_answer() -> None:
     """SPEC, Talk: they are in the next line to all, the speaker too; one event a statement, in the speaker's order."""
-    heard = Heard(say_once([HOLD, TEXT]), say_nothing, say_nothing)
+    heard = TalkMatch(say_once([HOLD, TEXT]), say_nothing, say_nothing)
     wanted = [
         {"n": 0, "event": "say", "seat": 0, **HOLD},
         {"n": 1, "event": "say", "seat": 0, **TEXT},
@@ -132,7 +132,7 @@ def test_statements_of_a_window_are_sent_by_ascending_seats() -> None:
         {"challenge": {"challenge": True}}, {"turn": {"action": "tax"}}, {"challenge": {"challenge": True}}, {}
     )
     doubts = at("challenge", [{"says": "doubt", "role": "duke", "target": 1}])
-    heard = Heard(doubts, say_nothing, doubts, doubts, moves=moves, rules=OPEN)
+    heard = TalkMatch(doubts, say_nothing, doubts, doubts, moves=moves, rules=OPEN)
     first = heard.said(1)[0]["n"]
     for bot in range(4):
         window = heard.events(bot)[first : first + 4]
@@ -150,7 +150,7 @@ def test_a_statement_does_not_reveal_whether_its_speaker_passed() -> None:
     def lines(last: Message) -> list[list[Message]]:
         claims, doubts = {"turn": {"action": "tax"}}, {"challenge": {"challenge": True}}
         moves = choosing(claims, doubts, {"challenge": last})
-        heard = Heard(say_nothing, say_nothing, at("challenge", [HOLD]), moves=moves)
+        heard = TalkMatch(say_nothing, say_nothing, at("challenge", [HOLD]), moves=moves)
         return [[{**line, "clock": None} for line in heard.lines[bot]] for bot in range(2)]
 
     assert lines({"pass": True}) == lines({"challenge": True})
@@ -166,7 +166,7 @@ def test_statements_are_sent_at_every_kind_of_request() -> None:
     for name in ("duel", "reformation-inquisitor", "andy", "open-table"):
         rules = replace(PRESETS[name], talk=Talk.TEXT)
         bots = 2 if name == "duel" else 3
-        heard = Heard(*[says_the_kind_of_request] * bots, moves=plays, rules=rules, games=5)
+        heard = TalkMatch(*[says_the_kind_of_request] * bots, moves=plays, rules=rules, games=5)
         for bot in range(bots):
             asked = [f"{line['kind']} {line['id']}" for line in heard.lines[bot] if line["type"] == "request"]
             assert [event["text"] for event in heard.said((bot + 1) % bots) if event["seat"] == bot] == asked
@@ -183,7 +183,7 @@ def test_a_faulty_or_forfeiting_answer_drops_its_statements() -> None:
     def wrong(bot: int, _: Message) -> int:
         return 99 if bot == 0 else 0
 
-    heard = Heard(lambda _: [HOLD], say_nothing, moves=wrong, lives=2)
+    heard = TalkMatch(lambda _: [HOLD], say_nothing, moves=wrong, lives=2)
     assert [event["event"] for event in heard.events(1)].count("forfeit") == 1
     assert heard.said(1) == []
     assert heard.record.games[0].statements == ()
@@ -195,8 +195,8 @@ def test_statements_change_no_card_and_no_default() -> None:
     def plays(bot: int, request: Message) -> int:
         return 99 if bot == 2 and request["kind"] == "lose" else int(request["id"] * 5 % len(request["legal"]))
 
-    output = Heard(lambda _: [HOLD, TEXT], lambda _: [HOLD], say_nothing, moves=plays, games=4, lives=9)
-    silent = Heard(say_nothing, say_nothing, say_nothing, moves=plays, games=4, lives=9)
+    output = TalkMatch(lambda _: [HOLD, TEXT], lambda _: [HOLD], say_nothing, moves=plays, games=4, lives=9)
+    silent = TalkMatch(say_nothing, say_nothing, say_nothing, moves=plays, games=4, lives=9)
     for talked, quiet in zip(output.record.games, silent.record.games, strict=True):
         assert (talked.moves, talked.draws, talked.start) == (quiet.moves, quiet.draws, quiet.start)
         assert talked.events == quiet.events + len(talked.statements)
@@ -209,8 +209,8 @@ def test_statements_change_no_card_and_no_default() -> None:
 @pytest.mark.parametrize("say", [[HOLD], None], ids=str)
 def test_without_talk_say_is_a_field_like_any_unknown_one(say: Any) -> None:
     """SPEC, Lines from the bot: unknown fields are ignored. The record and all lines have the same bytes."""
-    spoken = Heard(lambda _: say, say_nothing, rules=COUP)
-    silent = Heard(say_nothing, say_nothing, rules=COUP)
+    spoken = TalkMatch(lambda _: say, say_nothing, rules=COUP)
+    silent = TalkMatch(say_nothing, say_nothing, rules=COUP)
     assert spoken.lines[0][0]["ruleset"]["talk"] == "off"
     for bot in range(2):
         lines = [[{**line, "clock": None} for line in heard.lines[bot]] for heard in (spoken, silent)]
@@ -227,7 +227,7 @@ def untimed(record: Record) -> Record:
 def test_a_text_is_valid_only_where_the_rules_allow_it() -> None:
     """docs/reference/rules.md, Talk: with `statements` only the forms are valid."""
     rules = replace(OPEN, talk=Talk.STATEMENTS)
-    heard = Heard(say_once([HOLD]), say_once([TEXT]), rules=rules)
+    heard = TalkMatch(say_once([HOLD]), say_once([TEXT]), rules=rules)
     assert [event["says"] for event in heard.said()] == ["hold"]
     assert [fault.code for fault in heard.record.games[0].faults] == ["bad_say"]
 
@@ -277,7 +277,7 @@ def test_an_invalid_statement_is_refused_in_one_line_without_its_content(say: An
 
 def test_an_invalid_statement_has_no_other_penalty() -> None:
     """SPEC, Faults, bad_say: the move counts, no life is lost, an error line is sent at once; others don't see it."""
-    played = Heard(say_once([{"says": "text", "text": "a\x1b\u2028b"}]), say_once([HOLD]), say_nothing)
+    played = TalkMatch(say_once([{"says": "text", "text": "a\x1b\u2028b"}]), say_once([HOLD]), say_nothing)
     (error,) = played.errors(0)
     assert (error["id"], error["code"], error["used"], error["lives"]) == (1, "bad_say", None, 3)
     assert error["got"].isprintable()
@@ -299,7 +299,7 @@ def test_a_statement_cannot_name_a_seat_that_is_out() -> None:
         dead = [seat for seat, player in enumerate(request["state"]["players"]) if not player["influence"]]
         return [{"says": "attack", "target": dead[0]}] if dead else ...
 
-    heard = Heard(say_nothing, say_nothing, attacks_the_dead)
+    heard = TalkMatch(say_nothing, say_nothing, attacks_the_dead)
     (fault,) = heard.record.games[0].faults
     assert (fault.bot, fault.code, fault.detail) == (2, "bad_say", "target is another seat that is in the game")
     assert heard.said() == []
@@ -307,7 +307,7 @@ def test_a_statement_cannot_name_a_seat_that_is_out() -> None:
 
 def test_a_record_has_the_first_invalid_statement_and_the_number() -> None:
     """SPEC, Faults, bad_say: a bot that sends many doesn't make the record longer."""
-    heard = Heard(lambda request: [{"says": f"no {request['id']}"}], say_nothing, games=2)
+    heard = TalkMatch(lambda request: [{"says": f"no {request['id']}"}], say_nothing, games=2)
     for game in heard.record.games:
         (fault,) = game.faults
         assert fault.count == sum(line["type"] == "request" and line["game"] == game.game for line in heard.lines[0])
@@ -336,7 +336,7 @@ def test_a_text_may_have_any_script_without_control_characters(text: str) -> Non
 @cache
 def spoken() -> Record:
     """Play the match whose statement the tests below replace: it has one, with the first answer."""
-    return Heard(say_once([HOLD]), say_nothing).record
+    return TalkMatch(say_once([HOLD]), say_nothing).record
 
 
 def record_of(*said: tuple[int, StatementMade]) -> Record:

@@ -274,7 +274,7 @@ def test_after_a_killed_run_an_engine_that_hangs_costs_seconds(tmp_path: Path, m
         within(MOMENT_S, begins)
 
 
-class Answering:
+class FixedResponse:
     """A socket with the same response to every request."""
 
     def __init__(self, path: Path, answer: bytes) -> None:
@@ -306,7 +306,7 @@ def said(found: object) -> bytes:
 def test_an_unexpected_response_does_not_prevent_a_run(tmp_path: Path, answer: bytes) -> None:
     """Whatever program listens there, a run in plain processes starts."""
     leave_scratch_folder(tmp_path)
-    one = Answering(tmp_path / "sock", answer)
+    one = FixedResponse(tmp_path / "sock", answer)
     try:
         assert clean_up(f"unix://{tmp_path}/sock", tmp_path)[1]
     finally:

@@ -25,7 +25,7 @@ WAIT_S = 60.0  # only a failure takes this long
 AWAY, ADA = 1013, Viewer("ada")
 
 
-class Failing(Database):
+class FailingDatabase(Database):
     """A database whose next writes, or reads, fail."""
 
     def __init__(self, url: Any) -> None:
@@ -46,7 +46,7 @@ class Failing(Database):
         return super().read_with_retry(act)
 
 
-class Loop(asyncio.SelectorEventLoop):
+class CountingLoop(asyncio.SelectorEventLoop):
     """An event loop that counts its tasks in threads that haven't started."""
 
     waiting = 0
@@ -60,15 +60,15 @@ class Loop(asyncio.SelectorEventLoop):
         return super().run_in_executor(executor, begin)
 
 
-class House(PreparedBots):
+class TableSetup(PreparedBots):
     """A ladder with a table that waits for two people; `then` runs after a claim, in the database's thread."""
 
-    def __init__(self, ladder: Ladder, database: Failing, scratch: Path) -> None:
+    def __init__(self, ladder: Ladder, database: FailingDatabase, scratch: Path) -> None:
         super().__init__(ladder, BotCache(scratch), scratch)
         self.ladder, self.database = ladder, database
         self.said: list[str] = []
         self.closed_boxes = 0
-        self.loop = Loop()
+        self.loop = CountingLoop()
         self.id = open_session(ladder, OpenTableRequest(me=True, people=1), "ada").session.id
         self.then: Callable[[TableSession], TableSession | None] = lambda session: session
 
@@ -128,81 +128,81 @@ class House(PreparedBots):
 
 
 @pytest.fixture
-def house(place: Place) -> Iterator[House]:
+def setup(place: Place) -> Iterator[TableSetup]:
     folder = ladder_in(place)
     with closing(open_ladder(folder)) as known:
-        database = Failing(known.database.url)
+        database = FailingDatabase(known.database.url)
         with closing(Ladder(folder, database, known.play, bytes(32))) as ladder:
-            yield House(ladder, database, place.folder)
+            yield TableSetup(ladder, database, place.folder)
 
 
-def test_a_table_that_is_closed_while_it_is_claimed_ends(house: House) -> None:
+def test_a_table_that_is_closed_while_it_is_claimed_ends(setup: TableSetup) -> None:
     """This holds too where a read waits behind the claim, and no event follows."""
 
     def closes(session: TableSession) -> TableSession:
-        assert close_session(house.ladder, house.id, ADA)
-        wait_for(lambda: house.loop.waiting)
+        assert close_session(setup.ladder, setup.id, ADA)
+        wait_for(lambda: setup.loop.waiting)
         return session
 
     async def come() -> None:
-        assert await house.come() == (1000, "closed by its opener")
+        assert await setup.come() == (1000, "closed by its opener")
 
-    house.then = closes
-    house.serve(come)
+    setup.then = closes
+    setup.serve(come)
 
 
-def test_a_failed_write_is_retried_until_it_succeeds(house: House) -> None:
+def test_a_failed_write_is_retried_until_it_succeeds(setup: TableSetup) -> None:
     def fails(session: TableSession) -> TableSession:
-        house.database.writes_fail = [
+        setup.database.writes_fail = [
             DatabaseUnavailableError("the disk is full"),
             DatabaseUnavailableError("the disk is full"),
         ]
         raise UnplayableTableError("it has no bots")
 
     async def come() -> None:
-        await house.come()
-        await asyncio.to_thread(wait_for, lambda: house.session.end_reason == "it has no bots")
+        await setup.come()
+        await asyncio.to_thread(wait_for, lambda: setup.session.end_reason == "it has no bots")
 
-    house.then = fails
-    house.serve(come)
-    assert house.said == ["the disk is full"] * 2
-    first, second = house.database.failed_at
+    setup.then = fails
+    setup.serve(come)
+    assert setup.said == ["the disk is full"] * 2
+    first, second = setup.database.failed_at
     assert second - first >= 0.9 * RETRY_S
 
 
-def test_an_unexpected_write_failure_is_reported(house: House) -> None:
+def test_an_unexpected_write_failure_is_reported(setup: TableSetup) -> None:
     def fails(session: TableSession) -> TableSession:
-        house.database.writes_fail = [ZeroDivisionError("odd")]
+        setup.database.writes_fail = [ZeroDivisionError("odd")]
         raise UnplayableTableError("it has no bots")
 
     async def come() -> None:
-        await house.come()
-        await asyncio.to_thread(wait_for, lambda: house.said)
+        await setup.come()
+        await asyncio.to_thread(wait_for, lambda: setup.said)
 
-    house.then = fails
-    house.serve(come)
-    assert "odd" in house.said[0]
+    setup.then = fails
+    setup.serve(come)
+    assert "odd" in setup.said[0]
 
 
-def test_a_process_that_lost_the_claim_asks_clients_to_reconnect(house: House) -> None:
+def test_a_process_that_lost_the_claim_asks_clients_to_reconnect(setup: TableSetup) -> None:
     async def come() -> None:
-        assert (await house.come())[0] == AWAY
+        assert (await setup.come())[0] == AWAY
 
-    house.then = lambda session: None
-    house.serve(come)
+    setup.then = lambda session: None
+    setup.serve(come)
 
 
-def test_a_look_that_fails_unexpectedly_ends_the_process_with_its_reason(house: House) -> None:
+def test_a_look_that_fails_unexpectedly_ends_the_process_with_its_reason(setup: TableSetup) -> None:
     async def come() -> None:
         await asyncio.Event().wait()
 
-    house.database.reads_fail = ZeroDivisionError("odd")
+    setup.database.reads_fail = ZeroDivisionError("odd")
     with pytest.raises(ZeroDivisionError, match="odd"):
-        house.serve(come)
+        setup.serve(come)
 
 
 @pytest.mark.parametrize(("boxes", "fault"), [(0, ZeroDivisionError("odd")), (1, None)], ids=["claim", "table"])
-def test_a_defect_during_creation_ends_only_this_table(house: House, boxes: int, fault: Exception | None) -> None:
+def test_a_defect_during_creation_ends_only_this_table(setup: TableSetup, boxes: int, fault: Exception | None) -> None:
     """Returning players are answered, and the error is reported to the operator."""
 
     def fails(session: TableSession) -> TableSession:
@@ -211,23 +211,23 @@ def test_a_defect_during_creation_ends_only_this_table(house: House, boxes: int,
         return replace(session, slots=(None,))  # type: ignore[arg-type]
 
     async def come() -> None:
-        assert (await house.come())[0] == AWAY
-        await asyncio.to_thread(wait_for, lambda: house.session.status == "ended")
-        assert (await house.come())[0] == AWAY
+        assert (await setup.come())[0] == AWAY
+        await asyncio.to_thread(wait_for, lambda: setup.session.status == "ended")
+        assert (await setup.come())[0] == AWAY
 
-    house.then = fails
-    house.serve(come)
-    assert house.session.end_reason == "the server failed to begin it"
-    assert [type(fault or AttributeError()).__name__ in line for line in house.said] == [True]
-    assert house.closed_boxes == boxes
+    setup.then = fails
+    setup.serve(come)
+    assert setup.session.end_reason == "the server failed to begin it"
+    assert [type(fault or AttributeError()).__name__ in line for line in setup.said] == [True]
+    assert setup.closed_boxes == boxes
 
 
-def test_a_table_that_cannot_be_created_has_a_reason_and_leaves_no_boxes(house: House) -> None:
+def test_a_table_that_cannot_be_created_has_a_reason_and_leaves_no_boxes(setup: TableSetup) -> None:
     async def come() -> None:
-        assert (await house.come())[0] == AWAY
-        await asyncio.to_thread(wait_for, lambda: house.session.status == "ended")
+        assert (await setup.come())[0] == AWAY
+        await asyncio.to_thread(wait_for, lambda: setup.session.status == "ended")
 
-    house.then = lambda session: replace(session, rules="gone")
-    house.serve(come)
-    assert house.session.end_reason == 'there are no rules "gone".'
-    assert house.closed_boxes == 1
+    setup.then = lambda session: replace(session, rules="gone")
+    setup.serve(come)
+    assert setup.session.end_reason == 'there are no rules "gone".'
+    assert setup.closed_boxes == 1

@@ -26,7 +26,7 @@ Frame = dict[str, Any]
 
 
 @dataclass
-class Club:
+class ServedTables:
     """A served ladder and its table server."""
 
     served: LadderServer
@@ -111,10 +111,10 @@ def at_once(folder: Path) -> None:
 
 
 @contextmanager
-def club(place: Place, folder: Path, **environment: str) -> Iterator[Club]:
+def serve_tables(place: Place, folder: Path, **environment: str) -> Iterator[ServedTables]:
     """Serve a ladder's pages, and start its table server, as two commands."""
     with serve_ladder(place, folder, "--no-runner", **environment) as server:
-        yield Club(server, table_server(place, folder, **environment))
+        yield ServedTables(server, table_server(place, folder, **environment))
 
 
 def table_server(place: Place, folder: Path, **environment: str) -> "subprocess.Popen[str]":

@@ -4,25 +4,25 @@ from tests.chromium import Reader
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.tables.test_page import played
-from tests.ladder.web.players import at_once, club
+from tests.ladder.web.players import at_once, serve_tables
 
 
 def test_a_table_session_from_opening_to_replay(place: Place, browser: Reader) -> None:
     folder = ladder_in(place, fit=True)
     at_once(folder)
-    with club(place, folder) as house:
+    with serve_tables(place, folder) as site:
         context = browser.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-        context.add_cookies([{"name": "session", "value": house.session("ada"), "url": house.url}])
+        context.add_cookies([{"name": "session", "value": site.session("ada"), "url": site.url}])
         page = context.new_page()
         page.on("pageerror", lambda error: browser.wrong.append(str(error)))
-        page.goto(f"{house.url}/tables/{house.open('ada', bots=['one'], me=True)['id']}")
+        page.goto(f"{site.url}/tables/{site.open('ada', bots=['one'], me=True)['id']}")
         page.get_by_role("link", name="To your place").click()
         page.locator(".felt").wait_for()
         played(page)
         page.get_by_role("link", name="Watch the replay").click()
         page.locator(".log").get_by_text("Turn", exact=False).first.wait_for()
         context.close()
-        house.table_server.terminate()
-        assert place.end(house.table_server).code == 0
+        site.table_server.terminate()
+        assert place.end(site.table_server).code == 0
     place.require_nothing_left()
     browser.check()

@@ -16,16 +16,16 @@ from ladder.store.database import all_credentials, find_session_record
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for
-from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
+from tests.ladder.web.players import WAIT_S, Player, ServedTables, at_once, over, serve_tables
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedTables]:
     """Give a served ladder for all tests of this file; each opens its own tables."""
-    place = Place(tmp_path_factory.mktemp("club"))
+    place = Place(tmp_path_factory.mktemp("tables"))
     folder = ladder_in(place, bots=("ada", "bob", "cleo", "dan"), fit=True)
     at_once(folder)
-    with club(place, folder) as made:
+    with serve_tables(place, folder) as made:
         yield made
         made.table_server.terminate()
         assert place.end(made.table_server).code == 0
@@ -33,16 +33,16 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Club]:
     place.require_nothing_left()
 
 
-def test_a_match_of_people_guests_and_bots_and_its_replay(house: Club) -> None:
+def test_a_match_of_people_guests_and_bots_and_its_replay(site: ServedTables) -> None:
     """During the match its record and its players are hidden; afterwards the public sees no hidden card."""
-    opened = house.open("ada", bots=["one"], me=True, people=2)
+    opened = site.open("ada", bots=["one"], me=True, people=2)
     id = opened["id"]
     _, _, bob, gus = opened["invites"]
-    house.sit("bob", bob["link"])
-    cookie = house.sit_as_guest("Gus", gus["link"])
-    assert house.post(f"/tables/{id}/join", house.session("cleo"), link=gus["link"].partition("?link=")[2])[0] == 400
-    ada, guest, looker = house.player(id, "ada"), Player(house.url, id, {"Cookie": cookie}), house.player(id, "cleo")
-    people = [ada, house.player(id, "bob"), guest]
+    site.sit("bob", bob["link"])
+    cookie = site.sit_as_guest("Gus", gus["link"])
+    assert site.post(f"/tables/{id}/join", site.session("cleo"), link=gus["link"].partition("?link=")[2])[0] == 400
+    ada, guest, looker = site.player(id, "ada"), Player(site.url, id, {"Cookie": cookie}), site.player(id, "cleo")
+    people = [ada, site.player(id, "bob"), guest]
 
     def sees_only_own_cards(frame: Any) -> None:
         for seat in frame["game"]["seats"] if frame["game"] else ():
@@ -60,9 +60,9 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(house: Club) -> None:
                 person.saw = sees_none if person is looker else sees_only_own_cards
                 await stack.enter_async_context(person.there())
             await ada.until(lambda frame: frame["table"]["state"] == "playing")
-            wait_for(lambda: house.line(id, "cleo")["status"] == "playing")
-            assert [each["bot"] for each in house.line(id, "cleo")["slots"]] == [None] * 4
-            assert house.line(id, "ada")["slots"][0]["bot"] == "one@1"
+            wait_for(lambda: site.line(id, "cleo")["status"] == "playing")
+            assert [each["bot"] for each in site.line(id, "cleo")["slots"]] == [None] * 4
+            assert site.line(id, "ada")["slots"][0]["bot"] == "one@1"
             await asyncio.gather(*(person.play(over) for person in people), looker.until(over))
             await ada.until(lambda frame: frame["table"]["replay"])
             assert [await person.play(over) for person in people] == [True] * 3
@@ -71,40 +71,40 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(house: Club) -> None:
     assert ada.frame["table"]["replay"] == f"/tables/{id}/matches/0/replay"
     names = {row["name"] for row in ada.frame["table"]["places"]}
     assert names == {"one@1", "pseudonym of ada", "pseudonym of bob", "Gus (guest)"}
-    assert house.line(id, "cleo")["slots"][0]["bot"] == "one@1"
-    public, own = (house.served.json(f"/tables/{id}/matches/0/replay", house.session(who)) for who in ("cleo", "ada"))
+    assert site.line(id, "cleo")["slots"][0]["bot"] == "one@1"
+    public, own = (site.served.json(f"/tables/{id}/matches/0/replay", site.session(who)) for who in ("cleo", "ada"))
     assert all(set(hand) == {None} for hand in public["replay"]["games"][0]["start"]["hands"])  # type: ignore[index]
     hands = own["replay"]["games"][0]["start"]["hands"]  # type: ignore[index]
     assert sum(set(hand) != {None} for hand in hands) == 1
-    with closing(open_ladder(house.served.folder)) as ladder:
+    with closing(open_ladder(site.served.folder)) as ladder:
         text = ladder.database.read_with_retry(lambda connection: find_session_record(connection, id, 0))
     assert text is not None
     verify_record(read_record(text))
 
 
-def test_a_link_of_another_player_is_used_up(house: Club) -> None:
+def test_a_link_of_another_player_is_used_up(site: ServedTables) -> None:
     """A guest's secret isn't the link, so the link's maker can't see the cards; the secret itself works anywhere."""
-    opened = house.open("ada", people=2)
+    opened = site.open("ada", people=2)
     link = opened["invites"][0]["link"]
-    cookie = house.sit_as_guest("Mia", link)
-    assert house.post(f"/tables/{opened['id']}/join", None, link=link.partition("?link=")[2], name="Eve")[0] == 400
+    cookie = site.sit_as_guest("Mia", link)
+    assert site.post(f"/tables/{opened['id']}/join", None, link=link.partition("?link=")[2], name="Eve")[0] == 400
     secret = cookie.partition("=")[2]
-    assert house.post(f"/tables/{opened['id']}/join", None, link=secret)[2].startswith(cookie)
-    assert house.post(f"/tables/{opened['id']}/slots/0/link", house.session("ada"))[0] == 400  # the guest has this slot
-    assert house.post(f"/tables/{opened['id']}/slots/1/link", house.session("bob"))[0] == 400  # another's table
-    assert house.post(f"/tables/{opened['id']}/slots/1/link", house.session("ada"))[0] == 200
+    assert site.post(f"/tables/{opened['id']}/join", None, link=secret)[2].startswith(cookie)
+    assert site.post(f"/tables/{opened['id']}/slots/0/link", site.session("ada"))[0] == 400  # the guest has this slot
+    assert site.post(f"/tables/{opened['id']}/slots/1/link", site.session("bob"))[0] == 400  # another's table
+    assert site.post(f"/tables/{opened['id']}/slots/1/link", site.session("ada"))[0] == 200
     used = opened["invites"][1]["link"].partition("?link=")[2]
-    assert house.post(f"/tables/{opened['id']}/join", house.session("bob"), link=used)[0] == 400  # replaced
+    assert site.post(f"/tables/{opened['id']}/join", site.session("bob"), link=used)[0] == 400  # replaced
 
 
-def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(house: Club) -> None:
-    opened = house.open("bob", bots=["one"], program="far.py")
+def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(site: ServedTables) -> None:
+    opened = site.open("bob", bots=["one"], program="far.py")
     assert opened["program"] == f"/tables/{opened['id']}/program"
-    by_token = house.open("bob", bots=["one"], programs=1)
-    places = [(opened["id"], house.token("bob")), (by_token["id"], by_token["invites"][1]["token"])]
+    by_token = site.open("bob", bots=["one"], programs=1)
+    places = [(opened["id"], site.token("bob")), (by_token["id"], by_token["invites"][1]["token"])]
 
     async def play(id: int, token: str) -> int:
-        address = f"ws{house.url.removeprefix('http')}/tables/{id}/program"
+        address = f"ws{site.url.removeprefix('http')}/tables/{id}/program"
         async with connect(address, additional_headers={"Authorization": f"Bearer {token}"}) as socket:
             try:
                 while True:
@@ -118,20 +118,20 @@ def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(house: Club)
 
     for id, token in places:
         assert asyncio.run(play(id, token)) == 1000
-        wait_for(lambda id=id: house.line(id, "bob")["status"] == "ended")  # type: ignore[misc]  # a default binds it
-        assert house.line(id, "bob")["end_reason"] == "it was played"
-        [match] = house.table(id, "bob")["matches"]
+        wait_for(lambda id=id: site.line(id, "bob")["status"] == "ended")  # type: ignore[misc]  # a default binds it
+        assert site.line(id, "bob")["end_reason"] == "it was played"
+        [match] = site.table(id, "bob")["matches"]
         assert match["games"] == 1
 
 
-def test_revoked_credentials_disconnect_within_seconds(house: Club) -> None:
+def test_revoked_credentials_disconnect_within_seconds(site: ServedTables) -> None:
     """They are a session that staff ended, an account's token, and a slot's renewed token."""
-    opened = house.open("cleo", bots=["one"], me=True, programs=1)
+    opened = site.open("cleo", bots=["one"], me=True, programs=1)
     id, program = opened["id"], opened["invites"][2]
-    challenge = house.open("cleo", bots=["one"], program="mine.py", people=1)["id"]
+    challenge = site.open("cleo", bots=["one"], program="mine.py", people=1)["id"]
 
     def end(kind: str) -> None:
-        with closing(open_ladder(house.served.folder)) as ladder:
+        with closing(open_ladder(site.served.folder)) as ladder:
             known = ladder.database.read_with_retry(lambda connection: all_credentials(connection, "cleo"))
             for credential in known:
                 if credential.kind == kind:
@@ -139,16 +139,16 @@ def test_revoked_credentials_disconnect_within_seconds(house: Club) -> None:
 
     async def come() -> list[int]:
         codes = []
-        address = f"ws{house.url.removeprefix('http')}/tables"
+        address = f"ws{site.url.removeprefix('http')}/tables"
         by = {"Authorization": f"Bearer {program['token']}"}
         async with connect(f"{address}/{id}/program", additional_headers=by) as socket:
-            assert house.post(f"/tables/{id}/slots/2/link", house.session("cleo"))[0] == 200
+            assert site.post(f"/tables/{id}/slots/2/link", site.session("cleo"))[0] == 200
             codes.append(await _code(socket))
-        by = {"Authorization": f"Bearer {house.token('cleo')}"}
+        by = {"Authorization": f"Bearer {site.token('cleo')}"}
         async with connect(f"{address}/{challenge}/program", additional_headers=by) as socket:
             await asyncio.to_thread(end, "token")
             codes.append(await _code(socket))
-        async with house.player(id, "cleo").there() as cleo:
+        async with site.player(id, "cleo").there() as cleo:
             await cleo.until(lambda frame: frame)
             await asyncio.to_thread(end, "session")
             while await cleo.news():
@@ -166,17 +166,17 @@ def test_revoked_credentials_disconnect_within_seconds(house: Club) -> None:
                 return end.rcvd.code if end.rcvd else 1006
 
     assert asyncio.run(come()) == [4003, 4003, 4003]
-    house.tokens.clear()
-    house.sessions.clear()
+    site.tokens.clear()
+    site.sessions.clear()
 
 
-def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(house: Club) -> None:
-    opened = house.open("ada", me=True, people=1)
+def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(site: ServedTables) -> None:
+    opened = site.open("ada", me=True, people=1)
 
     async def look_on() -> tuple[int, str] | None:
-        async with house.player(opened["id"], "bob").there() as bob:
+        async with site.player(opened["id"], "bob").there() as bob:
             await bob.until(lambda frame: frame)
-            await asyncio.to_thread(house.sit, "bob", opened["invites"][1]["link"])
+            await asyncio.to_thread(site.sit, "bob", opened["invites"][1]["link"])
             while await bob.news():
                 pass
         return bob.closed
@@ -184,24 +184,24 @@ def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(house: Club) ->
     assert asyncio.run(look_on()) == (4003, "you have sat down in another tab")
 
 
-def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(house: Club) -> None:
-    opened = house.open("ada", bots=["one"], me=True)
+def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(site: ServedTables) -> None:
+    opened = site.open("ada", bots=["one"], me=True)
     id = opened["id"]
 
     async def play() -> None:
-        async with house.player(id, "ada").there() as ada, house.player(id, "bob").there() as bob:
+        async with site.player(id, "ada").there() as ada, site.player(id, "bob").there() as bob:
             await ada.until(lambda frame: frame["table"]["state"] == "playing")
-            assert house.post(f"/tables/{id}/close", house.session("staff"))[0] == 303
+            assert site.post(f"/tables/{id}/close", site.session("staff"))[0] == 303
             for one in (ada, bob):
                 frame = await one.until(over)
                 assert (frame["table"]["state"], frame["table"]["why"]) == ("void", "closed by the staff")
                 while await one.news():
                     pass
                 assert one.closed == (1000, "closed by the staff")
-        async with house.player(id, "ada").there() as ada:
+        async with site.player(id, "ada").there() as ada:
             assert not await ada.news()
             assert ada.closed is not None
             assert ada.closed[0] == 4004
 
     asyncio.run(play())
-    assert house.line(id, "ada")["status"] == "ended"
+    assert site.line(id, "ada")["status"] == "ended"

@@ -18,7 +18,7 @@ from ladder.store.database import find_session_record, list_session_matches
 from tests.cli_workspace import SETTLE_S, Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import serve_ladder, wait_for
-from tests.ladder.web.players import WAIT_S, Club, Player, at_once, club, over
+from tests.ladder.web.players import WAIT_S, Player, ServedTables, at_once, over, serve_tables
 from tests.postgres import Postgres, postgres, postgres_problem
 
 TABLES, GAMES = 2, 5
@@ -53,9 +53,9 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
     """Connected players get the reason if possible; no box and no process stays behind."""
     folder = ready(place)
 
-    async def play(house: Club) -> list[int]:
-        ids = [house.open("ada", bots=["one", "two"], me=True, games=GAMES)["id"] for _ in range(TABLES)]
-        people = [house.player(id, "ada") for id in ids]
+    async def play(site: ServedTables) -> list[int]:
+        ids = [site.open("ada", bots=["one", "two"], me=True, games=GAMES)["id"] for _ in range(TABLES)]
+        people = [site.player(id, "ada") for id in ids]
         async with AsyncExitStack() as stack:
             for person in people:
                 await stack.enter_async_context(person.there())
@@ -64,7 +64,7 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
             )
             await begun
             await asyncio.to_thread(wait_for, lambda: all(kept(id) for id in ids))
-            for process in (house.table_server, house.served.process):
+            for process in (site.table_server, site.served.process):
                 process.send_signal(number)
             for person in people:
                 while person.closed is None:
@@ -75,13 +75,13 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
         with closing(open_ladder(folder)) as ladder, ladder.database.read() as connection:
             return bool(list_session_matches(connection, id))
 
-    with club(place, folder) as house:
-        ids = asyncio.run(play(house))
-        for process in (house.table_server, house.served.process):
+    with serve_tables(place, folder) as site:
+        ids = asyncio.run(play(site))
+        for process in (site.table_server, site.served.process):
             process.communicate(timeout=60)
     place.wait(lambda: not place.processes(), SETTLE_S)
-    with club(place, folder) as again:
-        again.sessions |= house.sessions
+    with serve_tables(place, folder) as again:
+        again.sessions |= site.sessions
         wait_for(lambda: all(again.line(id, "ada")["status"] == "ended" for id in ids))
         why = {again.line(id, "ada")["end_reason"] for id in ids}
         assert why == {"the server was stopped" if number == signal.SIGTERM else "the process that played it died"}
@@ -105,25 +105,25 @@ async def come_back(person: Player) -> tuple[int, str] | None:
 def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> None:
     folder = ready(place)
     with serve_ladder(place, folder, "--jobs", 1) as server:
-        house = Club(server, server.process)
+        site = ServedTables(server, server.process)
 
         async def play() -> None:
-            id = house.open("ada", bots=["one"], me=True)["id"]
-            wait_for(lambda: house.table(id, "ada")["unreachable"] is False)
+            id = site.open("ada", bots=["one"], me=True)["id"]
+            wait_for(lambda: site.table(id, "ada")["unreachable"] is False)
             [first] = tables_of(server.process.pid)
-            async with house.player(id, "ada").there() as ada:
+            async with site.player(id, "ada").there() as ada:
                 await ada.until(lambda frame: frame["table"]["state"] == "playing")
                 os.kill(first, signal.SIGKILL)
                 while await ada.news():
                     pass
                 assert ada.closed is not None
                 assert ada.closed[0] == 1013
-            wait_for(lambda: house.line(id, "ada")["status"] == "ended")
-            assert house.line(id, "ada")["end_reason"] == "the process that played it died"
-            assert "the process that played it died" in server.get(f"/tables/{id}", house.session("ada"))
+            wait_for(lambda: site.line(id, "ada")["status"] == "ended")
+            assert site.line(id, "ada")["end_reason"] == "the process that played it died"
+            assert "the process that played it died" in server.get(f"/tables/{id}", site.session("ada"))
             assert tables_of(server.process.pid) != [first]
-            another = house.open("ada", bots=["one"], me=True)["id"]
-            async with house.player(another, "ada").there() as ada:
+            another = site.open("ada", bots=["one"], me=True)["id"]
+            async with site.player(another, "ada").there() as ada:
                 assert await ada.play(over)
 
         asyncio.run(play())
@@ -146,12 +146,12 @@ def tables_of(server: int) -> list[int]:
 def test_a_match_survives_a_database_restart_with_a_seat_at_another_server(place: Place, own_server: Postgres) -> None:
     """Two servers share a database; games played during the restart are stored afterwards."""
     folder = ready(place, own_server.create("spring"))
-    with club(place, folder) as house, serve_ladder(place, folder, "--no-runner") as other:
-        opened = house.open("ada", bots=["one"], me=True, people=1, games=2)
+    with serve_tables(place, folder) as site, serve_ladder(place, folder, "--no-runner") as other:
+        opened = site.open("ada", bots=["one"], me=True, people=1, games=2)
         id = opened["id"]
-        house.sit("bob", opened["invites"][2]["link"])
-        there = Club(other, house.table_server, house.sessions)
-        people = [house.player(id, "ada"), there.player(id, "bob")]
+        site.sit("bob", opened["invites"][2]["link"])
+        there = ServedTables(other, site.table_server, site.sessions)
+        people = [site.player(id, "ada"), there.player(id, "bob")]
 
         async def play() -> None:
             async with people[0].there() as ada, people[1].there() as bob:
@@ -168,8 +168,8 @@ def test_a_match_survives_a_database_restart_with_a_seat_at_another_server(place
         asyncio.run(play())
         [record] = records(folder, id)
         assert len(record.games) == 2
-        house.table_server.terminate()
-        assert place.end(house.table_server).code == 0
+        site.table_server.terminate()
+        assert place.end(site.table_server).code == 0
 
 
 def test_25_spectators_neither_stop_the_match_nor_fill_the_servers_memory(place: Place) -> None:
@@ -177,20 +177,20 @@ def test_25_spectators_neither_stop_the_match_nor_fill_the_servers_memory(place:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
     try:
-        with club(place, folder) as house:
-            id = house.open("ada", bots=["one"], me=True, games=2)["id"]
-            house.session("bob")
+        with serve_tables(place, folder) as site:
+            id = site.open("ada", bots=["one"], me=True, games=2)["id"]
+            site.session("bob")
 
             async def play() -> list[int]:
-                before = [memory_kb(process.pid) for process in (house.served.process, house.table_server)]
+                before = [memory_kb(process.pid) for process in (site.served.process, site.table_server)]
                 async with AsyncExitStack() as stack:
-                    lookers = [house.player(id, "bob") for _ in range(25)]
+                    lookers = [site.player(id, "bob") for _ in range(25)]
                     for looker in lookers:
                         await stack.enter_async_context(looker.there())
-                    ada = await stack.enter_async_context(house.player(id, "ada").there())
+                    ada = await stack.enter_async_context(site.player(id, "ada").there())
                     watching = [looker.until(over) for looker in lookers[:18]]
                     await asyncio.gather(ada.play(over), *watching)
-                    after = [memory_kb(process.pid) for process in (house.served.process, house.table_server)]
+                    after = [memory_kb(process.pid) for process in (site.served.process, site.table_server)]
                 return [now - then for now, then in zip(after, before, strict=True)]
 
             async def bounded() -> list[int]:
@@ -199,8 +199,8 @@ def test_25_spectators_neither_stop_the_match_nor_fill_the_servers_memory(place:
 
             grown = asyncio.run(bounded())
             assert max(grown) < 25 * 400, grown  # kB: some 400 a socket
-            house.table_server.terminate()
-            assert place.end(house.table_server).code == 0
+            site.table_server.terminate()
+            assert place.end(site.table_server).code == 0
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
