@@ -77,10 +77,10 @@ class OpenedSession:
 
 @dataclass(frozen=True, slots=True)
 class TableAccess:
-    """A client's access to a table: the slot `place`, or None for a spectator."""
+    """A client's access to a table: the number of its slot, or None for a spectator."""
 
     session: TableSession
-    place: int | None
+    slot: int | None
 
 
 def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
@@ -109,7 +109,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     except ValueError as error:
         raise LadderError(f"{error}.\nName the program otherwise.") from None
     first = len(wanted.bots) + len(own)
-    drawn = {place: secrets.token_urlsafe(24) for place in range(first, len(kinds))}
+    drawn = {slot: secrets.token_urlsafe(24) for slot in range(first, len(kinds))}
 
     def act(connection: Connection) -> TableSession:
         owner = get_acting_user(connection, login)
@@ -127,16 +127,16 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
             raise LadderError(f"you have {counts[login]} tables open.\nClose one first.")
         if sum(counts.values()) >= most.max_total:
             raise LadderError(f"{most.max_total} tables are open, and no more are allowed.\nTry again later.")
-        places = [SessionSlot(BOT, version.id) for version in bots]
+        slots = [SessionSlot(BOT, version.id) for version in bots]
         names = {PERSON: owner.pseudonym, PROGRAM: program}
-        places += [SessionSlot(kind, login=login, name=names[kind]) for kind in own]
+        slots += [SessionSlot(kind, login=login, name=names[kind]) for kind in own]
         programs = 0
-        for place, secret in drawn.items():
-            programs += kinds[place] == PROGRAM
-            called = f"program {programs}" if kinds[place] == PROGRAM else None
-            places.append(SessionSlot(kinds[place], name=called, token_sha256=hash_secret(secret)))
+        for slot, secret in drawn.items():
+            programs += kinds[slot] == PROGRAM
+            called = f"program {programs}" if kinds[slot] == PROGRAM else None
+            slots.append(SessionSlot(kinds[slot], name=called, token_sha256=hash_secret(secret)))
         id = insert_session(
-            connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators, places
+            connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators, slots
         )
         return get_session(connection, id)
 
@@ -155,10 +155,10 @@ def unplayable_reason(connection: Connection, session: TableSession) -> str | No
     """Return the reason why no match can start at a table, such as a suspended player; None if one can."""
     if is_frozen(connection):
         return FROZEN_REASON
-    for place in session.slots:
-        if place.version is not None and not _may_play(connection, get_version_by_id(connection, place.version)):
+    for slot in session.slots:
+        if slot.version is not None and not _may_play(connection, get_version_by_id(connection, slot.version)):
             return "one of its bots may not play any more"
-    for login in {session.login, *(place.login for place in session.slots if place.login)}:
+    for login in {session.login, *(slot.login for slot in session.slots if slot.login)}:
         owner = find_user(connection, login)
         if owner is not None and (owner.suspended or owner.withdrawn):
             return f"a player, or its opener, {'is suspended' if owner.suspended else 'left the course'}"
@@ -176,8 +176,8 @@ def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | Non
 
 def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> TableAccess | None:
     """Return a program's access, by the slot's token or its account's token; None for any other token."""
-    seat = _seat(ladder, id, PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
-    return None if seat is None or seat.place is None else seat
+    access = _seat(ladder, id, PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
+    return None if access is None or access.slot is None else access
 
 
 def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
@@ -185,11 +185,11 @@ def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | N
     if session is None:
         return None
     for by_secret in (True, False):
-        for number, place in enumerate(session.slots):
-            if place.kind == kind and place.name is not None:
-                if by_secret and digest is not None and place.token_sha256 == digest:
+        for number, slot in enumerate(session.slots):
+            if slot.kind == kind and slot.name is not None:
+                if by_secret and digest is not None and slot.token_sha256 == digest:
                     return TableAccess(session, number)
-                if not by_secret and login is not None and place.login == login:
+                if not by_secret and login is not None and slot.login == login:
                     return TableAccess(session, number)
     return TableAccess(session, None)
 
@@ -216,17 +216,17 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
 
     def act(connection: Connection) -> str | None:
         session = get_session(connection, id)
-        taken = {place.token_sha256: place for place in session.slots if place.kind == PERSON and place.token_sha256}
-        if login is not None and any(place.kind == PERSON and place.login == login for place in session.slots):
+        taken = {slot.token_sha256: slot for slot in session.slots if slot.kind == PERSON and slot.token_sha256}
+        if login is not None and any(slot.kind == PERSON and slot.login == login for slot in session.slots):
             return None
         if hash_secret(secret) in taken:
             return secret  # the second call of a function whose commit had no answer
-        place = taken.get(hash_secret(link))
-        if place is None:
+        slot = taken.get(hash_secret(link))
+        if slot is None:
             raise LadderError(_NO_SEAT)
-        if place.name is not None:
+        if slot.name is not None:
             return link
-        number = session.slots.index(place)
+        number = session.slots.index(slot)
         if login is not None:
             owner = get_acting_user(connection, login)
             take_slot(connection, id, number, owner.id, owner.pseudonym, None, now)
@@ -245,24 +245,24 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
     return ladder.database.write(act)
 
 
-def renew_slot_secret(ladder: Ladder, id: int, place: int, viewer: Viewer) -> str:
+def renew_slot_secret(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> str:
     """Replace the link or the token of a slot; the old one is revoked. Raises LadderError."""
     secret = secrets.token_urlsafe(24)
 
     def act(connection: Connection) -> None:
         session = _kept(connection, id, viewer)
-        free = 0 <= place < len(session.slots) and _by_secret(session.slots[place])
+        free = 0 <= slot < len(session.slots) and _by_secret(session.slots[slot])
         if session.status == CLOSED or not free:
-            raise LadderError(f"place {place} of table {id} can't be given away.\nSee its page.")
-        set_slot_secret(connection, id, place, hash_secret(secret))
+            raise LadderError(f"place {slot} of table {id} can't be given away.\nSee its page.")
+        set_slot_secret(connection, id, slot, hash_secret(secret))
 
     ladder.database.write(act)
     return secret
 
 
-def _by_secret(place: SessionSlot) -> bool:
+def _by_secret(slot: SessionSlot) -> bool:
     """Return whether a slot is opened by a secret and not taken by a person yet."""
-    return (place.kind == PROGRAM and place.login is None) or (place.kind == PERSON and place.name is None)
+    return (slot.kind == PROGRAM and slot.login is None) or (slot.kind == PERSON and slot.name is None)
 
 
 def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:

@@ -116,9 +116,9 @@ class PreparedBots:
             if session is None:
                 return None
             versions = {
-                number: get_version_by_id(connection, place.version)
-                for number, place in enumerate(session.slots)
-                if place.version is not None
+                number: get_version_by_id(connection, slot.version)
+                for number, slot in enumerate(session.slots)
+                if slot.version is not None
             }
             why = unplayable_reason(connection, session)
             return (
@@ -189,7 +189,7 @@ class HostedSession:
         self._write = write
         self._last: Record | None = None
         configured = ladder.last_settings.tables
-        self._people = any(place.kind == PERSON for place in session.slots)
+        self._people = any(slot.kind == PERSON for slot in session.slots)
         pace_s = configured.min_move_display_seconds if self._people else 0.0
         settings = replace(ladder.play.settings, rules=get_rules(ladder, session.rules))
         clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
@@ -205,24 +205,24 @@ class HostedSession:
             configured.min_window_seconds,
         )
 
-    def called(self, place: int, name: str) -> None:
+    def called(self, slot: int, name: str) -> None:
         """Name a slot after the person that joined it, if no match has begun."""
         if self.table.state == "open":
-            self.table.renamed(place, name)
+            self.table.renamed(slot, name)
 
     def _make_match(self, number: int) -> MatchSetup:
         """Return match `number` of this table, from 0."""
-        places, settings = self.table.places, self._offer.match_settings
+        slots, settings = self.table.slots, self._offer.match_settings
         key = self._ladder.table_key(self.id, number)
-        games = -(-self._offer.games // len(places)) * len(places)
-        rows = seat_orders(len(places), games, keyed_shuffle(key, "seats"))[: self._offer.games]
-        names = tuple(place.name for place in places)
+        games = -(-self._offer.games // len(slots)) * len(slots)
+        rows = seat_orders(len(slots), games, keyed_shuffle(key, "seats"))[: self._offer.games]
+        names = tuple(slot.name for slot in slots)
         self._last = None
 
-        def launch(place: int) -> Box:
-            return self.boxes.sandbox.start(self.boxes.programs[place], settings.limits)
+        def launch(slot: int) -> Box:
+            return self.boxes.sandbox.start(self.boxes.programs[slot], settings.limits)
 
-        spec = MatchSpec(number, key, names, rows, settings, self._offer.timings(places))
+        spec = MatchSpec(number, key, names, rows, settings, self._offer.timings(slots))
         return MatchSetup(spec, launch, self._store_record)
 
     def _store_record(self, record: Record, logs: ProcessLogs) -> str | None:
@@ -255,15 +255,15 @@ class HostedSession:
 def _make_slots(session: TableSession) -> list[Slot]:
     """Return the slots of a table, with unique names. Their secrets are their numbers: only web servers send them."""
     names: list[str] = []
-    for number, place in enumerate(session.slots):
-        name = place.version_ref or place.name or f"person {number + 1}"
+    for number, slot in enumerate(session.slots):
+        name = slot.version_ref or slot.name or f"person {number + 1}"
         again = sum(other == name or other.startswith(f"{name} (") for other in names)
         names.append(f"{name} ({again + 1})" if again else name)
     return [
         Slot("bot", name)
-        if place.version is not None
-        else Slot("person" if place.kind == PERSON else "program", name, str(number))
-        for number, (place, name) in enumerate(zip(session.slots, names, strict=True))
+        if slot.version is not None
+        else Slot("person" if slot.kind == PERSON else "program", name, str(number))
+        for number, (slot, name) in enumerate(zip(session.slots, names, strict=True))
     ]
 
 
@@ -377,13 +377,13 @@ class TableServer:
         if hosted.ending:
             await channel.close(UNKNOWN, "this table has closed")
             return
-        place = hello["place"]
-        if place is not None and hello["name"]:
-            hosted.called(place, hello["name"])
+        slot = hello["place"]
+        if slot is not None and hello["name"]:
+            hosted.called(slot, hello["name"])
         if hello["program"]:
-            await serve_program(channel, hosted.table, str(place), hello["after"])
+            await serve_program(channel, hosted.table, str(slot), hello["after"])
         else:
-            await serve_client(channel, hosted.table, None if place is None else str(place))
+            await serve_client(channel, hosted.table, None if slot is None else str(slot))
 
     async def _find_hosted(self, id: int) -> HostedSession | None:
         """Return a session, claimed on first use; None if it is over, or another process has it."""

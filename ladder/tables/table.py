@@ -43,12 +43,12 @@ class TableSettings:
     person: Timing
     program: Timing = PROGRAM_TIMING
 
-    def timings(self, places: Sequence["Slot"]) -> tuple[Timing, ...]:
+    def timings(self, slots: Sequence["Slot"]) -> tuple[Timing, ...]:
         """Return the timing that the referee applies to each slot. People are untimed there: the table times them."""
         person = replace(self.person, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_PERSON_START_MS)
         of = {"bot": self.match_settings.timing, "person": person, "program": self.program}
         ponder = self.match_settings.timing.ponder  # the same for all slots
-        return tuple(replace(of[place.kind], ponder=ponder) for place in places)
+        return tuple(replace(of[slot.kind], ponder=ponder) for slot in slots)
 
 
 class Superseded(Exception):  # noqa: N818  # not an error: the client has moved
@@ -65,9 +65,9 @@ class TableClosed(Exception):  # noqa: N818  # not an error: the client is done
 
 @dataclass(eq=False)
 class TableClient:
-    """A connected browser or program; `place` is its slot, None for a spectator. `changed` is set for each update."""
+    """A connected browser or program; `slot`: its number, None for a spectator. `changed` is set for each update."""
 
-    place: int | None
+    slot: int | None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     gone: Superseded | TableClosed | None = None
 
@@ -202,7 +202,7 @@ class LiveTable:
     def __init__(
         self,
         name: str,
-        places: Sequence[Slot],
+        slots: Sequence[Slot],
         offer: TableSettings,
         deal: Callable[[int], MatchSetup],
         changed: Callable[["LiveTable"], object] = lambda table: None,
@@ -210,7 +210,7 @@ class LiveTable:
         least_s: float = 0.0,
     ) -> None:
         self.name = name
-        self.places = tuple(places)
+        self.slots = tuple(slots)
         self.offer = offer
         self.state: TableState = "open"
         self.why: str | None = None
@@ -229,8 +229,8 @@ class LiveTable:
 
     def _set_state(self, state: TableState, why: str | None = None) -> None:
         self.state, self.why = state, why
-        for place in self.places:
-            place.again = False
+        for slot in self.slots:
+            slot.again = False
         self._on_change(self)
 
     # --- clients
@@ -251,13 +251,13 @@ class LiveTable:
         one as ended, and greets this one for the next game. Raises KeyError if no program's slot has the secret.
         """
         number = self._find_slot(secret, "program")
-        place = self.places[number]
-        if after is None or not place.lines.reach(after):
-            place.lines = OutboundBuffer(after or 0)  # the client counts on from there
+        slot = self.slots[number]
+        if after is None or not slot.lines.reach(after):
+            slot.lines = OutboundBuffer(after or 0)  # the client counts on from there
             if self._playing is not None:
                 self._playing.end_process(number)
-        connection = ProgramConnection(number, next=place.lines.count if after is None else after)
-        connection.repeats = place.lines.answer_to(connection.next)
+        connection = ProgramConnection(number, next=slot.lines.count if after is None else after)
+        connection.repeats = slot.lines.answer_to(connection.next)
         self._add_client(connection)
         self._disconnect_if_over(connection)
         return connection
@@ -268,11 +268,11 @@ class LiveTable:
             connection.oust(TableClosed(self.why or "the match is over", void=self.state == "void"))
 
     def _add_client(self, client: TableClient) -> None:
-        if client.place is not None:
-            place = self.places[client.place]
-            if place.guest is not None:
-                place.guest.oust(Superseded())
-            place.guest = client
+        if client.slot is not None:
+            slot = self.slots[client.slot]
+            if slot.guest is not None:
+                slot.guest.oust(Superseded())
+            slot.guest = client
         self._clients.add(client)
         self._begin_if_all_joined()
         self._notify_clients()
@@ -280,22 +280,22 @@ class LiveTable:
     def part(self, client: TableClient) -> None:
         """Remove a client; its slot stays reserved."""
         self._clients.discard(client)
-        if client.place is not None and self.places[client.place].guest is client:
-            self.places[client.place].guest = None
-            if any(self.places[number].guest and self.places[number].again for number in self._slots_of("person")):
+        if client.slot is not None and self.slots[client.slot].guest is client:
+            self.slots[client.slot].guest = None
+            if any(self.slots[number].guest and self.slots[number].again for number in self._slots_of("person")):
                 self._continue_if_all_want()  # the others needn't wait for this one any more
         self._notify_clients()
 
     def detach(self, connection: ProgramConnection, left: bool) -> None:
         """Remove a program's connection. Unless the program `left`, its slot stays reserved and its clock runs on."""
-        place = connection.place
-        if left and place is not None and self.places[place].guest is connection and self._playing is not None:
-            self._playing.leave(place)
+        slot = connection.slot
+        if left and slot is not None and self.slots[slot].guest is connection and self._playing is not None:
+            self._playing.leave(slot)
         self.part(connection)
 
     def renamed(self, number: int, name: str) -> None:
         """Rename the player of a slot."""
-        self.places[number].name = name
+        self.slots[number].name = name
         self._notify_clients()
 
     def show_replay(self, match: int, address: str) -> None:
@@ -315,22 +315,22 @@ class LiveTable:
         return bool(self._clients)
 
     def _find_slot(self, secret: str, kind: str) -> int:
-        for number, place in enumerate(self.places):
-            shown = (place.secret or "").encode()
-            if place.kind == kind and place.secret and hmac.compare_digest(shown, secret.encode()):
+        for number, slot in enumerate(self.slots):
+            shown = (slot.secret or "").encode()
+            if slot.kind == kind and slot.secret and hmac.compare_digest(shown, secret.encode()):
                 return number
         raise KeyError("no place has this secret")
 
     def _begin_if_all_joined(self) -> None:
-        if self.state == "open" and all(place.kind == "bot" or place.guest for place in self.places):
+        if self.state == "open" and all(slot.kind == "bot" or slot.guest for slot in self.slots):
             self._begin_match()
 
     def _begin_match(self) -> None:
         dealt = self._dealt = self._deal(self.matches)
         self.matches += 1
         self.replay = None
-        for place in self.places:
-            place.sight, place.won, place.missed = PlayerView(), 0.0, 0
+        for slot in self.slots:
+            slot.sight, slot.won, slot.missed = PlayerView(), 0.0, 0
         self._public = PlayerView()
         rules = dealt.spec.settings.rules
         self._public.take({"type": "hello", "ruleset": messages.make_ruleset(rules, dealt.spec.seats)})
@@ -348,36 +348,36 @@ class LiveTable:
         self._set_state("playing")
 
     def _slots_of(self, kind: str) -> list[int]:
-        return [number for number, place in enumerate(self.places) if place.kind == kind]
+        return [number for number, slot in enumerate(self.slots) if slot.kind == kind]
 
     # --- requests of browsers
 
     def take(self, client: TableClient, message: Message) -> Message | None:
         """Carry out a seated client's request if it is possible now; return the reply to this client, if any."""
-        place = None if client.place is None else self.places[client.place]
-        if place is None or client.place is None or place.guest is not client:
+        slot = None if client.slot is None else self.slots[client.slot]
+        if slot is None or client.slot is None or slot.guest is not client:
             return None
         playing = self._playing
         match message:
             case {"answer": dict(answer)} if playing is not None:
-                self._answer(client.place, answer)
+                self._answer(client.slot, answer)
                 client.changed.set()  # no frame for others: the time of an answer is secret
                 return None
-            case {"back": True} if place.missed >= _MAX_MISSES:
-                place.missed = 0
-                self._start_timer(client.place)
+            case {"back": True} if slot.missed >= _MAX_MISSES:
+                slot.missed = 0
+                self._start_timer(client.slot)
                 client.changed.set()
                 return None
-            case {"hint": True} if place.sight.seen() is not None:
-                return {"hint": list(place.sight.hint(80))}
+            case {"hint": True} if slot.sight.seen() is not None:
+                return {"hint": list(slot.sight.hint(80))}
             case {"go_on": True} if self.state == "between":
-                place.again = True
+                slot.again = True
                 self._continue_if_all_want()
             case {"leave": True} if playing is not None and self.state in ("playing", "between"):
-                playing.leave(client.place)
+                playing.leave(client.slot)
             case {"rematch": True} if self.state in ("over", "void") and not self._ended:
-                place.again = True
-                if all(self.places[number].again for number in self._slots_of("person")):
+                slot.again = True
+                if all(self.slots[number].again for number in self._slots_of("person")):
                     self._set_state("open")
                     self._begin_if_all_joined()
             case _:
@@ -387,47 +387,47 @@ class LiveTable:
 
     def _answer(self, number: int, answer: Message) -> None:
         """Pass on an answer if it is for the open request and one of its legal moves; otherwise ignore it."""
-        sight = self.places[number].sight
+        sight = self.slots[number].sight
         request, choice = sight.request, answer.get("choice")
         if not request or answer.get("id") != request["id"] or type(choice) is not int:
             return
         if not 0 <= choice < len(request["legal"]):
             return
-        self.places[number].missed = 0
+        self.slots[number].missed = 0
         self._send_answer(number, sight.answer(choice, _statement_text(answer.get("say"))))
 
     def _send_answer(self, number: int, answer: Message) -> None:
         """Send a person's answer, which closes the request."""
         assert self._playing is not None
         self._playing.answer(number, json.dumps(answer).encode() + b"\n")
-        self.places[number].sight.request = {}
+        self.slots[number].sight.request = {}
 
     def _start_timer(self, number: int) -> None:
         """Start the time limit of a person's open request. At its end the table answers with the quietest move.
 
         So a person never forfeits on a slow machine, and other players can't see that the time ran out.
         """
-        place, limit_ms = self.places[number], self.offer.person.limit_ms
-        request = place.sight.request
-        if place.ends is not None:
-            place.ends.cancel()
+        slot, limit_ms = self.slots[number], self.offer.person.limit_ms
+        request = slot.sight.request
+        if slot.ends is not None:
+            slot.ends.cancel()
         if not request or not self.offer.person.timed:
             return
 
         def end() -> None:
-            if self._playing is not None and place.sight.request is request:
-                place.missed += 1
-                self._send_answer(number, place.sight.answer(place.sight.quiet()))
-                if place.guest is not None:
-                    place.guest.changed.set()
+            if self._playing is not None and slot.sight.request is request:
+                slot.missed += 1
+                self._send_answer(number, slot.sight.answer(slot.sight.quiet()))
+                if slot.guest is not None:
+                    slot.guest.changed.set()
 
-        limit_ms = min(limit_ms, _ABSENT_LIMIT_MS) if place.missed >= _MAX_MISSES else limit_ms
-        place.sight.allow(limit_ms)
-        place.ends = self._loop.call_later(limit_ms / 1000, end)
+        limit_ms = min(limit_ms, _ABSENT_LIMIT_MS) if slot.missed >= _MAX_MISSES else limit_ms
+        slot.sight.allow(limit_ms)
+        slot.ends = self._loop.call_later(limit_ms / 1000, end)
 
     def _continue_if_all_want(self) -> None:
         """Begin the next game if all connected players want it."""
-        if all(self.places[number].again for number in self._slots_of("person") if self.places[number].guest):
+        if all(self.slots[number].again for number in self._slots_of("person") if self.slots[number].guest):
             self._resume_match(self._playing)
 
     def _resume_match(self, playing: LiveMatch | None, games: int | None = None) -> None:
@@ -443,28 +443,28 @@ class LiveTable:
 
     def lines(self, connection: ProgramConnection) -> list[str]:
         """Return the lines that a program's connection hasn't received, and count them as received."""
-        assert connection.place is not None
-        lines = self.places[connection.place].lines
+        assert connection.slot is not None
+        lines = self.slots[connection.slot].lines
         fresh = lines.since(connection.next)
         connection.next = lines.count
         return fresh
 
     def say(self, connection: ProgramConnection, line: str) -> None:
         """Pass on a program's line, or store the delay that the program's client reports in it."""
-        assert connection.place is not None
-        place = self.places[connection.place]
+        assert connection.slot is not None
+        slot = self.slots[connection.slot]
         line = line.rstrip("\n")
         if line.startswith(_DELAY_PREFIX):  # shown with the next frame: a frame of its own would reveal activity
             now = self._loop.time()
-            if now >= place.measures_at:
-                place.measures_at = now + _MIN_DELAY_INTERVAL_S
+            if now >= slot.measures_at:
+                slot.measures_at = now + _MIN_DELAY_INTERVAL_S
                 with suppress(ValueError, RecursionError, AttributeError):
-                    place.measured(json.loads(line).get("ms"))
-        elif self._playing is not None and place.guest is connection:
+                    slot.measured(json.loads(line).get("ms"))
+        elif self._playing is not None and slot.guest is connection:
             repeats, connection.repeats = connection.repeats, None
             if line != repeats:
-                place.lines.note_answer(line)
-                self._playing.answer(connection.place, line.encode("utf-8", "replace") + b"\n")
+                slot.lines.note_answer(line)
+                self._playing.answer(connection.slot, line.encode("utf-8", "replace") + b"\n")
 
     # --- events of the match
 
@@ -482,10 +482,10 @@ class LiveTable:
                 return
             case StateUpdate(messages_by_seat):
                 for eyes, message in messages_by_seat.items():
-                    (self._public if eyes is None else self.places[eyes].sight).take(message)
+                    (self._public if eyes is None else self.slots[eyes].sight).take(message)
             case GameEnded(game):
                 for seat in game.survivors:
-                    self.places[game.seating[seat]].won += 1 / len(game.survivors)
+                    self.slots[game.seating[seat]].won += 1 / len(game.survivors)
                 ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
                 self._public.take(ended)  # no seat's line is for a spectator
                 self._dealt.keep(playing.record, ())
@@ -514,26 +514,26 @@ class LiveTable:
         if not self._ended:
             self._set_state("over" if problem is None else "void", problem)
         for number in self._slots_of("program"):
-            place = self.places[number]
-            if place.lines.last != MATCH_OVER:  # the program forfeited, or this machine failed
-                place.lines.add(MATCH_OVER)
-            if place.guest is not None:
-                self._disconnect_if_over(place.guest)
+            slot = self.slots[number]
+            if slot.lines.last != MATCH_OVER:  # the program forfeited, or this machine failed
+                slot.lines.add(MATCH_OVER)
+            if slot.guest is not None:
+                self._disconnect_if_over(slot.guest)
 
     def _handle_line(self, bot: int, line: LineReceived) -> None:
-        place = self.places[bot]
-        if place.kind == "program":
-            place.lines.add(line.data.decode().rstrip("\n"))
+        slot = self.slots[bot]
+        if slot.kind == "program":
+            slot.lines.add(line.data.decode().rstrip("\n"))
         else:
             message = line.message
             if message["type"] == "hello":
-                place.sight = PlayerView()
-            answer = place.sight.take(message)
+                slot.sight = PlayerView()
+            answer = slot.sight.take(message)
             if answer is not None and self._playing is not None:
                 self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
             self._start_timer(bot)
-        if place.guest is not None:
-            place.guest.changed.set()
+        if slot.guest is not None:
+            slot.guest.changed.set()
 
     def _notify_clients(self) -> None:
         for client in self._clients:
@@ -543,10 +543,10 @@ class LiveTable:
 
     def frame(self, client: TableClient) -> Message:
         """Return the whole state that a client shows; the end of its request's time is by the monotonic clock."""
-        sight = self._public if client.place is None else self.places[client.place].sight
+        sight = self._public if client.slot is None else self.slots[client.slot].sight
         seen = sight.seen()
-        missed = 0 if client.place is None else self.places[client.place].missed
-        rows = [self._describe_slot(number, place, client) for number, place in enumerate(self.places)]
+        missed = 0 if client.slot is None else self.slots[client.slot].missed
+        rows = [self._describe_slot(number, slot, client) for number, slot in enumerate(self.slots)]
         return {
             "table": {
                 "id": self.name,
@@ -567,18 +567,18 @@ class LiveTable:
             "game": None if seen is None else asdict(seen),
         }
 
-    def _describe_slot(self, number: int, place: Slot, client: TableClient) -> Message:
+    def _describe_slot(self, number: int, slot: Slot, client: TableClient) -> Message:
         spec = self._dealt.spec if self._dealt is not None else None
-        shows = place.kind == "person" or self.state in ("over", "void") or self.offer.match_settings.open_names
+        shows = slot.kind == "person" or self.state in ("over", "void") or self.offer.match_settings.open_names
         return {
             "handle": spec.handles[number] if spec is not None else "",
-            "name": place.name if shows else None,
-            "kind": place.kind,
-            "here": place.kind == "bot" or place.guest is not None,
-            "you": number == client.place,
-            "won": place.won,
-            "again": place.again,
-            "delay_ms": place.delay_ms,
+            "name": slot.name if shows else None,
+            "kind": slot.kind,
+            "here": slot.kind == "bot" or slot.guest is not None,
+            "you": number == client.slot,
+            "won": slot.won,
+            "again": slot.again,
+            "delay_ms": slot.delay_ms,
         }
 
     # --- the end

@@ -215,7 +215,7 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
     line = find_match_summary(connection, id, context.unrevealed_finals)
     if line is None:
         return None
-    places = set(connection.scalars(select(logs.c.slot).where(logs.c.match == id)))
+    log_slots = set(connection.scalars(select(logs.c.slot).where(logs.c.match == id)))
     logins = {seat.version_ref: get_version_by_id(connection, seat.version).login for seat in line.players}
     whole = MatchPage(
         **{field.name: getattr(line, field.name) for field in fields(line)},
@@ -227,8 +227,8 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
         has_record=connection.execute(select(records.c.match).where(records.c.match == id)).first() is not None,
         logs=tuple(
             seat.version_ref
-            for place, seat in enumerate(line.players)
-            if place in places and viewer.can("log:read", logins[seat.version_ref])
+            for slot, seat in enumerate(line.players)
+            if slot in log_slots and viewer.can("log:read", logins[seat.version_ref])
         ),
         cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
         revision=context.revision if line.status == ENDED else None,
@@ -306,7 +306,7 @@ def _make_replay(context: ViewContext, line: MatchSummary, text: str) -> dict[st
     if viewer.can("record:read"):
         return make_replay_object(record, logs)
     bots = enumerate(record.header.bots)
-    eyes = [place for place, version_ref in bots if viewer.can("cards:view", owners.get(version_ref))]
+    eyes = [slot for slot, version_ref in bots if viewer.can("cards:view", owners.get(version_ref))]
     return make_replay_object(record, logs, eyes)
 
 
@@ -466,8 +466,8 @@ def view_table(context: ViewContext, id: int) -> TablePage | None:
     matches = tuple(match for match in list_session_matches(context.connection, id) if match.is_complete)
     own_slots = [
         number
-        for number, place in enumerate(session.slots)
-        if place.kind == PERSON and place.login is not None and place.login == context.viewer.login
+        for number, slot in enumerate(session.slots)
+        if slot.kind == PERSON and slot.login is not None and slot.login == context.viewer.login
     ]
     return hide_fields(
         TablePage(
@@ -507,8 +507,8 @@ def _make_table_replay(context: ViewContext, session: TableSession, text: str) -
         return make_replay_object(read_record(text))
     own = [
         number
-        for number, place in enumerate(session.slots)
-        if place.login is not None and viewer.can("player_cards:view", place.login)
+        for number, slot in enumerate(session.slots)
+        if slot.login is not None and viewer.can("player_cards:view", slot.login)
     ]
     return make_replay_object(read_record(text), viewers=own)
 
@@ -525,13 +525,13 @@ def _make_table_summaries(context: ViewContext, sessions: Sequence[TableSession]
 def _make_table_summary(context: ViewContext, session: TableSession, played: bool) -> TableSummary:
     """Return a table's summary. played: whether a match has ended, which revealed the bots."""
     bots = played or session.status == CLOSED or context.viewer.login == session.login
-    places = tuple(
-        TableSlot(place.kind, place.version_ref if bots else None, place.name, place.kind != BOT and place.name is None)
-        for place in session.slots
+    slots = tuple(
+        TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.kind != BOT and slot.name is None)
+        for slot in session.slots
     )
     return TableSummary(
         session.id, session.pseudonym, session.opened_at, session.rules, session.games, session.move_time_s,
-        session.allow_spectators, session.status, session.end_reason, session.ended_at, places,
+        session.allow_spectators, session.status, session.end_reason, session.ended_at, slots,
     )  # fmt: skip
 
 

@@ -174,15 +174,15 @@ def join(
 @tables_router.get("/tables/{id}/play", include_in_schema=False)
 def play(request: CurrentContext, id: RowId) -> Response:
     """Show the page on which to play at or watch a table. Viewers without access are redirected to its summary."""
-    seat = find_table_access(
+    access = find_table_access(
         request.ladder, id, request.viewer, request.http.cookies.get(request.state.guest_cookie(id))
     )
-    if seat is None:
+    if access is None:
         raise HTTPError(404, "There is no such table.", request)
-    may = seat.place is not None or (seat.session.allow_spectators and request.reads)
-    if seat.session.status == CLOSED or not may:
+    may = access.slot is not None or (access.session.allow_spectators and request.reads)
+    if access.session.status == CLOSED or not may:
         return RedirectResponse(f"/tables/{id}", 303)
-    rules = get_rules(request.ladder, seat.session.rules)
+    rules = get_rules(request.ladder, access.session.rules)
     rows, home = [asdict(row) for row in action_table(rules)], (f"/tables/{id}", f"table {id}")
     text = table_page(rules.name, request.state.sheet(rules), f"/tables/{id}/socket", rows, home)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
@@ -194,9 +194,9 @@ def replace_link(request: CurrentContext, id: RowId, slot: RowId) -> Response:
     """Replace a slot's link or token, and show the new one, only this once."""
     count_try(request, "table")
     secret = renew_slot_secret(request.ladder, id, slot, request.viewer)
-    seat = find_table_access(request.ladder, id, request.viewer, None)
-    assert seat is not None
-    invites = _make_invites(request, OpenedSession(seat.session, {slot: secret}))
+    access = find_table_access(request.ladder, id, request.viewer, None)
+    assert access is not None
+    invites = _make_invites(request, OpenedSession(access.session, {slot: secret}))
     return render_form(request, "table_created.html", id=id, invites=invites, new=False)
 
 
@@ -226,16 +226,16 @@ def _replay_html(context: ViewContext, id: int, number: int) -> str | None:
 
 def _make_invites(request: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
     """Return the invite of each slot. `opened.secrets`: those that may be shown now, by slot."""
-    id, places = opened.session.id, opened.session.slots
-    return [_make_invite(request, id, number, place, opened.secrets.get(number)) for number, place in enumerate(places)]
+    id, slots = opened.session.id, opened.session.slots
+    return [_make_invite(request, id, number, slot, opened.secrets.get(number)) for number, slot in enumerate(slots)]
 
 
-def _make_invite(request: RequestContext, id: int, number: int, place: SessionSlot, secret: str | None) -> SlotInvite:
-    name, url = place.version_ref or place.name, request.state.url
-    if place.kind == PROGRAM:
+def _make_invite(request: RequestContext, id: int, number: int, slot: SessionSlot, secret: str | None) -> SlotInvite:
+    name, url = slot.version_ref or slot.name, request.state.url
+    if slot.kind == PROGRAM:
         socket = f"ws{url.removeprefix('http')}/tables/{id}/program"
-        return SlotInvite(number, place.kind, name, socket=socket, token=secret)
-    return SlotInvite(number, place.kind, name, link=f"{url}/tables/{id}/join?link={secret}" if secret else None)
+        return SlotInvite(number, slot.kind, name, socket=socket, token=secret)
+    return SlotInvite(number, slot.kind, name, link=f"{url}/tables/{id}/join?link={secret}" if secret else None)
 
 
 change_stream_router = APIRouter(include_in_schema=False)
@@ -335,8 +335,8 @@ async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Que
 async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
     state: AppState = socket.app.state.shared
     try:
-        seat = await run_in_threadpool(_find_access, socket, id, is_program)
-        runner = await run_in_threadpool(find_table_server, state.ladder, seat.session)
+        access = await run_in_threadpool(_find_access, socket, id, is_program)
+        runner = await run_in_threadpool(find_table_server, state.ladder, access.session)
         viewer = await run_in_threadpool(_find_viewer, socket)
     except HTTPError as error:
         await socket.send_denial_response(JSONResponse({"error": error.message}, error.status))
@@ -344,31 +344,31 @@ async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int
     except DatabaseError:
         await socket.send_denial_response(JSONResponse({"error": "the database is away"}, 503))
         return
-    person = viewer.login or (None if seat.place is None else f"{id}/{seat.place}")
+    person = viewer.login or (None if access.slot is None else f"{id}/{access.slot}")
     with hold_connection(state, socket, person) as held:
         if held:
-            await _relay_socket(socket, seat, runner, is_program, after)
+            await _relay_socket(socket, access, runner, is_program, after)
         else:
             await socket.send_denial_response(JSONResponse({"error": TOO_MANY_TABS}, 429))
 
 
 async def _relay_socket(
-    socket: WebSocket, seat: TableAccess, runner: RunnerRecord | None, is_program: bool, after: int | None
+    socket: WebSocket, access: TableAccess, runner: RunnerRecord | None, is_program: bool, after: int | None
 ) -> None:
     channel = WebChannel(socket)
     await channel.open()
-    if seat.session.status == CLOSED:
-        await channel.close(UNKNOWN, f"this table has ended: {seat.session.end_reason}"[:MAX_REASON_CHARS])
+    if access.session.status == CLOSED:
+        await channel.close(UNKNOWN, f"this table has ended: {access.session.end_reason}"[:MAX_REASON_CHARS])
     elif runner is None or runner.port is None:
         await channel.close(UNREACHABLE, "the table is away")
     else:
-        name = None if seat.place is None else seat.session.slots[seat.place].name
+        name = None if access.slot is None else access.session.slots[access.slot].name
         hello = {
-            "secret": runner.secret, "table": seat.session.id, "place": seat.place, "name": name, "program": is_program,
-            "after": after,
+            "secret": runner.secret, "table": access.session.id, "place": access.slot, "name": name,
+            "program": is_program, "after": after,
         }  # fmt: skip
         relaying = asyncio.create_task(relay_frames(channel, runner.port, hello))
-        revoked = asyncio.create_task(_wait_until_revoked(socket, seat, is_program))
+        revoked = asyncio.create_task(_wait_until_revoked(socket, access, is_program))
         try:
             await asyncio.wait([relaying, revoked], return_when=asyncio.FIRST_COMPLETED)
             if not relaying.done():
@@ -379,7 +379,7 @@ async def _relay_socket(
             await asyncio.gather(relaying, revoked, return_exceptions=True)
 
 
-async def _wait_until_revoked(socket: WebSocket, seat: TableAccess, is_program: bool) -> str:
+async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program: bool) -> str:
     """Wait until a socket's access to its slot is revoked; return the reason."""
     with watch_of(socket.app) as watch:
         seen, looks = watch.change, 0
@@ -390,13 +390,13 @@ async def _wait_until_revoked(socket: WebSocket, seat: TableAccess, is_program: 
                 continue
             seen, looks = watch.change, 0
             try:
-                now = await run_in_threadpool(_find_access, socket, seat.session.id, is_program)
+                now = await run_in_threadpool(_find_access, socket, access.session.id, is_program)
             except HTTPError as error:
                 return error.message.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
                 continue
-            if now.place != seat.place and now.session.status != CLOSED:
-                return "you have sat down in another tab" if seat.place is None else "this place is another's now"
+            if now.slot != access.slot and now.session.status != CLOSED:
+                return "you have sat down in another tab" if access.slot is None else "this place is another's now"
 
 
 def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
@@ -404,19 +404,19 @@ def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     state: AppState = socket.app.state.shared
     token = find_bearer_token(socket)
     if is_program:
-        seat = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
-        if seat is None:
+        access = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
+        if access is None:
             raise HTTPError(401, "Show the token of a program's place: Authorization: Bearer TOKEN")
-        return seat
+        return access
     request = authorize_websocket(socket)
-    seat = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
-    if seat is None:
+    access = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
+    if access is None:
         raise HTTPError(404, "There is no such table.")
-    if seat.place is None and not (request.reads and seat.session.allow_spectators):
+    if access.slot is None and not (request.reads and access.session.allow_spectators):
         raise HTTPError(
             403 if request.viewer.login else 401, request.rejection_reason or "There is no place for you here."
         )
-    return seat
+    return access
 
 
 def _find_viewer(socket: WebSocket) -> Viewer:

@@ -62,7 +62,7 @@ def faults(there: TableServer, match: int = 0) -> list[str]:
 def test_a_program_plays_a_match_as_a_local_bot_does(files: Path) -> None:
     with serve_tables("bot", "program", games=2) as there:
         code, out, err = wait_for_end(begun(files, f"{there.url}/program"))
-        delay = there.table.places[1].delay_ms
+        delay = there.table.slots[1].delay_ms
     assert code == 0, err
     assert re.fullmatch(r"[012] of 2 games won, 0 faults\n", out)
     assert "the program speaks" in err
@@ -213,7 +213,7 @@ def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
     with serve_tables("bot", "program", games=2) as there:
         words = [sys.executable, "client.py", f"{there.url}/program", "secret1"]
         with subprocess.Popen(words, cwd=files) as client:
-            while there.places[1].lines.count < 5:
+            while there.slots[1].lines.count < 5:
                 client.poll()
             there.cut()
             assert client.wait(WAIT_S) == 0

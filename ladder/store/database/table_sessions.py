@@ -101,11 +101,11 @@ def insert_session(
         "allow_spectators": allow_spectators, "status": OPEN,
     }  # fmt: skip
     id = int(connection.execute(insert(table_sessions).values(values).returning(_session.id)).scalar_one())
-    for number, place in enumerate(slots):
-        sits = None if place.login is None or place.kind == BOT else _user_id(connection, place.login)
+    for number, slot in enumerate(slots):
+        sits = None if slot.login is None or slot.kind == BOT else _user_id(connection, slot.login)
         row = {
-            "table_session_id": id, "slot": number, "kind": place.kind, "version": place.version, "user_id": sits,
-            "name": place.name, "token_sha256": place.token_sha256,
+            "table_session_id": id, "slot": number, "kind": slot.kind, "version": slot.version, "user_id": sits,
+            "name": slot.name, "token_sha256": slot.token_sha256,
         }  # fmt: skip
         connection.execute(insert(session_slots).values(row))
     record_event(connection, TABLE_CHANGED, at, table_session_id=id)

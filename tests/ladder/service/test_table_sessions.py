@@ -186,7 +186,7 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
     own = join_table(ladder, id, secrets[2], None, "Gus")
     seat = find_table_access(ladder, id, Viewer(), own)
     assert seat is not None
-    assert seat.place == 2
+    assert seat.slot == 2
     assert seat.session.slots[2].name == "Gus (guest)"
     assert own not in str(seat.session)
 
@@ -200,9 +200,9 @@ def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
         find_table_access(ladder, id, viewer, secrets[3])
         for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("bob", can_write=False))
     ]
-    assert [seat.place if seat else "none" for seat in places] == [1, 3, None, None]
+    assert [seat.slot if seat else "none" for seat in places] == [1, 3, None, None]
     programs = [find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", can_write=False))]
-    assert [seat.place if seat else "none" for seat in programs] == [2, "none", "none"]
+    assert [seat.slot if seat else "none" for seat in programs] == [2, "none", "none"]
     with pytest.raises(LadderError, match="can't be given away"):
         renew_slot_secret(ladder, id, 3, ADA)
 

@@ -54,7 +54,7 @@ class TableServer:
         self._over = threading.Event()
         self.names = tuple(f"{kind}{number}" for number, kind in enumerate(kinds))
         secrets = [None if kind == "bot" else f"secret{number}" for number, kind in enumerate(kinds)]
-        self.places = [Slot(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
+        self.slots = [Slot(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
         self._offer = TableSettings(
             MatchSettings(rules=PRESETS[rules]), games, **{"person": PERSON, "program": PROGRAM, **offer}
         )
@@ -65,7 +65,7 @@ class TableServer:
 
     def make(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.table = LiveTable("here", self.places, self._offer, self._deal, self._changed, **self._given)
+        self.table = LiveTable("here", self.slots, self._offer, self._deal, self._changed, **self._given)
 
     def end(self) -> None:
         assert self._over.wait(WAIT_S)
@@ -98,7 +98,7 @@ class TableServer:
     def _deal(self, number: int) -> MatchSetup:
         seats = len(self.names)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self._offer.games))
-        timings = self._offer.timings(self.places)
+        timings = self._offer.timings(self.slots)
         spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self._offer.match_settings, timings)
         return MatchSetup(
             spec, lambda bot: self.sandbox.start(Program((self.names[bot],), Path()), Limits()), self._keep

@@ -50,7 +50,7 @@ def played(*pages: Any) -> None:
 def test_two_people_from_the_lobby_to_a_rematch(window: Callable[..., Any], axe: Callable[[Any], list[str]]) -> None:
     """On a phone and a desktop the lobby lists the missing and the absent players."""
     with serve_tables("person", "bot", "person") as there:
-        there.places[2].name = HOSTILE
+        there.slots[2].name = HOSTILE
         first = window(there, "secret0", viewport={"width": 390, "height": 844}, has_touch=True)
         first.get_by_text("Waiting for").wait_for()
         assert axe(first) == []

@@ -180,7 +180,7 @@ def test_bytes_garbage_and_moves_for_another_seat_are_ignored() -> None:
 
 def frames_now(there: TableServer, second: bool) -> Any:
     """Return the frame that a slot is shown at this moment."""
-    return there.on(lambda: there.table.frame(there.table.places[int(second)].guest))  # type: ignore[arg-type]
+    return there.on(lambda: there.table.frame(there.table.slots[int(second)].guest))  # type: ignore[arg-type]
 
 
 def raw(there: TableServer, path: str) -> tuple[sockets.socket, ClientProtocol]:
@@ -215,7 +215,7 @@ def test_a_person_who_never_answers_does_not_block_others() -> None:
     ):
         last = play(second)
     assert last["table"]["state"] == "over"
-    assert there.places[1].missed > 0
+    assert there.slots[1].missed > 0
     assert faults(there) == []
 
 

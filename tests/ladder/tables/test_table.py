@@ -44,14 +44,14 @@ class SampleTable:
         self.sandbox = InProcessSandbox({"bot0": dice(0), "bot1": dice(1)})
         people_there = [Slot("person", f"person{number}", f"secret{number}") for number in range(people)]
         places = [Slot("bot", "bot0"), Slot("bot", "bot1"), *people_there]
-        self.places, self.names = places, tuple(place.name for place in places)
+        self.slots, self.names = places, tuple(place.name for place in places)
         self.offer = TableSettings(self.settings, games, Timing(limit_ms=limit_ms, bank_ms=0))
         self.table = LiveTable("here", places, self.offer, self.deal, least_s=least_s)
 
     def deal(self, number: int) -> MatchSetup:
         seats = len(self.names)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self.games))
-        timings = self.offer.timings(self.places)
+        timings = self.offer.timings(self.slots)
         spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self.settings, timings)
         return MatchSetup(spec, self.launch, self.keep)
 
@@ -400,7 +400,7 @@ def test_the_seat_of_an_inactive_person_plays_automatically_until_they_return() 
         async with asyncio.timeout(WAIT_S):
             while here.table.state != "over":
                 await asyncio.sleep(0)
-        assert here.table.places[2].missed > 0
+        assert here.table.slots[2].missed > 0
 
     [record] = sample_table(play, games=1, people=1, limit_ms=5).records.values()
     assert [game.faults for game in record.games] == [()]
@@ -415,7 +415,7 @@ def test_only_the_person_sees_that_their_time_ran_out() -> None:
         await here.until(first, lambda frame: frame["game"])
         others = [json.dumps(here.table.frame(guest)) for guest in (second, spectator)]
         for missed, spare in ((1, 2), (2, 1), (3, 0), (4, 0)):
-            here.table.places[2].missed = missed
+            here.table.slots[2].missed = missed
             output = here.table.frame(first)["table"]
             assert (output["missed"], output["spare"]) == (missed, spare)
             assert [json.dumps(here.table.frame(guest)) for guest in (second, spectator)] == others
