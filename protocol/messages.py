@@ -276,7 +276,7 @@ Request = Annotated[
 
 
 class Error(Sent):
-    """The bot did something wrong. Sent to that bot only; wants no answer."""
+    """A fault of the bot. Sent to that bot only; expects no answer."""
 
     type: Literal["error"]
     id: Positive | None = Field(description="The request it is about; null: none.")

@@ -17,7 +17,7 @@ from protocol.framing import TEXT_LIMIT
 
 
 class Sent(BaseModel):
-    """What the referee sends: nothing missing, nothing more, nothing coerced."""
+    """A part of a referee's line: no field missing, none added, none coerced."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
@@ -211,7 +211,7 @@ class PickMove(Sent):
 
 
 class SideMove(Sent):
-    """Choose one's allegiance, and so everybody's."""
+    """Choose one's allegiance, which fixes that of all players."""
 
     side: Allegiance = Field(description="The starter's own side.")
 
@@ -251,7 +251,7 @@ AnyMove = (
 
 
 class PlayerPayload(Sent):
-    """What everybody sees of one player."""
+    """The public information about one player."""
 
     coins: Count = Field(description="Coins in hand.")
     influence: Count = Field(description="Face-down cards; 0: out of the game.")
@@ -277,7 +277,7 @@ class StatePayload(Sent):
 
 
 class You(Sent):
-    """What only this bot sees."""
+    """The information that only this bot has."""
 
     seat: Seat = Field(description="The bot's own seat in this game.")
     cards: Cards = Field(description="Its face-down cards, in alphabetical order.")
@@ -285,7 +285,7 @@ class You(Sent):
 
 
 class KnownPlayer(Sent):
-    """What is certain of an opponent's face-down cards."""
+    """The certain facts about an opponent's face-down cards."""
 
     seat: Seat = Field(description="The opponent's seat.")
     has: Absent[Cards] = Field(default=None, description="Roles that it certainly holds, one for each card.")
@@ -299,7 +299,7 @@ class KnownPlayer(Sent):
 
 
 class KnownPayload(Sent):
-    """What is certain of the cards that this bot doesn't see. What is empty is left out."""
+    """The certain facts about the cards that this bot doesn't see; empty fields are left out."""
 
     players: Absent[tuple[KnownPlayer, ...]] = Field(default=None, description="Opponents in the game, by seat.")
     deck: Absent[Cards] = Field(default=None, description="Cards that certainly lie in the court deck.")
@@ -312,19 +312,19 @@ class KnownPayload(Sent):
 
 
 class AskedYou(You):
-    """What only this bot sees, when it is asked."""
+    """The information that only this bot has, when it is asked."""
 
     known: Absent[KnownPayload] = Field(default=None, description="What is certain of others' cards; absent: nothing.")
 
 
 class ExchangingYou(AskedYou):
-    """What only a bot that exchanges sees."""
+    """The information that only a bot has that exchanges."""
 
     drawn: Cards = Field(description="The cards drawn from the court deck, in alphabetical order.")
 
 
 class ExaminingYou(AskedYou):
-    """What only a bot that examines sees."""
+    """The information that only a bot has that examines."""
 
     seen: Role = Field(description="The target's card that it looks at.")
 

@@ -23,7 +23,7 @@ _Values = dict[str, bool | int | float | str | None]
 
 
 class RecordedSettings(Sent):
-    """What held for all games. The fields of rules, timing and limits grow with the arena."""
+    """The settings of all games. Later versions add fields to rules, timing and limits."""
 
     rules: _Values = Field(description="The ruleset: name, and a field for each rule (arena rules --fields).")
     timing: _Values = Field(description="limit_ms, bank_ms, start_ms; own: own time was charged, else wall time.")
@@ -47,7 +47,7 @@ class RecordHeader(Sent):
 
 
 class RecordedStart(Sent):
-    """How a game begins. A draft has no hands and sides that are chosen are absent, until the first moves."""
+    """The start of a game. A draft has no hands and sides that are chosen are absent, until the first moves."""
 
     actor: Seat
     coins: tuple[Count, ...] = Field(description="One a seat.")
@@ -57,7 +57,7 @@ class RecordedStart(Sent):
 
 
 class RecordedFault(Sent):
-    """What a bot did wrong."""
+    """A fault of a bot."""
 
     bot: Count = Field(description="Its place in bots.")
     code: str
