@@ -33,7 +33,7 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
     A bot that crashed gets up to the request at which it did. PROGRAM's answers are printed and not waited for; its
     exit code is the command's. Of what was sent, bank_ms may be 1 ms off, and errors about stray lines are left out.
 
-    gdb: run < lines.jsonl; node: node inspect bot.js < lines.jsonl; use-bots-in-python.md has the line for pdb.
+    gdb: run < lines.jsonl; node: node inspect bot.js < lines.jsonl; debug-a-decision.md has the line for pdb.
     """
     record = _find_record(path, match)
     if game is not None and game >= len(record.games):
