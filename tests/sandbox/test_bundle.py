@@ -82,7 +82,7 @@ def test_a_sparse_file_counts_with_its_full_size(files: Path, copy: Path) -> Non
 @pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="needs /proc")
 def test_no_more_of_a_file_is_copied_than_was_counted(copy: Path) -> None:
     """A file of /proc has a size of 0, and content."""
-    with pytest.raises(ProgramError, match="more bytes than its reported size"):
+    with pytest.raises(ProgramError, match="more bytes than its"):
         copy_files(Program(("true",), Path("/proc/self"), files=Path("/proc/self/maps")), copy, 1)
 
 
