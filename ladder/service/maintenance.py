@@ -2,9 +2,9 @@
 
 `check_ladder` returns findings with advice.
 
-A backup is a tar of ladder.toml, ladder.db (SQLite, at one moment) and SHA256SUMS. The digests come last, so they are
-absent from a truncated file; `sha256sum -c` reads them. No process has to stop. A restored ladder has the same key
-and deals; matches that were in progress are played again.
+A backup is a tar of ladder.toml, ladder.db (SQLite, at one moment), the published files of finals (final-NAME.txt) and
+SHA256SUMS. The digests come last, so they are absent from a truncated file; `sha256sum -c` reads them. No process has
+to stop. A restored ladder has the same key and deals; matches that were in progress are played again.
 
 An export contains results.jsonl (one line a game, as `arena run` writes it; bots are versions: honest@3),
 matches.csv, versions.csv, standings.csv and the audit log. Users are pseudonyms; their names are exported only on
@@ -15,6 +15,7 @@ also while the ladder runs, and are streamed row by row.
 import csv
 import hashlib
 import os
+import re
 import shutil
 import tarfile
 import tempfile
@@ -62,6 +63,7 @@ from ladder.store.database import (
 from ladder.views import STANDINGS_COLUMNS, ViewContext, make_export_queries, make_standings_cells, view_standings
 
 _DATABASE, _SUMS = "ladder.db", "SHA256SUMS"
+_COMMITMENTS = "final-*.txt"  # published by finals
 _CHUNK = 1 << 20
 
 
@@ -79,12 +81,13 @@ def write_backup(ladder: Ladder, file: Path) -> int:
     Meanwhile the disk needs space for two copies of the database.
     """
     if os.path.lexists(file):
-        raise LadderError(f"{file} is there already, and is not overwritten.\nName another file.")
+        raise LadderError(f"{file} exists, and isn't overwritten.\nName another file.")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as scratch:
         copy, made = Path(scratch, _DATABASE), Path(scratch, "tar")
         clone_to_file(ladder.database, copy)
         sums = Path(scratch, _SUMS)
         named = {SETTINGS_FILE: ladder.path / SETTINGS_FILE, _DATABASE: copy}
+        named |= {path.name: path for path in sorted(ladder.path.glob(_COMMITMENTS))}
         sums.write_text("".join(f"{_digest(path)}  {name}\n" for name, path in named.items()), encoding="ascii")
         with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
             with tarfile.open(fileobj=out, mode="w") as tar:
@@ -96,7 +99,7 @@ def write_backup(ladder: Ladder, file: Path) -> int:
         try:
             os.link(made, file)  # unlike a rename, it never takes the place of a file that came meanwhile
         except FileExistsError:
-            raise LadderError(f"{file} is there already, and is not overwritten.\nName another file.") from None
+            raise LadderError(f"{file} exists, and isn't overwritten.\nName another file.") from None
     _sync_folder(file.parent)
     return size
 
@@ -106,13 +109,13 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
 
     Raises LadderError, also for a truncated or changed file; DatabaseError, OSError.
     """
-    if os.path.lexists(folder / SETTINGS_FILE) or os.path.lexists(folder / _DATABASE):
-        raise LadderError(f"{folder} holds a ladder already, and is not overwritten.\nName a new folder.")
+    if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or any(folder.glob(_COMMITMENTS)):
+        raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")
     was_there = folder.exists()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as scratch:
-            _unpack(file, Path(scratch))
+            commitments = _unpack(file, Path(scratch))
             with closing(Database(f"sqlite:///{Path(scratch, _DATABASE).absolute()}")) as copy:
                 prepare_schema(copy)  # it may be an older arena's
                 copy.write(lambda connection: end_runners(connection, time.time()))
@@ -122,12 +125,15 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
             else:
                 with closing(Database(resolve_database_url(url, folder))) as target:
                     clone_from_file(Path(scratch, _DATABASE).absolute(), target)
+            for name in commitments:
+                Path(scratch, name).replace(folder / name)
             settings = with_database(Path(scratch, SETTINGS_FILE).read_text(encoding="utf-8"), url)
             (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")  # last: without it the folder is no ladder
             (folder / SETTINGS_FILE).chmod(0o600)
     except BaseException:
         with suppress(OSError):
-            (folder / _DATABASE).unlink(missing_ok=True)
+            for path in (folder / _DATABASE, *folder.glob(_COMMITMENTS)):
+                path.unlink(missing_ok=True)
             if not was_there:
                 shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -144,12 +150,13 @@ def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
         tar.addfile(member, data)
 
 
-def _unpack(file: Path, folder: Path) -> None:
-    """Write the files of a backup to a folder. Raises LadderError if their digests differ."""
-    broken = LadderError(f"{file} is no whole backup: it was cut off, or changed.\nTake another one.")
+def _unpack(file: Path, folder: Path) -> list[str]:
+    """Write the files of a backup to a folder; return the published ones. Raises LadderError if their digests differ."""
+    broken = LadderError(f"{file} isn't a valid backup: it is truncated or was modified.\nRestore another backup.")
     try:
         with tarfile.open(file, "r:") as tar:
-            for name in (SETTINGS_FILE, _DATABASE, _SUMS):
+            commitments = [name for name in tar.getnames() if re.fullmatch(r"final-[A-Za-z0-9_-]+\.txt", name)]
+            for name in (SETTINGS_FILE, _DATABASE, *commitments, _SUMS):
                 data = tar.extractfile(name)
                 if data is None:
                     raise broken
@@ -160,8 +167,9 @@ def _unpack(file: Path, folder: Path) -> None:
     except (tarfile.TarError, KeyError, EOFError):
         raise broken from None
     sums = (folder / _SUMS).read_text(encoding="ascii", errors="replace")
-    if sums != "".join(f"{_digest(folder / name)}  {name}\n" for name in (SETTINGS_FILE, _DATABASE)):
+    if sums != "".join(f"{_digest(folder / name)}  {name}\n" for name in (SETTINGS_FILE, _DATABASE, *commitments)):
         raise broken
+    return commitments
 
 
 def _digest(path: Path) -> str:
@@ -201,7 +209,7 @@ def make_empty_folder(folder: Path, option: str) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise LadderError(f"{escape_control(folder)} isn't empty.\nName a new folder: {option}")
+        raise LadderError(f"{escape_control(folder)} isn't empty.\nName an empty folder: {option}")
 
 
 def _files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:

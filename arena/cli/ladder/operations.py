@@ -556,7 +556,7 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
     if as_json:
         print_json(BackupFile(str(file), size))
     else:
-        print_note(f"wrote {file}: {size / 1e6:.1f} MB; back with arena ladder restore {file} NEW-FOLDER")
+        print_note(f"wrote {file}: {size / 1e6:.1f} MB; restore it: arena ladder restore {file} NEW-FOLDER")
 
 
 @click.command()

@@ -37,6 +37,7 @@ def shares(ladder: Ladder) -> list[Any]:
 
 
 def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
+    (ladder.path / "final-last.txt").write_text("SHA-256\n")  # the published file of a final
     write_backup(ladder, place.folder / "one.tar")
     with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
         assert rows(again) == rows(ladder)
@@ -44,6 +45,7 @@ def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
         assert shares(again) == shares(ladder)
         assert again.settings.database == "sqlite:///ladder.db"
         assert (again.path / "ladder.db").exists()
+        assert (again.path / "final-last.txt").read_text() == "SHA-256\n"
 
 
 @pytest.mark.parametrize("url", [None])
@@ -99,10 +101,14 @@ def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place)
 
 def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
     write_backup(ladder, place.folder / "one.tar")
-    with pytest.raises(LadderError, match="is not overwritten"):
+    with pytest.raises(LadderError, match="isn't overwritten"):
         write_backup(ladder, place.folder / "one.tar")
-    with pytest.raises(LadderError, match="is not overwritten"):
+    with pytest.raises(LadderError, match="isn't overwritten"):
         restore_backup(place.folder / "one.tar", ladder.path)
+    (place.folder / "final").mkdir()
+    (place.folder / "final" / "final-last.txt").touch()
+    with pytest.raises(LadderError, match="isn't overwritten"):
+        restore_backup(place.folder / "one.tar", place.folder / "final")
     with pytest.raises(DatabaseError, match="holds a ladder already"):
         restore_backup(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
     assert not (place.folder / "third").exists()
@@ -121,7 +127,7 @@ def test_an_incomplete_backup_is_refused(ladder: Ladder, place: Place, harm: str
     else:
         data[:] = b"no tar at all"
     file.write_bytes(data)
-    with pytest.raises(LadderError, match="no whole backup"):
+    with pytest.raises(LadderError, match="isn't a valid backup"):
         restore_backup(file, place.folder / "again")
     assert not (place.folder / "again").exists()
 
