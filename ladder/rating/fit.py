@@ -114,11 +114,7 @@ def fit_counted_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength
 
 
 def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) -> Fit:
-    """Return the fit of the field's bots to the matches, in any order.
-
-    `start`, from an earlier fit of fewer bots or matches, saves time and doesn't change the result. A version without
-    games has its predecessor's rating; a bot without games or predecessor has the initial one, and no interval.
-    """
+    """Return the fit of the field's bots to the matches; documented in `ladder.rating`."""
     bots = field.bots
     active = np.zeros(bots, dtype=bool)
     active[field.playing()] = True

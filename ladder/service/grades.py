@@ -484,7 +484,6 @@ def get_published_grades(
 
 
 def _logins_now(connection: Connection) -> dict[str | None, str]:
-    """Return the current login of each user, by every login that they ever had."""
     owners = all_users(connection, merged=True)
     logins = {owner.id: owner.login for owner in owners}
     return {owner.login: logins[owner.merged_into or owner.id] for owner in owners}

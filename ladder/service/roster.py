@@ -326,7 +326,6 @@ class UserMatcher:
     """
 
     def __init__(self, owners: Iterable[User]) -> None:
-        """Add these users, including merged ones."""
         self._owners: dict[int, User] = {}
         self._called: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._now: set[tuple[str, str]] = set()  # the keys of owners that weren't merged
@@ -378,7 +377,6 @@ class UserMatcher:
         return [user.login for user in self._owners.values() if name and user.name.casefold() == name]
 
     def _known(self, person: RosterEntry) -> list[tuple[tuple[str, str], str]]:
-        """Return the identifiers of an entry that belong to users, each once."""
         known: dict[tuple[str, str], str] = {}
         for field in IDENTITY_COLUMNS:
             value = getattr(person, field) or ""

@@ -320,7 +320,6 @@ def rejection_reason(steps: Sequence[CheckStep]) -> str:
 
 
 def _with_costs(played: MatchOutput) -> PlayedMatch:
-    """Return the match with the usage of each bot."""
     peaks = dict(played.peaks)
     spent = tuple(
         (bot, SlotUsage(len(times), sum(times), max(times, default=0), peaks.get(bot))) for bot, times in played.times

@@ -353,7 +353,6 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
 
 
 def _bots_of(connection: Connection, party: Collection[int]) -> list[BotRecord]:
-    """Return the bots of a party's active users."""
     out = {owner.id for owner in all_users(connection) if owner.suspended or owner.withdrawn}
     return [
         bot for bot in all_bots(connection) if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)

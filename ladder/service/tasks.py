@@ -506,7 +506,6 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
 
 
 def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[Version]:
-    """Return the versions at the table of a challenge. Raises LadderError."""
     table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
     for version in table:
         if sum(each.id == version.id for each in table) > 1:

@@ -420,12 +420,10 @@ def _join(
 
 
 def _teams(connection: Connection) -> dict[str, Membership]:
-    """Return the current team of each user, by login."""
     return {each.login: each for each in list_memberships(connection) if each.left_at is None}
 
 
 def _check_team(team: str) -> str:
-    """Return a team's name in normal form. Raises LadderError for an invalid one."""
     name = unicodedata.normalize("NFC", team.strip())
     if not name or not name.isprintable() or len(name) > _MAX_TEAM_CHARS or escape_csv_cell(name) != name:
         raise LadderError(
