@@ -52,7 +52,7 @@ class CompareConfig(RunConfig):
         opponents = len(self.bots) - 2
         if opponents < seats:
             raise ValueError(
-                f"{self.seats} seats for {opponents} opponent{'s' * (opponents != 1)}: --against names {seats} or more"
+                f"{self.seats} seats, but {opponents} opponent{'s' * (opponents != 1)}: --against needs {seats}"
             )
         check_games(self.games)
         require_even_match_games(self.seats, self.match_games)

@@ -28,8 +28,8 @@ _KINDS = {
     "turn": "its turn",
     "exchange": "an exchange: which cards to keep",
     "keep_shown": "its proven card",
-    "examine_show": "it is examined: which card to show",
-    "examine_decide": "the card that it examines",
+    "examine_show": "examined: which card to show",
+    "examine_decide": "the card that was examined",
     "draft": "the draft",
     "allegiance": "its allegiance",
 }
@@ -252,7 +252,7 @@ def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _Firs
 
 def _describe_turn(turn: Iterable[ReplayStep], names: Sequence[str]) -> str:
     payloads = [payload for step in turn for payload in step.payloads()]
-    return describe_events(payloads, names) or "nothing is seen of it"
+    return describe_events(payloads, names) or "not visible to the bot"
 
 
 def _make_divergence(

@@ -40,11 +40,11 @@ def _head(report: CompareReport, title: str) -> str:
     if report.pairs:
         lines.append(
             f"NEW won {_percent(report.new.win_rate)} of its games, OLD {_percent(report.old.win_rate)}: "
-            f"{format_points(report.difference.value)} points ({format_interval(*_ends(report)[1:])}; each end alone "
+            f"{format_points(report.difference.value)} points ({format_interval(*_ends(report)[1:])}; each end "
             "holds with 95 %, however often one looks)."
         )
     if report.error is not None:
-        lines.append(f"It stopped before its end: {report.error}")
+        lines.append(f"The comparison stopped early: {report.error}")
     text = "".join(f"<p>{escape(line)}</p>\n" for line in lines)
     text += "".join(f"<p class='remark'>{escape(line)}.</p>\n" for line in remarks(report))
     return f"<header>\n<h1>{escape(title)}</h1>\n{text}</header>\n"
@@ -55,21 +55,21 @@ def _head(report: CompareReport, title: str) -> str:
 
 def _divergences_section(report: CompareReport) -> str:
     about = (
-        "Both halves of a pair have the same cards, seats and opponents. So up to the first choice that made a "
-        "difference they are one game: below are these choices, what matters most first."
+        "Both games of a pair have the same cards, seats and opponents, so they are the same up to the first different "
+        "choice. The table lists these choices, the most important first."
     )
     names = ("adds, points", "gain, points", "pairs", "OLD won", "NEW won")
     body = "".join(_divergence_row(report, row) for row in report.divergences)
-    parts = [_table("Where they differ", ("OLD's choice, and NEW's", *names), body) if body else "<p>None found.</p>\n"]
+    parts = [_table("Divergences", ("OLD's and NEW's choice", *names), body) if body else "<p>None found.</p>\n"]
     if body:
         parts.append(
             _muted(
-                "adds: the row's part of the difference of the win rates. gain: NEW's gain in such a pair, with its "
-                "95 % interval, of each row alone: of 20 rows one misses."
+                "adds: the row's part of the difference in win rate. gain: NEW's gain in such a pair, with its "
+                "95 % interval for each row alone: 1 interval in 20 misses the true value."
             )
         )
     parts.append(_muted(f"{report.identical_pairs} of {report.pairs} pairs were identical to the end."))
-    return f"<section class='panel'>\n<h2>Where they differ</h2>\n{_muted(about)}{''.join(parts)}</section>\n"
+    return f"<section class='panel'>\n<h2>Divergences</h2>\n{_muted(about)}{''.join(parts)}</section>\n"
 
 
 def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
@@ -112,9 +112,9 @@ def _opponents_section(report: CompareReport) -> str:
         _row("td", ("long", escape(row.bot)), *_number_cells(format_gain(row), str(row.blocks)))
         for row in report.by_opponent
     )
-    about = "The blocks in which this opponent sat at the table, with others: each row alone, of 20 one misses."
+    about = "Each row counts the blocks with this opponent at the table. 1 interval in 20 misses the true value."
     table = _table("Against whom", ("opponent", "points", "blocks"), rows)
-    return f"<section class='panel'>\n<h2>Against whom</h2>\n{_muted(about)}{table}</section>\n"
+    return f"<section class='panel'>\n<h2>By opponent</h2>\n{_muted(about)}{table}</section>\n"
 
 
 # --- the evidence -----------------------------------------------------------------------------------------------------
@@ -124,18 +124,18 @@ def _evidence_section(report: CompareReport) -> str:
     if not report.interim_results:
         return ""
     lines = [
-        f"{report.pairs} pairs in {report.blocks} blocks, {report.discordant_pairs} with another result for the two.",
+        f"{report.pairs} pairs in {report.blocks} blocks, {report.discordant_pairs} with different results.",
         f"Evidence for better {report.better:.3g}, for not better by {100 * report.min_effect:.3g} "
         f"{report.not_better:.3g}; the first to reach {DECISION_THRESHOLD:g} decides, and by chance alone that is "
         "wrong at most "
         f"once in {DECISION_THRESHOLD:g} comparisons, however often one looks.",
-        f"{mixture_hint(report).capitalize()}. It is often sooner, and promises less.",
+        f"{mixture_hint(report).capitalize()}. It often decides sooner, with a weaker guarantee.",
     ]
     names = ("blocks", "points", "low", "high", "for better", "for not better")
     table = _table("The evidence after each block", names, "".join(map(_interim_row, report.interim_results)))
     return (
         f"<section class='panel'>\n<h2>Evidence</h2>\n{''.join(map(_muted, lines))}{_plot(report)}"
-        f"<details><summary>The numbers</summary>\n{table}</details>\n</section>\n"
+        f"<details><summary>Table</summary>\n{table}</details>\n</section>\n"
     )
 
 
@@ -202,10 +202,10 @@ def _versions_section(report: CompareReport) -> str:
         _row("td", name, ("long", escape(half.resolved)), *_number_cells(str(half.faults), str(half.forfeits)))
         for name, half in (("OLD", report.old), ("NEW", report.new))
     )
-    table = _table("The two", ("version", "what it is", "faults", "forfeits"), rows)
+    table = _table("The two", ("version", "bot", "faults", "forfeits"), rows)
     seed = "" if report.seed is None else f", seed {report.seed}"
     played = f"{report.rules} at {report.seats} seats{seed}; records in {report.run}."
-    return f"<section class='panel'>\n<h2>The two</h2>\n{table}{_muted(played)}</section>\n"
+    return f"<section class='panel'>\n<h2>Versions</h2>\n{table}{_muted(played)}</section>\n"
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------

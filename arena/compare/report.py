@@ -35,9 +35,9 @@ class _Part(BaseModel):
 class ComparedSide(_Part):
     """One of the two versions with its results."""
 
-    argument: str = Field(description="as it was named")
-    resolved: str = Field(description="the path; of a revision the commit")
-    win_rate: Share | None = Field(description="of the games; null before the first")
+    argument: str = Field(description="as given on the command line")
+    resolved: str = Field(description="the path; for a revision, the commit")
+    win_rate: Share | None = Field(description="of the games; null before the first game")
     faults: Count
     forfeits: Count
 
@@ -47,8 +47,8 @@ class InterimResult(_Part):
 
     blocks: Count
     difference: Estimate
-    better: float = Field(description="evidence that NEW is better; from 20 on it decides")
-    not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; from 20 on it decides")
+    better: float = Field(description="evidence that NEW is better; 20 or more decide")
+    not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; 20 or more decide")
 
 
 class DivergencePosition(_Part):
@@ -94,7 +94,7 @@ class CompareReport(_Part):
     """The result of a comparison that ended or stopped."""
 
     version: Literal[2] = VERSION
-    error: str | None = Field(description="why it stopped before its end; null if it didn't, or was interrupted")
+    error: str | None = Field(description="why it stopped early; null if it is complete or was interrupted")
     verdict: Literal["better", "not better", "worse", "not known"]
     verdict_text: str
     old: ComparedSide
@@ -106,26 +106,26 @@ class CompareReport(_Part):
     seats: Count
     min_effect: Share = Field(description="the difference that counts as better")
     difference: Estimate = Field(
-        description="NEW's win rate less OLD's; each end alone holds with 95 %, however often one looks"
+        description="NEW's win rate minus OLD's; each end holds with 95 %, however often you look"
     )
-    better: float = Field(description="evidence that NEW is better; from 20 on it decides")
-    not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; from 20 on it decides")
+    better: float = Field(description="evidence that NEW is better; 20 or more decide")
+    not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; 20 or more decide")
     studentised_mixture: float = Field(
-        description="the studentised mixture's evidence for better; it takes blocks as normal"
+        description="the studentised mixture's evidence for better; it assumes that blocks are normal"
     )
     blocks: Count
     pairs: Count
-    discordant_pairs: Count = Field(description="pairs that were worth more to one of the two")
+    discordant_pairs: Count = Field(description="pairs with different results")
     max_pairs: Count
-    blocks_left: Count | None = Field(description="a guess; null where there is a verdict, or nothing can be guessed")
+    blocks_left: Count | None = Field(description="an estimate; null with a verdict, or if no estimate is possible")
     interim_results: list[InterimResult]
-    identical_pairs: Count = Field(description="pairs that were the same to the end")
+    identical_pairs: Count = Field(description="pairs that were identical to the end")
     diverged_by_opponent: dict[str, Count] = Field(
         description="pairs in which an opponent differed first, by its name: it remembered earlier games of the match, "
-        "its dice aren't those of game_seed, or it had a fault"
+        "its random numbers don't follow game_seed, or it committed a fault"
     )
     opponent_contribution: Gain = Field(description="what these pairs add to the difference")
-    divergences: list[DivergenceGroup] = Field(description="what matters most first")
+    divergences: list[DivergenceGroup] = Field(description="the most important first")
     by_opponent: list[OpponentDifference]
 
 
@@ -188,7 +188,7 @@ def describe_progress(comparison: Comparison) -> str:
     """Return the interim result in one line."""
     evidence = comparison.evidence
     if not evidence.blocks:
-        return "the first block is being played"
+        return "playing the first block"
     seen = evidence.summary()
     return (
         f"{_format_blocks(evidence.blocks)}, {len(comparison.pairs)} pairs: NEW {format_points(seen.mean)} points "
@@ -204,9 +204,9 @@ def summarize_report(report: CompareReport) -> list[str]:
         difference = report.difference
         lines.append(
             f"{report.pairs} pair{'s' * (report.pairs != 1)} in {_format_blocks(report.blocks)}, "
-            f"{report.discordant_pairs} with another result: OLD won {report.old.win_rate:.1%}, NEW "
+            f"{report.discordant_pairs} with different results: OLD won {report.old.win_rate:.1%}, NEW "
             f"{report.new.win_rate:.1%}, {format_points(difference.value)} points "
-            f"({format_interval(difference.low, difference.high)}; each end holds with 95 %, however often one looks)"
+            f"({format_interval(difference.low, difference.high)}; each end holds with 95 %, however often you look)"
         )
         lines.append(
             f"evidence for better {report.better:.3g}, for not better by {100 * report.min_effect:.3g} "
@@ -231,12 +231,12 @@ def _verdict_text(comparison: Comparison) -> str:
             return f"worse by {_format_range(-seen.high, -seen.low)} points"
         return f"not better by {points}: {format_interval(seen.low, seen.high)} points"
     if comparison.ended:
-        return f"not known after {len(comparison.pairs)} pairs: {format_interval(seen.low, seen.high)} points"
+        return f"undecided after {len(comparison.pairs)} pairs: {format_interval(seen.low, seen.high)} points"
     left = evidence.blocks_left()
     if left is None:
-        return "not known yet"
+        return "undecided"
     left = min(left, comparison.blocks - evidence.blocks)
-    return f"not known yet: about {_format_blocks(left)} more"
+    return f"undecided: about {_format_blocks(left)} more"
 
 
 def _format_range(low: float, high: float) -> str:
@@ -259,7 +259,7 @@ def mixture_hint(report: CompareReport) -> str:
     """Return the result of the studentised mixture as a text."""
     says = "better" if report.studentised_mixture >= DECISION_THRESHOLD else "nothing yet"
     share = f"{report.studentised_mixture:.3g} of {DECISION_THRESHOLD:g}"
-    return f"the studentised mixture, a hint that takes blocks as normal, says {says} ({share})"
+    return f"the studentised mixture, a hint that assumes normal blocks, indicates {says} ({share})"
 
 
 def format_gain(row: DivergenceGroup | OpponentDifference) -> str:
@@ -273,13 +273,13 @@ def remarks(report: CompareReport) -> list[str]:
     lines = []
     for name, side in zip(NAMES, (report.old, report.new), strict=True):
         if side.forfeits:
-            lines.append(f"{name} forfeited {side.forfeits} games: fix that first, because its strength isn't known")
+            lines.append(f"{name} forfeited {side.forfeits} games: fix that first, because its strength is unknown")
     if report.diverged_by_opponent:
         count = sum(report.diverged_by_opponent.values())
         opponents = ", ".join(f"{escape_control(bot)} {pairs}" for bot, pairs in report.diverged_by_opponent.items())
         lines.append(
             f"in {count} pairs an opponent was the first to differ ({opponents}), which adds "
-            f"{format_points(report.opponent_contribution)} points: it remembered earlier games of the match, its dice "
+            f"{format_points(report.opponent_contribution)} points: it remembered earlier games of the match, its "
             "aren't "
             "those of game_seed, or it had a fault"
         )

@@ -85,8 +85,8 @@ class RunConfig:
             raise FolderError(f"this isn't a folder of arena {cls.COMMAND}: resume it with arena {command} --resume")
         if config.get("run") != VERSION:
             raise FolderError(
-                f"run.json has version {config.get('run')!r}, this arena reads version {VERSION}: "
-                f"resume it with the arena that began it ({config.get('arena')!r})"
+                f"run.json has version {config.get('run')!r}, but this arena reads version {VERSION}: "
+                f"resume it with arena {config.get('arena')!r}"
             )
         try:
             values = {each.name: config[each.name] for each in fields(cls) if each.name != "settings"}

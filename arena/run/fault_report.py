@@ -82,7 +82,7 @@ def _find_fault(found: Record, sample: StoredFaultSample) -> tuple[GameRecord, F
         for fault in game.faults:
             if (fault.bot, fault.code) == (bot, sample.code):
                 return game, fault
-    raise ValueError(f"match {sample.match} has no fault {sample.code} of it")
+    raise ValueError(f"match {sample.match} has no fault {sample.code} of this bot")
 
 
 def _find_stderr(

@@ -115,14 +115,14 @@ class RunBuilds:
     def _claim_folder(self) -> None:
         """Create, lock and empty the builds' folder. Raises FolderError if it is in use or contains other files."""
         if os.path.lexists(self.path) and not _is_build_folder(self.path):
-            raise FolderError(f"{self.path} exists, where bots would be built; remove it, or name another --out")
+            raise FolderError(f"{self.path} exists already; remove it, or name another --out")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
-            raise FolderError(f"{self._run} can't be made: {problem.strerror}; name another --out") from None
+            raise FolderError(f"{self._run} can't be created: {problem.strerror}; name another --out") from None
         self._lock = lock_folder(self.path)
         if self._lock is None:
-            raise FolderError(f"another arena builds into {self.path} now; wait for it, or name another --out")
+            raise FolderError(f"another arena is building in {self.path}; wait until it ends, or name another --out")
         (self.path / _UNFINISHED).touch()
         remove_tree(self._bots)
         remove_tree(self._logs)

@@ -22,7 +22,7 @@ def find_record_files(path: Path) -> list[Path]:
             found = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
             files = sorted(found, key=lambda file: (len(file.name), file.name))  # numbers have six digits or more
             if not files:
-                raise RecordFileError(f"{path} holds no records; name a run's folder or a record file")
+                raise RecordFileError(f"{path} contains no records; name a run's folder or a record file")
             return files
         if path.exists():
             return [path]
@@ -57,7 +57,7 @@ def read_record_file(file: Path) -> Record:
     except OSError as problem:
         raise RecordFileError(f"{file}: {problem.strerror}; name a run's folder or a record file") from None
     except UnicodeDecodeError:
-        raise RecordFileError(f"{file}: this is no record: it isn't text") from None
+        raise RecordFileError(f"{file} isn't a valid record: it isn't text") from None
     except (RecordError, RecursionError) as problem:
         raise RecordFileError(f"{file}: {problem}") from None
 

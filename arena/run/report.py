@@ -39,19 +39,19 @@ class RunReportRow(_Part):
     95 %; `low` and `high` are null if the run has too few matches.
     """
 
-    position: int = Field(description="by rating, from 1; rank_range says which are certain")
+    position: int = Field(description="by rating, from 1; rank_range shows which are certain")
     bot: str
-    rank_range: tuple[int, int] = Field(description="the best and the worst rank that the games allow")
+    rank_range: tuple[int, int] = Field(description="the best and the worst rank that fit the games")
     rating: Estimate = Field(description="TrueSkill, from all games at once; the mean of the field is 25")
     win_rate_adjusted: Estimate | None = Field(
-        description="as if the bot met all others equally often; without an interval a prior pulls it to the fair rate"
+        description="as if the bot met all others equally often; without an interval, a prior pulls it to the fair rate"
     )
-    win_rate: Share | None = Field(description="of the games that it played")
+    win_rate: Share | None = Field(description="of the bot's games")
     wins: float
     games: Count
     matches: Count
-    faults: Count = Field(description="without those that follow from others")
-    faults_by_code: dict[str, Count] = Field(description="those that follow from others (out_of_lives, retired) too")
+    faults: Count = Field(description="without those that other faults cause")
+    faults_by_code: dict[str, Count] = Field(description="with those that others cause (out_of_lives, retired)")
     forfeits: Count
 
 
@@ -62,7 +62,7 @@ class HeadToHeadRow(_Part):
     losses: float
     games: Count
     matches: Count
-    win_rate: Share | None = Field(description="of the games that either won; null below 10 matches")
+    win_rate: Share | None = Field(description="of the games that one of the two won; null below 10 matches")
 
 
 class SkippedBot(_Part):
@@ -77,14 +77,14 @@ class Speed(_Part):
 
     games_per_s: float
     requests_per_s: float
-    startup_s: float = Field(description="for the processes of a match")
+    startup_s: float = Field(description="to start the processes of a match")
 
 
 class RunReport(_Part):
     """The results of a run that ended or stopped."""
 
     version: Literal[3] = VERSION
-    error: str | None = Field(description="why the run stopped before its end; null if it didn't, or was interrupted")
+    error: str | None = Field(description="why the run stopped early; null if it is complete or was interrupted")
     run: str = Field(description="the run's folder")
     rules: str
     seed: int | None
@@ -92,7 +92,7 @@ class RunReport(_Part):
     games: Count
     matches: Count
     draws: Count
-    failed_attempts: Count = Field(description="attempts at matches that failed, in this session")
+    failed_attempts: Count = Field(description="failed attempts at matches in this session")
     abandoned: list[int] = Field(description="matches that failed too often")
     skipped: list[SkippedBot]
     fair_win_rate: Share = Field(description="1 / seats")
@@ -100,8 +100,8 @@ class RunReport(_Part):
     win_rate_by_seat: list[Share] = Field(description="first to last")
     head_to_head: dict[str, dict[str, HeadToHeadRow]]
     speed: Speed
-    request_ms: dict[str, RequestTimes] = Field(description="by bot; without those that this session asked nothing")
-    peak_memory_bytes: dict[str, Count] = Field(description="by bot, of one process in this session, where it is known")
+    request_ms: dict[str, RequestTimes] = Field(description="by bot; without bots that got no requests in this session")
+    peak_memory_bytes: dict[str, Count] = Field(description="by bot, of one process in this session, if known")
 
 
 class RefusedRun(_Part):

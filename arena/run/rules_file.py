@@ -105,7 +105,7 @@ def load_ruleset(name_or_path: str) -> Ruleset:
         return _load_file(Path(name_or_path))[0]
     if name_or_path in PRESETS:
         return PRESETS[name_or_path]
-    raise RulesetError(f"there is no ruleset {_unknown_preset_text(name_or_path)}, or a file such as my.toml.")
+    raise RulesetError(f"unknown ruleset {_unknown_preset_text(name_or_path)}, or a file such as my.toml.")
 
 
 def load_ruleset_limits(name_or_path: str) -> dict[str, float]:
@@ -116,14 +116,14 @@ def load_ruleset_limits(name_or_path: str) -> dict[str, float]:
 def _checked_limits(values: object) -> dict[str, float]:
     """Return the checked values of [limits]. Raises ValueError with two lines: the problem, and the allowed values."""
     if not isinstance(values, dict):
-        raise ValueError(f"limits is {to_toml(values)}.\nWrite a table: [limits], and below it memory_mb = 512")
+        raise ValueError(f"limits is {to_toml(values)}.\nWrite a table: [limits], followed by memory_mb = 512")
     checked = {}
     for name, value in values.items():
         if name not in SETTABLE_LIMITS:
             raise ValueError(unknown_field_message(name, dict.fromkeys(SETTABLE_LIMITS)))
         taken = SETTABLE_LIMITS[name].accepted(value)
         if taken is None:
-            raise ValueError(f"limits.{name} is {to_toml(value)}.\nIt is {SETTABLE_LIMITS[name].allowed}.")
+            raise ValueError(f"limits.{name} is {to_toml(value)}.\nIt must be {SETTABLE_LIMITS[name].allowed}.")
         checked[name] = taken
     return checked
 
@@ -135,7 +135,7 @@ def _is_file(name_or_path: str) -> bool:
 def _unknown_preset_text(name: str) -> str:
     meant = get_close_matches(name, PRESETS, n=1)
     hint = f"; did you mean {meant[0]}?" if meant else "."
-    return f"{to_toml(name)}{hint}\nThere are {', '.join(PRESETS)}"
+    return f"{to_toml(name)}{hint}\nThe presets are {', '.join(PRESETS)}"
 
 
 def _load_file(path: Path) -> tuple[Ruleset, dict[str, float]]:
@@ -151,7 +151,7 @@ def _load_file(path: Path) -> tuple[Ruleset, dict[str, float]]:
 def _read_toml_file(path: Path, where: str) -> dict[str, object]:
     try:
         if "\0" in str(path):
-            raise OSError(errno.EINVAL, "no file has a NUL in its name")
+            raise OSError(errno.EINVAL, "a file name can't contain NUL")
         return read_toml(path, 'shown_card = "may_keep"')
     except OSError as problem:
         raise RulesetError(
@@ -166,7 +166,7 @@ def _make_ruleset(data: dict[str, object], stem: str) -> Ruleset:
         if name not in FIELD_BY_NAME:
             raise ValueError(unknown_field_message(name, dict.fromkeys(["base", *FIELD_BY_NAME])))
     if not isinstance(base, str) or base not in PRESETS:
-        raise ValueError(f"there is no base {_unknown_preset_text(str(base))}.")
+        raise ValueError(f"unknown base {_unknown_preset_text(str(base))}.")
     if "name" not in data:
         data["name"] = stem
     rules = replace_fields(PRESETS[base], data)
@@ -175,12 +175,12 @@ def _make_ruleset(data: dict[str, object], stem: str) -> Ruleset:
     for name in data:
         idle = no_effect_reason(rules, name)
         if idle:
-            raise ValueError(f"{name} has no effect {idle}.\nLeave it out, or change that.")
+            raise ValueError(f"{name} has no effect {idle}.\nRemove it, or change that field.")
     left = [rule for rule in FIELDS if rule.name not in data and no_effect_reason(rules, rule.name)]
     rules = replace(rules, **{rule.name: rule.default for rule in left})
     conflict = unplayable_reason(rules)
     if conflict:
-        raise ValueError(f"this can't be played: {conflict}.")
+        raise ValueError(f"invalid rules: {conflict}.")
     if rules.name in PRESETS and rules != PRESETS[rules.name]:
-        raise ValueError(f'{to_toml(rules.name)} is the name of a preset, which these rules are not.\nAdd name = "..."')
+        raise ValueError(f'{to_toml(rules.name)} is a preset with other rules.\nAdd name = "..."')
     return rules

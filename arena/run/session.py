@@ -229,7 +229,7 @@ class Run:
                 yield event
                 if abandoned_in_row >= MAX_ABANDONED:
                     reason = self.progress.abandoned[-1].reason
-                    raise HostError(f"{MAX_ABANDONED} matches in a row failed too often: {reason}")
+                    raise HostError(f"{MAX_ABANDONED} matches in a row failed repeatedly: {reason}")
             require_unchanged(self.config.bots)
         except OutOfSpaceError as problem:
             raise HostError(str(problem)) from problem

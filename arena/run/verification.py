@@ -97,9 +97,9 @@ class _Folder:
         if isinstance(plan, FinalPlan):
             published = self.path / "published.txt"
             if not published.is_file() or published.read_text("utf-8", "replace") != plan.publication():
-                yield f"{published} is not what was published of the final in final.json: its key, terms or versions"
+                yield f"{published} doesn't match the commitment in final.json: its key, terms or versions"
         if len(self.files) < self.ended:
-            yield f"{self.path}: {self.ended} matches had been played at the end, and {len(self.files)} are there"
+            yield f"{self.path}: {self.ended} matches were played, but {len(self.files)} are in the folder"
         yield from self._record_differences()
 
     def _record_differences(self) -> Iterator[str]:
@@ -112,7 +112,7 @@ class _Folder:
                 try:
                     record = read_record_file(file)
                 except RecordFileError as problem:
-                    raise RecordFileError(f"{problem}; only a whole record can be verified") from None
+                    raise RecordFileError(f"{problem}; only a complete record can be verified") from None
                 yield from (f"{file}: {what}" for what in self._differences_of(file, record))
                 self.games += len(record.games)
                 self.faults += sum(len(game.faults) for game in record.games)
@@ -122,13 +122,13 @@ class _Folder:
             same = same and not (results and results.read(1))
         unfinished = self.plan is not None and not self.ended  # a killed run hasn't written all results
         if not same or not (whole or unfinished):
-            yield f"{listed} is not what the records say{self._rewrite_hint()}"
+            yield f"{listed} differs from the records{self._rewrite_hint()}"
 
     def _rewrite_hint(self) -> str:
         """Describe how to write results.jsonl again; "" if that isn't possible."""
         if not isinstance(self.plan, RunConfig):
             return ""
-        return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} writes it again"
+        return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} rewrites it"
 
     def _differences_of(self, file: Path, record: Record) -> Iterator[str]:
         """Yield the differences of a record from the planned match of its file name, and from its replay."""
@@ -140,12 +140,12 @@ class _Folder:
             was, planned = _flat_fields(record.header), _flat_fields(spec.header)
             for name in [*planned, *(was.keys() - planned.keys())]:
                 if was.get(name) != planned.get(name):
-                    yield f"{name} is {was.get(name)} in the record, and by the plan {planned.get(name)}"
+                    yield f"{name} is {was.get(name)} in the record, but {planned.get(name)} in the plan"
             if len(record.games) != len(spec.seatings):
-                yield f"it has {len(record.games)} games, by the plan {len(spec.seatings)}"
+                yield f"the record has {len(record.games)} games, the plan {len(spec.seatings)}"
             for game, seats in zip(record.games, spec.seatings, strict=False):
                 if game.seating != seats:
-                    yield f"game {game.game}: the seats are {game.seating} in the record, and by the plan {seats}"
+                    yield f"game {game.game}: the seats are {game.seating} in the record, but {seats} in the plan"
         try:
             verify_record(record)
         except RecordError as problem:

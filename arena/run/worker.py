@@ -207,7 +207,7 @@ class MissingBotsError(Exception):
         self.digests = digests
 
     def __str__(self) -> str:
-        return f"the cache of this machine lacks {', '.join(self.digests)}"
+        return f"this machine's cache lacks {', '.join(self.digests)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +231,11 @@ def cache_folder() -> Path:
 def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
     """Raise WorkerRejectedError if this machine can't play in this sandbox, or has another version of the arena."""
     if arena != __version__:
-        raise WorkerRejectedError(f"it has version {__version__} of the arena, not {arena}")
+        raise WorkerRejectedError(f"the worker has arena {__version__}, not {arena}")
     if choice.isolates and choice not in _tested_choices:
         why = untrusted_problem(choice)
         if why is not None:
-            raise WorkerRejectedError(f"untrusted bots can't play there in {choice.name}: {why}")
+            raise WorkerRejectedError(f"the worker can't run untrusted bots in {choice.name}: {why}")
         _tested_choices.add(choice)
 
 
@@ -261,7 +261,7 @@ def play_work_item(item: WorkItem) -> MatchOutput:
     except OSError as problem:
         if problem.errno in DISK_FULL_ERRNOS:
             raise WorkerRejectedError(
-                f"no space for bots in {cache_folder()}: free some, or set ARENA_CACHE"
+                f"no space for bots in {cache_folder()}: free some space, or set ARENA_CACHE"
             ) from problem
         raise ArenaError(str(problem)) from problem
 
@@ -273,7 +273,7 @@ def _require_worker() -> Worker:
             folder = cache_folder()
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except (OSError, RuntimeError) as problem:  # RuntimeError: the user has no home folder, as in some containers
-            raise WorkerRejectedError(f"no folder for bots ({problem}): set ARENA_CACHE") from problem
+            raise WorkerRejectedError(f"the folder for bots can't be used ({problem}): set ARENA_CACHE") from problem
         start_worker(folder)
         worker = find_worker()
         assert worker is not None

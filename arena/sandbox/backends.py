@@ -96,7 +96,7 @@ def untrusted_problem(choice: SandboxChoice) -> HostProblem | None:
     processes take effect too late.
     """
     if not choice.isolates:
-        return HostProblem("it keeps nothing from a bot")
+        return HostProblem("it has no isolation")
     return unavailable_reason(choice.name, choice) or cgroup.cgroup_problem()
 
 

@@ -140,7 +140,7 @@ class ChildBox(CgroupBox):
         if self._group is None:
             return ()
         if not succeeded and self._group.host_oom():
-            raise SandboxError("the machine ran out of memory, and its kernel killed a program for it")
+            raise SandboxError("the machine ran out of memory, and its kernel killed a program")
         return self._group.counted()
 
 

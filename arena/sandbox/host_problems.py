@@ -27,9 +27,9 @@ class Remedy(Enum):
     """
 
     # bubblewrap
-    A_LINUX = ("wsl --install", "then run the arena in it; on macOS in a virtual machine with Linux")
+    A_LINUX = ("wsl --install", "then run the arena in WSL; on macOS in a Linux virtual machine")
     INSTALL_BWRAP = ("sudo apt install bubblewrap", "")
-    UPGRADE_BWRAP = ("sudo apt update && sudo apt install bubblewrap", "or take Debian 12, Ubuntu 24.04 or Fedora 38")
+    UPGRADE_BWRAP = ("sudo apt update && sudo apt install bubblewrap", "or use Debian 12, Ubuntu 24.04 or Fedora 38")
     SWITCH_NAMESPACES_ON = ("sudo sysctl kernel.unprivileged_userns_clone=1", "")
     ALLOW_NAMESPACES = ("sudo sysctl user.max_user_namespaces=10000", "")
     APPARMOR_PROFILE = (
@@ -39,9 +39,9 @@ class Remedy(Enum):
     )
     LOOSER_CONTAINER = (
         "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined IMAGE arena doctor",
-        "with the image of the container that this is",
+        "with this container's image",
     )
-    TRY_BWRAP = ("bwrap --ro-bind / / --unshare-all true", "and see what it says")
+    TRY_BWRAP = ("bwrap --ro-bind / / --unshare-all true", "and read its output")
 
     # control groups
     DELEGATE = (
@@ -56,7 +56,7 @@ class Remedy(Enum):
     MOUNT_V2 = ("sudo mkdir -p /sys/fs/cgroup/unified && sudo mount -t cgroup2 none /sys/fs/cgroup/unified", "")
     WRITABLE_GROUPS = (
         "docker run --privileged --cgroupns=private IMAGE arena doctor",
-        "with the image of the container that this is, or run outside of it",
+        "with this container's image, or run outside of it",
     )
     ACCOUNT_MEMORY = (
         "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&cgroup_enable=memory swapaccount=1 /' /etc/default/grub && "
@@ -68,15 +68,15 @@ class Remedy(Enum):
     INSTALL_DOCKER = ("sudo apt install docker.io", "")
     START_DOCKER = ("sudo systemctl start docker", "or without systemd: sudo service docker start")
     RESTART_DOCKER = ("sudo systemctl restart docker", "or without systemd: sudo service docker restart")
-    BE_ROOT = ("sudo arena run BOT BOT --sandbox docker", "since Docker's boxes need control groups")
+    BE_ROOT = ("sudo arena run BOT BOT --sandbox docker", "because Docker boxes need control groups")
     ENGINE_HERE = ("sudo apt install docker.io", "and run the arena on the same Linux as that engine, as root")
-    UNSET_HOST = ("unset DOCKER_HOST", "for this machine's engine, or start the one that it names")
-    UNSET_TLS = ("unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH", "or set DOCKER_HOST to the engine that they belong to")
-    ASK_DOCKER = ("docker info", "and fix what it warns of")
+    UNSET_HOST = ("unset DOCKER_HOST", "to use this machine's engine, or start the one that it names")
+    UNSET_TLS = ("unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH", "or set DOCKER_HOST to their engine")
+    ASK_DOCKER = ("docker info", "and fix its warnings")
     BUILD_IMAGE = ("arena sandbox image build {}", "")
-    OTHER_BASE = ("arena sandbox image build {} --base IMAGE", "with an image that is here")
+    OTHER_BASE = ("arena sandbox image build {} --base IMAGE", "with a local image")
     PULL_IMAGE = ("docker pull {}", "")
-    NAME_RUNTIME = ("sudo systemctl restart docker", "once /etc/docker/daemon.json has it under runtimes")
+    NAME_RUNTIME = ("sudo systemctl restart docker", "after adding it to runtimes in /etc/docker/daemon.json")
 
     # what makes times vary, and the machine
     SWAP_OFF = ("sudo swapoff -a", "")
@@ -156,4 +156,4 @@ def run_self_test(make: Callable[[Path], Sandbox]) -> None:
             while (ended := box.exit()) is None and time.monotonic() < deadline:
                 time.sleep(POLL_S)
     if ended != Exit(0, None):
-        raise SandboxError(f"a trial box {'runs on' if ended is None else ended.describe(Limits())}")
+        raise SandboxError(f"a test box {'keeps running' if ended is None else ended.describe(Limits())}")

@@ -96,10 +96,10 @@ class Limits:
         16,  # Python alone needs 10
         _MAX_MB,
         "MB",
-        "Memory of a bot, files in /tmp included.",
+        "Memory of a bot, including files in /tmp.",
         code="out_of_memory",
         message="out of memory: {}",
-        help="use less memory; files in /tmp count",
+        help="use less memory; files in /tmp count, too",
         counted="processes killed at its limit of {} of memory",
     )
     processes: int = _limit(
@@ -110,7 +110,7 @@ class Limits:
         "Processes and threads of a bot.",
         code="too_many_processes",
         message="too many processes and threads: {}",
-        help="start fewer, and wait for those that ended",
+        help="start fewer, and wait for those that have ended",
         counted="forks refused at its limit of {}",
     )
     cpu_s: int = _limit(
@@ -118,10 +118,10 @@ class Limits:
         1,
         1_000_000,
         "s",
-        "CPU seconds of a bot, a match.",
+        "CPU seconds of a bot per match.",
         code="cpu_used_up",
         message="CPU time used up: {}",
-        help="think less: it counts from start to end",
+        help="compute less: CPU time counts for the whole match",
         signal=signal.SIGXCPU,
     )
     cores: float = _limit(
@@ -129,17 +129,17 @@ class Limits:
         0.05,  # 5 ms of every 100: less stops a program for longer than a request's free time
         1_024,
         "",
-        "Cores that a bot may use at once.",
+        "Cores of a bot.",
     )
     file_size_mb: int = _limit(
         64,  # a log gone wild stops before the disk is full; no sample bot writes any
         1,
         _MAX_MB,
         "MB",
-        "Size of each file that a bot writes.",
+        "Maximum size of each file that a bot writes.",
         code="file_too_large",
         message="a file grew over {}",
-        help="keep files small",
+        help="write smaller files",
         signal=signal.SIGXFSZ,
     )
     tmp_mb: int = _limit(
@@ -154,7 +154,7 @@ class Limits:
         16,  # starting an interpreter takes some
         _MAX_MB,
         "",
-        "Files that a bot may hold open.",
+        "Open files of a bot.",
     )
     output_kb: int = _limit(
         1024,  # between two requests; a reply has under 200 bytes

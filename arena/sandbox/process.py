@@ -80,7 +80,7 @@ class ProcessSandbox(ChildSandbox):
     @property
     def note(self) -> str:
         """A one-line description of the sandbox and its isolation."""
-        return f"process: no isolation: only for code you trust; {self._limits_text}"
+        return f"process: no isolation, only for bots that you trust; {self._limits_text}"
 
     @property
     def unenforced_limits(self) -> frozenset[str]:

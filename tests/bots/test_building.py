@@ -385,7 +385,7 @@ def test_a_folder_of_the_user_is_never_replaced_by_a_build(place: Place, c_bot: 
     place.bot("out.building/thesis.txt", "precious")
     ran = place.run("run", "cbot", *place.bots(1), "--sandbox", "bubblewrap", "--out", "out")
     assert ran.code == 2
-    assert "out.building exists, where bots would be built; remove it, or name another --out" in ran.messages[0]
+    assert "out.building exists already; remove it, or name another --out" in ran.messages[0]
     assert (place.folder / "out.building" / "thesis.txt").read_text() == "precious"
 
 

@@ -298,7 +298,7 @@ def test_verify_wants_a_run_or_a_record(place: Place, finished_run_copy: Path) -
     (place.folder / "empty").mkdir()
     (place.folder / "binary").write_bytes(b"\xff\xfe\n")
     refused(place.call("verify", "gone"), "gone doesn't exist; name a run's folder or a record file")
-    refused(place.call("verify", "empty"), "empty holds no records; name a run's folder or a record file")
+    refused(place.call("verify", "empty"), "empty contains no records; name a run's folder or a record file")
     refused(place.call("verify", "binary"), "binary: ")
     refused(place.call("verify"), "Missing argument")
     refused(place.call("verify", "out/run.json"), "out/run.json: ")

@@ -160,7 +160,7 @@ def test_a_host_without_isolation_gets_a_warning(place: Place) -> None:
     assert ran.code == 0, ran.err
     lines = ran.err.splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("sandbox (auto): process: "))
-    assert "no isolation: only for code you trust" in lines[start]
+    assert "no isolation, only for bots that you trust" in lines[start]
     assert lines[start + 1].startswith("  not bubblewrap: ")
     assert lines[start + 2].startswith("  not docker: ")
     assert lines[start + 3].startswith("  WARNING: bots can read your files, each other and the network")

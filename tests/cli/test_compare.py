@@ -76,7 +76,7 @@ def test_the_report_counts_pairs_and_lists_differences(both: tuple[Place, Ran]) 
     )
     page = (place.folder / "out" / "compare.html").read_text()
     assert f"OLD is {shown['old']['argument']}" in page
-    assert page.index("Where they differ") < page.index("<h2>Evidence")
+    assert page.index("Divergences") < page.index("<h2>Evidence")
 
 
 def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran]) -> None:
@@ -213,7 +213,7 @@ def test_a_version_that_forfeits_must_be_fixed_before_its_verdict_counts(bots: P
     )
     ran = bots.run("compare", "old.py", "new.py", "--against", "c.py", "--max-pairs", 12, "--out", "out")
     lines = ran.out.splitlines()
-    assert re.match(r"NEW is |not known after 12 pairs: ", lines[0])
+    assert re.match(r"NEW is |undecided after 12 pairs: ", lines[0])
     assert "12 pairs in 1 block" in lines[1]
     assert any(line.startswith("NEW forfeited ") for line in lines[:4])
     assert "forfeit (exited)" in ran.out

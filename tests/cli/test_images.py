@@ -86,7 +86,5 @@ def test_without_an_engine_a_command_prints_how_to_get_one(command: str, tmp_pat
     )
     assert (ran.returncode, ran.stdout) == (2, "")
     (line,) = ran.stderr.splitlines()
-    assert line.startswith(
-        f"arena: DOCKER_HOST=unix://{tmp_path}/nothing leads to no Docker engine (it doesn't answer)"
-    )
+    assert line.startswith(f"arena: no Docker engine answers at DOCKER_HOST=unix://{tmp_path}/nothing (no answer)")
     assert "run `unset DOCKER_HOST`" in line

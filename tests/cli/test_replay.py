@@ -165,7 +165,7 @@ def test_a_wrong_record_is_refused(tmp_path: Path) -> None:
         assert done.exit_code == 2
         assert said in done.stderr
     assert "doesn't exist" in replay(tmp_path / "nothing").stderr
-    assert "holds no records" in replay(save_nothing(tmp_path)).stderr
+    assert "contains no records" in replay(save_nothing(tmp_path)).stderr
 
 
 def save_nothing(folder: Path) -> Path:

@@ -193,7 +193,7 @@ def test_tables_go_to_stdout_and_the_rest_to_stderr(three: Shared) -> None:
     ran = three[1]
     assert ran.code == 0
     assert "12 games of coup: 4 rounds of 1 match, 3 games each, at 3 seats" in ran.err
-    assert "only for code you trust" in ran.err
+    assert "only for bots that you trust" in ran.err
     first, *rest = ran.out.splitlines()
     assert first.startswith("12 games of coup at 3 seats in 4 matches")
     assert rest[1].split() == ["rating", "adjusted", "win", "games/", "own"]
@@ -587,9 +587,7 @@ def test_verify_reports_results_that_differ_from_the_records(place: Place, duel:
     listed.write_text(text.replace('"turns":', '"turns":1', 1))
     ran = place.call("verify", "out")
     assert ran.code == 1
-    assert ran.messages == [
-        "arena: out/results.jsonl is not what the records say; arena run --resume out writes it again"
-    ]
+    assert ran.messages == ["arena: out/results.jsonl differs from the records; arena run --resume out rewrites it"]
     assert place.run("run", "--resume", "out").code == 0
     assert listed.read_text() == text
     assert place.call("verify", "out").code == 0

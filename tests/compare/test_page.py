@@ -92,7 +92,7 @@ def test_the_page_is_accessible_and_runs_no_untrusted_script(
     assert shown.evaluate("window.hit") is None
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
     text = shown.locator("main").inner_text()
-    assert text.index("Where they differ") < text.index("Evidence")
+    assert text.index("Divergences") < text.index("Evidence")
     assert "arena replay 'a folder/out' --match 5 --game 3 --from 7" in text
     assert "NEW forfeited 3 games" in text
     assert NASTY in text

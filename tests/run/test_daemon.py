@@ -131,7 +131,7 @@ def test_a_daemon_that_does_not_come_back_ends_the_run(place: Place, relay: Rela
     # Not place.end: Docker's client leaks a socket when it can't connect, of which Python warns at the end.
     out, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 1, err
-    assert "3 matches in a row failed too often: " in err
+    assert "3 matches in a row failed repeatedly: " in err
     assert "resume with: arena run --resume out" in err
     assert "games of coup at 2 seats" in out
     assert "arena/cli/run.py" not in err, "no traceback of ours"
@@ -154,7 +154,7 @@ def test_a_daemon_that_hangs_as_it_is_asked_for_its_events_ends_the_run(place: P
     relay.hangs_at = b"/events?"
     ran = place.run("run", *place.bots(2), "--sandbox", "docker", "--out", "out", DOCKER_HOST=relay.host)
     assert ran.code == 2
-    assert "the sandbox docker doesn't work here: the Docker engine: it doesn't answer (time-out)" in ran.err
+    assert "the sandbox docker doesn't work here: the Docker engine: no answer before the time limit" in ran.err
 
 
 def resume(place: Place, relay: Relay) -> None:

@@ -254,7 +254,7 @@ def to_plain(value: object) -> object:
 
 BAD: dict[str, tuple[str | bytes, str, str]] = {
     "a misspelt field": ("exchange_drew = 1", "did you mean exchange_draw?", "exchange_return"),
-    "an unknown base": ('base = "claasroom"', 'no base "claasroom"; did you mean classroom?', "treason-original"),
+    "an unknown base": ('base = "claasroom"', 'unknown base "claasroom"; did you mean classroom?', "treason-original"),
     "a misspelt value": (
         'attacks_blocked_by = "anybody"',
         'attacks_blocked_by = "anybody" is not allowed; did you mean "anyone"?',
@@ -271,7 +271,11 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         "Allowed: 0 to 100",
     ),
     "a name that acts on a terminal": ('name = "\\u001b[31m"', 'name = "\\u001b[31m" is not allowed', "printable"),
-    "a preset's name on other rules": ("start_coins = 3\nname = 'blog'", '"blog" is the name of a preset', "name ="),
+    "a preset's name on other rules": (
+        "start_coins = 3\nname = 'blog'",
+        '"blog" is a preset with other rules',
+        "name =",
+    ),
     "no TOML": ("start_coins: 3", "not valid TOML: ", "Example of a line"),
     "no UTF-8": (b"# \xe9\n", "not UTF-8 (line 1).", "Save the file as UTF-8."),
     "too large": ("#" * 70_000, "larger than 65536 bytes.", "Write a few lines such as shown_card"),
@@ -280,29 +284,29 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "examine without the inquisitor": (
         'examine_pick = "random"',
         "examine_pick has no effect without inquisitor = true.",
-        "Leave it out",
+        "Remove it",
     ),
     "a concession where proof is automatic": (
         'base = "treason"\nembezzle_concede = true',
         'embezzle_concede has no effect with prove = "automatic"',
-        "Leave it out",
+        "Remove it",
     ),
     "a starter of two where three play": (
         'base = "classroom"\ntwo_player_starter_coins = 2',
         "two_player_starter_coins has no effect with min_seats = 3",
-        "Leave it out",
+        "Remove it",
     ),
-    "a draft of four": ("draft = true\nmax_seats = 4", "max_seats has no effect with draft = true", "Leave it out"),
+    "a draft of four": ("draft = true\nmax_seats = 4", "max_seats has no effect with draft = true", "Remove it"),
     # Can't be played.
     "a draft of at least three": (
         'base = "classroom"\ndraft = true',
-        "this can't be played: draft = true is for two players (docs/reference/rules.md#draft), and min_seats = 3.",
+        "invalid rules: draft = true is for two players (docs/reference/rules.md#draft), and min_seats = 3.",
         "",
     ),
-    "fewer players at most than at least": ("min_seats = 5\nmax_seats = 4", "this can't be played: min_seats = 5", ""),
+    "fewer players at most than at least": ("min_seats = 5\nmax_seats = 4", "invalid rules: min_seats = 5", ""),
     "an exchange of two by the inquisitor that returns the claimed role": (
         'inquisitor = true\nexchange_draw = 2\nexchange_return = "claimed_role"',
-        "this can't be played: exchange_return claimed_role",
+        "invalid rules: exchange_return claimed_role",
         "",
     ),
 }
@@ -330,7 +334,7 @@ def test_every_wrong_value_names_the_allowed_ones(tmp_path: Path) -> None:
 def test_a_file_without_a_name_is_named_by_its_stem(tmp_path: Path) -> None:
     """A stem that is a preset's name would disguise other rules as the preset."""
     assert load_ruleset(write(tmp_path, "start_coins = 3", "Monday.toml")).name == "Monday"
-    assert '"blog" is the name of a preset' in refusal(write(tmp_path, "start_coins = 3", "blog.toml"))
+    assert '"blog" is a preset with other rules' in refusal(write(tmp_path, "start_coins = 3", "blog.toml"))
     assert 'name = "\\u0007" is not allowed' in refusal(write(tmp_path, "start_coins = 3", "\x07.toml"))
     assert load_ruleset(write(tmp_path, 'name = "bell"', "\x07.toml")).name == "bell"
 
@@ -340,5 +344,5 @@ def test_a_path_with_a_slash_or_toml_suffix_is_a_file(tmp_path: Path) -> None:
     for missing in (f"{tmp_path}/coup", "coup.toml", "no\nsuch.toml", "a\0.toml"):
         assert "can't be read" in refusal(missing)
     assert "can't be read: Is a directory" in refusal(f"{tmp_path}/")
-    assert 'no ruleset "tresaon"; did you mean treason?\nThere are coup, duel,' in refusal("tresaon")
-    assert 'no ruleset "".' in refusal("")
+    assert 'unknown ruleset "tresaon"; did you mean treason?\nThe presets are coup, duel,' in refusal("tresaon")
+    assert 'unknown ruleset "".' in refusal("")

@@ -134,7 +134,7 @@ def test_abandoned_matches_are_listed_with_their_reason(config: RunConfig) -> No
 def test_three_abandoned_matches_in_a_row_stop_the_run(config: RunConfig) -> None:
     store = MemoryStore()
     run = Run(config, store)
-    with pytest.raises(HostError, match="3 matches in a row failed too often: no memory"):
+    with pytest.raises(HostError, match="3 matches in a row failed repeatedly: no memory"):
         play(run, void_matches(4, 5, 6))
     assert [void.match for void in run.progress.abandoned] == [4, 5, 6]
     assert sorted(store.list_matches()) == [0, 1, 2, 3]

@@ -157,23 +157,23 @@ def other_bots(folder: Path) -> None:
 
 
 CHANGES: dict[str, tuple[Change, str]] = {
-    "a game removed": (games(lambda all: all[:-1]), "it has 2 games, by the plan 3"),
+    "a game removed": (games(lambda all: all[:-1]), "the record has 2 games, the plan 3"),
     "the first game removed": (games(lambda all: all[1:]), "game 1 is in the place of game 0"),
-    "a game doubled": (games(lambda all: (*all, all[-1])), "it has 4 games, by the plan 3"),
+    "a game doubled": (games(lambda all: (*all, all[-1])), "the record has 4 games, the plan 3"),
     "a game in the place of another": (games(lambda all: (all[0], all[0], all[2])), "is in the place of game 1"),
     "games reordered": (games(swap_values), "game 1 is in the place of game 0"),
     "games reordered and renumbered": (
         games(lambda all: tuple(replace(game, game=place) for place, game in enumerate(swap_values(all)))),
-        "by the plan",
+        "in the plan",
     ),
     "a match removed": (
         lambda folder: record_file(folder, 1).unlink(),
-        "3 matches had been played at the end, and 2 are there",
+        "3 matches were played, but 2 are in the folder",
     ),
     "a match doubled": (lambda folder: shutil.copy(record_file(folder, 1), record_file(folder, 3)), "no match of this"),
     "a match in the place of another": (
         lambda folder: shutil.copy(record_file(folder, 0), record_file(folder, 1)),
-        "match is 0 in the record, and by the plan 1",
+        "match is 0 in the record, but 1 in the plan",
     ),
     "a match in the place of another, renumbered": (
         lambda folder: (shutil.copy(record_file(folder, 0), record_file(folder, 1)), in_record(renumbered)(folder)),
@@ -244,7 +244,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "the records of another run with this key": (other_bots, "digests is"),
     "another key in run.json": (in_run(lambda run: run.update(key="00" * 32)), "key is"),
     "a seed in run.json": (in_run(lambda run: run.update(seed=7)), "the key is not the one of seed 7"),
-    "more games in run.json": (in_run(lambda run: run.update(match_games=6)), "it has 3 games, by the plan 6"),
+    "more games in run.json": (in_run(lambda run: run.update(match_games=6)), "the record has 3 games, the plan 6"),
     "another bot's digest in run.json": (in_run(lambda run: run["bots"][1].update(digest="e" * 64)), "digests is"),
     "bots exchanged in run.json": (in_run(lambda run: run["bots"].reverse()), "bots is"),
 }
@@ -300,7 +300,7 @@ def test_results_that_differ_from_the_records_are_reported(copies: Iterator[Path
     folder = next(copies)
     change(folder)
     [output] = verify_all(folder).differences
-    assert "results.jsonl is not what the records say; arena run --resume" in output
+    assert "results.jsonl differs from the records; arena run --resume" in output
 
 
 def test_a_run_that_was_interrupted_verifies_and_its_matches_are_counted(tmp_path: Path) -> None:

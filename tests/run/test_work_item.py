@@ -71,7 +71,7 @@ def test_a_worker_asks_once_for_the_bots_that_it_lacks(workers: LocalExecutor, f
     missing = outcome(workers, alone)
     assert isinstance(missing, MissingBotsError)
     assert missing.digests == (one.digest, two.digest)
-    assert str(missing) == f"the cache of this machine lacks {one.digest}, {two.digest}"
+    assert str(missing) == f"this machine's cache lacks {one.digest}, {two.digest}"
     missing = outcome(workers, replace(full, archives=full.archives[:1]))
     assert isinstance(missing, MissingBotsError)
     assert missing.digests == (two.digest,)
@@ -103,14 +103,14 @@ def test_an_archive_of_other_files_voids_the_match(workers: LocalExecutor, full:
 def test_a_worker_of_another_version_refuses(workers: LocalExecutor, full: WorkItem) -> None:
     problem = outcome(workers, replace(full, arena="0.0.1"))
     assert isinstance(problem, WorkerRejectedError)
-    assert str(problem) == f"it has version {full.arena} of the arena, not 0.0.1"
+    assert str(problem) == f"the worker has arena {full.arena}, not 0.0.1"
 
 
 def test_a_worker_without_the_sandbox_refuses(workers: LocalExecutor, full: WorkItem) -> None:
     choice = SandboxChoice("docker", runtime="nobodys")
     problem = outcome(workers, replace(full, job=replace(full.job, choice=choice)))
     assert isinstance(problem, WorkerRejectedError)
-    assert str(problem) == f"untrusted bots can't play there in docker: {untrusted_problem(choice)}"
+    assert str(problem) == f"the worker can't run untrusted bots in docker: {untrusted_problem(choice)}"
 
 
 def test_a_worker_without_a_folder_for_bots_refuses(full: WorkItem, cache: Path, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_worker_without_space_for_bots_refuses(full_disk: Path, workers: Local
         entries.addfile(entry, io.BytesIO(bytes(100_000)))
     problem = outcome(workers, replace(full, archives=((bot, archive.getvalue()),)))
     assert isinstance(problem, WorkerRejectedError)
-    assert str(problem) == f"no space for bots in {full_disk}: free some, or set ARENA_CACHE"
+    assert str(problem) == f"no space for bots in {full_disk}: free some space, or set ARENA_CACHE"
     assert list(full_disk.iterdir()) == []
 
 

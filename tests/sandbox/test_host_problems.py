@@ -70,7 +70,7 @@ def test_in_one_line_the_command_is_marked() -> None:
     """Its end is then clear: errors of the command line have no separate line for it."""
     assert str(HostProblem("it is broken")) == "it is broken"
     assert str(BWRAP_MISSING) == "bubblewrap is missing: run `sudo apt install bubblewrap`"
-    assert str(HostProblem("no", Remedy.TRY_BWRAP)).endswith("true`, and see what it says")
+    assert str(HostProblem("no", Remedy.TRY_BWRAP)).endswith("true`, and read its output")
     assert str(HostProblem("no", Remedy.TRY_BWRAP, hint="or not")).endswith("true`, or not")
 
 
@@ -105,7 +105,7 @@ ENGINES = {
         Remedy.BE_ROOT,
         "no permission",
     ),
-    "hangs": (SLOW, DockerSituation(installed=True), Remedy.RESTART_DOCKER, "it doesn't answer (time-out)"),
+    "hangs": (SLOW, DockerSituation(installed=True), Remedy.RESTART_DOCKER, "no answer before the time limit"),
     "a wrong path": (
         ABSENT,
         DockerSituation("unix:///none", installed=True),
@@ -116,9 +116,9 @@ ENGINES = {
         REFUSED,
         DockerSituation("tcp://127.0.0.1:1"),
         Remedy.UNSET_HOST,
-        "DOCKER_HOST=tcp://127.0.0.1:1 leads",
+        "at DOCKER_HOST=tcp://127.0.0.1:1",
     ),
-    "elsewhere, hangs": (SLOW, DockerSituation("tcp://127.0.0.1:1"), Remedy.UNSET_HOST, "time-out"),
+    "elsewhere, hangs": (SLOW, DockerSituation("tcp://127.0.0.1:1"), Remedy.UNSET_HOST, "time limit"),
 }
 
 
@@ -136,7 +136,7 @@ def test_the_remedy_of_a_missing_engine_depends_on_the_situation(
 def test_wrong_settings_of_the_engine_are_fixed_first() -> None:
     """They are DOCKER_HOST, or a request of TLS without it."""
     problem = no_address_problem(ValueError("bad port"), "tcp://x:y")
-    assert problem.message == "DOCKER_HOST=tcp://x:y names no Docker engine (bad port)"
+    assert problem.message == "DOCKER_HOST=tcp://x:y isn't a Docker engine's address (bad port)"
     assert problem.fix_command == "unset DOCKER_HOST"
     assert no_address_problem(ValueError("no cert.pem"), "").fix_command == "unset DOCKER_TLS_VERIFY DOCKER_CERT_PATH"
 

@@ -58,7 +58,7 @@ class BubblewrapSandbox(ChildSandbox):
     def note(self) -> str:
         """A one-line description of the sandbox, its isolation, and how limits are enforced."""
         limits = self._limits_text + ("; only for your own bots" if self._groups is None else "")
-        return f"bubblewrap: no network, other processes, files of the host or dangerous system calls; {limits}"
+        return f"bubblewrap: no network, other processes, host files or dangerous system calls; {limits}"
 
     @property
     def unenforced_limits(self) -> frozenset[str]:
@@ -209,10 +209,10 @@ CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  
 def unavailable_reason() -> HostProblem | None:
     """Return why bubblewrap doesn't work on this host, with the command that fixes it, or None: a test box ran."""
     if sys.platform != "linux":
-        return HostProblem("bubblewrap is Linux's", Remedy.A_LINUX)
+        return HostProblem("bubblewrap needs Linux", Remedy.A_LINUX)
     machine = os.uname().machine
     if machine not in seccomp.ARCHES:
-        return HostProblem(f"no system call filter for {machine}, only for {' and '.join(seccomp.ARCHES)}")
+        return HostProblem(f"the system call filter supports {' and '.join(seccomp.ARCHES)}, not {machine}")
     try:
         run_self_test(BubblewrapSandbox)
     except HostProblemError as problem:  # bwrap is missing
@@ -225,15 +225,15 @@ def unavailable_reason() -> HostProblem | None:
 def add_remedy(problem: str, root: Path = Path("/")) -> HostProblem:
     """Return the problem of a box that doesn't start, with the likely fix by the kernel settings below `root`."""
     if "nknown option" in problem:  # --disable-userns and --size came with 0.8
-        return HostProblem(f"bubblewrap is too old, 0.8 is needed ({problem})", Remedy.UPGRADE_BWRAP)
+        return HostProblem(f"bubblewrap is too old: 0.8 or newer is required ({problem})", Remedy.UPGRADE_BWRAP)
     if _sysctl(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
-        return HostProblem(f"{problem}: AppArmor keeps users from making namespaces", Remedy.APPARMOR_PROFILE)
+        return HostProblem(f"{problem}: AppArmor forbids users to create namespaces", Remedy.APPARMOR_PROFILE)
     if _sysctl(root, "kernel/unprivileged_userns_clone") == "0":
-        return HostProblem(f"{problem}: user namespaces are switched off", Remedy.SWITCH_NAMESPACES_ON)
+        return HostProblem(f"{problem}: user namespaces are disabled", Remedy.SWITCH_NAMESPACES_ON)
     if _sysctl(root, "user/max_user_namespaces") == "0":
-        return HostProblem(f"{problem}: user namespaces are switched off", Remedy.ALLOW_NAMESPACES)
+        return HostProblem(f"{problem}: user namespaces are disabled", Remedy.ALLOW_NAMESPACES)
     if any((root / mark).exists() for mark in CONTAINER_MARKS):
-        return HostProblem(f"{problem}: the container around keeps namespaces from it", Remedy.LOOSER_CONTAINER)
+        return HostProblem(f"{problem}: the surrounding container forbids namespaces", Remedy.LOOSER_CONTAINER)
     return HostProblem(problem, Remedy.TRY_BWRAP)
 
 

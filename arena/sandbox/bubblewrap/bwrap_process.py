@@ -135,7 +135,7 @@ class BwrapProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             popen.wait(START_S if ended else CLOSE_MS / 1000)
         if popen.returncode is None:
-            return SandboxError(f"bwrap didn't get ready in {START_S:g} s")
+            return SandboxError(f"bwrap didn't start within {START_S:g} s")
         assert popen.stderr is not None
         os.set_blocking(popen.stderr.fileno(), False)
         said = " ".join((popen.stderr.read() or b"").decode(errors="replace").split())

@@ -55,7 +55,7 @@ class DockerSandbox(Sandbox):
         """
         groups = cgroup.hierarchy()
         if groups is None:
-            raise HostProblemError(cgroup.cgroup_problem() or HostProblem("there are no control groups"))
+            raise HostProblemError(cgroup.cgroup_problem() or HostProblem("this machine has no control groups"))
         self._groups = groups
         self._scratch = scratch.absolute()
         self._runtime = runtime
@@ -70,7 +70,7 @@ class DockerSandbox(Sandbox):
         """Describe the sandbox and what it blocks."""
         runtime = f" under {self._runtime}" if self._runtime else ""
         return (
-            f"docker: a container{runtime} for each bot, without network, capabilities or writable files but /tmp; "
+            f"docker: one container{runtime} per bot, without network or capabilities; only /tmp is writable; "
             "limits by control groups"
         )
 
@@ -128,7 +128,7 @@ class DockerBox(CgroupBox):
 
     def _judge_end(self, code: int | None) -> Exit:
         if self._group.host_oom():
-            raise SandboxError("the machine ran out of memory, and its kernel ended a bot")
+            raise SandboxError("the machine ran out of memory, and its kernel killed a bot")
         if code == FORGED:
             return Exit(None, None)
         if code is None:
@@ -188,7 +188,7 @@ class DockerBox(CgroupBox):
 def unavailable_reason(runtime: str | None = None, image: str | None = None) -> HostProblem | None:
     """Return why Docker boxes can't run, with the command that fixes it, or None: a test box ran."""
     if sys.platform != "linux":
-        return HostProblem("Docker's boxes need an engine that runs on the same Linux", Remedy.A_LINUX)
+        return HostProblem("Docker boxes need a Docker engine on the same Linux machine", Remedy.A_LINUX)
     try:
         tried = image or _find_any_image()
         run_self_test(lambda scratch: DockerSandbox(scratch, runtime, tried))

@@ -166,7 +166,7 @@ def missing_image_problem(image: str) -> HostProblem:
     """Return the problem of a missing image, with the command that pulls or builds it."""
     language = image.removeprefix("coup-arena/")
     remedy = Remedy.PULL_IMAGE if language == image else Remedy.BUILD_IMAGE
-    return HostProblem(f"there is no image {image}", remedy, (language,))
+    return HostProblem(f"the image {image} doesn't exist", remedy, (language,))
 
 
 SCRIPT_BYTES = 100_000  # Linux accepts no argument of more than 131,072
@@ -303,10 +303,10 @@ class Container:
         self.pidfd = self._open_pidfd(self.root_pid)
         word = self._next_word()
         if word != "ready":
-            raise SandboxError(f"a container of {self.config.image} didn't come up: it wrote {word!r}")
+            raise SandboxError(f"a container of {self.config.image} didn't start: it wrote {word!r}")
         found = list_children(self.root_pid)
         if not found:
-            raise SandboxError(f"a container of {self.config.image} ended as it came up")
+            raise SandboxError(f"a container of {self.config.image} ended while starting")
         self.pid = found[0]
 
     def _open_pidfd(self, pid: int) -> int:
@@ -316,7 +316,7 @@ class Container:
             if self.id in Path(f"/proc/{pid}/cgroup").read_text():
                 return handle
             os.close(handle)
-        text = "the processes of this Docker engine's containers aren't seen from here (Docker Desktop, another host)"
+        text = "the processes of this Docker engine's containers aren't visible here (Docker Desktop, another host)"
         raise HostProblemError(HostProblem(text, Remedy.ENGINE_HERE))
 
     def _join_group(self, group: Cgroup) -> None:
@@ -325,7 +325,7 @@ class Container:
             group.add(self.root_pid)
             group.add(self.pid)
         except OSError as problem:
-            raise SandboxError(f"a container's process can't be put into a cgroup: {problem}") from problem
+            raise SandboxError(f"can't move a container's process into a cgroup: {problem}") from problem
         group.seal()
 
     def _start_program(self) -> None:
@@ -353,7 +353,7 @@ class Container:
         while b"\n" not in self._unread_status:
             left = end - time.monotonic()
             if left <= 0 or not wait_readable(self.status, left):
-                raise SandboxError(f"a container of {self.config.image} said nothing for {START_S:g} s")
+                raise SandboxError(f"a container of {self.config.image} didn't respond for {START_S:g} s")
             if not self._read_status():
                 return ""
         word, _, self._unread_status = self._unread_status.partition(b"\n")

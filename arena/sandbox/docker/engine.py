@@ -72,7 +72,7 @@ def one_line_text(problem: BaseException) -> str:
     """Return the message of an error of docker-py in one line, at most MAX_ERROR_CHARACTERS long."""
     text = str(getattr(problem, "explanation", None) or problem) or type(problem).__name__
     if "timed out" in text:
-        text = "it doesn't answer (time-out)"
+        text = "no answer before the time limit"
     return " ".join(text.split())[:MAX_ERROR_CHARACTERS]
 
 
@@ -81,7 +81,7 @@ def no_address_problem(problem: BaseException, host: str) -> HostProblem:
     why = one_line_text(problem)
     if not host:
         return HostProblem(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {why}", Remedy.UNSET_TLS)
-    return HostProblem(f"DOCKER_HOST={host} names no Docker engine ({why})", Remedy.UNSET_HOST)
+    return HostProblem(f"DOCKER_HOST={host} isn't a Docker engine's address ({why})", Remedy.UNSET_HOST)
 
 
 def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostProblem:
@@ -92,10 +92,10 @@ def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostPr
     if denied:
         return HostProblem(f"no permission for the Docker engine at {here.host or SOCKET}", Remedy.BE_ROOT)
     if here.host:
-        why = "it doesn't answer" if absent else one_line_text(problem)
-        return HostProblem(f"DOCKER_HOST={here.host} leads to no Docker engine ({why})", Remedy.UNSET_HOST)
+        why = "no answer" if absent else one_line_text(problem)
+        return HostProblem(f"no Docker engine answers at DOCKER_HOST={here.host} ({why})", Remedy.UNSET_HOST)
     if absent and not here.installed:
-        return HostProblem(f"Docker isn't installed, and no engine is at {SOCKET}", Remedy.INSTALL_DOCKER)
+        return HostProblem(f"Docker isn't installed, and no engine runs at {SOCKET}", Remedy.INSTALL_DOCKER)
     if absent:
         return HostProblem(f"Docker is installed, but no engine runs at {SOCKET}", Remedy.START_DOCKER)
     return HostProblem(
@@ -197,7 +197,7 @@ class _Stream:
         except Exception as problem:  # docker-py's errors have no common root
             opened.add_done_callback(_close_late)
             self._client.close()
-            why = "it doesn't answer (time-out)" if isinstance(problem, TimeoutError) else one_line_text(problem)
+            why = "no answer before the time limit" if isinstance(problem, TimeoutError) else one_line_text(problem)
             raise SandboxError(f"the Docker engine: {why}") from problem
 
     def _open(self, label: str, opened: Future[Any]) -> None:
@@ -263,7 +263,7 @@ class Engine:
         if runtime is not None and runtime not in known:
             names = ", ".join(sorted(name for name in known if "." not in name))  # names with a dot are shims
             raise HostProblemError(
-                HostProblem(f"the Docker engine knows no runtime {runtime} (it has {names})", Remedy.NAME_RUNTIME)
+                HostProblem(f"the Docker engine has no runtime {runtime} (only {names})", Remedy.NAME_RUNTIME)
             )
 
     def remove(self, container: str, folder: Path) -> None:

@@ -102,7 +102,7 @@ def _read_build_log(answer: Any, language: str, base: str | None, say: Callable[
 def _build_error(language: str, base: str | None, error: str, lines: Sequence[str]) -> SandboxError:
     error = " ".join(error.split())
     if any(word in error for word in ("pull access denied", "lookup", "no such host", "manifest", "i/o timeout")):
-        text = f"building {image_tag(language)}: its base {base or 'image'} isn't here and can't be fetched ({error})"
+        text = f"building {image_tag(language)}: its base {base or 'image'} can't be downloaded ({error})"
         return HostProblemError(HostProblem(text, Remedy.OTHER_BASE, (language,)))
     last = "".join(f"\n  | {line}" for line in lines)
     return SandboxError(f"building {image_tag(language)} failed: {error}{last}")

@@ -81,7 +81,7 @@ class Cgroup:
         try:
             line = os.pread(self._cpu, 64, 0)  # usage_usec 1234\nuser_usec ...; see cgroup-v2.rst
         except OSError as error:
-            raise SandboxError(f"a box's cgroup is lost: {error.strerror}") from error
+            raise SandboxError(f"a box's cgroup has disappeared: {error.strerror}") from error
         return int(line[11 : line.index(b"\n")]) * 1000
 
     def peak_bytes(self) -> int | None:
@@ -163,7 +163,7 @@ class Cgroup:
         try:
             os.pwrite(self._freeze, b"%d" % frozen, 0)
         except OSError as error:
-            raise SandboxError(f"a box's cgroup is lost: {error.strerror}") from error
+            raise SandboxError(f"a box's cgroup has disappeared: {error.strerror}") from error
         self._frozen = frozen
 
     def _open(self, name: str, flags: int) -> int:
@@ -287,7 +287,7 @@ class Hierarchy:
     def describe(self) -> str:
         """Return a description of the trees and the controllers, in one line."""
         kind = "cgroups v1 and a v2 tree" if self.others else "cgroups v2"
-        return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'CPU time alone'}"
+        return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'only CPU time'}"
 
     def missing_reason(self) -> HostProblem | None:
         """Return the problem of missing controllers, with the command that fixes it; None if it has all."""
@@ -364,7 +364,7 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | 
     `proc` contains self/mountinfo and self/cgroup.
     """
     if sys.platform != "linux":
-        return None, HostProblem("control groups are Linux's")
+        return None, HostProblem("control groups need Linux")
     try:
         layout = read_layout(proc)
         if layout.v2 is None or layout.v2_top is None:
@@ -450,7 +450,7 @@ def _detection_problem(error: Exception) -> HostProblem:
     if isinstance(cause, OSError) and str(cause.filename).endswith(("cgroup.freeze", "cgroup.kill")):
         return HostProblem("control groups need Linux 5.14 or newer")
     if number in (errno.EACCES, errno.EPERM):
-        return HostProblem("this process may not make cgroups", Remedy.DELEGATE)
+        return HostProblem("this process has no permission to create cgroups", Remedy.DELEGATE)
     return HostProblem(str(error), Remedy.DELEGATE)
 
 

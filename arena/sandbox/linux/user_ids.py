@@ -46,7 +46,7 @@ def take_user_id(lock_file: Path = LOCK_FILE) -> UserIdLease:
             for pid in _processes_of(uid):
                 _end_leftover(pid)
             _lock(descriptor, uid - FIRST_UID, fcntl.F_UNLCK)
-        raise OSError(errno.EAGAIN, f"all user ids from {FIRST_UID} to {LAST_UID} are in use by boxes")
+        raise OSError(errno.EAGAIN, f"boxes already use all user ids from {FIRST_UID} to {LAST_UID}")
     except BaseException:
         os.close(descriptor)
         raise

@@ -300,21 +300,21 @@ FORGED_FINALS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a match less": (
         lambda folder: (folder / "records" / "000003.jsonl").unlink(),
-        "20 matches had been played at the end, and 19 are there",
+        "20 matches were played, but 19 are in the folder",
     ),
     "another key": (
         _another("final.json", lambda final: final.update(key="00" * 32)),
-        "published.txt is not what was published",
+        "published.txt doesn't match the commitment",
     ),
     "another version's digest": (
         _another("final.json", lambda final: final["versions"][0].__setitem__(1, "00" * 32)),
-        "published.txt is not what was published",
+        "published.txt doesn't match the commitment",
     ),
     "other terms": (
         _another("final.json", lambda final: final["terms"].update(lives=2)),
-        "terms.lives is 3 in the record, and by the plan 2",
+        "terms.lives is 3 in the record, but 2 in the plan",
     ),
-    "nothing published": (lambda folder: (folder / "published.txt").unlink(), "is not what was published"),
+    "nothing published": (lambda folder: (folder / "published.txt").unlink(), "doesn't match the commitment"),
 }
 
 

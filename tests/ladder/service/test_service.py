@@ -120,7 +120,7 @@ class Cluster(LocalExecutor):
     lost = 0
 
     def refused(self) -> dict[str, str]:
-        return {"tcp://10.0.0.7:40001": "it has version 9 of the arena, not 10"}
+        return {"tcp://10.0.0.7:40001": "the worker has arena 9, not 10"}
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
         if self.lost == 3:
@@ -137,6 +137,6 @@ def test_an_interrupted_cluster_costs_no_attempt(playing: Ladder) -> None:
         pool.shutdown(cancel_futures=True)
     assert pool.lost == 3
     excluded = [event for event in events if isinstance(event, WorkerExcluded)]
-    assert excluded == [WorkerExcluded("tcp://10.0.0.7:40001", "it has version 9 of the arena, not 10")]
+    assert excluded == [WorkerExcluded("tcp://10.0.0.7:40001", "the worker has arena 9, not 10")]
     assert [event for event in events if isinstance(event, AttemptFailed | WorkerRefused)] == []
     assert len([event for event in events if isinstance(event, MatchFinished)]) == 3

@@ -89,7 +89,7 @@ def test_a_bwrap_that_executes_nothing_is_the_machines_fault() -> None:
     try:
         kept.confine(None, None)
         kept.await_ready()
-        with pytest.raises(SandboxError, match="bwrap didn't get ready"):
+        with pytest.raises(SandboxError, match="bwrap didn't start within"):
             kept.await_exec("cat", True, within_s=0.01)
     finally:
         kept.end_unstarted()

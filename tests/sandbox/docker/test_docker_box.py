@@ -782,7 +782,7 @@ def test_no_daemon_is_one_line_with_the_command_that_fixes_it(tmp_path: Path) ->
     code = "from arena.sandbox import docker; print(docker.unavailable_reason(), docker.cleanup_stale())"
     with referee(code, DOCKER_HOST=f"unix://{tmp_path}/nothing") as process:
         said = line_of(process).decode()
-    assert said.startswith(f"DOCKER_HOST=unix://{tmp_path}/nothing leads to no Docker engine")
+    assert said.startswith(f"no Docker engine answers at DOCKER_HOST=unix://{tmp_path}/nothing")
     assert "unset DOCKER_HOST" in said
     assert said.endswith(" 0\n")
 
@@ -792,7 +792,7 @@ def test_a_wrong_docker_host_is_reported_as_such() -> None:
     for host in ("garbage", "http://x:y:z", "tcp://"):
         with referee(PRINT_REASON, DOCKER_HOST=host) as process:
             said = line_of(process).decode()
-        assert said.startswith(f"DOCKER_HOST={host} names no Docker engine")
+        assert said.startswith(f"DOCKER_HOST={host} isn't a Docker engine's address")
         assert "unset DOCKER_HOST" in said
         assert "systemctl" not in said
 
