@@ -105,7 +105,7 @@ SMALL = Scale(
 
 
 @contextmanager
-def ending_as_before() -> Iterator[None]:
+def restore_signal_handlers() -> Iterator[None]:
     """Restore the handlers of SIGINT and SIGTERM, with which a runner ends gracefully."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -151,7 +151,7 @@ class Term:
 
     def serve(self, *words: object) -> None:
         began = time.monotonic()
-        with ending_as_before():
+        with restore_signal_handlers():
             self.ladder("run", "--jobs", self.scale.jobs, *words)
         self.lines.append(f"run {' '.join(map(str, words))}: {time.monotonic() - began:.0f} s")
 

@@ -119,28 +119,28 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def in_box(path: Path) -> bool:
+def is_in_box(path: Path) -> bool:
     """Return whether a file isn't a module of ours but a program for a box."""
     return "attacks" in path.parts or "bad_bots" in path.parts
 
 
 MODULES = {name_of(path): path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
 TESTS = {name_of(path): path for path in sorted((ROOT / "tests").rglob("*.py"))}
-CODE = {name: path for name, path in {**MODULES, **TESTS}.items() if not in_box(path)}
+CODE = {name: path for name, path in {**MODULES, **TESTS}.items() if not is_in_box(path)}
 
 
-def covers(name: str, module: str) -> bool:
+def is_in(name: str, module: str) -> bool:
     return module == name or module.startswith(f"{name}.")
 
 
 @cache
 def package_of(module: str) -> str:
-    return max((package for package in ALLOWED_IMPORTS if covers(package, module)), key=len, default="")
+    return max((package for package in ALLOWED_IMPORTS if is_in(package, module)), key=len, default="")
 
 
 def own(package: str, module: str) -> bool:
     """Return whether a module is the package's own: in it, or a file of a package that contains it."""
-    return bool(package) and (covers(package, module) or covers(package_of(module), package))
+    return bool(package) and (is_in(package, module) or is_in(package_of(module), package))
 
 
 @cache
@@ -170,7 +170,7 @@ def listed(package: str) -> set[str]:
     for node in ast.walk(ast.parse(MODULES[package].read_text(encoding="utf-8"))) if package in MODULES else ():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return set(ast.literal_eval(node.value))
-        if isinstance(node, ast.ImportFrom) and covers(package, node.module or ""):
+        if isinstance(node, ast.ImportFrom) and is_in(package, node.module or ""):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
@@ -184,7 +184,7 @@ def modules_of(path: Path) -> set[str]:
 
 
 def test_every_package_is_listed() -> None:
-    packages = {name for name, path in MODULES.items() if path.name == "__init__.py" and not in_box(path)}
+    packages = {name for name, path in MODULES.items() if path.name == "__init__.py" and not is_in_box(path)}
     assert packages - set(ALLOWED_IMPORTS) == set()
     assert [
         module for module in MODULES if package_of(module) in ("arena", "ladder") and module not in ALLOWED_IMPORTS
@@ -232,7 +232,7 @@ def test_the_packages_have_no_circle() -> None:
     assert left == {}
 
 
-@each("module", [name for name in MODULES if any(covers(pure, name) for pure in PURE)])
+@each("module", [name for name in MODULES if any(is_in(pure, name) for pure in PURE)])
 def test_pure_packages_have_no_clock_no_io_and_no_global_randomness(module: str) -> None:
     assert {name.split(".")[0] for name in modules_of(MODULES[module])} & IMPURE == set()
 
@@ -254,7 +254,7 @@ def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> Non
     both = [
         module
         for module, path in MODULES.items()
-        if modules_of(path) & payloads and any(covers("arena.coup", name) for name in modules_of(path))
+        if modules_of(path) & payloads and any(is_in("arena.coup", name) for name in modules_of(path))
     ]
     assert set(both) <= {"arena.referee.wire"}
 
@@ -263,14 +263,14 @@ def test_the_referee_sees_no_kind_of_sandbox() -> None:
     """It gets a Box from its caller."""
     seen = {"Box", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "wait_readable", "CpuUsage"}
     for module, path in MODULES.items():
-        if covers("arena.referee", module):
+        if is_in("arena.referee", module):
             assert {name for imported, name in imports(path) if imported == "arena.sandbox"} <= seen, module
 
 
 def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
     """Values in between are frozen dataclasses."""
-    users = {module for module, path in MODULES.items() if any(covers("pydantic", name) for name in modules_of(path))}
-    assert {module for module in users if not covers("protocol", module)} <= {
+    users = {module for module, path in MODULES.items() if any(is_in("pydantic", name) for name in modules_of(path))}
+    assert {module for module in users if not is_in("protocol", module)} <= {
         "arena.bots.manifest",
         "arena.cli.console",
         "arena.cli.submit",  # responses of a server
@@ -288,10 +288,10 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
 def test_no_package_imports_the_command() -> None:
     """`arena.cli` prints and exits; code that others call may not. Tests run it as users do."""
     paths = [
-        *(path for name, path in MODULES.items() if not covers("arena.cli", name)),
+        *(path for name, path in MODULES.items() if not is_in("arena.cli", name)),
         *(ROOT / "sample_bots").glob("*.py"),
     ]
-    assert [path for path in paths if any(covers("arena.cli", name) for name in modules_of(path))] == []
+    assert [path for path in paths if any(is_in("arena.cli", name) for name in modules_of(path))] == []
 
 
 def test_the_command_imports_lazily() -> None:
@@ -310,7 +310,7 @@ print(*sorted(sys.modules))
     loaded = set(modules.split())
     assert loaded & HEAVY == set()
     ours = {name for name in loaded if name.split(".")[0] in PACKAGES}
-    assert {name for name in ours if name != "arena" and not covers("arena.cli", name)} == set()
+    assert {name for name in ours if name != "arena" and not is_in("arena.cli", name)} == set()
 
 
 def test_a_worker_of_a_ladder_imports_no_database() -> None:

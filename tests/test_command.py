@@ -33,7 +33,7 @@ def kernel_facts(command: Command) -> dict[str, Any]:
     }
 
 
-def asking(place: Place, fresh: bool) -> Command:
+def start_asking(place: Place, fresh: bool) -> Command:
     command = Command(
         ASKS, place.environment({"NEW": "ü"}), 12345678, fresh, cwd=place.folder,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -46,7 +46,7 @@ def asking(place: Place, fresh: bool) -> Command:
 
 def test_the_kernel_knows_the_same_of_a_forked_command_and_of_a_fresh_one(place: Place) -> None:
     place.bots(1)
-    commands = [asking(place, fresh) for fresh in (True, False)]
+    commands = [start_asking(place, fresh) for fresh in (True, False)]
     ends = time.monotonic() + SETTLES_S
     while True:
         found = [kernel_facts(command) for command in commands]
@@ -59,7 +59,7 @@ def test_ctrl_c_ends_both_alike(place: Place) -> None:
     place.bots(1)
     ends = []
     for fresh in (True, False):
-        command = asking(place, fresh)
+        command = start_asking(place, fresh)
         command.send_signal(signal.SIGINT)
         ends.append(("You leave" in command.communicate(timeout=LIMIT_S)[0], command.returncode))
     assert ends[0] == ends[1]

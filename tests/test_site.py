@@ -20,7 +20,7 @@ from tests.test_docs import tracked
 from tests.test_docs_run import LIMIT_S, make
 
 
-def built(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
+def build_site(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
     planned = make("--dry-run", "--always-make", "site").stdout
     (words,) = (line.split()[1:-2] for line in planned.splitlines() if " -m sphinx " in line)
     words[words.index("build/doctrees")] = str(out.parent / "doctrees")
@@ -39,7 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the pages, which are built once for all processes of pytest."""
 
     def make(folder: Path) -> None:
-        made = built(ROOT, folder / "pages")
+        made = build_site(ROOT, folder / "pages")
         assert (made.returncode, made.stderr) == (0, "")
 
     return made_once(tmp_path_factory, "site", make) / "pages"
@@ -132,7 +132,7 @@ def test_a_broken_link_stops_the_site(tmp_path: Path) -> None:
     text = document.read_text(encoding="utf-8") + "\n"
     lost = ["ladder.md#no-such-section", "no-such-page.md", "../no-such-folder", "no-such-file.py", "#nowhere"]
     document.write_text(text + "".join(f"[lost]({link})\n\n" for link in lost), encoding="utf-8")
-    made = built(copy, tmp_path / "pages")
+    made = build_site(copy, tmp_path / "pages")
     assert made.returncode != 0
     first = text.count("\n") + 1
     named = {int(line) for line in re.findall(r"docs/faq\.md:(\d+): WARNING", made.stderr)}

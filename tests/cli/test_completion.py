@@ -27,7 +27,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
 
-def completed(place: Place, *words: str) -> list[str]:
+def complete_in_bash(place: Place, *words: str) -> list[str]:
     """Return what bash would offer for a line, of which the last word is being typed."""
     folder = place.folder / "bin"
     folder.mkdir(exist_ok=True)
@@ -49,7 +49,7 @@ def completed(place: Place, *words: str) -> list[str]:
     return [word for word in bash.stdout.split("\n") if word]
 
 
-def offered(place: Place, *words: str) -> list[str]:
+def complete_by_click(place: Place, *words: str) -> list[str]:
     """Return click's completions of a line, whatever the shell is; the last word is being typed."""
     with contextlib.chdir(place.folder):
         return [item.value for item in ShellComplete(cli, {}, "arena", "").get_completions([*words[:-1]], words[-1])]
@@ -59,35 +59,37 @@ def offered(place: Place, *words: str) -> list[str]:
 def test_samples_complete_though_bash_cuts_their_names_at_the_colon(place: Place) -> None:
     """bash has `sample:` already, and expects the rest. Files complete by the shell itself."""
     place.bot("sand.py")
-    assert completed(place, "run", "sa") == [*sample_names(), "sand.py"]
+    assert complete_in_bash(place, "run", "sa") == [*sample_names(), "sand.py"]
     names = [name.removeprefix("sample:") for name in sample_names()]
-    assert completed(place, "run", "mine", "=", "sample", ":", "hon") == [name for name in names if name[:3] == "hon"]
-    assert completed(place, "check", "sample", ":", "turtle", "sample", ":", "bl") == ["bluffer"]
-    assert completed(place, "run", "--rules", "rules/my") == ["compopt:-o:default"]
+    assert complete_in_bash(place, "run", "mine", "=", "sample", ":", "hon") == [
+        name for name in names if name[:3] == "hon"
+    ]
+    assert complete_in_bash(place, "check", "sample", ":", "turtle", "sample", ":", "bl") == ["bluffer"]
+    assert complete_in_bash(place, "run", "--rules", "rules/my") == ["compopt:-o:default"]
 
 
 def test_commands_and_options_complete(place: Place) -> None:
-    assert offered(place, "re") == ["replay", "review"]
-    assert offered(place, "ladder", "sta") == ["standings"]
-    assert offered(place, "run", "--bank") == ["--bank-ms"]
-    assert offered(place, "new", "x", "--lang", "") == list(LANGUAGES)
+    assert complete_by_click(place, "re") == ["replay", "review"]
+    assert complete_by_click(place, "ladder", "sta") == ["standings"]
+    assert complete_by_click(place, "run", "--bank") == ["--bank-ms"]
+    assert complete_by_click(place, "new", "x", "--lang", "") == list(LANGUAGES)
 
 
 def test_rules_complete_with_presets_and_rulesets(place: Place) -> None:
     (place.folder / "coup-of-ours.toml").write_text("")
     (place.folder / "coup.txt").write_text("")
     wanted = [*(name for name in PRESETS if name.startswith("cou")), "coup-of-ours.toml"]
-    assert offered(place, "run", "--rules", "cou") == wanted
-    assert offered(place, "rules", "cou") == wanted
+    assert complete_by_click(place, "run", "--rules", "cou") == wanted
+    assert complete_by_click(place, "rules", "cou") == wanted
 
 
 def test_the_bots_of_a_run_complete(place: Place) -> None:
     bots, _ = load_bots([f"{name}={place.bot('bot.py')}" for name in ("ann", "anton", "bob")])
     folder = RunFolder(place.folder / "out", record_results)
     folder.create(RunConfig(tuple(bots), seats=3, games=3, match_games=3, key=bytes(32)).to_json())
-    assert offered(place, "replay", "out", "--lost-by", "an") == ["ann", "anton"]
-    assert offered(place, "stats", "out", "--bot", "b") == ["bob"]
-    assert offered(place, "stats", "nowhere", "--bot", "b") == []
+    assert complete_by_click(place, "replay", "out", "--lost-by", "an") == ["ann", "anton"]
+    assert complete_by_click(place, "stats", "out", "--bot", "b") == ["bob"]
+    assert complete_by_click(place, "stats", "nowhere", "--bot", "b") == []
 
 
 def test_zsh_and_fish_get_whole_words(place: Place) -> None:

@@ -36,7 +36,7 @@ def load_record(folder: Path) -> Record:
     return found
 
 
-def piped(folder: Path, typed: str, *more: str) -> subprocess.CompletedProcess[str]:
+def play_piped(folder: Path, typed: str, *more: str) -> subprocess.CompletedProcess[str]:
     return completed([*COMMAND, *more], typed, cwd=folder)
 
 
@@ -71,7 +71,7 @@ def test_a_scripted_person_plays_a_whole_match(tmp_path: Path) -> None:
     typed = "\n".join(
         rng.choice(["1", "1", "", "p", "2", "3", "5", "h", "l", "?", "t", "nonsense"]) for _ in range(3000)
     )
-    done = piped(tmp_path, f"{typed}\n", "--games", "2", "--name", "Ann")
+    done = play_piped(tmp_path, f"{typed}\n", "--games", "2", "--name", "Ann")
     assert "at the table: sample:opportunist, sample:honest, sample:bluffer" in done.stderr
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stdout
@@ -83,13 +83,13 @@ def test_a_scripted_person_plays_a_whole_match(tmp_path: Path) -> None:
 
 
 def test_changing_ones_own_side_is_choosing_oneself(tmp_path: Path) -> None:
-    done = piped(tmp_path, "1\nv\n1\n\n" * 5, "--rules", "reformation", "--seats", "3", "--seed", "1")
+    done = play_piped(tmp_path, "1\nv\n1\n\n" * 5, "--rules", "reformation", "--seats", "3", "--seed", "1")
     assert re.search(r"\n 1 +yourself\n 2 ", done.stdout)
     assert "nobody" not in done.stdout
 
 
 def test_the_end_of_input_leaves_and_keeps_the_games(tmp_path: Path) -> None:
-    done = piped(tmp_path, "1\n", str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py"))
+    done = play_piped(tmp_path, "1\n", str(SAMPLES / "honest.py"), str(SAMPLES / "turtle.py"))
     assert done.returncode == 0, done.stderr
     assert "You leave" in done.stdout
     (game,) = load_record(tmp_path).games
@@ -106,7 +106,7 @@ def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
 
 
 def test_rules_for_two_need_no_option_for_seats(tmp_path: Path) -> None:
-    assert " of 2. " in piped(tmp_path, "1\n" * 40, "--rules", "duel").stdout
+    assert " of 2. " in play_piped(tmp_path, "1\n" * 40, "--rules", "duel").stdout
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_fault_of_a_bot_is_explained_after_the_game(tmp_path: Path) -> None:
         "    if message['type'] == 'request':\n"
         "        print(json.dumps({'id': message['id'], 'choice': 999 if second else 0}), flush=True)\n"
     )
-    done = piped(tmp_path, "1\n" * 60, str(bad))
+    done = play_piped(tmp_path, "1\n" * 60, str(bad))
     said = " ".join(done.stdout.split())
     over = re.search("(You win!|[AB] wins\\.)", said)
     assert over is not None
@@ -238,7 +238,7 @@ def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_p
 
 
 def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown(tmp_path: Path) -> None:
-    done = piped(tmp_path, "q\ny\n", str(SAMPLES / "honest.py"), "--debug", "honest")
+    done = play_piped(tmp_path, "q\ny\n", str(SAMPLES / "honest.py"), "--debug", "honest")
     assert "Traceback" not in done.stderr
     said = Path(done.stderr.partition("honest writes its standard error to ")[2].partition(";")[0])
     assert "; pdb needs --browser\n" in done.stderr
@@ -250,7 +250,7 @@ def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown
 def test_a_player_makes_a_statement_where_the_rules_have_talk(tmp_path: Path) -> None:
     """It is typed in the line of the "/" or in the next one; an empty line withdraws it."""
     typed = "/ nonsense\n/\n\n/\nPeace, friend?\n1\n/ hold duke\n1\n"
-    done = piped(tmp_path, typed, str(SAMPLES / "honest.py"), "--rules", "open-table")
+    done = play_piped(tmp_path, typed, str(SAMPLES / "honest.py"), "--rules", "open-table")
     assert "/ say something" in done.stdout
     assert done.stdout.count("You say nothing.") == 1
     assert done.stdout.count("All hear it when your move is made.") == 3

@@ -25,7 +25,7 @@ def run(command: click.Command, *arguments: str) -> Result:
     return result
 
 
-def refusal(command: click.Command, *arguments: str) -> str:
+def check_refusal(command: click.Command, *arguments: str) -> str:
     result = run(command, *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     return result.stderr
@@ -66,11 +66,13 @@ def test_rules_fields_prints_the_fields() -> None:
 
 
 def test_rules_refuses_an_unknown_ruleset(tmp_path: Path) -> None:
-    assert refusal(rules, "tresaon").startswith('arena: there is no ruleset "tresaon"; did you mean treason?\n')
+    assert check_refusal(rules, "tresaon").startswith('arena: there is no ruleset "tresaon"; did you mean treason?\n')
     path = tmp_path / "my.toml"
     path.write_text("colour = 1\n")
-    assert refusal(rules, str(path)).startswith(f'arena: {path}: unknown field "colour".\n')
-    assert refusal(rules, "coup", "--fields") == "arena: --fields is the same for all rulesets: it takes no name\n"
+    assert check_refusal(rules, str(path)).startswith(f'arena: {path}: unknown field "colour".\n')
+    assert (
+        check_refusal(rules, "coup", "--fields") == "arena: --fields is the same for all rulesets: it takes no name\n"
+    )
 
 
 # --- arena odds -------------------------------------------------------------------------------------------------------
@@ -146,7 +148,7 @@ BAD: dict[str, tuple[Sequence[str], str]] = {
 @pytest.mark.parametrize("case", BAD.values(), ids=BAD)
 def test_odds_refuses_impossible_cards(case: tuple[Sequence[str], str]) -> None:
     arguments, output = case
-    assert output in refusal(odds, *arguments)
+    assert output in check_refusal(odds, *arguments)
 
 
 # --- the process ------------------------------------------------------------------------------------------------------

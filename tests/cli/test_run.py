@@ -183,7 +183,7 @@ def test_json_follows_its_schema(place: Place, duel: Shared) -> None:
     schema = json.loads(place.call("run", "--json-schema").out)
     assert [part["$ref"].split("/")[-1] for part in schema["anyOf"]] == ["RunReport", "RefusedRun"]
     assert schema["$defs"]["RunReport"]["additionalProperties"] is False
-    bad = scripted(place, "bad.py", "print(7, flush=True)")
+    bad = write_script(place, "bad.py", "print(7, flush=True)")
     played = place.run("run", *place.bots(1), bad, *SMALL, "--json")
     for shape, ran in ((RunReport, played), (RunReport, duel[1]), (RefusedRun, place.call("run", "gone.py", "--json"))):
         assert json.loads(shape.model_validate_json(ran.out).model_dump_json()) == ran.json
@@ -259,7 +259,7 @@ def read_terminal(descriptor: int) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
 
 
-def scripted(place: Place, name: str, *request: str) -> str:
+def write_script(place: Place, name: str, *request: str) -> str:
     """Write a bot that says hello, and runs these lines for each request `m` of the run; `n` counts them from 1."""
     lines = "".join(f"        {line}\n" for line in request)
     text = f"""import json, os, sys, time
@@ -281,7 +281,7 @@ ANSWER = "print(json.dumps({'id': m['id'], 'choice': 0}), flush=True)"
 
 
 def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
-    loud = scripted(place, "loud.py", "print('thinking [red] \\x1b[2J', file=sys.stderr)", "print('income [bold]')")
+    loud = write_script(place, "loud.py", "print('thinking [red] \\x1b[2J', file=sys.stderr)", "print('income [bold]')")
     ran = place.run("run", *place.bots(1), loud, *SMALL, "--out", "out")
     assert ran.code == 0, "a bot's fault is no failure of the run"
     found = ran.out[ran.out.index("loud: ") :].splitlines()
@@ -300,7 +300,7 @@ def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
 
 def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Place) -> None:
     answers = ["{'id': m['id'], 'choice': 0}", "{'id': m['id'], 'choice': 99}", "{'id': 'x', 'choice': 0}"]
-    bad = scripted(place, "bad.py", f"print(json.dumps([{', '.join(answers)}][n % 3]), flush=True)")
+    bad = write_script(place, "bad.py", f"print(json.dumps([{', '.join(answers)}][n % 3]), flush=True)")
     ran = place.run("run", *place.bots(1), bad, *SMALL, "--jobs", 2, "--out", "out")
     examples = [line for line in ran.out.splitlines() if line.startswith("  match ")]
     assert [re.sub(": .*", "", line) for line in examples] == [
@@ -331,7 +331,7 @@ def test_a_timeout_is_explained_by_the_bots_activity(
 ) -> None:
     if output and not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
         needs("cgroup", "CPU time isn't reported here")
-    bad = scripted(place, "bad.py", does, *(() if "print" in does else (ANSWER,)))
+    bad = write_script(place, "bad.py", does, *(() if "print" in does else (ANSWER,)))
     arguments = ("--limit-ms", 300, "--bank-ms", 0, "--strict", "--games", 2, "--match-games", 2)
     ran = place.run("run", *place.bots(1), bad, *arguments, "--out", "out")
     (example,) = re.findall(r"match 0, game 0, timeout: .*?(?=  match |$)", " ".join(ran.out.split()))
@@ -340,7 +340,7 @@ def test_a_timeout_is_explained_by_the_bots_activity(
 
 
 def test_faults_are_counted_without_their_consequences(place: Place) -> None:
-    bad = scripted(place, "bad.py", "print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)")
+    bad = write_script(place, "bad.py", "print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)")
     arguments = ("run", *place.bots(1), bad, "--games", 12, "--match-games", 12, "--out", "out", "--json")
     (row,) = [row for row in place.run(*arguments).json["standings"] if row["bot"] == "bad"]
     codes = {code: count for code, count in row["faults_by_code"].items() if count}
@@ -351,7 +351,7 @@ def test_faults_are_counted_without_their_consequences(place: Place) -> None:
 
 
 def test_the_reported_file_has_the_exact_lines_of_the_pipe(place: Place) -> None:
-    ran = place.run("run", *place.bots(1), listener(place, "bad.py"), *SMALL, "--out", "out")
+    ran = place.run("run", *place.bots(1), write_listener(place, "bad.py"), *SMALL, "--out", "out")
     named = re.search(r"^  whole: (\S+) \(3 kept of (\d+)\)$", ran.out, re.MULTILINE)
     assert named is not None
     found = [
@@ -383,7 +383,7 @@ def test_csv_has_the_standings_and_head_to_head(three: Shared) -> None:
 
 def test_a_bots_peak_memory_is_reported(place: Place, needs: Callable[[str, str | None], None]) -> None:
     needs("cgroup", cgroup.cgroup_problem())
-    large = scripted(place, "large.py", "keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)
+    large = write_script(place, "large.py", "keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)
     peaks = place.run("run", *place.bots(1), large, "--games", 1, "--json").json["peak_memory_bytes"]
     assert 0 < peaks["a"] < 60 << 20 < peaks["large"]
 
@@ -480,7 +480,7 @@ def test_a_run_is_rated_in_one_thread(duel: Shared) -> None:
 # --- options ----------------------------------------------------------------------------------------------------------
 
 
-def listener(place: Place, name: str) -> str:
+def write_listener(place: Place, name: str) -> str:
     """Write a bot that copies its input to stderr and makes illegal moves in the run."""
     return str(
         place.bot(
@@ -514,7 +514,7 @@ CLOCKS = ("--limit-ms", 321, "--bank-ms", 0, "--start-ms", 4321)
 def test_options_reach_the_bots(
     place: Place, flags: tuple[object, ...], lives: int, handles: list[str], clocks: tuple[int, int, int]
 ) -> None:
-    bots = (listener(place, "bad.py"), place.bot("good.py"))
+    bots = (write_listener(place, "bad.py"), place.bot("good.py"))
     ran = place.run("run", *bots, "--games", 2, "--match-games", 2, *flags, "--json", "--out", "out")
     row = next(row for row in ran.json["standings"] if row["bot"] == "bad")
     lines = read_heard(place, "out", "bad")

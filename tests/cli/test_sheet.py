@@ -24,7 +24,7 @@ from arena.coup import (
 from tests.cases import each
 
 
-def shown(what: RenderableType, width: int = 80) -> list[str]:
+def render(what: RenderableType, width: int = 80) -> list[str]:
     """Print as on a terminal of this width; rich fills lines with blanks."""
     out = StringIO()
     Console(file=out, width=width, highlight=False, markup=False, emoji=False, color_system=None).print(what)
@@ -32,7 +32,7 @@ def shown(what: RenderableType, width: int = 80) -> list[str]:
 
 
 def unfold(what: RenderableType) -> str:
-    return " ".join(" ".join(shown(what)).split())
+    return " ".join(" ".join(render(what)).split())
 
 
 def section(lines: list[str], title: str) -> list[str]:
@@ -43,7 +43,7 @@ def section(lines: list[str], title: str) -> list[str]:
 
 def rows(rules: Ruleset) -> dict[tuple[str, str], list[str]]:
     """Return the table of actions, wide enough that no cell is folded: cells by action and cost."""
-    lines = shown(sheet.rules_sheet(rules), 200)
+    lines = render(sheet.rules_sheet(rules), 200)
     start = next(place for place, line in enumerate(lines) if line.startswith("action "))
     places = [lines[start].index(name) for name in ("action", "effect", "cost", "claims", "may be")] + [200]
     found = {}
@@ -62,9 +62,9 @@ ALL = [*PRESETS.values(), MIXED]
 def test_a_sheet_fits_and_no_word_is_cut(rules: Ruleset, width: int) -> None:
     """Widths are 80 and 60 columns; the narrow sheet has every word of the wide one."""
     for what in (sheet.rules_sheet(rules), sheet.presets_text(), sheet.fields_table()):
-        lines = shown(what, width)
+        lines = render(what, width)
         assert all(len(line) <= width and line.isascii() for line in lines)
-        assert sorted(" ".join(lines).split()) == sorted(" ".join(shown(what, 300)).split())
+        assert sorted(" ".join(lines).split()) == sorted(" ".join(render(what, 300)).split())
 
 
 def test_the_sheet_of_the_base_game() -> None:
@@ -155,13 +155,13 @@ DECKS: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("name", DECKS)
 def test_the_deck_by_players(name: str) -> None:
-    lines = shown(sheet.rules_sheet(PRESETS[name]))
+    lines = render(sheet.rules_sheet(PRESETS[name]))
     assert [" ".join(line.split()) for line in section(lines, "Set-up")[1:]] == DECKS[name]
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_differences_from_the_base_game_are_listed(rules: Ruleset) -> None:
-    output = section(shown(sheet.rules_sheet(rules), 200), "What differs from the base game")
+    output = section(render(sheet.rules_sheet(rules), 200), "What differs from the base game")
     expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
     assert [rule.name for rule in changed_fields(rules)] == expected
     if not expected:
@@ -189,12 +189,12 @@ VARIED: dict[str, list[str]] = {
 @pytest.mark.parametrize("name", VARIED)
 def test_a_variant_of_a_preset_lists_its_differences(name: str) -> None:
     kin = name.replace("-site", "") if "-site" in name else name.partition("-")[0]
-    assert section(shown(sheet.rules_sheet(PRESETS[name]), 200), f"What differs from {kin}") == VARIED[name]
+    assert section(render(sheet.rules_sheet(PRESETS[name]), 200), f"What differs from {kin}") == VARIED[name]
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("treason")])
 def test_a_sheet_of_treason_lists_differences_from_its_program(name: str) -> None:
-    output = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What differs from treason's program")
+    output = section(render(sheet.rules_sheet(PRESETS[name]), 300), "What differs from treason's program")
     fields = [line.split(" = ")[0] for line in output if " = " in line]
     page = ["- two_player_starter_coins", "- block_after_failed_challenge", "- dead_target"]
     assert fields == ([] if "site" in name else page)
@@ -301,10 +301,10 @@ OTHERWISE["andy-as-written"] = OTHERWISE["andy"]
 
 @each("name", PRESETS)
 def test_a_sheet_lists_the_rules_of_its_document_that_differ(name: str) -> None:
-    output = section(shown(sheet.rules_sheet(PRESETS[name]), 300), "What the document says otherwise, or leaves open")
+    output = section(render(sheet.rules_sheet(PRESETS[name]), 300), "What the document says otherwise, or leaves open")
     assert len(output) == len(OTHERWISE[name])
     assert all(words in line for words, line in zip(OTHERWISE[name], output, strict=True))
-    assert "What the document says otherwise, or leaves open" not in shown(
+    assert "What the document says otherwise, or leaves open" not in render(
         sheet.rules_sheet(replace(PRESETS[name], name="mine"))
     )
 

@@ -138,7 +138,7 @@ def test_errors_have_one_or_two_lines(place: Place) -> None:
 
 
 @contextmanager
-def answering(status: int, body: bytes, **headers: str) -> Iterator[str]:
+def serve_answers(status: int, body: bytes, **headers: str) -> Iterator[str]:
     """Return the address of a server that isn't a ladder's, or of one that fails."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -171,7 +171,7 @@ def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
         (429, b'{"error": "That was too often. Try again in 3 s."}', {"Retry_After": "3"}, 1, "too often"),
         (502, b"<html>", {}, 1, "answers 502"),
     ):
-        with answering(status, body, **headers) as url:  # type: ignore[arg-type]
+        with serve_answers(status, body, **headers) as url:  # type: ignore[arg-type]
             ran = place.call("submit", url, "x.py", "--token", "token")
             assert (ran.code, output in ran.err) == (code, True), ran
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:

@@ -20,12 +20,12 @@ TGKILL = 234  # the system call that gives a signal to one thread, on x86_64
 BOTS = [str(SAMPLES / "honest.py"), str(SAMPLES / "bluffer.py")]
 
 
-def piped(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def run_watch(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return completed([*COMMAND, *more], cwd=folder)
 
 
 def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
-    done = piped(tmp_path, *BOTS, "--games", "2")
+    done = run_watch(tmp_path, *BOTS, "--games", "2")
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith("kept in game; again: arena replay game\n"), "no word of logs: no bot was at fault"
     again = completed(["replay", "game"], cwd=tmp_path)
@@ -49,7 +49,7 @@ def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
         "    if message['type'] == 'request':\n"
         "        print(json.dumps({'id': message['id'], 'choice': 999 if second else 0}), flush=True)\n"
     )
-    done = piped(tmp_path, str(bad), BOTS[0])
+    done = run_watch(tmp_path, str(bad), BOTS[0])
     assert done.returncode == 0, done.stderr
     output = [line.strip() for line in done.stdout.splitlines() if "! bad: " in line]
     default = "! bad: illegal_move (the move is not in the list of legal moves); played instead: "
@@ -113,7 +113,9 @@ for line in sys.stdin:
 def test_a_bot_under_a_debugger_has_no_clock_and_writes_its_process_id_to_a_file(tmp_path: Path) -> None:
     bot = tmp_path / "slow.py"
     bot.write_text(SLOW.replace("HERE", "print('at', os.getpid(), file=sys.stderr)"))
-    done = piped(tmp_path, str(bot), BOTS[0], "--debug", "slow", "--limit-ms", "50", "--bank-ms", "0", "--cpu-s", "1")
+    done = run_watch(
+        tmp_path, str(bot), BOTS[0], "--debug", "slow", "--limit-ms", "50", "--bank-ms", "0", "--cpu-s", "1"
+    )
     assert done.returncode == 0, done.stderr
     assert "; pdb needs a terminal for it\n" in done.stderr
     said = Path(done.stderr.partition("slow writes its standard error to ")[2].partition(";")[0])

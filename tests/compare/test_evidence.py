@@ -17,7 +17,7 @@ MAX_WRONG = 28
 Blocks = Callable[[random.Random], Iterator[float]]
 
 
-def pairs(difference: float, discordant: float, between: float = 0.0) -> Blocks:
+def yield_blocks(difference: float, discordant: float, between: float = 0.0) -> Blocks:
     """Yield blocks of pairs with this rate of discordant ones; `between`: the standard deviation between tables."""
 
     def blocks(dice: random.Random) -> Iterator[float]:
@@ -31,7 +31,7 @@ def pairs(difference: float, discordant: float, between: float = 0.0) -> Blocks:
 
 
 @cache
-def ends(blocks: Blocks) -> list[tuple[bool | None, int]]:
+def run_comparisons(blocks: Blocks) -> list[tuple[bool | None, int]]:
     """Return how TRIES comparisons end, which test after every block: the verdict and the pairs."""
     found = []
     for number in range(TRIES):
@@ -45,21 +45,23 @@ def ends(blocks: Blocks) -> list[tuple[bool | None, int]]:
 
 @pytest.mark.parametrize(
     "blocks",
-    [pairs(0.0, 0.2), pairs(0.0, 0.2, 0.1), pairs(0.0, 0.4, 0.22), pairs(0.0, 0.05)],
+    [yield_blocks(0.0, 0.2), yield_blocks(0.0, 0.2, 0.1), yield_blocks(0.0, 0.4, 0.22), yield_blocks(0.0, 0.05)],
     ids=["20 % discordant", "tables differ", "tables differ much", "hardly discordant"],
 )
 def test_an_equal_version_is_called_better_at_most_once_in_20(blocks: Blocks) -> None:
-    assert sum(verdict is True for verdict, _ in ends(blocks)) <= MAX_WRONG
+    assert sum(verdict is True for verdict, _ in run_comparisons(blocks)) <= MAX_WRONG
 
 
-@pytest.mark.parametrize("blocks", [pairs(0.05, 0.2), pairs(0.05, 0.3, 0.1)], ids=["20 % discordant", "tables differ"])
+@pytest.mark.parametrize(
+    "blocks", [yield_blocks(0.05, 0.2), yield_blocks(0.05, 0.3, 0.1)], ids=["20 % discordant", "tables differ"]
+)
 def test_a_better_version_is_called_not_better_at_most_once_in_20(blocks: Blocks) -> None:
-    assert sum(verdict is False for verdict, _ in ends(blocks)) <= MAX_WRONG
+    assert sum(verdict is False for verdict, _ in run_comparisons(blocks)) <= MAX_WRONG
 
 
 def test_five_points_are_found_in_450_pairs_and_missed_once_in_ten() -> None:
     """20 % of pairs are discordant, and the cap is 1,500."""
-    found = ends(pairs(0.05, 0.2))
+    found = run_comparisons(yield_blocks(0.05, 0.2))
     took = [count if verdict else 10**6 for verdict, count in found]
     assert statistics.median(took) <= 450
     assert sum(verdict is True for verdict, _ in found) >= 0.9 * TRIES
@@ -73,13 +75,13 @@ def test_real_blocks_with_labels_flipped_are_rarely_called_better() -> None:
         while True:
             yield dice.choice(kept) * dice.choice((1, -1))
 
-    assert sum(verdict is True for verdict, _ in ends(flipped)) <= MAX_WRONG
+    assert sum(verdict is True for verdict, _ in run_comparisons(flipped)) <= MAX_WRONG
 
 
 def test_the_interval_agrees_with_the_evidence() -> None:
     """Its low end is above 0 exactly when the evidence decides for better, its high end below the points."""
     for seed, difference in ((1, 0.08), (2, 0.0), (3, -0.1)):
-        source = pairs(difference, 0.25)(random.Random(seed))
+        source = yield_blocks(difference, 0.25)(random.Random(seed))
         evidence = Evidence(POINTS, PAIRS)
         for _ in range(60):
             evidence.add(next(source))

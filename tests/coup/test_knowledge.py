@@ -114,7 +114,7 @@ def possible_starts(state: State, seat: int) -> set[World]:
     return worlds
 
 
-def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
+def follow_worlds(worlds: set[World], step: Step, seat: int) -> set[World]:
     """Return the worlds that are possible after a step for a seat: the engine plays on each world in all ways."""
     before, after = step.before, step.after
     board, rules = before.board, before.board.rules
@@ -126,8 +126,10 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
         or isinstance(board.phase, Proving)
     ):
         return worlds
-    shuffled = sum(len(e.roles) if isinstance(e, HandShown) else 1 for e in output if returns_first(e, rules))
-    at_first = 2 if any(isinstance(e, Drafted) for e in output) else any(replaces(e) for e in output) and not shuffled
+    shuffled = sum(len(e.roles) if isinstance(e, HandShown) else 1 for e in output if has_return_first(e, rules))
+    at_first = (
+        2 if any(isinstance(e, Drafted) for e in output) else any(is_replaced(e) for e in output) and not shuffled
+    )
     if after.drawn and not before.drawn:
         shuffled, at_first = (shuffled + len(after.drawn), 0) if shuffled else (0, len(after.drawn))
     shuffles = [*product(rules.roles, repeat=shuffled)]
@@ -145,14 +147,14 @@ def followed(worlds: set[World], step: Step, seat: int) -> set[World]:
     return found
 
 
-def replaces(event: Event) -> bool:
+def is_replaced(event: Event) -> bool:
     """Return whether an event is an examination after which the card was replaced."""
     return isinstance(event, CardExamined) and event.replaced
 
 
-def returns_first(event: Event, rules: Ruleset) -> bool:
+def has_return_first(event: Event, rules: Ruleset) -> bool:
     """Return whether cards went back to the deck before others were drawn."""
-    if replaces(event):
+    if is_replaced(event):
         return to_json_value(rules.examine_replace) == "return_first"
     return isinstance(event, HandShown) or (isinstance(event, Shown) and event.replaced)
 
@@ -196,7 +198,7 @@ def certain(worlds: set[World], view: View) -> tuple[CertainCards, dict[Role, in
     return CertainCards(tuple(players), deck), {role: unseen[role] - places[role] for role in rules.roles}
 
 
-def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, CertainCards, set[World]]]:
+def follow_game(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, CertainCards, set[World]]]:
     """Yield the steps before which a seat is asked, with its knowledge and all deals that it can't rule out."""
     worlds = possible_starts(steps[0].before, seat)
     knowledge: Knowledge | None = None
@@ -210,7 +212,7 @@ def follow(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, CertainCard
         news += [
             event_for_seat(event, seat) for event in step.events if type(event) in concerning(step.before.board.rules)
         ]
-        worlds = followed(worlds, step, seat)
+        worlds = follow_worlds(worlds, step, seat)
         assert World(step.after.hands, tuple(sorted(step.after.deck)), *step.after[3:4], *step.after[5:]) in worlds
 
 
@@ -225,7 +227,7 @@ def games() -> list[tuple[Game, int]]:
 def check(game: Game, seat: int) -> Counter[str]:
     """Play a game, check that a seat knows exactly what is certain, and count what it knows."""
     counted = Counter[str]()
-    for step, known, worlds in follow(played(*game), seat):
+    for step, known, worlds in follow_game(played(*game), seat):
         exact, by_number = certain(worlds, view_from_seat(step.before, seat))
         assert known.players == exact.players
         output, least = Counter(known.deck), Counter(exact.deck)

@@ -167,9 +167,9 @@ def test_every_field_agrees_with_the_view(game: Game) -> None:
             phase = board.phase
             pending, claim = getattr(phase, "pending", None), getattr(phase, "claim", None)
             assert (read["turn"], read["deck"], read["reserve"]) == ([board.turn], [board.deck], [board.reserve])
-            assert lit(read, fields, "kind") == [KINDS[type(phase).__name__]]
-            assert lit(read, fields, "action") == ([pending.action.value] if pending else [])
-            assert lit(read, fields, "reason") == ([phase.reason.value] if hasattr(phase, "reason") else [])
+            assert lit_words(read, fields, "kind") == [KINDS[type(phase).__name__]]
+            assert lit_words(read, fields, "action") == ([pending.action.value] if pending else [])
+            assert lit_words(read, fields, "reason") == ([phase.reason.value] if hasattr(phase, "reason") else [])
             assert counted_roles(rules, read["claim"]) == ([claim.role] if claim else [])
             assert read["denies"] + read["blocks"] == ([claim.denies, claim.block] if claim else [0, 0])
             assert read["proven"] == [getattr(phase, "proven", False)]
@@ -231,7 +231,7 @@ KINDS = {
 }
 
 
-def lit(read: dict[str, list[int]], fields: dict[str, tuple[slice, str]], name: str) -> list[str]:
+def lit_words(read: dict[str, list[int]], fields: dict[str, tuple[slice, str]], name: str) -> list[str]:
     """Return the words whose bits are set in a field that lists them."""
     words = fields[name][1].split(": ")[1].split(", ")
     return [word for word, on in zip(words, read[name], strict=True) if on]

@@ -96,7 +96,7 @@ def other_role(role: str, roles: list[str]) -> str:
     return roles[(roles.index(role) + 1) % len(roles)]
 
 
-def changes(event: Message, roles: list[str]) -> Iterator[Message]:
+def yield_changes(event: Message, roles: list[str]) -> Iterator[Message]:
     """Yield events that a seat can distinguish from this one by a single field of the event."""
     word = event["event"]
     if word == "shown":
@@ -111,7 +111,7 @@ def changes(event: Message, roles: list[str]) -> Iterator[Message]:
         yield {**event, "event": "say"}  # as if it hadn't been
 
 
-def encoded(lines: list[Message]) -> Encoder:
+def encode(lines: list[Message]) -> Encoder:
     encoder = Encoder(lines[0])
     for message in lines[1:]:
         encoder.take(message)
@@ -129,11 +129,11 @@ def test_different_events_give_different_numbers(name: str) -> None:
         if rng.random() < 0.6 or not events:
             continue
         event = rng.choice([event for event in events if event["event"] in COUNTED - {"action"}] or events)
-        for changed in changes(event, list(game.roles)):
+        for changed in yield_changes(event, list(game.roles)):
             output = copy.deepcopy(lines)
             for line in output:
                 line["events"] = [changed if each == event else each for each in line.get("events", ())]
-            assert encoded(output).observation != reader.encoder.observation, (event, changed)
+            assert encode(output).observation != reader.encoder.observation, (event, changed)
             seen.add(event["event"])
     wanted = {"andy": {"shown"}, "inquisitor": {"examined"}, "treason": {"examined"}, "reformation": {"shown_hand"}}
     assert seen >= {"block", "challenge", "unproven", *wanted.get(name, ())}
@@ -172,7 +172,7 @@ def make_request(*events: Message, known: Message | None = None) -> Message:
 
 def after(*events: Message, known: Message | None = None) -> dict[str, list[int]]:
     """Return the fields that aren't 0 at seat 1's turn after these events; lists by role, in alphabetical order."""
-    encoder = encoded([*start(), make_request(*events, known=known)])
+    encoder = encode([*start(), make_request(*events, known=known)])
     places = env(rules="inquisitor", seats=3).fields
     read = {field: encoder.observation[place].tolist() for field, (place, _) in places.items()}
     return {field: value for field, value in read.items() if any(value)}
@@ -181,7 +181,7 @@ def after(*events: Message, known: Message | None = None) -> dict[str, list[int]
 def test_additions_of_a_later_protocol_are_ignored() -> None:
     request = make_request({"event": "bid", "seat": 2, "coins": 3})
     request |= {"kind": "auction", "legal": [{"pass": True}, {"bid": [1, 2], "at": 3}]}
-    encoder = encoded([*start(), {"type": "weather"}, request])
+    encoder = encode([*start(), {"type": "weather"}, request])
     assert encoder.actions == [encoder.words.index("-"), None]
     assert sum(encoder.mask) == 1
     assert encoder.observation[0] == 4
@@ -196,7 +196,7 @@ def test_certain_knowledge_comes_from_the_request() -> None:
     assert certain["in_deck"] == [0, 1, 0, 2, 0]
     assert not {"player 1: lacks", "player 2: known"} & certain.keys()
     first = make_request(known={"players": players, "deck": ["duke"]})
-    assert encoded([*start(), first, make_request()]).observation == encoded([*start(), make_request()]).observation
+    assert encode([*start(), first, make_request()]).observation == encode([*start(), make_request()]).observation
 
 
 def test_shown_and_examined_cards_are_counted() -> None:

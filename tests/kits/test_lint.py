@@ -30,7 +30,7 @@ def needs(program: str) -> pytest.MarkDecorator:
     return pytest.mark.needs(program, None if shutil.which(program) else f"{program} isn't installed")
 
 
-def copied(language: str, folder: Path) -> list[Path]:
+def copy_folders(language: str, folder: Path) -> list[Path]:
     """Copy the starter's and the probe's folder, each with the kit, and return the copies."""
     kit = KIT[language]
     copies = [folder / "starter", folder / "probe"]
@@ -51,7 +51,7 @@ def test_javascript_passes_eslint(tmp_path: Path) -> None:
     eslint = shutil.which("eslint")
     assert eslint is not None
     (tmp_path / "eslint.config.cjs").write_text(ESLINT_CONFIG.replace("BIN", str(Path(eslint).resolve())))
-    copied("javascript", tmp_path)
+    copy_folders("javascript", tmp_path)
     samples = KIT["javascript"].starter.parent
     shutil.copy(samples / "honest.js", tmp_path)
     run_linter(tmp_path, eslint, "--max-warnings", "0", ".")
@@ -62,7 +62,7 @@ def test_javascript_passes_eslint(tmp_path: Path) -> None:
 
 @needs("cargo-clippy")
 def test_rust_passes_clippy_by_the_starters_manifest(tmp_path: Path) -> None:
-    starter, probe = copied("rust", tmp_path)
+    starter, probe = copy_folders("rust", tmp_path)
     manifest = (starter / "Cargo.toml").read_text()
     (probe / "Cargo.toml").write_text(manifest.replace("bot.rs", "probe.rs"))
     for folder in (starter, probe):

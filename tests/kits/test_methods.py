@@ -107,7 +107,7 @@ fn main() { run(MyBot) }
 }
 
 
-def spelled(kit: Kit, folder: Path) -> Path:
+def write_misspelt(kit: Kit, folder: Path) -> Path:
     """Write a bot that misspells `challenge`, with all else that its language's starter has.
 
     It is compiled without optimization, which takes most of the time.
@@ -135,7 +135,7 @@ def heard(folder: Path, logs: Path) -> Ran:
 @each_kit
 def test_a_misspelt_method_is_named_at_the_start_or_refused_by_the_compiler(kit: Kit, tmp_path: Path) -> None:
     """Methods that the bot calls, or that look different, aren't reported."""
-    folder = spelled(kit, tmp_path / "bot")
+    folder = write_misspelt(kit, tmp_path / "bot")
     named = SOURCES[kit.language][2]
     if not named:
         with pytest.raises(BuildError) as failed:
@@ -158,7 +158,7 @@ def test_a_class_in_place_of_a_bot_is_refused_with_the_right_code(place: Place) 
 
 def test_check_warns_of_a_method_that_the_kit_never_calls(place: Place) -> None:
     """The bot passes, since the method may be an unused helper."""
-    folder = spelled(KITS[0], place.folder / "mine")
+    folder = write_misspelt(KITS[0], place.folder / "mine")
     checked = place.call("check", str(folder), "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out
     output = " ".join(checked.out.split())

@@ -25,7 +25,7 @@ def test_every_name_of_the_kit_has_a_type_and_no_other_has(name: str) -> None:
     assert public_members(TYPES.read_text(), name) == public_members(KIT.read_text(), name)
 
 
-def fields(text: str, name: str) -> set[str]:
+def public_fields(text: str, name: str) -> set[str]:
     """Return the fields of an interface or of a type, without those of types within it."""
     body = re.split(rf"(?:interface|type) {name}(?:<.*>)? ", text)[1].split("\n\n")[0].partition("{")[2]
     while "{" in body.split("}")[0]:
@@ -48,7 +48,7 @@ def fields(text: str, name: str) -> set[str]:
     ],
 )
 def test_a_message_has_the_fields_of_the_protocol(name: str, parts: list[str]) -> None:
-    assert fields(TYPES.read_text(), name) == {field for part in parts for field in SCHEMA[part]["properties"]}
+    assert public_fields(TYPES.read_text(), name) == {field for part in parts for field in SCHEMA[part]["properties"]}
 
 
 def test_the_types_are_given_with_the_kit() -> None:
