@@ -63,6 +63,7 @@ def cli_page() -> str:
     parts = ["# Commands", NOTE, "This page shows the help of every command. `arena COMMAND --help` prints the same."]
     for words, command in list_commands():
         context = click.Context(command, info_name=words, terminal_width=100, **cli.context_settings)
+        command._help_option = None  # else click shows the names of the first context that asked
         parts += [f"## {words}", f"```text\n{command.get_help(context).strip()}\n```"]
     return "\n\n".join(parts) + "\n"
 
