@@ -47,7 +47,7 @@ class LadderClient:
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{escape_control(url)} is no server's address: it begins with https://")
+            raise ValueError(f"{escape_control(url)} isn't a server's address: the address must begin with https://")
         self.url = f"{parts.scheme}://{parts.netloc}"
         self.readable = parts.scheme == "http" and not _this_machine(parts.hostname)
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"coup-arena/{__version__}"}
@@ -75,19 +75,18 @@ class LadderClient:
             ) from None
         except (OSError, HTTPException) as problem:
             why = os_error_reason(problem) if isinstance(problem, OSError) else repr(problem)
-            raise ServerUnreachableError(f"{self.url} has broken off: {why}") from None
+            raise ServerUnreachableError(f"{self.url} closed the connection: {why}") from None
         except ValueError:
-            raise ServerRefusedError(404, f"{self.url} is no ladder's server: it answers no JSON") from None
+            raise ServerRefusedError(404, f"{self.url} isn't a ladder server: the answer isn't JSON") from None
 
     def _refused(self, problem: HTTPError) -> ServerRefusedError:
         try:
             what = str(json.loads(problem.read(_MAX_RESPONSE_BYTES))["error"])
         except (OSError, HTTPException, ValueError, KeyError, TypeError):
-            what = f"{self.url} is no ladder's server, or one behind it fails: it answers {problem.code}"
+            what = f"{self.url} isn't a ladder server, or its proxy fails: status {problem.code}"
             if 300 <= problem.code < 400:
                 what = (
-                    f"{self.url} sends on to {escape_control(problem.headers.get('Location', ''))}: give the address "
-                    "itself"
+                    f"{self.url} redirects to {escape_control(problem.headers.get('Location', ''))}: use that address"
                 )
         again = problem.headers.get("Retry-After", "")
         return ServerRefusedError(problem.code, what, int(again) if again.isdecimal() else None)
@@ -105,15 +104,15 @@ def read_token(file: Path, url: str) -> str:
         mode = file.stat().st_mode
     except OSError as problem:
         usage_error(
-            f"there is no token: {os_error_reason(problem)}\n"
-            f"Make one on your account's page, {url.rstrip('/')}/account, and write it to that file."
+            f"no token found: {os_error_reason(problem)}\n"
+            f"Create a token on your account page, {url.rstrip('/')}/account, and save it in that file."
         )
     except UnicodeDecodeError:
         token = ""
     if not token or not token.isprintable() or " " in token:
-        usage_error(f"{file} holds no token: it is one line of letters and digits")
+        usage_error(f"{file} doesn't contain a token: one line of letters and digits")
     if mode & (stat.S_IRGRP | stat.S_IROTH):
-        print_note(f"others can read your token: chmod 600 {file}")
+        print_note(f"other users of this machine can read your token: chmod 600 {file}")
     return token
 
 

@@ -175,7 +175,7 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
     "--rules",
     metavar="NAME|FILE",
     shell_complete=complete_rules,
-    help="Send only the requests of this game.  [all presets]",
+    help="Check only the requests of this ruleset.  [all presets]",
 )
 @option(
     "--start-ms",
@@ -183,14 +183,14 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
     metavar="N",
     help=f"Time to start and say hello, in ms.  [{HELLO_S * 1000:.0f}]",
 )
-@option("--limit-ms", type=click.IntRange(1), metavar="N", help="Free time for each request, in ms.  [500]")
-@option("--bank-ms", type=click.IntRange(0), metavar="N", help="Time beyond that, for a game.  [10000]")
+@option("--limit-ms", type=click.IntRange(1), metavar="N", help="Time per move, in ms.  [500]")
+@option("--bank-ms", type=click.IntRange(0), metavar="N", help="Time bank per game, in ms.  [10000]")
 @option(
     "--gradescope",
     "results",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write results.json for Gradescope, too: of one bot.",
+    help="Also write results.json for Gradescope; needs one bot.",
 )
 @options.sandbox_options
 @json_option(CheckReport)
@@ -206,18 +206,18 @@ def check(
     docker_image: str | None,
     as_json: bool,
 ) -> None:
-    """Check that bots start, answer every kind of request, and keep to the protocol.
+    """Check that bots start and answer every kind of request.
 
-    BOT is what arena run takes. Each step is ok, or fail with what was sent and what came, the bot's last lines on
-    standard error, and what to do. Takes some seconds a bot. It waits as long as arena run does.
+    BOT is as for arena run. A failed step shows the request and the reply, the bot's last lines on standard error,
+    and a fix. A check takes some seconds a bot, and uses the time limits of arena run.
 
-    Exit codes: 0 if all bots can play; 1 if a step failed, also where there is no bot, or if this machine can't start
-    bots, which writes no FILE; 2 for wrong use.
+    Exit codes: 0 if all bots can play; 1 if a step failed, a bot doesn't exist, or this machine can't start bots
+    (then no FILE is written); 2 for wrong usage.
     """
     if not bots:
-        usage_error("no bot is given: arena check mybot.py")
+        usage_error("name a bot: arena check mybot.py")
     if results is not None and len(bots) > 1:
-        usage_error(f"--gradescope is for one bot, and {len(bots)} are given")
+        usage_error(f"--gradescope needs one bot, not {len(bots)}")
     choice, reasons = options.choose_sandbox(sandbox, docker_runtime, docker_image)
     try:
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
@@ -269,7 +269,7 @@ def _check_all(bots: tuple[str, ...], settings: CheckSettings, quiet: bool) -> l
 
 
 def _note_build(bot: Bot) -> None:
-    print_note(f"building {bot.name}, for at most {BUILD_S} s")
+    print_note(f"building {bot.name} (at most {BUILD_S} s)")
 
 
 def _save_build_log(step: CheckStep, bot: str) -> CheckStep:
@@ -293,7 +293,7 @@ def _save_build_log(step: CheckStep, bot: str) -> CheckStep:
                 return step
     except OSError:
         return step
-    return replace(step, advice="\n".join(filter(None, [step.advice, f"The whole log: {place}"])))
+    return replace(step, advice="\n".join(filter(None, [step.advice, f"Full log: {place}"])))
 
 
 def _make_result(bot: str, steps: list[CheckStep]) -> CheckResult:

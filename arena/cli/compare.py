@@ -78,26 +78,26 @@ class _CompareCommand(options.GroupedCommand):
 
 @click.command(cls=_CompareCommand)
 @click.argument("bots", nargs=-1, metavar="OLD NEW --against BOT...", shell_complete=complete_bot)
-@option("--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Opponents of both; any number.")
+@option("--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Opponents of OLD and NEW.")
 @option(
     "--min-effect",
     type=click.FloatRange(0.1, 100),
     default=5,
     metavar="P",
-    help="The difference of win rates, in percent, that counts as better.",
+    help="Smallest difference in win rate that counts as better, in percent.",
 )
 @option("--max-pairs", type=click.IntRange(1), default=1500, metavar="N", help="Stop after N pairs of games.")
 @option(
     "--ladder",
     metavar="LADDER",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Ladder in which name@3 names a version of a bot; without it, @ names a revision of git.",
+    help="Ladder in which name@3 is a version of a bot. Without it, @ means a revision of git.",
 )
 @option(
     "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
 )
 @options.RULES_OPTION
-@option("--seed", type=int, metavar="N", help="Make the comparison repeatable; for bots that you trust.")
+@option("--seed", type=int, metavar="N", help="Make the comparison repeatable. Use it only for bots that you trust.")
 @option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
 @options.sandbox_options
 @options.PASS_ENV_OPTION
@@ -108,7 +108,7 @@ class _CompareCommand(options.GroupedCommand):
 @option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
-    help="The time that is charged; auto: a bot's own time where the kernel reports it.  [auto]",
+    help="Time that bots are charged; auto: own time if the kernel reports it, else wall time.  [auto]",
 )
 @option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the comparison in DIR.")
 @json_option(CompareReport, RefusedComparison)
@@ -123,13 +123,13 @@ def compare(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Test whether NEW is better than OLD, both against the same bots.
+    """Test whether a bot's new version is better than the old one.
 
-    OLD and NEW play the same deals in the same seats against opponents with the same dice, in fresh processes, until it
-    is clear: "better", or "not better by 5". The answer holds however often one looks, and stops by itself.
+    OLD and NEW play the same deals in the same seats against opponents with the same random seeds, in new processes.
+    The comparison stops when it is decided: "better", or "not better by 5". You can look at interim results any time.
 
-    OLD and NEW are files or folders, as for arena run, sample:NAME, mybot@HEAD~1 (as it was at a revision of git), or
-    with --ladder name@3. Every BOT after --against is an opponent; a block of games meets some of them.
+    OLD and NEW are files or folders, as for arena run, sample:NAME, mybot@HEAD~1 (a bot at a revision of git), or
+    with --ladder name@3. Every BOT after --against is an opponent; each block of games uses some of them.
     """
     treat_sigterm_as_sigint()
     with exit_before_first_game(RefusedComparison if as_json else None):
@@ -155,7 +155,7 @@ def _resolve_versions(
     """Return the descriptions of OLD and NEW, and the arguments of all bots. Exits with 2 if one is missing."""
     if len(bots) != 2 or not against:
         usage_error(
-            "name both versions and whom they meet: arena compare OLD NEW --against sample:honest sample:opportunist"
+            "name both versions and their opponents: arena compare OLD NEW --against sample:honest sample:opportunist"
         )
     versions, arguments = [], []
     for name, given in zip(NAMES, bots, strict=True):
@@ -181,7 +181,7 @@ def _resolve_version(given: str, ladder: Path | None) -> tuple[str, str]:
         copy, commit = check_out_revision(Path(os.path.expanduser(path)), revision, cache_folder())
     except BotError as problem:
         if revision.isdecimal():
-            raise BotError(f"{problem}\nIf it is a version of a ladder's bot, add --ladder LADDER.") from None
+            raise BotError(f"{problem}\nFor a version of a ladder's bot, add --ladder LADDER.") from None
         raise
     return str(copy), f"{os.path.abspath(path)} at {commit}"
 
@@ -198,8 +198,8 @@ def _make_comparison(
     """Return the config of a comparison, and print its plan. Exits with 2 if it can't be planned."""
     if bots[OLD].digest == bots[NEW].digest:
         usage_error(
-            f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): there is nothing to compare.\n"
-            "Save your change, or name another version. If they differ in files next to them, name their folders."
+            f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): nothing to compare.\n"
+            "Save your change, or name another version. If they differ in other files, name their folders."
         )
     seats = seats_of(asked, len(bots) - 1, settings.rules)
     match_games = match_games_of(choice.name, seats)
@@ -290,10 +290,10 @@ def _report_parts(result: CompareReport, file: Path) -> "list[RenderableType]":
             *(Column(name, least=16) for name in ("request", "OLD chose", "NEW chose")),
             *(Column(name, number=True) for name in ("adds\npoints", "gain\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
         ]
-        parts += ["", "where they differ first, in the same position", make_table(columns, rows)]
+        parts += ["", "first different choices, in the same position", make_table(columns, rows)]
         if len(result.divergences) > _MAX_DIFFERENCE_ROWS:
             parts.append(f"and {len(result.divergences) - _MAX_DIFFERENCE_ROWS} more on the page")
     elif result.pairs and not result.diverged_by_opponent:
-        parts.append("they never chose otherwise")
+        parts.append("all choices were the same")
     parts += ["", f"page {file}; games: arena replay {shlex.quote(result.run)} --match M --game G, OLD's M is even"]
     return parts

@@ -22,17 +22,17 @@ from arena.cli.console import fail, option, print_note, print_text, treat_sigter
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The file with the token of the seat or of your account.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
+    help="File with the token of the seat or your account.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
-@option("--challenge", metavar="BOT,...", help="Open a table with these bots of the ladder; URL is its server.")
-@option("--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: number of games.  [the table's]")
-@option("--rules", metavar="PRESET", help="With --challenge: the rules.  [the ladder's]")
-@option("--name", metavar="NAME", help="With --challenge: name of the program.  [its file's name]")
+@option("--challenge", metavar="BOT,...", help="Open a table with these bots; URL is the ladder's.")
+@option("--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: number of games.  [the ladder's]")
+@option("--rules", metavar="PRESET", help="With --challenge: the ruleset.  [the ladder's]")
+@option("--name", metavar="NAME", help="With --challenge: name of the program.  [its file name]")
 @option(
     "--reconnect-timeout",
     type=click.FloatRange(1, 86400),
     metavar="S",
-    help="How long to try when the connection is lost.  [while the program's clock runs]",
+    help="Seconds to retry a lost connection.  [while the program's clock runs]",
 )
 def connect(
     url: str,
@@ -42,20 +42,20 @@ def connect(
     reconnect_timeout: float | None,
     **given: Any,
 ) -> None:
-    """Connect a program of this machine to a ladder's table.
+    """Connect a local program to a table on a ladder server.
 
-    URL is the address of its seat: https://HOST/tables/ID/program. With --challenge it is the ladder's own. PROGRAM
-    reads and writes the lines of protocol/SPEC.md, as under arena run; it is a plain process of yours, and its standard
-    error comes to this terminal. Ctrl-C leaves the table. Exits with 0 if the match was played to its end, else with 1.
+    URL is the address of the seat: https://HOST/tables/ID/program. With --challenge it is the ladder's address. PROGRAM
+    speaks the protocol as under arena run. It runs as a plain process with your permissions, and its standard
+    error goes to this terminal. Ctrl-C leaves the table. Exit code 0 if the match was played to its end, else 1.
     """
     try:
         from arena.connect import ConnectError, connect_program
     except ModuleNotFoundError as missing:
         usage_error(f"arena connect needs {missing.name}: {with_extra('web')}")
     if challenge is None and any(given.values()):
-        usage_error("--games, --rules and --name are of a --challenge")
+        usage_error("--games, --rules and --name need --challenge")
     if shutil.which(command[0]) is None:
-        usage_error(f"{command[0]} can't be started: there is no such program")
+        usage_error(f"{command[0]} can't be started: program not found")
     url = re.sub("^ws(?=s?:)", "http", url)
     token = read_token(token_file(file), url)
     try:
@@ -63,7 +63,7 @@ def connect(
     except ValueError as problem:
         usage_error(str(problem))
     if server.readable:
-        print_note(f"{server.url} isn't encrypted: others on the way can read your token")
+        print_note(f"{server.url} isn't encrypted: others on the network can read your token")
     if challenge is not None:
         url = server.url + _open_table(server, challenge.split(","), command, given)
     treat_sigterm_as_sigint()
@@ -73,7 +73,7 @@ def connect(
         (usage_error if problem.usage else fail)(str(problem))
     print_text(played.summary)
     if played.lost or played.games < played.of:
-        fail("the match wasn't played to its end by this program")
+        fail("the program didn't play the match to its end")
 
 
 def _open_table(server: LadderClient, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> str:
@@ -90,5 +90,5 @@ def _open_table(server: LadderClient, bots: list[str], command: tuple[str, ...],
         table = server.ask("/api/tables", [body], headers)
     except (ServerUnreachableError, ServerRefusedError) as problem:
         fail(str(problem))
-    print_note(f"the table is at {server.url}{table['page']}")
+    print_note(f"table: {server.url}{table['page']}")
     return str(table["program"])

@@ -30,10 +30,10 @@ from arena.sandbox.docker import image as images
 @click.command()
 @json_option(HostReport)
 def doctor(as_json: bool) -> None:
-    """Check this host: sandboxes, languages, and what makes times vary.
+    """Check this machine: sandboxes, languages, timing noise.
 
-    Prints what is found, with the command that fixes it: first what stops a run (fail), then what untrusted bots need
-    (warn), then what is good, and what would be better (note).
+    Prints findings with the commands that fix them: first what stops a run (fail), then requirements of untrusted bots
+    (warn), then passed checks (ok) and possible improvements (note).
 
     Exit code 0 if a sandbox that isolates works, else 1.
     """
@@ -51,22 +51,22 @@ def doctor(as_json: bool) -> None:
 
 @click.group()
 def sandbox() -> None:
-    """Build the images of the Docker sandbox."""
+    """Build and list images of the Docker sandbox."""
 
 
 @sandbox.group()
 def image() -> None:
-    """Build and list the images of Docker boxes: one for each language.
+    """Build and list images, one for each language.
 
-    Without a LANGUAGE a command is about all of them; rust and go only
-    build bots; native builds those in C and C++, and runs all that are compiled, and shell scripts.
+    Without a LANGUAGE a command applies to all. rust and go only
+    build bots; native builds bots in C and C++, and runs compiled bots and shell scripts.
     """
 
 
 @image.command()
 @click.argument("languages", nargs=-1, metavar="[LANGUAGE]...", type=click.Choice(LANGUAGES))
-@option("--base", metavar="IMAGE", help="Image to start from; what it has isn't installed.  [debian:bookworm-slim]")
-@option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's]")
+@option("--base", metavar="IMAGE", help="Base image. Its packages aren't installed again.  [debian:bookworm-slim]")
+@option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's default]")
 @option("--verbose", "-v", is_flag=True, help="Print the output of the builds.")
 @json_option(images.Images)
 def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool, as_json: bool) -> None:
@@ -113,7 +113,7 @@ def list_(as_json: bool) -> None:
             rows.append([each.language, each.tag, _short(each.id), f"{each.size_bytes / 1e6:.0f} MB", built])
     print_parts(make_table(["language", "image", "id", Column("size", number=True), "built"], rows))
     if missing:
-        print_note(f"build what is missing: arena sandbox image build {' '.join(missing)}")
+        print_note(f"build the missing images: arena sandbox image build {' '.join(missing)}")
 
 
 def _require_engine() -> None:

@@ -18,26 +18,26 @@ from ladder.store import record_file_name
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @click.argument("program", metavar="[-- PROGRAM...]", nargs=-1, type=click.UNPROCESSED)
-@option("--match", type=click.IntRange(0), metavar="N", help="The match, of a run's folder.")
-@option("--game", type=click.IntRange(0), metavar="N", help="The hello, and this game alone.  [all games]")
+@option("--match", type=click.IntRange(0), metavar="N", help="Match in the run's folder.")
+@option("--game", type=click.IntRange(0), metavar="N", help="Only the hello and this game.  [all games]")
 @option(
     "--seat",
     metavar="BOT|N",
     required=True,
     shell_complete=complete_name,
-    help="The bot, by its name or its letter; with --game also by its seat.",
+    help="Bot, by name or letter; with --game also by seat.",
 )
 def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | None, seat: str) -> None:
-    """Write the lines that a bot was sent in a recorded match, or give them to PROGRAM on standard input.
+    """Print the lines that a bot received in a recorded match.
 
-    A bot that crashed gets up to the request at which it did. PROGRAM's answers are printed and not waited for; its
-    exit code is the command's. Of what was sent, bank_ms may be 1 ms off, and errors about stray lines are left out.
+    PROGRAM gets them on standard input, without waiting for its replies, and the exit code is that of PROGRAM.
+    For a bot that crashed, the lines end at that request. bank_ms may be 1 ms off; errors on stray lines are missing.
 
     gdb: run < lines.jsonl; node: node inspect bot.js < lines.jsonl; debug-a-decision.md has the line for pdb.
     """
     record = _find_record(path, match)
     if game is not None and game >= len(record.games):
-        usage_error(f"match {record.header.match} has the games 0 to {len(record.games) - 1}")
+        usage_error(f"match {record.header.match} has games 0 to {len(record.games) - 1}")
     bot = _find_bot(record, game, seat)
     try:
         lines = _join_lines(list(sent_lines(record, bot)), game)
@@ -47,7 +47,7 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
         sys.stdout.buffer.write(lines)
         return
     if shutil.which(program[0]) is None:
-        usage_error(f"there is no program {program[0]}")
+        usage_error(f"program not found: {program[0]}")
     try:
         done = subprocess.run(program, input=lines)
     except OSError as problem:
@@ -76,7 +76,7 @@ def _find_record(path: Path, match: int | None) -> Record:
     chosen = [record for record in records if match in (None, record.header.match)]
     if len(chosen) != 1:
         numbers = [record.header.match for record in records]
-        usage_error(f"{path} has the matches {min(numbers)} to {max(numbers)}: choose one by --match")
+        usage_error(f"{path} has matches {min(numbers)} to {max(numbers)}: choose one with --match")
     return chosen[0]
 
 
@@ -88,5 +88,5 @@ def _find_bot(record: Record, game: int | None, seat: str) -> int:
             return names.index(seat)
     if game is None or not seat.isdecimal() or int(seat) >= len(bots):
         named = ", ".join(f"{escape_control(bot)} ({handle})" for bot, handle in zip(bots, handles, strict=True))
-        usage_error(f"--seat {escape_control(seat)}: the bots are {named}; a number is a seat in the game of --game")
+        usage_error(f"--seat {escape_control(seat)}: the bots are {named}; for a seat number, add --game")
     return record.games[game].seating[int(seat)]

@@ -30,7 +30,7 @@ def require_extras() -> Iterator[None]:
         extra = _EXTRAS.get(problem.name or "")
         if extra is None:
             raise
-        usage_error(f"this needs the package {problem.name}: {with_extra(extra)}")
+        usage_error(f"this command needs the package {problem.name}: {with_extra(extra)}")
 
 
 class LazyCommand(click.Command):
@@ -60,25 +60,25 @@ def lazy_commands(modules: Mapping[str, Mapping[str, str]]) -> Sequence[click.Co
 
 
 COMMANDS = {
-    "arena.cli.check": {"check": "Check that bots start, and answer every kind of request."},
-    "arena.cli.compare": {"compare": "Test whether a new version of a bot is better than the old one."},
-    "arena.cli.connect": {"connect": "Connect a program of this machine to a ladder's table."},
+    "arena.cli.check": {"check": "Check that bots start and answer every kind of request."},
+    "arena.cli.compare": {"compare": "Test whether a bot's new version is better than the old one."},
+    "arena.cli.connect": {"connect": "Connect a local program to a table on a ladder server."},
     "arena.cli.doctor": {
-        "doctor": "Check this host: sandboxes, languages, timing.",
-        "sandbox": "Build the images of the Docker sandbox.",
+        "doctor": "Check this machine: sandboxes, languages, timing noise.",
+        "sandbox": "Build and list images of the Docker sandbox.",
     },
-    "arena.cli.feed": {"feed": "Write the lines that a bot was sent in a recorded match."},
-    "arena.cli.ladder": {"ladder": "Run a ladder, which checks, plays and rates submitted bots."},
-    "arena.cli.new": {"new": "Create a new bot: a folder with a bot that plays already."},
-    "arena.cli.odds": {"odds": "Print how likely opponents hold each role."},
-    "arena.cli.play": {"play": "Play against bots, in the terminal or the browser."},
-    "arena.cli.replay": {"replay": "Show recorded games in words, or as a page."},
+    "arena.cli.feed": {"feed": "Print the lines that a bot received in a recorded match."},
+    "arena.cli.ladder": {"ladder": "Run a ladder: accept submissions, check, play and rate bots."},
+    "arena.cli.new": {"new": "Create a working bot from a template."},
+    "arena.cli.odds": {"odds": "Calculate the probability that opponents hold each role."},
+    "arena.cli.play": {"play": "Play against bots in the terminal or the browser."},
+    "arena.cli.replay": {"replay": "Show recorded games as text or as an HTML page."},
     "arena.cli.review": {"review": "Find the decisions that cost a bot the most wins."},
     "arena.cli.rules": {"rules": "List the rulesets, or print the rules of one."},
-    "arena.cli.run": {"run": "Play bots against each other and print who is best."},
+    "arena.cli.run": {"run": "Play bots against each other and print the standings."},
     "arena.cli.stats": {"stats": "Print statistics on how bots play."},
-    "arena.cli.submit": {"submit": "Submit a bot to a ladder's server, and print its check."},
-    "arena.cli.verify": {"verify": "Replay records through the engine, and check them against their run."},
+    "arena.cli.submit": {"submit": "Submit a bot to a ladder server and show its checks."},
+    "arena.cli.verify": {"verify": "Replay records and verify events and results."},
     "arena.cli.watch": {"watch": "Watch bots play, turn by turn."},
 }
 
@@ -86,7 +86,7 @@ COMMANDS = {
 def main() -> None:
     """Run the command; the entry point of the distribution."""
     if sys.platform == "win32":
-        click.echo("arena: Windows isn't supported; use WSL2 (wsl --install), where arena runs as on Linux", err=True)
+        click.echo("arena: Windows isn't supported; use WSL2 (wsl --install) and run arena there", err=True)
         sys.exit(2)
     gc.set_threshold(10_000)  # at 700, to load modules takes a tenth longer
     atexit.register(gc.freeze)  # or Python looks through all that was loaded, twice, before it ends
@@ -135,7 +135,7 @@ class Commands(click.Group):
     is_eager=True,
     expose_value=False,
     callback=show_version,
-    help="Show the versions of the arena and of the protocol.",
+    help="Show the versions of the arena and the protocol.",
 )
 def cli() -> None:
     """Play bot programs against each other at the card game Coup."""

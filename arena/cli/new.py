@@ -20,29 +20,29 @@ from arena.cli.console import (
 
 @click.command()
 @click.argument("path", metavar="NAME", type=click.Path(path_type=Path))
-@option("--lang", "language", type=click.Choice(LANGUAGES), default="python", help="What the bot is written in.")
+@option("--lang", "language", type=click.Choice(LANGUAGES), default="python", help="Programming language of the bot.")
 @json_option(NewBot)
 def new(path: Path, language: str, as_json: bool) -> None:
-    """Create a new bot: a folder with a bot that plays already, its kit, bot.toml, a README and a test.
+    """Create a working bot from a template.
 
-    NAME is the folder; its last part is the bot's name.
+    NAME is the folder; its last part is the bot's name. It gets the bot, its kit, bot.toml, a README and a test.
     """
     try:
         result = new_bot(path, language)
     except BotError as problem:
         usage_error(str(problem))
     except OSError as problem:
-        fail(f"the folder of {escape_control(path)} can't be made: {os_error_reason(problem)}")
+        fail(f"the folder {escape_control(path)} can't be created: {os_error_reason(problem)}")
     if as_json:
         print_json(result)
         return
     name, folder, run = result.name, escape_control(shlex.quote(str(path))), shlex.quote(f"{result.name}-run")
     print_text(
-        f"{escape_control(name)} plays already; {escape_control(result.file)} is where your ideas go. Next:\n"
+        f"{escape_control(name)} can play. Write your strategy in {escape_control(result.file)}. Next steps:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
         f"  arena replay {run} --lost-by {shlex.quote(name)} --html lost.html"
     )
     if result.missing:
         missing = " and ".join(result.missing)
-        print_note(f"this machine has no {missing}, which it needs: arena doctor says what to install")
+        print_note(f"this machine has no {missing}, which the bot needs; arena doctor shows how to install it")

@@ -42,21 +42,21 @@ class OddsAnswer:
 
 
 @click.command()
-@option("--own", required=True, metavar="ROLE,ROLE", help="Your cards that are face down.")
-@option("--players", required=True, type=click.IntRange(2, 10), help="Players at the start, you among them.")
-@option("--revealed", default="", metavar="ROLE,...", help="All cards that are face up, yours too.  [none]")
-@option("--cards-left", metavar="N,N,...", help="Cards that each opponent has left, 0 for the exiled.")
+@option("--own", required=True, metavar="ROLE,ROLE", help="Your face-down cards.")
+@option("--players", required=True, type=click.IntRange(2, 10), help="Players at the start, including you.")
+@option("--revealed", default="", metavar="ROLE,...", help="All face-up cards, including yours.  [none]")
+@option("--cards-left", metavar="N,N,...", help="Cards of each opponent, 0 for players that are out.")
 @option(
-    "--rules", "name", default="coup", metavar="NAME", shell_complete=complete_rules, help="Ruleset, or a file .toml."
+    "--rules", "name", default="coup", metavar="NAME", shell_complete=complete_rules, help="Preset, or a TOML file."
 )
 @json_option(OddsAnswer)
 def odds(own: str, players: int, revealed: str, cards_left: str | None, name: str, as_json: bool) -> None:
-    """Print how likely opponents hold each role, from the cards you see.
+    """Calculate the probability that opponents hold each role.
 
-    The odds of a uniform deal, before you learn from what anybody does: arena odds --own captain,contessa --players 2
+    The odds follow from the cards that you see alone: arena odds --own captain,contessa --players 2
 
-    Its input is cards alone. The odds of a kit, and of a game's page, know what follows from the game, too: who was
-    caught lacks the role, where proving is automatic.
+    Kits and game pages show more precise odds. They also use what follows from the game: for example, a player that
+    was caught lacks the role if proving is automatic.
     """
     ruleset = load_ruleset_or_exit(name)
     mine = _roles("--own", own, ruleset)
@@ -76,16 +76,14 @@ def _roles(option: str, text: str, ruleset: Ruleset) -> list[Role]:
     known = {role.value: role for role in ruleset.roles}
     for word in words:
         if word not in known:
-            usage_error(
-                f"{option} {text!r} names {word!r}, no role; the roles of {ruleset.name} are {', '.join(known)}"
-            )
+            usage_error(f"{option} {text!r}: unknown role {word!r}; the roles of {ruleset.name} are {', '.join(known)}")
     return sorted(known[word] for word in words)
 
 
 def _numbers(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and len(word) == 1 for word in words):
-        usage_error(f"--cards-left {text!r}: write a number for each opponent with commas between them, as in 2,2,1")
+        usage_error(f"--cards-left {text!r}: write one number for each opponent, separated by commas, as in 2,2,1")
     return [int(word) for word in words]
 
 
@@ -123,10 +121,10 @@ def _odds_table(
         if result.not_held is not None:
             chances.append(result.not_held[role])
         rows.append([role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances)])
-    notes = ["An opponent with this many cards has at least one of the role; nobody: no opponent has one."]
+    notes = ["Chance that an opponent with this many cards has the role; nobody: that no opponent has it."]
     if result.not_held is None:
-        notes = [f"{notes[0].split(';')[0]}. For all opponents together give --cards-left."]
-    notes.append("The odds of the deal: what a player reveals, keeps or claims shows you more.")
+        notes = [f"{notes[0].split(';')[0]}. For all opponents together add --cards-left."]
+    notes.append("The odds ignore what players reveal, keep or claim.")
     return Group(
         Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {result.unseen} cards unseen"),
         Text(),

@@ -146,7 +146,7 @@ def limits_of(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limit
         if value is None:
             continue
         if SETTABLE_LIMITS[name].accepted(value) is None:  # only NaN gets this far
-            usage_error(f"{SETTABLE_LIMITS[name].flag} is {value:g}.\nIt is {SETTABLE_LIMITS[name].allowed}.")
+            usage_error(f"{SETTABLE_LIMITS[name].flag} is {value:g}.\nIt must be {SETTABLE_LIMITS[name].allowed}.")
         values[name] = value
     times = Timing(**{name: value for name, value in values.items() if name in TIME_LIMITS})
     return times, Limits(**{name: value for name, value in values.items() if name in LIMITS})
@@ -165,7 +165,7 @@ def choose_sandbox(
         ("pass_env", "--pass-env", pass_env),
     ):
         if given and sandbox not in sandboxes_with_option(field):
-            usage_error(f"{flag} is for --sandbox {', '.join(sandboxes_with_option(field))}; add that, or leave it out")
+            usage_error(f"{flag} is for --sandbox {', '.join(sandboxes_with_option(field))}; add that, or omit {flag}")
     if sandbox is not None and sandbox != "auto":
         choice = SandboxChoice(sandbox, runtime, image, tuple(pass_env))
         require_sandbox(choice)
@@ -179,7 +179,7 @@ def require_sandbox(choice: SandboxChoice) -> None:
     reason = unavailable_reason(choice.name, choice)
     if reason is not None:
         usage_error(
-            f"the sandbox {choice.name} doesn't work here: {reason}\nSee arena doctor. No other one replaces it."
+            f"the sandbox {choice.name} doesn't work here: {reason}\nRun arena doctor, or choose another --sandbox."
         )
 
 
@@ -187,25 +187,21 @@ def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], san
     """Print the sandbox and what it blocks, then one line for each stronger sandbox that doesn't work here."""
     print_note(f"sandbox{how}: {sandbox.note}")
     for name, reason in reasons.items():
-        print_note(f"  not {name}: {reason}")
+        print_note(f"  {name} doesn't work: {reason}")
     if reasons and not choice.isolates:
-        print_note("  WARNING: bots can read your files, each other and the network. arena doctor says how to fix it.")
+        print_note("  WARNING: bots can access your files, each other and the network. Run arena doctor for a fix.")
 
 
 def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Print which time the bots are charged, and whether they can compute while others think."""
     if timing.own:
-        charged = "a bot's own time (the host's load isn't charged)"
+        charged = "own time of bots (without delays of the host)"
     else:
-        charged = (
-            "wall time" if sandbox.reports_wait_time else "wall time, since the kernel doesn't report waits for a core"
-        )
+        charged = "wall time" if sandbox.reports_wait_time else "wall time: the kernel doesn't report waits for a core"
     if timing.ponder:
-        others = "bots may compute while others think"
+        others = "bots can compute in others' turns"
     else:
-        others = (
-            "bots are frozen while others think" if sandbox.can_freeze else "bots can't be frozen while others think"
-        )
+        others = "bots are frozen in others' turns" if sandbox.can_freeze else "bots can't be frozen in others' turns"
     print_note(f"clock: {charged}; {others}")
 
 
@@ -214,7 +210,7 @@ def require_enforced_limits(flags: dict[str, float | None], sandbox: Sandbox) ->
     for field, value in flags.items():
         if value is not None and field in sandbox.unenforced_limits:
             flag = LIMITS[field].flag
-            usage_error(f"{flag} isn't enforced by the sandbox {sandbox.name} here: leave it out; see arena doctor")
+            usage_error(f"the sandbox {sandbox.name} can't enforce {flag} here: omit it; see arena doctor")
 
 
 def require_own_clock(timing: Timing, sandbox: Sandbox) -> None:
@@ -229,7 +225,7 @@ def require_set_variables(names: Sequence[str]) -> None:
     """Exit with 2 if an environment variable to pass to the bots isn't set."""
     for name in names:
         if name not in os.environ:
-            usage_error(f"--pass-env {name}: your environment has no such variable")
+            usage_error(f"--pass-env {name}: the variable isn't set")
 
 
 def _set_here(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -242,7 +238,7 @@ PASS_ENV_OPTION = option(
     multiple=True,
     metavar="NAME",
     callback=_set_here,
-    help="With --sandbox process: bots get this variable of your environment. Its value isn't stored.",
+    help="Pass this environment variable to bots; needs --sandbox process. Its value isn't stored.",
 )
 
 
@@ -250,8 +246,8 @@ sandbox_options = combine_options(
     option(
         "--sandbox",
         type=click.Choice(("auto", *SANDBOX_NAMES)),
-        help="How bots are isolated; auto: the strongest sandbox that works.  [auto]",
+        help="Isolation of bots; auto: the strongest sandbox that works.  [auto]",
     ),
-    option("--docker-runtime", metavar="NAME", help="Docker's runtime, such as runsc.  [the engine's]"),
-    option("--docker-image", metavar="NAME", help="Image of the containers; see arena sandbox image."),
+    option("--docker-runtime", metavar="NAME", help="Docker runtime, such as runsc.  [the engine's default]"),
+    option("--docker-image", metavar="NAME", help="Docker image of the bots; see arena sandbox image."),
 )

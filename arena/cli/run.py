@@ -137,12 +137,8 @@ def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tupl
     folder = RunFolder(asked.out or new_run_folder_name(parent), record_results)
     folder.refuse_existing()  # before minutes of building
     if asked.seed is not None:
-        print_note(
-            f"seed {asked.seed}: a bot that knows or guesses it can compute all cards; a guess takes 288 MB and 1 s"
-        )
-        print_note(
-            "  likely seeds can be worked out in advance: against bots that you don't trust, 20 random digits or none"
-        )
+        print_note(f"seed {asked.seed}: a bot that guesses the seed can compute all cards (288 MB and 1 s a guess)")
+        print_note("  with untrusted bots, use 20 random digits or no seed, because likely seeds can be precomputed")
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
     config = _make_config(asked, choice, of_bots)
     require_outside_of_bots(folder.path, config.bots)
@@ -173,7 +169,7 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
         own = bot.path.resolve()
         if own.is_dir() and place.is_relative_to(own) and not EXCLUDED_NAMES.intersection(place.relative_to(own).parts):
             usage_error(
-                f"{escape_control(folder)} is in the folder of {escape_control(bot.name)}; name an --out next to it"
+                f"{escape_control(folder)} is in the folder of {escape_control(bot.name)}; name an --out outside of it"
             )
 
 
@@ -182,7 +178,7 @@ def _make_config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Confi
     ruleset = load_ruleset(asked.rules or "coup")
     bots = load_bots_of(asked.bots, choice.name)
     if len(bots) < 2:
-        usage_error(f"a game needs at least 2 bots, {len(bots)} given: arena run mybot.py sample_bots/*.py")
+        usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample_bots/*.py")
     return of_bots(asked, bots, settings_of(asked, ruleset), choice)
 
 
@@ -262,7 +258,7 @@ def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
     if names and config.sandbox.isolates:
         print_note(f"building {', '.join(names)} in the sandbox")
     elif names:
-        print_note("bots are built in their own folders, as you: the process sandbox keeps nothing from a build")
+        print_note("bots are built in their own folders with your permissions: --sandbox process isolates nothing")
     try:
         return building.build(config, box)
     except OSError as problem:
@@ -278,23 +274,23 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
     """
 
     def mute(bot: Bot) -> None:
-        print_note(f"{bot.name} has said nothing for 2 s after its hello; it is waited for")
+        print_note(f"{bot.name} sent no reply within 2 s of its hello; still waiting")
 
     try:
         rejected = preflight_all(config, box, scratch, mute)
     except SandboxError as problem:
         if is_disk_full(problem, scratch):
-            fail(f"{no_space_message(scratch.parent)}\nNothing was played yet.")
+            fail(f"{no_space_message(scratch.parent)}\nNo match was played.")
         fail(f"this machine can't start the bots: {problem}")
     if not rejected:
         return config
     why = "\n".join(line for each in rejected for line in _rejection_lines(each))
     if not asked.skip_failing:
         more = "" if asked.skip_failing is None else "; --skip-failing plays without them"
-        usage_error(f"{why}\nNothing was played. arena check BOT shows more{more}.")
+        usage_error(f"{why}\nNo match was played. arena check BOT shows details{more}.")
     bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in rejected])
     if len(bots) < 2:
-        usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: nothing was played.")
+        usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: no match was played.")
     skipped = tuple((each.bot.name, _rejection_reason(each)) for each in rejected)
     print_note(f"{why}\nskipped: {', '.join(name for name, _ in skipped)}")
     return replace(of_bots(asked, bots, config.settings, config.sandbox), skipped=skipped)
@@ -341,7 +337,7 @@ def _refuse_options() -> None:
     ]
     if names:
         only = f"{', '.join(free[:-1])} and {free[-1]}"
-        usage_error(f"--resume continues the run as it was begun: it takes no {', '.join(names)} (only {only})")
+        usage_error(f"--resume keeps the settings of the run: omit {', '.join(names)} (allowed: {only})")
 
 
 def _check_before_resume(config: RunConfig) -> None:
@@ -364,7 +360,7 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: its threads are slow
     try:
         if state.resumed:
-            print_note(f"{state.resumed} of {state.plan.matches} matches are complete already")
+            print_note(f"{state.resumed} of {state.plan.matches} matches are already complete")
         show()
         folder.end()
     except KeyboardInterrupt:
@@ -376,7 +372,7 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
     except OSError as problem:
         go_on = resume_command(this.config, folder)
         text = (
-            f"the results can't be written: {os_error_reason(problem)}\nWhat is complete is kept; resume with: {go_on}"
+            f"the results can't be written: {os_error_reason(problem)}\nComplete matches are kept; resume with: {go_on}"
         )
     else:
         return (1 if state.abandoned else 0), None
@@ -420,10 +416,7 @@ def _report_types() -> tuple[type, ...]:
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
 @option(
-    "--games",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Play at least this many games, rounded up to whole rounds.  [480]",
+    "--games", type=click.IntRange(1), metavar="N", help="Minimum number of games, rounded up to whole rounds.  [480]"
 )
 @option(
     "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
@@ -432,8 +425,8 @@ def _report_types() -> tuple[type, ...]:
     "--match-games",
     type=click.IntRange(1),
     metavar="N",
-    help="Games in a match, a multiple of the seats. Bots restart for each match: longer matches save time; in shorter "
-    "ones bots meet more opponents, so that fewer games are needed.  [12, in Docker 24, or the next multiple]",
+    help="Games per match, a multiple of the seats. Bots restart in each match: longer matches save time. In shorter "
+    "matches bots meet more opponents, so fewer games are needed.  [12, in Docker 24, or the next multiple]",
 )
 @options.RULES_OPTION
 @option(
@@ -454,26 +447,26 @@ def _report_types() -> tuple[type, ...]:
     type=click.Choice(["auto", "own", "wall"]),
     help="The time that is charged; auto: a bot's own time where the kernel reports it.  [auto]",
 )
-@option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
-@option("--strict", is_flag=True, help="The first fault forfeits the game.")
-@option("--show-names", is_flag=True, help="Send bots the others' names instead of letters.")
-@option("--skip-failing", is_flag=True, help="Play without the bots that fail the check, and list them.")
+@option("--ponder", is_flag=True, help="Allow bots to compute during other players' turns.")
+@option("--strict", is_flag=True, help="Forfeit the game at a bot's first fault.")
+@option("--show-names", is_flag=True, help="Show bots the names of other bots instead of letters.")
+@option("--skip-failing", is_flag=True, help="Play without bots that fail the check, and list them.")
 @option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the run in DIR.")
 @json_option(later=_report_types)
 @option("--csv", "as_csv", is_flag=True, help="Print the standings and the head-to-head results as CSV on stdout.")
 def run(
     bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
 ) -> None:
-    """Play bots against each other and print who is best.
+    """Play bots against each other and print the standings.
 
-    BOT is a program that speaks the protocol: a file (run by its #! line, or by its ending: .py, .js, .sh, or an
-    executable), or a folder with a bot.toml (name, run, build). name=BOT names it. sample:NAME is a sample bot, such as
+    BOT is a program that speaks the protocol: a file (run by its #! line or extension .py, .js or .sh, or an
+    executable), or a folder with a bot.toml. NAME=BOT names the bot. sample:NAME is a sample bot, such as
     sample:honest.
 
-    --sandbox process keeps nothing from a bot: it is for bots that you trust.
+    With --sandbox process a bot has all your permissions. Use it only for bots that you trust.
     """
     if as_json and as_csv:
-        usage_error("--json and --csv are two forms of one answer: give one of them")
+        usage_error("choose one of --json and --csv")
     treat_sigterm_as_sigint()
     with exit_before_first_game(_report_types()[1] if as_json else None):
         if resume is None:

@@ -394,5 +394,5 @@ def test_a_build_without_isolation_runs_in_its_own_folder_with_a_warning(place: 
     bot.with_name("bot.toml").write_text('run = "python3 made.py"\nbuild = "cp main.py made.py"\n')
     ran = place.run("run", "built", *place.bots(1), "--games", 2, "--match-games", 2, "--sandbox", "process")
     assert ran.code == 0, ran.err
-    assert "bots are built in their own folders, as you" in ran.err
+    assert "bots are built in their own folders with your permissions" in ran.err
     assert bot.with_name("made.py").exists()

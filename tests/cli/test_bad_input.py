@@ -72,7 +72,7 @@ USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
         ("5 games a match at 2 seats", "a positive multiple of 2 is needed"),
     ),
     "an image without docker": (("a.py", "b.py", "--docker-image", "x"), ("--docker-image is for --sandbox docker",)),
-    "two forms of the answer": (("a.py", "b.py", "--json", "--csv"), ("--json and --csv", "give one of them")),
+    "two forms of the answer": (("a.py", "b.py", "--json", "--csv"), ("choose one of", "--json and --csv")),
 }
 
 
@@ -190,7 +190,7 @@ def test_resume_refuses_options_that_would_change_the_run(place: Place, finished
         (("--match-games", 2), "--match-games"),
         (("--out", "x"), "--out"),
     ):
-        refused(place.call("run", "--resume", "out", *extra), f"it takes no {named} (only --jobs, --json and --csv)")
+        refused(place.call("run", "--resume", "out", *extra), f"omit {named} (allowed: --jobs, --json and --csv)")
 
 
 def test_a_run_with_a_changed_bot_is_not_resumed(place: Place, finished_run: Path, finished_run_copy: Path) -> None:

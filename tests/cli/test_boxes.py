@@ -141,7 +141,7 @@ def test_auto_chooses_the_strongest_sandbox_and_describes_it(place: Place, tmp_p
     assert len(output) == 1
     if name == "process":
         assert "no isolation" in output[0]
-        assert "WARNING: bots can read your files" in ran.err
+        assert "WARNING: bots can access your files" in ran.err
     else:
         sandbox = make_sandbox(SandboxChoice(name), tmp_path / "scratch")
         assert output[0] == f"sandbox (auto): {sandbox.note}"
@@ -163,13 +163,13 @@ def test_a_host_without_isolation_gets_a_warning(place: Place) -> None:
     assert "no isolation, only for bots that you trust" in lines[start]
     assert lines[start + 1].startswith("  not bubblewrap: ")
     assert lines[start + 2].startswith("  not docker: ")
-    assert lines[start + 3].startswith("  WARNING: bots can read your files, each other and the network")
+    assert lines[start + 3].startswith("  WARNING: bots can access your files, each other and the network")
 
 
 def test_a_limit_that_the_sandbox_cannot_enforce_is_refused(place: Place) -> None:
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", "process", "--tmp-mb", 1, "--out", "out")
     assert ran.code == 2
-    assert ran.messages[-1].startswith("arena: --tmp-mb isn't enforced by the sandbox process here")
+    assert ran.messages[-1].startswith("arena: the sandbox process can't enforce --tmp-mb here")
     assert not (place.folder / "out").exists()
 
 
@@ -193,7 +193,7 @@ def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str)
     ran = place.run("run", *place.bots(2), *TINY, "--sandbox", name, "--out", "out", **environment)
     assert ran.code == 2
     assert ran.messages[0].startswith(f"arena: the sandbox {name} doesn't work here: ")
-    assert ran.messages[1] == "See arena doctor. No other one replaces it."
+    assert ran.messages[1] == "Run arena doctor, or choose another --sandbox."
     assert not (place.folder / "out").exists()
     place.require_nothing_left()
 
@@ -307,8 +307,8 @@ def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
     ("flags", "own", "ponder", "said"),
     [
         (("--ponder",), None, True, "clock: "),
-        (("--clock", "wall", "--ponder"), False, True, "clock: wall time; bots may compute while others think"),
-        (("--clock", "own"), True, False, "clock: a bot's own time (the host's load isn't charged); "),
+        (("--clock", "wall", "--ponder"), False, True, "clock: wall time; bots can compute in others' turns"),
+        (("--clock", "own"), True, False, "clock: own time of bots (without delays of the host); "),
     ],
 )
 def test_the_clock_is_the_sandboxs_unless_another_is_requested(

@@ -330,7 +330,7 @@ def test_a_compiled_bots_build_is_a_step_with_its_log(place: Place) -> None:
     place.bot("bot/bot.toml", 'run = "./bot"\nbuild = ["sh", "-c", "echo no compiler; exit 4"]\n')
     ran = run_check(place, "bot")
     assert ran.code == 1
-    assert ran.err.splitlines()[-1].startswith("building bot, for at most ")
+    assert ran.err.splitlines()[-1].startswith("building bot (at most ")
     assert " 2  fail  build" in ran.out
     assert "exit code 4" in ran.out
     assert "|  no compiler" in ran.out

@@ -121,7 +121,7 @@ def test_equal_contents_are_refused_under_any_name(bots: Place) -> None:
         ran = bots.call("compare", old, new, "--against", "c.py", "--json")
         assert ran.code == 2
         assert re.fullmatch(
-            r"OLD and NEW have the same contents \(SHA-256 [0-9a-f]{12}\): there is nothing to compare\.\nSave .*",
+            r"OLD and NEW have the same contents \(SHA-256 [0-9a-f]{12}\): nothing to compare\.\nSave .*",
             ran.json["error"],
         )
     assert not (bots.folder / "arena-compare").exists()
@@ -157,9 +157,9 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("old.py",), "name both versions and whom they meet"),
-        (("old.py", "--against", "new.py", "c.py"), "name both versions and whom they meet"),
-        (("old.py", "new.py"), "name both versions and whom they meet"),
+        (("old.py",), "name both versions and their opponents"),
+        (("old.py", "--against", "new.py", "c.py"), "name both versions and their opponents"),
+        (("old.py", "new.py"), "name both versions and their opponents"),
         (("old.py", "new.py", "--against", "c.py", "--seats", 4), "4 seats for 1 opponent"),
         (("old.py", "new.py", "--against", "c.py", "--min-effect", 0), "--min-effect"),
         (("old.py@HEAD", "new.py", "--against", "c.py"), "isn't in a git repository"),

@@ -44,9 +44,9 @@ def test_a_crash_is_reproduced_outside_of_the_arena(place: Place, run: Path) -> 
 def test_an_unknown_game_or_bot_is_refused(place: Place, run: Path) -> None:
     for words, output in (
         (("--seat", "unknown"), "unknown: the bots are "),
-        (("--seat", "crash", "--game", 9), "has the games 0 to 1"),
-        (("--seat", "crash", "--match", 4), "choose one by --match"),
-        (("--seat", 0), "a number is a seat in the game"),
+        (("--seat", "crash", "--game", 9), "has games 0 to 1"),
+        (("--seat", "crash", "--match", 4), "choose one with --match"),
+        (("--seat", 0), "for a seat number, add --game"),
         (("--seat", "good", "--", "no-such-program"), "there is no program no-such-program"),
     ):
         ran = place.call("feed", run, *words)

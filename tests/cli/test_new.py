@@ -107,6 +107,6 @@ def test_a_bot_is_played_from_within_its_folder(place: Place) -> None:
         refused = place.call(command, ".", other, "--sandbox", "process", "--out", "mine")
         assert (refused.code, refused.messages) == (
             2,
-            ["arena: mine is in the folder of mybot; name an --out next to it"],
+            ["arena: mine is in the folder of mybot; name an --out outside of it"],
         )
     assert sorted(path.name for path in place.folder.iterdir()) == ["arena-runs", "bot.py", "bot.toml"]

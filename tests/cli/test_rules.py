@@ -66,7 +66,7 @@ def test_rules_fields_prints_the_fields() -> None:
 
 
 def test_rules_refuses_an_unknown_ruleset(tmp_path: Path) -> None:
-    assert check_refusal(rules, "tresaon").startswith('arena: there is no ruleset "tresaon"; did you mean treason?\n')
+    assert check_refusal(rules, "tresaon").startswith('arena: unknown ruleset "tresaon"; did you mean treason?\n')
     path = tmp_path / "my.toml"
     path.write_text("colour = 1\n")
     assert check_refusal(rules, str(path)).startswith(f'arena: {path}: unknown field "colour".\n')
@@ -124,16 +124,16 @@ def test_odds_of_other_rules(tmp_path: Path) -> None:
 BAD: dict[str, tuple[Sequence[str], str]] = {
     "no such role": (
         ["--own", "duke,king", "--players", "2"],
-        "arena: --own 'duke,king' names 'king', no role; the roles of coup are ambassador, assassin, captain,",
+        "arena: --own 'duke,king': unknown role 'king'; the roles of coup are ambassador, assassin, captain,",
     ),
     "no cards": (["--own", "", "--players", "2"], "arena: a player has 1 or 2 cards face down, not 0"),
     "words for numbers": (
         ["--own", "duke,duke", "--players", "3", "--cards-left", "two,2"],
-        "arena: --cards-left 'two,2': write a number for each opponent with commas between them",
+        "arena: --cards-left 'two,2': write one number for each opponent, separated by commas",
     ),
     "a digit that isn't ASCII": (
         ["--own", "duke,duke", "--players", "3", "--cards-left", "²,2"],
-        "write a number for each opponent",
+        "write one number for each opponent",
     ),
     "influences that don't fit": (
         ["--own", "duke,duke", "--players", "3", "--cards-left", "1,2"],
@@ -141,7 +141,7 @@ BAD: dict[str, tuple[Sequence[str], str]] = {
     ),
     "a draft": (["--own", "duke,duke", "--players", "2", "--rules", "duel"], "arena: after a draft"),
     "too many players": (["--own", "duke,duke", "--players", "7", "--rules", "classroom"], "3 to 6 players, not 7"),
-    "no such rules": (["--own", "duke,duke", "--players", "2", "--rules", "x"], 'arena: there is no ruleset "x".'),
+    "no such rules": (["--own", "duke,duke", "--players", "2", "--rules", "x"], 'arena: unknown ruleset "x".'),
 }
 
 

@@ -110,7 +110,7 @@ def test_errors_have_one_or_two_lines(place: Place) -> None:
         reads.write_text("no token\n")
         for words, code, output in (
             ((server.url, bot, "--token", "none"), 2, "/account"),
-            ((server.url, bot, "--token", reads), 2, "holds no token"),
+            ((server.url, bot, "--token", reads), 2, "doesn't contain a token"),
             ((server.url[7:], bot, "--token", file), 2, "begins with https://"),
             ((server.url, large, "--token", file), 2, "16 MB are allowed"),
             ((server.url, bot, "--token", file, "--name", "a@b"), 2, "--name NAME"),
@@ -164,10 +164,10 @@ def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
     (place.folder / "token").write_text("t" * 43)
     place.bot("x.py")
     for status, body, headers, code, output in (
-        (200, b"<html>", {}, 2, "is no ladder's server"),
+        (200, b"<html>", {}, 2, "isn't a ladder server"),
         (200, b"[]", {}, 2, "otherwise than a ladder"),
         (404, b"<html>", {}, 2, "answers 404"),
-        (302, b"", {"Location": "https://elsewhere.example/"}, 2, "sends on to https://elsewhere.example/"),
+        (302, b"", {"Location": "https://elsewhere.example/"}, 2, "redirects to https://elsewhere.example/"),
         (429, b'{"error": "That was too often. Try again in 3 s."}', {"Retry_After": "3"}, 1, "too often"),
         (502, b"<html>", {}, 1, "answers 502"),
     ):
@@ -186,4 +186,4 @@ def test_an_address_that_is_not_encrypted_is_warned_about(place: Place) -> None:
     place.bot("x.py")
     ran = place.call("submit", "http://no-such-host.invalid", "x.py", "--token", "token")
     assert ran.code == 1
-    assert "others on the way can read your token" in ran.err
+    assert "others on the network can read your token" in ran.err

@@ -92,7 +92,7 @@ def test_wrong_options_of_watch_are_refused(place: Place, more: list[str], said:
 def test_nothing_is_played_without_a_folder_for_the_record(place: Place) -> None:
     ran = place.call("watch", "--sandbox", "process", "sample:turtle", "sample:honest", "--out", "/proc/none/game")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.messages[-1].startswith("arena: /proc/none/game can't be made: No such file")
+    assert ran.messages[-1].startswith("arena: /proc/none/game can't be created: No such file")
     assert "playing" not in ran.err
 
 

@@ -84,7 +84,7 @@ def test_a_challenge_asks_the_server_for_a_seat(files: Path) -> None:
         url = there.url.replace("ws", "http")
         code, _, err = wait_for_end(begun(files, url, "--challenge", "bot0", "--games", "1", "--name", "home"))
     assert code == 0, err
-    assert f"the table is at {url}/tables/here" in err
+    assert f"table: {url}/tables/here" in err
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_a_crash_or_flood_is_reported_and_the_match_continues(files: Path, progr
 @pytest.mark.parametrize(
     ("url", "token", "code", "said"),
     [
-        ("nonsense", "secret1", 2, "is no server's address"),
+        ("nonsense", "secret1", 2, "isn't a server's address"),
         ("http://127.0.0.1:9/program", "secret1", 1, "doesn't answer"),
         ("{url}/nothing", "secret1", 1, "the server refuses the token"),
         ("{url}/program", "wrong", 1, "the table doesn't know this token"),
         ("{url}/program", "withdrawn", 1, "this token was withdrawn"),
-        ("{url}/program", "two words", 2, "holds no token"),
+        ("{url}/program", "two words", 2, "doesn't contain a token"),
     ],
 )
 def test_errors_have_one_line(files: Path, url: str, token: str, code: int, said: str) -> None:

@@ -134,7 +134,7 @@ def test_a_repeatedly_killed_run_ends_like_an_undisturbed_one(begun: Place, calm
     assert before < MATCHES, "the kills came too late"
     ran = place.run("run", "--resume", out.name, "--json")
     assert ran.code == 0
-    assert f"{before} of {MATCHES} matches are complete already" in ran.err
+    assert f"{before} of {MATCHES} matches are already complete" in ran.err
     assert (ran.json["matches"], ran.json["games"]) == (MATCHES, MATCHES * 2)
     require_the_same(out, calm)
     place.require_nothing_left()

@@ -23,7 +23,7 @@ def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Pla
     ran = place.run("run", *place.bots(2), silent, dies, *SMALL, "--out", "out")
     assert ran.code == 2
     assert ran.out == ""
-    assert ran.err.count("silent has said nothing for 2 s after its hello") == 1
+    assert ran.err.count("silent sent no reply within 2 s of its hello") == 1
     for words in ("silent can't play: ", "dies can't play: ", "| no weights", "--skip-failing", "arena check"):
         assert words in ran.err
     assert not (place.folder / "out").exists()

@@ -223,7 +223,7 @@ def test_without_an_endpoint_or_with_an_invalid_number_it_plays_quiet_moves(tmp_
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--sandbox", "process", "--pass-env", "COUP_NO_SUCH"], "COUP_NO_SUCH: your environment has no such variable"),
+        (["--sandbox", "process", "--pass-env", "COUP_NO_SUCH"], "COUP_NO_SUCH: the variable isn't set"),
         (["--sandbox", "bubblewrap", "--pass-env", "PATH"], "--pass-env is for --sandbox process"),
     ],
 )
@@ -238,4 +238,4 @@ def test_a_resumed_run_needs_its_variables(place: Place) -> None:
     played(place.folder, "")
     done = place.call("run", "--resume", "r")
     assert done.code == 2
-    assert "--pass-env COUP_LLM_URL: your environment has no such variable" in done.err
+    assert "--pass-env COUP_LLM_URL: the variable isn't set" in done.err
