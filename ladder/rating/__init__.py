@@ -20,16 +20,16 @@ from ladder.rating.types import (
 )
 
 if TYPE_CHECKING:
-    from ladder.rating.fit import Fit, WarmStart
     from ladder.rating.matches import Matches
+    from ladder.rating.ratings_and_intervals import Fit, WarmStart
 
 
 def __getattr__(name: str) -> object:
     """Import `Fit` or `WarmStart`, and with it numpy, at first use."""
     if name in ("Fit", "WarmStart"):
-        from ladder.rating import fit
+        from ladder.rating import ratings_and_intervals
 
-        return getattr(fit, name)
+        return getattr(ratings_and_intervals, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -40,7 +40,7 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
     order of rows doesn't change the result. A bot without games has the initial rating and no interval. Raises
     ValueError for the reasons of `ladder.rating.matches.gather_matches`.
     """
-    from ladder.rating.fit import fit_counted_rows
+    from ladder.rating.ratings_and_intervals import fit_counted_rows
 
     return fit_counted_rows(rows, win, bots)
 
@@ -51,7 +51,7 @@ def rate(matches: "Matches", field: RatedField, start: "WarmStart | None" = None
     The order of matches doesn't change the result, and neither does `start`: the warm start of an earlier fit, of fewer
     matches or versions, only saves time. A version without games has its predecessor's rating.
     """
-    from ladder.rating.fit import rate
+    from ladder.rating.ratings_and_intervals import rate
 
     return rate(matches, field, start)
 
@@ -61,14 +61,14 @@ def assess_leader(fit: "Fit", within: float = 0.02, level: float = 0.98) -> Lead
 
     Undecided while an active bot has no win rate, or while there are too few matches for intervals.
     """
-    from ladder.rating.fit import assess_leader
+    from ladder.rating.ratings_and_intervals import assess_leader
 
     return assess_leader(fit, within, level)
 
 
 def estimate_lead(fit: "Fit", bot: int, other: int) -> Estimate | None:
     """Return a bot's adjusted win rate minus another's, with its interval; None if either bot has none."""
-    from ladder.rating.fit import estimate_lead
+    from ladder.rating.ratings_and_intervals import estimate_lead
 
     return estimate_lead(fit, bot, other)
 

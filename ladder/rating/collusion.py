@@ -21,10 +21,10 @@ from itertools import combinations
 
 import numpy as np
 
-from ladder.rating.fit import Fit
 from ladder.rating.laplace_approximation import Posterior
 from ladder.rating.matches import Floats
 from ladder.rating.plackett_luce import win_probabilities
+from ladder.rating.ratings_and_intervals import Fit
 from ladder.rating.types import CollusionFinding
 
 MIN_PAIR_MATCHES = 10  # with fewer matches of a pair, the other bots at their tables matter more than the pair

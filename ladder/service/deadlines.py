@@ -69,6 +69,10 @@ class PersonalDeadline:
         """Return the number of days, the last one begun, since the end of the grace period; 0 before."""
         return max(0, math.ceil((received - self.closes) / DAY_S))
 
+    def late_days_spent(self, received_at: float, left: int) -> int:
+        """Return the late days that a version received at this time spends, of `left` ones."""
+        return min(self.days_late(received_at), max(0, left))
+
 
 DeadlineLookup = Callable[[int | None], PersonalDeadline]
 """The end of a deadline for a user, by id; for None, the end without an extension."""
@@ -187,9 +191,8 @@ def remaining_late_days(
             break
         due = effective_deadlines(connection, settings, deadline)
         for version in pick(versions, due) if deadline.name != without else ():
-            left[version.owner_id] -= min(
-                due(version.owner_id).days_late(version.received_at), max(0, left[version.owner_id])
-            )
+            owner = version.owner_id
+            left[owner] -= due(owner).late_days_spent(version.received_at, left[owner])
     return left
 
 

@@ -194,10 +194,9 @@ def collect_grading_inputs(
 def _make_candidate(version: Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
     if due is None:
         return CandidateVersion(version.id, None, 0, 0, own)
-    days = due.days_late(version.received_at)
-    return CandidateVersion(
-        version.id, max(0.0, version.received_at - due.at) / 3600, days, min(days, max(0, left)), own
-    )
+    hours_late = max(0.0, version.received_at - due.at) / 3600
+    days, spent = due.days_late(version.received_at), due.late_days_spent(version.received_at, left)
+    return CandidateVersion(version.id, hours_late, days, spent, own)
 
 
 def _extension_text(due: PersonalDeadline, deadline: Deadline) -> str:

@@ -221,9 +221,9 @@ def test_invalid_baselines_are_refused(ladder: Ladder, text: str, output: str) -
 )
 def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str, output: str) -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb, NON_ASSIGNMENT_COLUMN_HEADERS and how it finds a column."""
-    for title in ("Coup final", "Section (4)"):
-        (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{title}"\n')
-        assert read_settings(tmp_path).grades.gradebook_column == title
+    for accepted in ("Coup final", "Section (4)"):
+        (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{accepted}"\n')
+        assert read_settings(tmp_path).grades.gradebook_column == accepted
     (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{title}"\n')
     with pytest.raises(LadderError, match=output):
         read_settings(tmp_path)

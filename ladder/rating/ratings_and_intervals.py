@@ -40,7 +40,14 @@ from ladder.rating.dispersion import Dispersion, estimate_dispersion
 from ladder.rating.laplace_approximation import ROWS, Posterior, Prior, find_posterior
 from ladder.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices
 from ladder.rating.plackett_luce import DerivativeMatrix, field_win_probabilities, plackett_luce
-from ladder.rating.types import Estimate, LeaderAssessment, RatedField, Strength, min_matches_for_intervals
+from ladder.rating.types import (
+    Estimate,
+    LeaderAssessment,
+    RatedField,
+    Strength,
+    min_matches_for_intervals,
+    wilson_interval,
+)
 from ladder.rating.winner_model import MODEL, NOISE, winner_model
 
 PRIOR_DEVIATION = 3.0  # of log-strengths: wider than any field, so that the prior matters only with few games
@@ -274,10 +281,9 @@ def _intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
     value = win_rates.values
     if not win_rates.known:
         return [Estimate(float(each)) for each in value]
-    ratio = _quantile(win_rates.freedom) ** 2 * win_rates.variances / (value * (1 - value))
-    centre = (value + ratio / 2) / (1 + ratio)
-    half = np.sqrt(ratio * value * (1 - value) + ratio**2 / 4) / (1 + ratio)
-    return [Estimate(*map(float, each)) for each in zip(value, centre - half, centre + half, strict=True)]
+    ratios = _quantile(win_rates.freedom) ** 2 * win_rates.variances / (value * (1 - value))
+    pairs = zip(value.tolist(), ratios.tolist(), strict=True)
+    return [Estimate(rate, *wilson_interval(rate, ratio)) for rate, ratio in pairs]
 
 
 def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
