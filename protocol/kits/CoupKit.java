@@ -9,8 +9,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * A kit for bots of the Coup arena: it reads and writes the lines, and asks you for moves. One file, for Java 11 and
- * newer, without packages of others, kit version 7. A whole bot:
+ * A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
+ * Copy this file next to your bot. It requires only Java 11 or newer. This is kit version 7. A complete bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {
@@ -24,25 +24,24 @@ import java.util.stream.Collectors;
  * }
  * </pre>
  *
- * Each kind of request has a method: turn, challenge, block, prove, lose, exchange, and those of rule variants. It gets
- * the game and returns a move of game.legal. What you don't write plays the first of game.legal, which is always a
- * quiet move (income, pass, show the card), and so does null, which is what find() gives where there is no such move.
- * The arena's SPEC.md says what is sent; here it is in objects.
+ * Write a method for each kind of request that you want to answer. It gets the game and returns a move of game.legal.
+ * For other requests, and for null, the kit plays the first of game.legal, a quiet move (income, pass, show the card
+ * ...). find() returns null if there is no such move. SPEC.md documents the messages.
  *
- * log(...) writes to standard error, and once run() has begun so does System.out: it can't break the conversation. An
- * exception that leaves a method is told on standard error with the request at which it came, and ends the program;
- * with careful = true the bot plays the first legal move instead and goes on.
+ * log(...) writes to standard error, and after the start of run() so does System.out: it can't disturb the protocol.
+ * If a method throws, the kit prints the error with its request to standard error and ends the program. With
+ * careful = true it plays the first legal move instead, and the bot continues.
  */
 public class CoupKit {
-    public static final int NOBODY = -1; // in place of a seat: none, or not known
+    public static final int NOBODY = -1; // no seat, or an unknown one
 
     /** Writes a line to standard error. */
     public static void log(Object line) { System.err.println(line); }
 
-    /** Plays until the match is over, or the input ends. */
+    /** Plays: reads the referee's messages from standard input and answers them until the match is over. */
     public static void run(Bot bot) {
         OutputStream wire = new FileOutputStream(FileDescriptor.out);
-        System.setOut(System.err); // for what the bot or a library prints
+        System.setOut(System.err); // for output of the bot and of libraries
         reportUncalled(bot);
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         try {
@@ -50,18 +49,18 @@ public class CoupKit {
             while (!bot.over && (line = input.readLine()) != null) {
                 String answer = bot.reply(line);
                 if (answer != null) {
-                    wire.write((answer + "\n").getBytes(StandardCharsets.UTF_8)); // one write, and nothing to flush
+                    wire.write((answer + "\n").getBytes(StandardCharsets.UTF_8)); // one write, nothing to flush
                 }
             }
         } catch (IOException gone) {
             return; // the arena has ended
-        } catch (Throwable told) {
-            System.exit(1); // threads of the bot would keep it running
+        } catch (Throwable printed) {
+            System.exit(1); // threads of the bot would keep the program running
         }
         System.exit(0);
     }
 
-    /** Names the public methods that look like a request's, which the kit doesn't know: @Override would refuse them. */
+    /** Prints public methods with the parameters of a request's method that the kit never calls. */
     private static void reportUncalled(Bot bot) {
         for (Class<?> type = bot.getClass(); type != Bot.class; type = type.getSuperclass()) {
             for (Method method : type.getDeclaredMethods()) {
@@ -75,7 +74,7 @@ public class CoupKit {
                     Bot.class.getDeclaredMethod(method.getName(), given);
                 } catch (NoSuchMethodException unknown) {
                     log("coup_kit: the kit never calls " + type.getSimpleName() + "." + method.getName()
-                            + "; write @Override above each method that it is to call, and make helpers private");
+                            + "; write @Override above each method for the kit, and make helpers private");
                 }
             }
         }
@@ -84,48 +83,48 @@ public class CoupKit {
     // ---- The bot ----------------------------------------------------------------------------------------------------
 
     /**
-     * Write a class of your own that inherits from this one, with the methods that you need. It inherits the names of
-     * the kit's classes too: in it, Game is CoupKit.Game.
+     * The base class of bots: inherit from it, and write the methods that you need. Your class also inherits the names
+     * of the kit's classes: Game is CoupKit.Game.
      */
     public abstract static class Bot extends CoupKit {
-        /** For logs, at most 64 characters; without one the name is that of the class. */
+        /** For logs, at most 64 characters; by default the class's name. */
         public String name = getClass().getSimpleName();
         public String version = "";
-        public boolean careful = false; // where a method throws: say so, play the first legal move, go on
+        public boolean careful = false; // if a method throws: print it, play legal.get(0), continue
 
         private final Game game = new Game();
         private boolean over = false;
 
-        public Move turn(Game game) { return null; } // chooses the action of your turn
-        public Move challenge(Game game) { return null; } // challenges game.claim, or passes
-        public Move block(Game game) { return null; } // blocks game.pending by claiming a role, or passes
-        public Move prove(Game game) { return null; } // shows the card that you claimed, or declines
-        public Move lose(Game game) { return null; } // chooses the card to lose
-        public Move exchange(Game game) { return null; } // chooses what to keep of game.cards and game.drawn
-        /** Keeps the card that you have shown, or has it replaced. Only in rule variants, as the next four. */
+        public Move turn(Game game) { return null; } // choose the action of your turn; by default income
+        public Move challenge(Game game) { return null; } // challenge game.claim, or pass (the default)
+        public Move block(Game game) { return null; } // block game.pending by claiming a role, or pass (the default)
+        public Move prove(Game game) { return null; } // show the card that you claimed (the default), or decline
+        public Move lose(Game game) { return null; } // choose the card to lose; game.reason is the reason
+        public Move exchange(Game game) { return null; } // choose the cards to keep from game.cards and game.drawn
+        /** Keep the card that you showed, or have it replaced (the default). Only in variants, like the next four. */
         public Move keepShown(Game game) { return null; }
-        public Move examineShow(Game game) { return null; } // chooses the card that the inquisitor sees
-        public Move examineDecide(Game game) { return null; } // hands back the card game.seen, or has it replaced
-        public Move draft(Game game) { return null; } // chooses the card to begin with
-        public Move allegiance(Game game) { return null; } // chooses your side
-        public Move other(Game game) { return null; } // answers a kind of request that this kit doesn't know
+        public Move examineShow(Game game) { return null; } // choose the card to show to the inquisitor
+        public Move examineDecide(Game game) { return null; } // hand back game.seen (the default), or have it replaced
+        public Move draft(Game game) { return null; } // choose the first of your two cards
+        public Move allegiance(Game game) { return null; } // choose your side
+        public Move other(Game game) { return null; } // answer a kind of request that this kit doesn't know
 
-        public void matchStart(Game game) {} // the rules and limits are known, the players aren't yet
-        public void gameStart(Game game) {}
-        /** Sees one event. Each comes once, in order, before the next request's method. */
+        public void matchStart(Game game) {} // prepare for the match: the rules are known, the players aren't yet
+        public void gameStart(Game game) {} // prepare for a game: your seat, your cards and the players are known
+        /** Process an event. Each comes once, in order, before the next request's method. */
         public void event(Game game, Json event) {}
-        public void gameOver(Game game) {} // game.winner is known
-        /** Hears of a fault that the referee counted: error.get("message") says what to repair. */
+        public void gameOver(Game game) {} // learn from a finished game: game.winner and game.survivors are known
+        /** Process a fault that the referee counted: error.get("message") explains what to fix. */
         public void fault(Game game, Json error) {}
-        public void matchOver(Game game) {}
+        public void matchOver(Game game) {} // clean up after the match; half a second is left
 
-        /** Takes one line, and returns the answer, or null where it wants none. No input, no output: for tests. */
+        /** Processes a message of the referee; returns the answer, or null if it needs none. No input or output. */
         public final String reply(String text) {
             Json line;
             try {
                 line = Json.parse(text);
             } catch (IllegalArgumentException problem) {
-                log("coup_kit: a line of the arena is ignored: " + problem.getMessage());
+                log("coup_kit: ignored a line: " + problem.getMessage());
                 return null;
             }
             String type = line.get("type").string("");
@@ -163,7 +162,7 @@ public class CoupKit {
                     over = true;
                     guarded("matchOver", () -> matchOver(game));
                     break;
-                default: // wants nothing
+                default: // needs no answer
             }
             game.kind = "";
             game.legal = List.of();
@@ -176,7 +175,7 @@ public class CoupKit {
                 Move move = ask();
                 int index = move == null ? 0 : game.legal.indexOf(move);
                 if (index < 0) {
-                    throw new IllegalArgumentException("it returned " + move + ", which is not in game.legal");
+                    throw new IllegalArgumentException("the method returned " + move + ", which isn't in game.legal");
                 }
                 choice[0] = index;
             });
@@ -200,7 +199,7 @@ public class CoupKit {
             }
         }
 
-        /** Calls a method; says where it failed, then plays on if the bot is careful, else lets the failure end it. */
+        /** Calls a method. If it fails, prints where, and throws the error again unless the bot is careful. */
         private void guarded(String method, Runnable call) {
             try {
                 call.run();
@@ -222,53 +221,53 @@ public class CoupKit {
     // ---- The game ---------------------------------------------------------------------------------------------------
 
     /**
-     * The game as your seat sees it. One object for the whole match; read it, and leave it as it is. In gameOver the
-     * state and your cards are those of the end, and nothing is known any more.
+     * The game as your seat sees it: one object for the whole match. Don't change it. In gameOver, state and cards are
+     * final and nothing is known.
      */
     public static final class Game {
-        // Of the request; between requests there is nothing to decide, and no legal move.
-        public String kind = ""; // what is asked: "turn", "challenge", "block" ...
-        public List<Move> legal = List.of(); // every move that you may choose; the first is a quiet one
-        /** The action that is being decided; at your turn its actor is NOBODY. */
+        // Of the request; between requests kind and legal are empty.
+        public String kind = ""; // the kind of request: "turn", "challenge", "block" ...
+        public List<Move> legal = List.of(); // all legal moves; the first is a quiet move
+        /** The undecided action; at your turn its actor is NOBODY. */
         public final Pending pending = new Pending();
-        public final Claim claim = new Claim(); // the claim to challenge or to prove; else its seat is NOBODY
-        public boolean proven; // in block: the action's claim was challenged and proven this turn
+        public final Claim claim = new Claim(); // the undecided claim; without one its seat is NOBODY
+        public boolean proven; // in block: whether the actor proved the action's claim this turn
         public int challenger = NOBODY; // in prove: the seat that challenges you
-        public String reason = ""; // in lose: "coup", "assassinate", "challenge"; in gameOver: why it ended
-        public String seen = ""; // in examineDecide: the card of another that you look at
-        public Json request = Json.NULL; // the line as it came, also where it is game_start, game_over or error
+        public String reason = ""; // in lose: why: "coup", "assassinate", "challenge"; in gameOver: why it ended
+        public String seen = ""; // in examineDecide: the opponent's card that you see
+        public Json request = Json.NULL; // the message as received, also game_start, game_over and error
 
         // Of the game.
-        public int number; // of the game in the match, from 0
-        public int seat = NOBODY; // yours
-        public int turn;
-        public int actor = NOBODY;
+        public int number; // number of the game in the match, from 0
+        public int seat = NOBODY; // your seat in this game
+        public int turn; // number of the turn, from 1, counting all players' turns
+        public int actor = NOBODY; // the seat whose turn it is
         public int deck;
         public int reserve;
-        public List<String> cards = List.of(); // yours, face down
-        public List<String> drawn = List.of(); // in exchange: what you drew
-        public List<String> discards = List.of(); // with a draft: what you discarded
-        /** Cards that certainly lie in the court deck, as you.known of the request says. */
+        public List<String> cards = List.of(); // your face-down cards
+        public List<String> drawn = List.of(); // in exchange: the cards that you drew
+        public List<String> discards = List.of(); // with a draft: the cards that you discarded
+        /** Cards that are certainly in the court deck, from you.known of the request. */
         public List<String> inDeck = List.of();
         public Player[] players = {}; // by seat
         public int winner = NOBODY; // in gameOver: the seat that won; NOBODY: a draw
         public final List<Integer> survivors = new ArrayList<>(); // in gameOver: the seats that won or share the draw
 
         // Of the match.
-        public Json rules = Json.NULL; // hello.ruleset, such as game.rules.get("coup_cost").integer(7)
+        public Json rules = Json.NULL; // hello.ruleset: game.rules.get("coup_cost").integer(7)
         public Json limits = Json.NULL;
         public Json match = Json.NULL;
         public String botSeed = "";
-        public String gameSeed = ""; // of this game; empty before the first
-        /** Seeded by each gameSeed, before the first game by botSeed, so that a game can be repeated. */
+        public String gameSeed = ""; // of this game; empty before the first game
+        /** Each game seeds it with gameSeed, so that a game can be repeated; before the first game botSeed does. */
         public Random random = new Random(0);
 
-        private final List<String> words = new ArrayList<>(); // to be said beside the next answer
+        private final List<String> words = new ArrayList<>(); // statements for the next answer
 
-        public Json state() { return request.get("state"); } // the public state as it came
-        public Player me() { return players[seat]; } // you, as the others see you
+        public Json state() { return request.get("state"); } // the public state as received
+        public Player me() { return players[seat]; } // your own player, as the others see it
 
-        /** The others who are still in the game, clockwise from you. */
+        /** The other living players, clockwise from you. */
         public List<Player> opponents() {
             List<Player> living = new ArrayList<>();
             for (int step = 1; step < players.length; step++) {
@@ -280,14 +279,14 @@ public class CoupKit {
             return living;
         }
 
-        /** All legal moves of an action or key: moves("steal"), moves("block"). */
+        /** Returns all legal moves with this action or key: moves("steal"), moves("block"). */
         public List<Move> moves(String word) {
             List<Move> found = new ArrayList<>(legal);
             found.removeIf(move -> !move.word.equals(word));
             return found;
         }
 
-        /** The first of them, or null: find("tax"), at a target find("steal", 2), with a value find("block", "duke"). */
+        /** Returns the first of them, or null: find("tax"), find("steal", 2) (at seat 2), find("block", "duke"). */
         public Move find(String word) { return first(word, move -> true); }
         public Move find(String word, int target) { return first(word, move -> move.target == target); }
         public Move find(String word, String value) { return first(word, move -> move.value.equals(value)); }
@@ -297,9 +296,9 @@ public class CoupKit {
         }
 
         /**
-         * Says something beside your next answer: say("hold", "duke"), say("lack", "duke"), say("attack", 2),
-         * say("spare", 2), say("doubt", "duke", 2), or, where the rules allow it, say("text", "Peace?"). At most 4, one
-         * of them a text. Without talk it isn't sent. Others' words are events, "say".
+         * Adds a statement to your next answer: say("hold", "duke"), say("lack", "duke"), say("attack", 2),
+         * say("spare", 2), say("doubt", "duke", 2), and if the rules allow it, say("text", "Peace?"). At most 4, one of
+         * them a text. Without talk nothing is sent. Statements of others are "say" events.
          */
         public void say(String says, String what) {
             words(says, ",\"" + (says.equals("text") ? "text" : "role") + "\":" + Json.quoted(what));
@@ -316,10 +315,10 @@ public class CoupKit {
         }
 
         /**
-         * How likely a seat holds at least one card of a role, from the cards that you see: 1 - C(U-d, k) / C(U, k),
-         * where of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim,
-         * but of what you.known says. For the claim "not_duke" it is how likely the seat has no duke. After a draft,
-         * where cards are chosen and half of them are away, it is a guess where it is neither 0 nor 1.
+         * Returns the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see:
+         * 1 - C(U-d, k) / C(U, k). Of U unseen cards d have the role, and k are the seat's. Claims don't count, but
+         * you.known does. For "not_duke" it is the probability that the seat has no duke. After a draft, values other
+         * than 0 and 1 are guesses.
          */
         public double odds(int whose, String role) {
             if (role.startsWith("not_")) {
@@ -336,7 +335,7 @@ public class CoupKit {
             sight.addAll(drawn);
             sight.addAll(discards);
             sight.addAll(inDeck);
-            int elsewhere = 0; // hidden cards of others who lack the role
+            int elsewhere = 0; // hidden cards of other players that lack the role
             for (Player each : players) {
                 sight.addAll(each.revealed);
                 sight.addAll(each.known);
@@ -352,7 +351,7 @@ public class CoupKit {
                 return 0;
             }
             if (copies > unseen - elsewhere - held) {
-                return 1; // they have no place but this hand
+                return 1; // only this hand has room for them
             }
             if (player.lacks.isEmpty()) {
                 unseen -= elsewhere;
@@ -371,7 +370,7 @@ public class CoupKit {
             return rules.get("deck").get(role).integer(0) - Collections.frequency(sight, role);
         }
 
-        /** Takes in what a line says of the match, of the game, of the request, of you and of the table. */
+        /** Stores the values of a message. */
         private void take(Json line) {
             request = line;
             if (line.get("type").string("").equals("hello")) {
@@ -445,7 +444,7 @@ public class CoupKit {
             return which >= 0 && which < players.length ? players[which] : null;
         }
 
-        /** Works out the cards that you hold at the end of a game: those of the latest event that says them. */
+        /** Stores your cards at the end of a game, from the latest event that contains them. */
         private void end() {
             List<String> left = new ArrayList<>(cards);
             for (Json event : request.get("events").list()) {
@@ -459,15 +458,15 @@ public class CoupKit {
         }
     }
 
-    /** A legal move, whatever its shape on the wire. */
+    /** A legal move. */
     public static final class Move {
-        /** The action ("steal"), else the key: "challenge", "pass", "block", "show", "keep" ... */
+        /** The action ("steal"), or else the key: "challenge", "pass", "block", "show", "keep" ... */
         public final String word;
-        public final int target; // the seat an action is aimed at, or NOBODY
-        /** What the key stands for: the role of {"block":"duke"}, "true" of {"pass":true}; else "". */
+        public final int target; // the seat that the action targets, or NOBODY
+        /** The key's value: "duke" of {"block":"duke"}, "true" of {"pass":true}; else "". */
         public final String value;
-        public final List<String> cards; // of {"keep":[...]}; else none
-        public final Json raw; // as it was sent
+        public final List<String> cards; // of {"keep":[...]}; else empty
+        public final Json raw; // as received
 
         private Move(Json raw) {
             this.raw = raw;
@@ -483,31 +482,31 @@ public class CoupKit {
         public String toString() { return raw.toString(); }
     }
 
-    /** The action that is being decided. */
+    /** The undecided action. */
     public static final class Pending {
         public int actor = NOBODY;
         public String action = "";
         public int target = NOBODY;
     }
 
-    /** A claim that is being decided. */
+    /** The undecided claim. */
     public static final class Claim {
         public int seat = NOBODY;
         public String role = "";
-        public boolean block; // it is the claim of a block, not of the action
+        public boolean block; // true: the claim of a block; false: of the action
     }
 
-    /** A player at the table, as of the latest request. */
+    /** A player at the table, with its public state of the latest request. */
     public static final class Player {
         public final int seat;
-        public final String handle; // stays the same in all games of the match; seats don't
+        public final String handle; // the same in all games of the match, unlike the seat
         public int coins;
-        public int influence; // cards face down; 0: it is out of the game
+        public int influence; // number of face-down cards; 0: it is out of the game
         public List<String> revealed = List.of(); // its lost cards, face up
-        public String allegiance = ""; // "loyalist" or "reformist"; "" where there are no sides
-        public final Counts blocks = new Counts(); // roles that it blocked with in this game
-        public List<String> known = List.of(); // cards that it certainly holds, as you.known of the request says
-        public List<String> lacks = List.of(); // roles that it certainly doesn't hold, as you.known says
+        public String allegiance = ""; // "loyalist" or "reformist"; empty without sides, or before they are chosen
+        public final Counts blocks = new Counts(); // by role: its blocks in this game
+        public List<String> known = List.of(); // cards that it certainly holds, from you.known of the request
+        public List<String> lacks = List.of(); // roles that it certainly doesn't hold, from you.known
 
         private Player(int seat, String handle) {
             this.seat = seat;
@@ -516,7 +515,7 @@ public class CoupKit {
         public boolean alive() { return influence > 0; }
     }
 
-    /** How often, for each role; 0 for what was never counted. */
+    /** Counts by role; a role that was never counted reads as 0. */
     public static final class Counts extends HashMap<String, Integer> {
         private static final long serialVersionUID = 1;
 
@@ -524,11 +523,11 @@ public class CoupKit {
         public Integer get(Object role) { return getOrDefault(role, 0); }
     }
 
-    // ---- JSON: for the fields that the classes above don't have, and those of rule variants to come -----------------
+    // ---- JSON: for fields that the classes above don't have, and those of later variants ----------------------------
 
     /**
-     * A JSON value, which never changes. What isn't there is NULL, and asking a value for a type that it doesn't have
-     * gives the fallback: game.rules.get("deck").get("duke").integer(3).
+     * An immutable JSON value. A missing value is NULL, and a value of another type reads as the fallback:
+     * game.rules.get("deck").get("duke").integer(3).
      */
     public static final class Json {
         public static final Json NULL = new Json(null);
@@ -540,14 +539,14 @@ public class CoupKit {
         /** Throws IllegalArgumentException if the text isn't one JSON value. */
         public static Json parse(String text) { return new Parser(text).document(); }
 
-        @SuppressWarnings("unchecked") // a Map that the parser made
+        @SuppressWarnings("unchecked") // the parser made the Map
         private Map<String, Json> members() { return value instanceof Map ? (Map<String, Json>) value : Map.of(); }
 
-        public Json get(String key) { return members().getOrDefault(key, NULL); } // what an object has; NULL if nothing
-        public List<String> keys() { return new ArrayList<>(members().keySet()); } // of an object, in order; else none
+        public Json get(String key) { return members().getOrDefault(key, NULL); } // a member of an object, or NULL
+        public List<String> keys() { return new ArrayList<>(members().keySet()); } // of an object, in order; else empty
 
-        /** The elements of an array, or the values of an object; else none. */
-        @SuppressWarnings("unchecked") // a List that the parser made
+        /** The elements of an array, or the values of an object; else empty. */
+        @SuppressWarnings("unchecked") // the parser made the List
         public List<Json> list() {
             return value instanceof List ? (List<Json>) value : new ArrayList<>(members().values());
         }
@@ -617,11 +616,11 @@ public class CoupKit {
 
         private void require(boolean good) {
             if (!good) {
-                throw new IllegalArgumentException("no JSON at character " + at);
+                throw new IllegalArgumentException("invalid JSON at character " + at);
             }
         }
 
-        /** The next character that is no blank; NUL at the end. */
+        /** The next character that isn't a blank; NUL at the end. */
         private char peek() {
             while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
                 at++;
@@ -670,7 +669,7 @@ public class CoupKit {
             return word.equals("null") ? Json.NULL : new Json(new BigDecimal(word));
         }
 
-        /** Reads a string to its end, without its first quotation mark. */
+        /** Reads the rest of a string, after its first quotation mark. */
         private String string() {
             StringBuilder out = new StringBuilder();
             for (;;) {

@@ -1,14 +1,14 @@
-"""What a seat of the Coup arena is sent, as the numbers that `arena.env` trains on; and a policy that plays by them.
+"""Encodes the messages to a seat as the numbers that `arena.env` trains on, and plays with a trained policy.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is encoding version 3.
+Copy this file next to your bot. It requires only Python 3.9 or newer. This is encoding version 3.
 
     trained = Player("weights.json")
     for each line of the referee, as a dict:
-        choice = trained.choice(message)  # an index into message["legal"]; None: no request, or not its table
+        choice = trained.choice(message)  # an index into message["legal"]; None: not a request, or other rules
 
-`Encoder` makes the array and the mask of one request, the same that `arena.env` observes there. `Policy` is a network
-of dense layers from a file. `Watcher` counts events; `arena.env` itself encodes by it.
-docs/reference/environment.md lists the fields.
+`Encoder` returns the array and the mask of a request, equal to the observation of `arena.env`. `Policy` is a network of
+dense layers from a file. `Watcher` counts events; `arena.env` uses it too. docs/reference/environment.md documents the
+fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from math import exp, tanh
 from operator import mul
 from types import SimpleNamespace
 
-TYPE_CHECKING = False  # as typing's, without the time that its import takes
+TYPE_CHECKING = False  # like typing.TYPE_CHECKING, without the slow import
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENCODING", "Encoder", "Field", "Player", "Policy", "Watcher", "action_words", "fields", "size"]
 
-ENCODING = 3  # grows whenever the same lines give other numbers, or actions other places
+ENCODING = 3  # increases if the same messages give other numbers, or if actions change places
 
 ACTIONS = ("income", "foreign_aid", "coup", "tax", "assassinate", "steal", "exchange", "examine", "convert", "embezzle")
 KINDS = (
@@ -43,7 +43,7 @@ _ROLES = 5  # every ruleset has five
 
 
 class Field:
-    """A run of numbers in the array: its name, how many there are, and what they say."""
+    """A range of numbers in the array: its name, size and meaning."""
 
     __slots__ = ("name", "says", "size")
 
@@ -103,7 +103,7 @@ _SECRET = (  # what one seat knows of each player
 
 
 def _begins(fields: Sequence[Field]) -> dict[str, int]:
-    """Return where each field begins."""
+    """Return the start of each field."""
     sizes = [field.size for field in fields]
     return {field.name: sum(sizes[:place]) for place, field in enumerate(fields)}
 
@@ -119,7 +119,7 @@ _KNOWN, _LACKS, _LOOKED, _KNOWS = (_IN_SECRET[name] for name in ("known", "lacks
 
 
 def fields(seats: int) -> list[Field]:
-    """Return the fields of an observation in their order; players are counted clockwise from oneself."""
+    """Return the fields of an observation in order; player 0 is the observer, others follow clockwise."""
     rows = [
         Field(f"player {step}: {field.name}", field.size, field.says)
         for part in (_PLAYER, _SECRET)
@@ -130,12 +130,12 @@ def fields(seats: int) -> list[Field]:
 
 
 def size(seats: int) -> int:
-    """Return how many numbers an observation has."""
+    """Return the size of an observation."""
     return _HEAD_SIZE + _OWN_SIZE + seats * (_ROW_SIZE + _SECRET_SIZE)
 
 
 def action_words(rules: Message, seats: int) -> tuple[str, ...]:
-    """Return the word of every action in its place: "wait", then every move that can be legal, in their order.
+    """Return the word of every action by index: "wait", then all moves that can be legal, sorted.
 
     `rules` has the fields of `hello.ruleset`. Targets count clockwise from the agent: `steal:+1` is the next seat.
     """
@@ -172,11 +172,11 @@ def _moves(rules: Message, seats: int) -> Iterator[str]:
 
 
 class Watcher:
-    """What is told of one game, as numbers: it is given events and boards, and makes each seat's array.
+    """The events and boards of one game as numbers, from which each seat's array is made.
 
-    Events have the attributes of `arena.coup`'s. What an event hides from a seat is None there; of a whole event each
-    seat's numbers take in only what that seat may know. The numbers stand in arrays, whose single elements are read and
-    written faster than numpy's; what a board doesn't change isn't written again.
+    Events have the attributes of `arena.coup`'s events; a value that is hidden from a seat is None. From a complete
+    event, each seat's numbers use only what that seat may know. The numbers are in arrays, whose single elements are
+    faster to read and write than numpy's. Values that a board doesn't change aren't written again.
     """
 
     __slots__ = (
@@ -199,19 +199,19 @@ class Watcher:
     def __init__(self, roles: Sequence[str], seats: int, own: dict[Any, array[int]] | None = None) -> None:
         self._roles = tuple(roles)
         self._role = {role: place for place, role in enumerate(roles)}
-        self._seats = tuple(range(0, seats * _ROW_SIZE, _ROW_SIZE))  # where each seat's row begins
+        self._seats = tuple(range(0, seats * _ROW_SIZE, _ROW_SIZE))  # the start of each seat's row
         self._rows = array("h", bytes(2 * seats * _ROW_SIZE))
-        self._flags: list[int] = []  # the places in the rows that hold a flag of the present board
+        self._flags: list[int] = []  # the places in the rows with a flag of the current board
         length = seats * _ROW_SIZE
         self._row_places = [slice(place, place + length) for place in self._seats]  # each seat's view, in `_twice`
         self._row_place = slice(_ROWS_AT, _ROWS_AT + length)  # and in an observation
         self._secret_place = slice(_ROWS_AT + length, None)
-        self._known: list[Any] = [_NOTHING] * seats  # what is certain to each seat, as its secrets have it
-        self._board: Sequence[Any] = _NO_BOARD  # the board that head and rows are of
-        self.own = {} if own is None else own  # what is counted of a seat's own cards; may be kept from game to game
+        self._known: list[Any] = [_NOTHING] * seats  # the certain facts in each seat's secrets
+        self._board: Sequence[Any] = _NO_BOARD  # the board of head and rows
+        self.own = {} if own is None else own  # counts of own cards; may be reused in later games
         self._head = _NO_HEAD
-        self._twice = self._rows  # the rows two times, so that each seat's view of them is one slice
-        self._secrets = [array("h", bytes(2 * seats * _SECRET_SIZE))] * seats  # what each seat knows of the others
+        self._twice = self._rows  # the rows twice, so that each seat's view is one slice
+        self._secrets = [array("h", bytes(2 * seats * _SECRET_SIZE))] * seats  # each seat's facts about the others
 
     def add(self, events: Iterable[Any]) -> None:
         """Count what players claimed, showed, kept and examined."""
@@ -221,10 +221,10 @@ class Watcher:
                 take(self, event)
 
     def fill(self, numbers: array[int], seat: int, piles: tuple[Any, ...], known: tuple[Any, Any]) -> None:
-        """Write what a seat observes of the board seen last into an array of its size.
+        """Write a seat's observation of the latest board into an array of its size.
 
-        `piles`: its cards, drawn cards and discards, and the role of the card that it examines, None for none.
-        `known`: what is certain to it, in the order of `arena.coup`'s `Known`.
+        `piles`: its cards, drawn cards, discards, and the role of the card that it examines, or None.
+        `known`: the facts that are certain for it, in the order of `arena.coup`'s `Known`.
         """
         if known is not self._known[seat]:
             self._certain(seat, known)
@@ -240,12 +240,12 @@ class Watcher:
         numbers[self._secret_place] = self._secrets[seat]
 
     def see(self, board: Sequence[Any], kind: str) -> None:
-        """Take in a board: once for all seats. `kind`: what is asked, as requests name it; empty if nothing is.
+        """Store a board, once for all seats. `kind`: the kind of request; empty without a request.
 
-        It has the order of `arena.coup`'s: rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve.
+        Its order is: rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve.
         """
         before, self._board = self._board, board
-        _, turn, actor, deck, coins, influence, _, phase, sides, reserve = board  # faster than by name
+        _, turn, actor, deck, coins, influence, _, phase, sides, reserve = board  # faster than access by name
         _, _, _, _, had, held, _, _, were, _ = before
         rows, seats = self._rows, self._seats
         if coins != had:
@@ -254,7 +254,7 @@ class Watcher:
         if influence != held:
             rows[_INFLUENCE::_ROW_SIZE] = array("h", influence)
         if sides is not were:
-            for place, side in zip(seats, sides):  # noqa: B905 (there are none before they are chosen)
+            for place, side in zip(seats, sides):  # noqa: B905 (it is empty before they are chosen)
                 for each, allegiance in enumerate(SIDES):
                     rows[place + _SIDE + each] = side == allegiance
         for place in self._flags:
@@ -286,7 +286,7 @@ class Watcher:
         self._twice = rows + rows
 
     def _certain(self, seat: int, known: tuple[Any, Any]) -> None:
-        """Have a seat's secrets say what is certain to it now, in place of what was."""
+        """Replace the certain facts in a seat's secrets."""
         self._known[seat] = known
         secret = self._secrets[seat] = self._secrets[seat][:]
         for begin in range(_KNOWN, len(secret), _SECRET_SIZE):
@@ -345,7 +345,7 @@ class Watcher:
             self._note(target, seat, _KNOWS + role)
 
     def _note(self, knower: int, of: int, place: int) -> None:
-        """Count what a seat has seen of another."""
+        """Count a card that a seat has seen of another seat."""
         secret = self._secrets[knower] = self._secrets[knower][:]
         secret[(of - knower) % len(self._seats) * _SECRET_SIZE + place] += 1
 
@@ -387,11 +387,10 @@ _EXAMINED, _SWAPPED, _HANDS_BACK, _FORCE_SWAPS = (
 
 
 class Encoder:
-    """What one seat is sent, as numbers. `hello`: the referee's first message, as a dict.
+    """Encodes the messages to one seat. `hello`: the referee's first message, as a dict.
 
-    After a request `observation` is an array of int16 with `size(seats)` numbers, `mask` a bytearray with a 1 for each
-    legal action, and `actions` has the action of each element of `legal`, in its order; None for one that this file
-    doesn't know.
+    After a request `observation` is an array of int16 with `size(seats)` numbers, and `mask` a bytearray with a 1 for
+    each legal action. `actions` has the action of each element of `legal`, in order; None for an unknown action.
     """
 
     def __init__(self, hello: Message) -> None:
@@ -407,7 +406,7 @@ class Encoder:
         self._watcher = Watcher(self.roles, self.seats, self._own)
 
     def take(self, message: Message) -> bool:
-        """Take in one message, each once and in order; tell whether it is a request, and so has been encoded."""
+        """Process each message once, in order; return whether it is a request, which is now encoded."""
         kind = message["type"]
         if kind == "game_start":
             self._watcher = Watcher(self.roles, self.seats, self._own)
@@ -428,7 +427,7 @@ class Encoder:
         return True
 
     def _word(self, move: Message, seat: int) -> str:
-        """Return the word of a move as it stands in `legal`."""
+        """Return the word of a move in `legal`."""
         if "action" in move:
             step = f":+{(move['target'] - seat) % self.seats}" if "target" in move else ""
             return f"{move['action']}{step}"
@@ -450,13 +449,13 @@ _ABSENT = {"target": None, "claim": None, "role": None, "replaced": True, "denie
 
 
 def _event(message: Message) -> SimpleNamespace:
-    """Return an event of a line with the attributes of `arena.coup`'s."""
+    """Return an event of a message with the attributes of `arena.coup`'s events."""
     own = {**_role(message, "claim"), **_role(message, "role"), "word": message["event"]}
     return SimpleNamespace(**{**_ABSENT, **message, **own})
 
 
 def _role(message: Message, name: str) -> Message:
-    """Return a role that is claimed, and whether the claim is that one doesn't have it."""
+    """Return a claimed role, and whether the claim denies it."""
     role = message.get(name)
     if role is None or not role.startswith("not_"):
         return {}
@@ -464,13 +463,13 @@ def _role(message: Message, name: str) -> Message:
 
 
 def _certain(known: Message) -> tuple[Any, Any]:
-    """Return what is certain, `you.known` of a request, in the order of `arena.coup`'s."""
+    """Return `you.known` of a request in the order of `arena.coup`'s `Known`."""
     players = [(each["seat"], each.get("has", ()), each.get("lacks", ())) for each in known.get("players", ())]
     return players, tuple(known.get("deck", ()))
 
 
 def _board(request: Message) -> tuple[Any, ...]:
-    """Return the board of a request in the order of `arena.coup`'s."""
+    """Return the board of a request in the order of `arena.coup`'s board."""
     state = request["state"]
     players = state["players"]
     claim = request.get("claim")
@@ -489,16 +488,15 @@ def _board(request: Message) -> tuple[Any, ...]:
 
 # --- policies ---------------------------------------------------------------------------------------------------------
 
-_NUMPY_FROM = 20_000  # weights; with fewer its import costs a match more than it saves
-_TIE = 1e-6  # scores that are nearer than this are equal: libraries add in different orders
+_NUMPY_FROM = 20_000  # weights; with fewer, the import takes more time than it saves in a match
+_TIE = 1e-6  # a smaller difference is a tie, since libraries add in different orders
 
 
 class Policy:
-    """A network of dense layers: the scores of all actions, from an observation.
+    """A network of dense layers: it computes the scores of all actions from an observation.
 
-    `layers`: each a pair of weights, a row for each output, and of biases. `activation`: "tanh", "relu" or "none",
-    between the layers and not after the last. `numpy`: whether to compute with it; None: where there are many weights
-    and it can be imported.
+    `layers`: pairs of weights, with a row for each output, and biases. `activation`: "tanh", "relu" or "none", between
+    the layers and not after the last. `numpy`: whether to use numpy; None: for many weights, if it can be imported.
     """
 
     def __init__(self, layers: Sequence[Any], activation: str = "tanh", numpy: bool | None = None) -> None:
@@ -517,7 +515,7 @@ class Policy:
             self._layers = [(self._np.array(rows, float), self._np.array(bias, float)) for rows, bias in layers]
 
     def scores(self, observation: Sequence[int]) -> list[float]:
-        """Return a number for each action."""
+        """Return a score for each action."""
         values: Any = observation if self._np is None else self._np.array(observation, float)
         for place, (rows, bias) in enumerate(self._layers):
             if place and self.activation != "none":
@@ -534,14 +532,14 @@ class Policy:
         return [tanh(value) if self.activation == "tanh" else max(value, 0.0) for value in values]
 
     def best(self, observation: Sequence[int], actions: Iterable[int]) -> int:
-        """Return the action of the highest score among these; of equal ones the first by its place."""
+        """Return the action with the highest score among these; ties go to the lowest index."""
         scores = self.scores(observation)
         legal = sorted(actions)
         most = max(scores[action] for action in legal)
         return next(action for action in legal if scores[action] >= most - _TIE * (1 + abs(most)))
 
     def drawn(self, observation: Sequence[int], actions: Iterable[int], chance: float) -> int:
-        """Return an action drawn by the softmax of the scores, by a number of chance in [0, 1)."""
+        """Return an action drawn by the softmax of the scores; `chance` is a random number in [0, 1)."""
         scores = self.scores(observation)
         legal = sorted(actions)
         most = max(scores[action] for action in legal)
@@ -558,17 +556,17 @@ ACTIVATIONS = ("tanh", "relu", "none")
 
 
 def _numpy() -> Any:
-    """Return numpy, None where it can't be imported."""
+    """Return numpy, or None if it can't be imported."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a box has few cores and counts threads
     try:
         import numpy
-    except Exception:  # whatever a box lacks for it
+    except Exception:  # a sandbox may lack anything that it needs
         return None
     return numpy
 
 
 class Player:
-    """A trained policy at its table. `weights`: the file that `arena.env`'s `save_bot` wrote."""
+    """A trained policy that plays. `weights`: a file written by `save_bot` of `arena.env`."""
 
     def __init__(self, weights: str | os.PathLike[str]) -> None:
         import json
@@ -585,9 +583,9 @@ class Player:
         self._random: Any = None
 
     def choice(self, message: Message) -> int | None:
-        """Take in one message of the referee, each once and in order; return the index of a move in `legal`.
+        """Process each message of the referee once, in order; return the index of a move in `legal`.
 
-        None if the message is no request, or if the match isn't of the rules and the seats that it was trained for.
+        None if the message isn't a request, or if the policy was trained for other rules or seats.
         """
         if message["type"] == "hello":
             found = Encoder(message)

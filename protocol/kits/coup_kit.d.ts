@@ -1,6 +1,6 @@
-// Types of coup_kit.js, for TypeScript and for `// @ts-check`: copy it beside the kit. What each means stands there.
+// Types of coup_kit.js, for TypeScript and for `// @ts-check`. Copy it next to the kit, which documents each name.
 
-/** A role, or an embezzler's claim; variants to come may have others. */
+/** A role, or an embezzler's claim; later variants may add others. */
 export type Role = "ambassador" | "assassin" | "captain" | "contessa" | "duke" | "inquisitor" | (string & {});
 export type Roles = readonly Role[];
 export type Allegiance = "loyalist" | "reformist";
@@ -10,12 +10,12 @@ export type Move = Readonly<{
   show?: Role | "all"; decline?: true; lose?: Role; keep?: Roles; keep_shown?: boolean;
   pick?: Role; side?: Allegiance; reveal?: Role; examined?: "hand_back" | "force_swap";
 }>;
-/** What a request's method returns: a legal move, its index, or nothing, which plays the first. */
+/** The result of a request's method: a legal move, its index, or nothing, which plays the first legal move. */
 export type Answer = Move | number | null | undefined | void;
-/** How often, by role: only what was counted is a key; what wasn't reads as 0. */
+/** Counts by role: only counted roles are keys; a role that was never counted reads as 0. */
 export type Counts = Readonly<Record<Role, number>>;
 
-// --- messages: what each field means stands in SPEC.md ---
+// --- messages: SPEC.md documents each field ---
 
 export type Ruleset = Readonly<{
   name: string; seats: number; deck: Readonly<Partial<Record<Role, number>>>;
@@ -40,9 +40,9 @@ export type Limits = Readonly<{
 export type Match = Readonly<{ games: number; seats: number; your_handle: string; handles: readonly string[] }>;
 export type Seat = Readonly<{ coins: number; influence: number; revealed: Roles; allegiance?: Allegiance }>;
 export type State = Readonly<{ turn: number; actor: number; deck: number; reserve?: number; players: readonly Seat[] }>;
-/** What follows for certain of one opponent: cards that it holds, and roles that it doesn't. */
+/** Certain facts about one opponent: cards that it holds, and roles that it doesn't hold. */
 export type KnownPlayer = Readonly<{ seat: number; has?: Roles; lacks?: Roles }>;
-/** The same of all opponents, and of the court deck. */
+/** Certain facts about all opponents and the court deck. */
 export type Known = Readonly<{ players?: readonly KnownPlayer[]; deck?: Roles }>;
 export type You = Readonly<{
   seat: number; cards: Roles; drawn?: Roles; discards?: Roles; seen?: Role; known?: Known;
@@ -52,7 +52,7 @@ export type Claim = Readonly<{ seat: number; role: Role; block: boolean }>;
 
 type Happened<Word extends string, More = unknown> = Readonly<{ n: number; event: Word; seat: number } & More>;
 
-/** What has happened. A later arena may send others: leave those alone. */
+/** An event. A later arena may send others: ignore those. */
 export type Event =
   | Happened<"action", { action: string; target?: number; claim?: Role }>
   | Happened<"coins", { delta: number; reason: string }>
@@ -84,7 +84,7 @@ type Asked<Kind extends string, More = unknown> = Readonly<
   } & More
 >;
 
-/** By `kind`; a later arena may send others. */
+/** A request, by `kind`. A later arena may send others. */
 export type Request =
   | Asked<"turn" | "draft" | "allegiance">
   | Asked<"challenge", { pending: Pending; claim: Claim }>
@@ -106,7 +106,7 @@ export type MatchOver = Readonly<{ type: "match_over" }>;
 
 /** A message of the referee, as an object, by `type`. */
 export type Message = Hello | GameStart | Request | ErrorMessage | GameOver | MatchOver;
-/** What a bot answers to `hello`, and to a request. */
+/** The answer of a bot to `hello` and to a request. */
 export type Reply =
   | Readonly<{ type: "hello"; name: string; version?: string }>
   | Readonly<{ id: number; choice: number; say?: readonly object[] }>;
@@ -200,9 +200,9 @@ export class Bot {
   gameOver(game: Game): void;
   fault(game: Game, error: ErrorMessage): void;
   matchOver(game: Game): void;
-  /** Takes a message of the referee; returns the answer, or null. */
+  /** Processes a message of the referee; returns the answer, or null if it needs none. */
   reply(message: Message): Reply | null;
 }
 
-/** Plays over the pipes until the match is over. */
+/** Plays over standard input and output until the match is over. */
 export function run(bot: Bot): void;

@@ -1,5 +1,5 @@
-// The Coup arena's kit for bots in Go 1.19 or newer, with the standard library alone. Copy this one file beside your bot
-// (kit version 7):
+// A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
+// Copy this file next to your bot. It requires only Go 1.19 or newer. This is kit version 7. A complete bot:
 //
 //	package main
 //
@@ -14,10 +14,10 @@
 //
 //	func main() { Run(&MyBot{}) }
 //
-// A method for each kind of request gets the game and returns an element of game.Legal. What you don't write plays
-// game.Legal[0], which is always a quiet move, and so does nil. Log writes to standard error, and once Run has begun so
-// does fmt.Print: it can't break the conversation. A method that panics says at which request, and ends the program; with
-// Base{Careful: true} the quiet move is played and the bot goes on.
+// Write a method for each kind of request that you want to answer. It gets the game and returns an element of
+// game.Legal. For other requests, and for nil, the kit plays game.Legal[0], a quiet move (income, pass, show the card
+// ...). Log and, after the start of Run, fmt.Print write to standard error. If a method panics, the kit prints its
+// request and ends the program. With Base{Careful: true} it plays the quiet move instead, and the bot continues.
 
 package main
 
@@ -34,53 +34,53 @@ import (
 	"strings"
 )
 
-// Nobody stands in place of a seat where there is none.
+// Nobody means no seat, or an unknown one.
 const Nobody = -1
 
-// The methods of a bot that the kit calls, by the kind of the request, or ! and what is told. Write those you need.
+// The methods that the kit calls, by kind of request, or by ! and a notification. Write those that you need.
 var methods = map[string]string{
-	"turn":           "Turn",          // (game *Game) *Move, as all kinds of requests: choose an action
-	"challenge":      "Challenge",     // somebody claims a role (game.Claim): pass or challenge
-	"block":          "Block",         // an action (game.Pending) can be blocked by you: pass, or block and claim a role
-	"prove":          "Prove",         // game.Challenger doubts your claim: show the card, or decline
-	"lose":           "Lose",          // lose one of your two cards; game.Reason says to what
-	"exchange":       "Exchange",      // keep as many as you had of game.Cards and game.Drawn
-	"keep_shown":     "KeepShown",     // a variant: keep the card that you have shown, or have it replaced
-	"examine_show":   "ExamineShow",   // a variant: show one of your cards to an inquisitor
-	"examine_decide": "ExamineDecide", // a variant: hand back the card that you look at (game.Seen), or force a swap
-	"draft":          "Draft",         // a variant: pick the first of your two cards
+	"turn":           "Turn",          // (game *Game) *Move, like all requests: choose the action of your turn
+	"challenge":      "Challenge",     // challenge game.Claim, or pass (the default)
+	"block":          "Block",         // block game.Pending by claiming a role, or pass (the default)
+	"prove":          "Prove",         // show the card that you claimed (the default), or decline
+	"lose":           "Lose",          // choose the card to lose; game.Reason is the reason
+	"exchange":       "Exchange",      // choose the cards to keep from game.Cards and game.Drawn; by default your hand
+	"keep_shown":     "KeepShown",     // a variant: keep the card that you showed, or have it replaced (the default)
+	"examine_show":   "ExamineShow",   // a variant: choose the card to show to the inquisitor
+	"examine_decide": "ExamineDecide", // a variant: hand back game.Seen (the default), or have it replaced
+	"draft":          "Draft",         // a variant: choose the first of your two cards
 	"allegiance":     "Allegiance",    // a variant: choose your side
-	"other":          "Other",         // a kind of request that this kit doesn't know
-	"!hello":         "MatchStart",    // (game *Game): game.Rules, game.Limits, game.Match are known
-	"!game_start":    "GameStart",     // (game *Game): game.Seat, game.Cards, game.Players are known
-	"!event":         "Event",         // (game *Game, event Object): something happened, event.Text("event") == "block"
-	"!error":         "Fault",         // (game *Game, fault Object): the referee counted a fault, fault.Text("message")
-	"!game_over":     "GameOver",      // (game *Game): game.Winner, game.Survivors
-	"!match_over":    "MatchOver",     // (game *Game): leave; half a second is left
+	"other":          "Other",         // answer a kind of request that this kit doesn't know
+	"!hello":         "MatchStart",    // (game *Game): prepare for the match; the players aren't known yet
+	"!game_start":    "GameStart",     // (game *Game): prepare for a game: your cards and the players are known
+	"!event":         "Event",         // (game *Game, event Object): process an event; each comes once, in order
+	"!error":         "Fault",         // (game *Game, fault Object): fault.Text("message") explains what to fix
+	"!game_over":     "GameOver",      // (game *Game): learn from a finished game: game.Winner is known
+	"!match_over":    "MatchOver",     // (game *Game): clean up after the match; half a second is left
 }
 
-// Bot is a pointer to a struct of yours that embeds Base, which has the options.
+// Bot is a pointer to your struct, which embeds Base. Base has the options.
 type Bot interface{ base() *Base }
 type Base struct {
-	Name, Version string // in the match's log; may be left out
-	Careful       bool   // where a method panics, the quiet move is played and the bot goes on
+	Name, Version string // for logs, at most 64 characters; optional
+	Careful       bool   // true: if a method panics, the kit prints it, plays Legal[0] and continues
 }
 
 func (base *Base) base() *Base { return base }
 
-// Log writes a line to standard error, which the arena keeps in the bot's log.
+// Log writes a line to standard error, which the arena stores in the bot's log.
 func Log(format string, values ...any) { fmt.Fprintf(os.Stderr, format+"\n", values...) }
 
 // Move is a legal move.
 type Move struct {
-	Word   string   // its action, or else its key: tax, pass, challenge, block, show, keep ...
-	Target int      // the seat at which an action is aimed, or Nobody
-	Role   string   // the word beside the key: the role to block with, to show, to lose, to pick; a side; hand_back
-	Keep   []string // the cards to keep, in an exchange
-	Raw    Object   // as on the wire
+	Word   string   // the action, or else the key: tax, pass, challenge, block, show, keep ...
+	Target int      // the seat that the action targets, or Nobody
+	Role   string   // the key's value: the role to block with, to show, to lose or to pick; a side; hand_back
+	Keep   []string // in Exchange: the cards to keep
+	Raw    Object   // as received
 }
 
-// UnmarshalJSON reads a move of the wire.
+// UnmarshalJSON reads a move of a message.
 func (move *Move) UnmarshalJSON(text []byte) error {
 	err := json.Unmarshal(text, &move.Raw)
 	move.Word, move.Target = move.Raw.Text("action"), move.Raw.Seat("target")
@@ -92,62 +92,62 @@ func (move *Move) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Player is a player at the table, as of the latest request.
+// Player is a player at the table, with its public state of the latest request.
 type Player struct {
 	Seat       int            `json:"-"`
-	Handle     string         `json:"-"` // its name, which stays the same in all games of the match; seats don't
+	Handle     string         `json:"-"` // the same in all games of the match, unlike the seat
 	Coins      int            // its coins
-	Influence  int            // cards face down; 0: it is out of the game
-	Revealed   []string       // lost cards, face up
-	Allegiance string         // loyalist or reformist; empty where there are no sides, or not yet
-	Blocks     map[string]int `json:"-"` // role -> how often it blocked with it in this game
-	Known      []string       `json:"-"` // cards that it certainly holds, as you.known says
-	Lacks      []string       `json:"-"` // roles that it certainly doesn't hold, as you.known says
+	Influence  int            // number of face-down cards; 0: it is out of the game
+	Revealed   []string       // its lost cards, face up
+	Allegiance string         // loyalist or reformist; empty without sides, or before they are chosen
+	Blocks     map[string]int `json:"-"` // by role: its blocks in this game
+	Known      []string       `json:"-"` // cards that it certainly holds, from you.known
+	Lacks      []string       `json:"-"` // roles that it certainly doesn't hold, from you.known
 }
 
-// Alive tells whether the player is still in the game.
+// Alive returns whether the player is still in the game.
 func (player *Player) Alive() bool { return player.Influence > 0 }
 
-// State is the public state; its fields are the game's too.
+// State is the public state; its fields are also fields of Game.
 type State struct {
-	Turn, Actor   int       // the number of the turn, from 1, over all players together; the seat whose turn it is
+	Turn, Actor   int       // number of the turn, from 1, counting all players' turns; the seat whose turn it is
 	Deck, Reserve int       // cards in the court deck, coins in the treasury reserve
 	Players       []*Player // by seat
 }
 
-// You is what you alone are sent; its fields are the game's too.
+// You is your private state; its fields are also fields of Game.
 type You struct {
 	Seat            int      // your seat in this game
-	Cards           []string // your cards
-	Drawn, Discards []string // what you drew, in Exchange; what you didn't keep of a draft
-	Seen            string   // in ExamineDecide: the card of another that you look at
-	Known           struct { // what is certain of players, and to lie in the court deck
+	Cards           []string // your face-down cards
+	Drawn, Discards []string // in Exchange: the cards that you drew; with a draft: the cards that you discarded
+	Seen            string   // in ExamineDecide: the opponent's card that you see
+	Known           struct { // what is certain about players and the court deck
 		Players []Object // seat, has, lacks
 		Deck    []string
 	}
 }
 
-// Game is the game as your seat sees it, as of the latest request; in GameOver state and cards are those of the end.
+// Game is the game as your seat sees it, from the latest request. In GameOver, state and cards are final.
 type Game struct {
 	State      `json:"state"`
 	You        `json:"you"`
-	Kind       string     // what is asked: turn, challenge, block ...; empty where nothing is
-	Legal      []*Move    // every move that you may choose; the first is a quiet one
-	Request    Object     `json:"-"` // the message as it came: a request, hello, game_start or game_over
-	Events     []Object   // what has happened since the last line
-	Number     int        `json:"game"` // the number of the game in the match, from 0
-	Pending    Object     // the action that is being decided, in all kinds but turn: actor, action, target
-	Claim      Object     // in Challenge and Prove: seat, role, and block, whether a block claims it
-	Proven     bool       // in Block: whether the action's claim was challenged and proven this turn
+	Kind       string     // the kind of request: turn, challenge, block ...; empty without a request
+	Legal      []*Move    // all legal moves; the first is a quiet move
+	Request    Object     `json:"-"` // the message as received: a request, hello, game_start or game_over
+	Events     []Object   // the events since the last message
+	Number     int        `json:"game"` // number of the game in the match, from 0
+	Pending    Object     // the undecided action: actor, action, and target if any; empty at your turn
+	Claim      Object     // the undecided claim: seat, role, and block (true: the claim of a block)
+	Proven     bool       // in Block: whether the actor proved the action's claim this turn
 	Challenger int        // in Prove: the seat that challenges you
-	Reason     string     // in Lose: to what, coup, assassinate, challenge; in GameOver: why it ended
+	Reason     string     // in Lose: why: coup, assassinate, challenge; in GameOver: why it ended
 	Winner     int        // in GameOver: the seat that won; Nobody: a draw
 	Survivors  []int      // in GameOver: the seats that won or share the draw
-	Rules      Object     `json:"ruleset"` // of hello: game.Rules.Object("deck").Int("duke")
-	Limits     Object     // of hello
-	Match      Object     // of hello: games, seats, your_handle, handles
-	Random     *rand.Rand `json:"-"` // seeded by each game's game_seed, before the first by bot_seed
-	words      []Object   // to be said beside the next answer
+	Rules      Object     `json:"ruleset"` // hello.ruleset: game.Rules.Object("deck").Int("duke")
+	Limits     Object     // hello.limits
+	Match      Object     // hello.match: games, seats, your_handle, handles
+	Random     *rand.Rand `json:"-"` // each game seeds it with game_seed; before the first game its seed is bot_seed
+	words      []Object   // statements for the next answer
 }
 
 // Player returns the player in a seat; one without cards if there is no such seat.
@@ -158,7 +158,7 @@ func (game *Game) Player(seat int) *Player {
 	return game.Players[seat]
 }
 
-// Opponents returns the others who are still in the game, clockwise from you.
+// Opponents returns the other living players, clockwise from you.
 func (game *Game) Opponents() (found []*Player) {
 	for step := 1; step < len(game.Players); step++ {
 		if player := game.Players[(game.Seat+step)%len(game.Players)]; player.Alive() {
@@ -168,12 +168,12 @@ func (game *Game) Opponents() (found []*Player) {
 	return found
 }
 
-// Me returns you, as the others see you; Holds tells whether you hold a role.
+// Me returns your own player, as the others see it; Holds returns whether you hold a role.
 func (game *Game) Me() *Player            { return game.Player(game.Seat) }
 func (game *Game) Holds(role string) bool { return count(game.Cards, role) > 0 }
 
-// Moves returns the legal moves of an action or key: Moves("tax"), Moves("block"); with one more word those at that seat,
-// or with that word beside the key: Moves("steal", 2), Moves("block", "duke").
+// Moves returns all legal moves with this action or key: Moves("steal"), Moves("block"). A second argument selects the
+// moves with that target or role: Moves("steal", 2), Moves("block", "duke").
 func (game *Game) Moves(word string, what ...any) (found []*Move) {
 	for _, move := range game.Legal {
 		if move.Word == word && (len(what) == 0 || what[0] == move.Target || what[0] == move.Role) {
@@ -183,15 +183,15 @@ func (game *Game) Moves(word string, what ...any) (found []*Move) {
 	return found
 }
 
-// Find returns the first of them, nil of none; FindAt and FindRole do so too.
+// Find, FindAt and FindRole return the first of them, or nil.
 func (game *Game) Find(word string, what ...any) *Move {
 	return append(game.Moves(word, what...), nil)[0]
 }
 func (game *Game) FindAt(word string, target int) *Move { return game.Find(word, target) }
 func (game *Game) FindRole(word, role string) *Move     { return game.Find(word, role) }
 
-// Say says something beside your next answer: Say("hold", "duke"), Say("spare", 2), Say("doubt", "duke", 2), Say("text",
-// "Peace?"). At most 4, one of them a text; what the rules don't let you say isn't sent. Others' words are events, "say".
+// Say adds a statement to your next answer: Say("hold", "duke"), Say("spare", 2), Say("doubt", "duke", 2), Say("text",
+// "Peace?"). At most 4, one of them a text. Without talk nothing is sent. Statements of others are "say" events.
 func (game *Game) Say(says string, what ...any) {
 	statement, part := Object{"says": says}, map[bool]string{false: "role", true: "text"}[says == "text"]
 	for _, each := range what {
@@ -208,8 +208,8 @@ func (game *Game) Say(says string, what ...any) {
 func (game *Game) SayAt(says string, target int)       { game.Say(says, target) }
 func (game *Game) SayOf(says, role string, target int) { game.Say(says, role, target) }
 
-// Odds tells how likely a seat holds a card of a role, 0 to 1, or for not_duke none, from the cards that you can see and
-// you.known, not from claims: 1 - C(U-d, k) / C(U, k), where of U unseen cards d are of the role and k are the seat's.
+// Odds returns the probability, 0 to 1, that a seat holds at least one card of a role (not_duke: no duke), from the
+// cards that you see and you.known: 1 - C(U-d, k) / C(U, k). Of U unseen cards d have the role, and k are the seat's.
 func (game *Game) Odds(seat int, role string) float64 {
 	if strings.HasPrefix(role, "not_") {
 		return 1 - game.Odds(seat, role[len("not_"):])
@@ -218,7 +218,7 @@ func (game *Game) Odds(seat int, role string) float64 {
 	sight = append(append(append(sight, game.Cards...), game.Drawn...), game.Discards...)
 	for _, other := range game.Players {
 		sight = append(append(sight, other.Revealed...), other.Known...)
-		if count(other.Lacks, role) > 0 { // its hidden cards are no place for the role
+		if count(other.Lacks, role) > 0 { // hidden cards of other players that lack the role
 			elsewhere += other.Influence - len(other.Known)
 		}
 	}
@@ -233,7 +233,7 @@ func (game *Game) Odds(seat int, role string) float64 {
 		return 1
 	case seat == game.Seat || cards <= 0 || copies <= 0 || unseen < cards || count(player.Lacks, role) > 0:
 		return 0
-	case copies > unseen-elsewhere-cards: // they have no place but this hand
+	case copies > unseen-elsewhere-cards: // only this hand has room for them
 		return 1
 	case len(player.Lacks) == 0:
 		unseen -= elsewhere
@@ -252,12 +252,12 @@ func count(cards []string, role string) int {
 	return strings.Count(" "+strings.Join(cards, "  ")+" ", " "+role+" ")
 }
 
-// take reads a hello, game_start, request or game_over.
+// take stores the values of a hello, game_start, request or game_over.
 func (game *Game) take(message Object, line []byte) {
 	you, before, handles := game.You, game.Players, message.Texts("players")
 	game.State, game.You, game.Kind, game.Legal, game.Request, game.Winner = State{}, You{}, "", nil, message, Nobody
 	game.Events, game.Pending, game.Claim, game.Challenger, game.Proven, game.Reason = nil, nil, nil, Nobody, false, ""
-	_ = json.Unmarshal(line, game) // what has another form than this kit knows stays empty
+	_ = json.Unmarshal(line, game) // fields of a type that this kit doesn't know stay empty
 	if seed := message.Text("game_seed") + message.Text("bot_seed"); seed != "" {
 		hash := fnv.New64a()
 		hash.Write([]byte(seed))
@@ -275,7 +275,7 @@ func (game *Game) take(message Object, line []byte) {
 		player := game.Player(known.Seat("seat"))
 		player.Known, player.Lacks = known.Texts("has"), known.Texts("lacks")
 	}
-	if message["type"] == "game_over" { // your cards are those of the latest event that says them
+	if message["type"] == "game_over" { // your cards are those of the latest event that contains them
 		game.Seat, game.Discards = you.Seat, you.Discards
 		cards := strings.Join(you.Cards, " ")
 		for _, event := range game.Events {
@@ -291,10 +291,10 @@ func (game *Game) take(message Object, line []byte) {
 	}
 }
 
-// Object is an object of JSON. What isn't there, or is of another type, is empty, zero or false.
+// Object is a JSON object. A value that is missing or has another type reads as empty, zero or false.
 type Object map[string]any
 
-// Text returns a text, Int a whole number, Bool a truth, Seat a seat or Nobody, Object an object, List and Texts a list.
+// Text returns a string, Int an integer, Bool a boolean, Seat a seat or Nobody, Object an object, List and Texts lists.
 func (object Object) Text(key string) string   { return get[string](object[key]) }
 func (object Object) Int(key string) int       { return int(get[float64](object[key])) }
 func (object Object) Bool(key string) bool     { return get[bool](object[key]) }
@@ -314,7 +314,7 @@ func (object Object) Texts(key string) (found []string) {
 	return found
 }
 
-// String returns it as JSON.
+// String returns the object as JSON.
 func (object Object) String() string {
 	text, _ := json.Marshal(object)
 	return string(text)
@@ -325,10 +325,10 @@ func get[T any](value any) T {
 	return found
 }
 
-// Run plays: it reads the arena's lines from standard input and answers them, until the match is over.
+// Run plays: it reads the referee's messages from standard input and answers them until the match is over.
 func Run(bot Bot) {
 	wire, talk, input := os.Stdout, NewTalk(bot), bufio.NewReaderSize(os.Stdin, 1<<16)
-	os.Stdout = os.Stderr // for what the bot or a library prints
+	os.Stdout = os.Stderr // for output of the bot and of libraries
 	called := ""
 	for _, name := range methods {
 		called += " " + name
@@ -340,7 +340,7 @@ func Run(bot Bot) {
 			fits = true
 		}
 		if fits != strings.Contains(called+" ", " "+name+" ") {
-			Log("coup_kit: the kit never calls %s.%s; it calls those that coup_kit.go lists, of the form that stands there",
+			Log("coup_kit: the kit never calls %s.%s; it calls the methods and signatures listed in coup_kit.go",
 				strings.TrimPrefix(fmt.Sprintf("%T", bot), "*main."), name)
 		}
 	}
@@ -351,21 +351,21 @@ func Run(bot Bot) {
 	}
 }
 
-// Talk is a conversation with the arena, line by line; Run carries it over the pipes, your tests need none.
+// Talk exchanges messages with the referee. Run connects it to standard input and output; tests use it directly.
 type Talk struct {
 	Bot   Bot
 	Game  *Game
 	Ended bool // after match_over
 }
 
-// NewTalk begins with the first line still to come.
+// NewTalk creates a talk that has received no message.
 func NewTalk(bot Bot) *Talk { return &Talk{Bot: bot, Game: &Game{}} }
 
-// Reply takes in a line of the arena, and returns the answer, without a newline; empty where it wants none.
+// Reply processes a message of the referee; it returns the answer without a newline, or "" if it needs none.
 func (talk *Talk) Reply(line []byte) (answer string) {
 	var message Object
 	if problem := json.Unmarshal(line, &message); problem != nil {
-		Log("coup_kit: a line of the arena can't be read: %v", problem)
+		Log("coup_kit: ignored a line: %v", problem)
 	}
 	kind, base := message.Text("type"), talk.Bot.base()
 	if kind == "hello" {
@@ -392,7 +392,7 @@ func (talk *Talk) Reply(line []byte) (answer string) {
 	return fmt.Sprintf(`{"id":%d,"choice":%d%s}`, message.Int("id"), choice, say)
 }
 
-// call calls the bot's method for a message, and returns the index of its move. It says where the method panicked.
+// call calls the bot's method for a message and returns the index of its move. It prints where a method panicked.
 func (talk *Talk) call(kind string, about Object) (choice int) {
 	game, name := talk.Game, methods[kind]
 	if name == "" && kind == game.Kind {

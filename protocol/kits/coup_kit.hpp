@@ -1,6 +1,5 @@
-// coup_kit.hpp - a bot for the Coup arena in C++17, with nothing but the standard library (and of POSIX dup2).
-//
-// One header, kit version 6. A whole bot:
+// A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
+// Copy this file next to your bot. It requires only C++17 and POSIX. This is kit version 6. A complete bot:
 //
 //     #include "coup_kit.hpp"
 //
@@ -12,14 +11,13 @@
 //
 //     int main() { return coup::run(MyBot{}); }
 //
-// Each kind of request has a method: turn, challenge, block, prove, lose, exchange, and those of rule variants. It gets
-// the game, and returns a move of game.legal, a pointer to one, or its index. What you don't write plays game.legal[0],
-// which is always a quiet move (income, pass, show the card), and so does nullptr, which is what find() gives where
-// there is no such move. The arena's SPEC.md says what is sent; here it is in structs.
+// Write a method for each kind of request that you want to answer. It gets the game and returns a move of game.legal, a
+// pointer to it, or its index. For other requests, and for nullptr, the kit plays game.legal[0], a quiet move (income,
+// pass, show the card ...). find() returns nullptr if there is no such move. SPEC.md documents the messages.
 //
-// coup::log(...) writes to standard error, and while run() runs so do std::cout and printf: they can't break the
-// conversation. An exception that leaves a method is told there with its request, and ends the program; with
-// careful = true the bot plays legal[0] instead and goes on.
+// coup::log(...) writes to standard error, and while run() runs so do std::cout and printf: they can't disturb the
+// protocol. If a method throws, the kit prints the error with its request to standard error and ends the program. With
+// careful = true it plays legal[0] instead, and the bot continues.
 
 #ifndef COUP_KIT_HPP
 #define COUP_KIT_HPP
@@ -50,9 +48,9 @@ void log(const Parts&... parts) {
     (std::cerr << ... << parts) << std::endl;
 }
 
-// ---- JSON: for the fields that the structs below don't have, and those of rule variants to come ---------------------
+// ---- JSON: for fields that the structs below don't have, and those of later variants --------------------------------
 
-// A value, which never changes. What isn't there is null, and asking it for a type it doesn't have gives the fallback:
+// An immutable JSON value. A missing value is null, and a value of another type reads as the fallback:
 // game.rules["deck"]["duke"].integer(3).
 class Json {
 public:
@@ -81,32 +79,32 @@ public:
     }
     bool boolean(bool otherwise = false) const { return kind_ == Kind::boolean ? text_ == "true" : otherwise; }
     std::string string(std::string otherwise = "") const { return kind_ == Kind::string ? text_ : otherwise; }
-    std::vector<std::string> strings() const { // those of an array
+    std::vector<std::string> strings() const { // the strings in an array
         std::vector<std::string> all;
         for (const Json& element : items_)
             if (element.kind_ == Kind::string) all.push_back(element.text_);
         return all;
     }
-    const std::vector<Json>& elements() const { return items_; }   // of an array, or the values of an object; else none
-    const std::vector<std::string>& keys() const { return keys_; } // of an object, in their order; else none
+    const std::vector<Json>& elements() const { return items_; }   // of an array, or values of an object; else empty
+    const std::vector<std::string>& keys() const { return keys_; } // of an object, in order; else empty
     std::string dump() const;                                      // as JSON
 
 private:
     friend class Parser;
 
     Kind kind_ = Kind::null;
-    std::string text_; // of a string; of a number and a boolean as it is written
+    std::string text_; // of a string; of a number or a boolean as it is written
     std::vector<Json> items_;
     std::vector<std::string> keys_;
 };
 
 // ---- The game -------------------------------------------------------------------------------------------------------
 
-constexpr int nobody = -1; // in place of a seat: none, or not known
+constexpr int nobody = -1; // no seat, or an unknown one
 
 using Cards = std::vector<std::string>; // roles by name, in alphabetical order
 
-// How often, for each role; what was never counted is 0: player.claims["duke"].
+// Counts by role; a role that was never counted reads as 0: player.blocks["duke"].
 struct Counts {
     std::map<std::string, int, std::less<>> of;
 
@@ -116,60 +114,60 @@ struct Counts {
     }
 };
 
-// A legal move, whatever its shape on the wire.
+// A legal move.
 struct Move {
-    std::string word;   // the action ("steal"), else the key: "challenge", "pass", "block", "show", "keep" ...
-    int target;         // the seat an action is aimed at, or nobody
-    std::string value;  // what the key stands for: the role of {"block":"duke"}, "true" of {"pass":true}; else ""
-    Cards cards;        // of {"keep":[...]}; else none
-    Json raw;           // as it was sent
+    std::string word;   // the action ("steal"), or else the key: "challenge", "pass", "block", "show", "keep" ...
+    int target;         // the seat that the action targets, or nobody
+    std::string value;  // the key's value: "duke" of {"block":"duke"}, "true" of {"pass":true}; else ""
+    Cards cards;        // of {"keep":[...]}; else empty
+    Json raw;           // as received
     int index;          // in game.legal
 };
 
-// A player at the table, as of the latest request.
+// A player at the table, with its public state of the latest request.
 struct Player {
     int seat = nobody;
-    std::string handle; // stays the same in all games of the match; seats don't
+    std::string handle; // the same in all games of the match, unlike the seat
     int coins = 0;
-    int influence = 0; // cards face down; 0: it is out of the game
+    int influence = 0; // number of face-down cards; 0: it is out of the game
     Cards revealed;    // its lost cards, face up
     bool alive = false;
-    std::string allegiance; // "loyalist" or "reformist"; "" where there are no sides
-    Counts blocks;          // roles that it blocked with in this game
-    Cards known;            // cards that it certainly holds, as you.known of the request says
-    Cards lacks;            // roles that it certainly doesn't hold, as you.known says
+    std::string allegiance; // "loyalist" or "reformist"; empty without sides, or before they are chosen
+    Counts blocks;          // by role: its blocks in this game
+    Cards known;            // cards that it certainly holds, from you.known of the request
+    Cards lacks;            // roles that it certainly doesn't hold, from you.known
 };
 
-// The game as your seat sees it. One object for the whole match. In game_over the state and your cards are those of the
-// end, and nothing is known any more.
+// The game as your seat sees it: one object for the whole match. In game_over, state and cards are final and nothing is
+// known.
 struct Game {
-    // Of the request; between requests there is nothing to decide, and no legal move.
-    std::string kind;        // what is asked: "turn", "challenge", "block" ...
-    std::vector<Move> legal; // every move that you may choose; the first is a quiet one
+    // Of the request; between requests kind and legal are empty.
+    std::string kind;        // the kind of request: "turn", "challenge", "block" ...
+    std::vector<Move> legal; // all legal moves; the first is a quiet move
     struct {
         int actor = nobody;
         std::string action;
         int target = nobody;
-    } pending; // the action that is being decided; at your turn nobody's
+    } pending; // the undecided action; at your turn its actor is nobody
     struct {
         int seat = nobody;
         std::string role;
-        bool block = false; // it is the claim of a block, not of the action
-    } claim;                // in challenge, prove, keep_shown
-    bool proven = false;    // in block: the action's claim was challenged and proven this turn
-    int challenger = nobody; // in prove: who challenges you
-    std::string reason;      // in lose: "coup", "assassinate", "challenge"; in game_over why it ended
-    std::string seen;        // in examine_decide: the card of another that you look at
-    Json request;            // the line as it came, also where it is game_start, game_over or error
+        bool block = false; // true: the claim of a block; false: of the action
+    } claim;                // the undecided claim; without one its seat is nobody
+    bool proven = false;    // in block: whether the actor proved the action's claim this turn
+    int challenger = nobody; // in prove: the seat that challenges you
+    std::string reason;      // in lose: why: "coup", "assassinate", "challenge"; in game_over: why it ended
+    std::string seen;        // in examine_decide: the opponent's card that you see
+    Json request;            // the message as received, also game_start, game_over and error
 
     // Of the game.
-    int number = 0; // of the game in the match, from 0
-    int seat = nobody;
+    int number = 0; // number of the game in the match, from 0
+    int seat = nobody; // your seat in this game
     int turn = 0, actor = nobody, deck = 0, reserve = 0;
-    Cards cards;    // yours, face down
-    Cards drawn;    // in exchange: what you drew
-    Cards discards; // with a draft: what you discarded
-    Cards in_deck;  // cards that certainly lie in the court deck, as you.known says
+    Cards cards;    // your face-down cards
+    Cards drawn;    // in exchange: the cards that you drew
+    Cards discards; // with a draft: the cards that you discarded
+    Cards in_deck;  // cards that are certainly in the court deck, from you.known
     std::vector<Player> players; // by seat
     int winner = nobody;         // in game_over: the seat that won; nobody: a draw
     std::vector<int> survivors;  // in game_over: the seats that won or share the draw
@@ -177,16 +175,16 @@ struct Game {
     // Of the match.
     Json rules, limits, match; // hello.ruleset, hello.limits, hello.match
     std::string bot_seed;
-    std::string game_seed;  // of this game; empty before the first
-    std::mt19937_64 random; // seeded anew by each game_seed, before the first game by bot_seed: a game can be repeated
+    std::string game_seed;  // of this game; empty before the first game
+    std::mt19937_64 random; // each game seeds it with game_seed; before the first game its seed is bot_seed
 
-    const Json& state() const { return request["state"]; } // the public state as it came
-    Player& me() { return players.at(std::size_t(seat)); }
-    // The others who are still in the game, clockwise from you.
+    const Json& state() const { return request["state"]; } // the public state as received
+    Player& me() { return players.at(std::size_t(seat)); } // your own player, as the others see it
+    // Returns the other living players, clockwise from you.
     std::vector<Player*> opponents();
 
     bool holds(std::string_view role) const { return std::count(cards.begin(), cards.end(), role) > 0; }
-    // The first legal move of an action or key, or nullptr: find("tax"), find("steal", 2), find("block", "duke").
+    // Returns the first legal move with this action or key, or nullptr: find("tax"), find("steal", 2) (at seat 2).
     const Move* find(std::string_view word) const {
         return first(word, [](const Move&) { return true; });
     }
@@ -196,17 +194,17 @@ struct Game {
     const Move* find(std::string_view word, std::string_view value) const {
         return first(word, [&](const Move& move) { return move.value == value; });
     }
-    // All of them: moves("steal").
+    // Returns all legal moves with this action or key: moves("steal"), moves("block").
     std::vector<const Move*> moves(std::string_view word) const;
 
-    // How likely a seat holds at least one card of a role, from the cards that you see: 1 - C(U-d, k) / C(U, k), where
-    // of U unseen cards d are of the role and k are the seat's. It takes no account of what players claim, but of what
-    // you.known says. For the claim "not_duke" it is how likely the seat has no duke. After a draft it is a guess.
+    // Returns the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see:
+    // 1 - C(U-d, k) / C(U, k). Of U unseen cards d have the role, k are the seat's. Claims don't count; you.known does.
+    // For "not_duke": the probability that the seat has no duke. After a draft, values other than 0 and 1 are guesses.
     double odds(int seat, std::string_view role) const;
 
-    // Says something beside your next answer: say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2),
-    // say("doubt", "duke", 2), and where the rules allow it, say("text", "Peace?"). At most 4, one of them a text, in
-    // UTF-8. Without talk it isn't sent. Others' words are events, "say".
+    // Adds a statement to your next answer: say("hold", "duke"), say("lack", "duke"), say("attack", 2),
+    // say("spare", 2), say("doubt", "duke", 2), and if the rules allow it, say("text", "Peace?") in UTF-8. At most 4,
+    // one of them a text. Without talk nothing is sent. Statements of others are "say" events.
     void say(std::string_view says, std::string_view what) { words(says, what, nobody); }
     void say(std::string_view says, int target) { words(says, {}, target); }
     void say(std::string_view says, std::string_view role, int target) { words(says, role, target); }
@@ -225,12 +223,12 @@ private:
     void finish();
     Player* at(const Json& sent);
 
-    std::string words_; // to be said beside the next answer
+    std::string words_; // statements for the next answer
 };
 
 // ---- The bot --------------------------------------------------------------------------------------------------------
 
-// What a method returns: a move of game.legal, or its index. nullptr, of find(), is the first move.
+// The result of a request's method: a move of game.legal, its index, or nullptr, which plays the first legal move.
 struct Answer {
     Answer(int choice) : index(choice) {}
     Answer(const Move& move) : index(move.index) {}
@@ -242,42 +240,43 @@ struct Answer {
 
 class Bot;
 
-// Plays until the match is over, or the input ends. Returns what main should return.
+// Plays: reads the referee's messages from standard input and answers them until the match is over. Returns the exit
+// code.
 int run(Bot& bot);
 
-// Write a class of your own that inherits from this one, with the methods that you need.
+// The base class of bots: inherit from it, and write the methods that you need.
 class Bot {
 public:
-    std::string name, version; // for logs, in UTF-8, at most 64 characters; may be left out
-    bool careful = false;      // where a method throws: say so, play legal[0], go on
+    std::string name, version; // for logs, in UTF-8, at most 64 characters; optional
+    bool careful = false;      // true: if a method throws, print it, play legal[0], continue
 
     virtual ~Bot() = default;
 
-    virtual Answer turn(Game&) { return 0; }
-    virtual Answer challenge(Game&) { return 0; }
-    virtual Answer block(Game&) { return 0; }
-    virtual Answer prove(Game&) { return 0; }
-    virtual Answer lose(Game&) { return 0; }
-    virtual Answer exchange(Game&) { return 0; }
-    // Only in rule variants.
-    virtual Answer keep_shown(Game&) { return 0; }
-    virtual Answer examine_show(Game&) { return 0; }
-    virtual Answer examine_decide(Game&) { return 0; }
-    virtual Answer draft(Game&) { return 0; }
-    virtual Answer allegiance(Game&) { return 0; }
-    virtual Answer other(Game&) { return 0; } // a kind that this kit doesn't know
+    virtual Answer turn(Game&) { return 0; }      // choose the action of your turn; by default income
+    virtual Answer challenge(Game&) { return 0; } // challenge game.claim, or pass (the default)
+    virtual Answer block(Game&) { return 0; }     // block game.pending by claiming a role, or pass (the default)
+    virtual Answer prove(Game&) { return 0; }     // show the card that you claimed (the default), or decline
+    virtual Answer lose(Game&) { return 0; }      // choose the card to lose; game.reason is the reason
+    virtual Answer exchange(Game&) { return 0; }  // choose the cards to keep from game.cards and game.drawn
+    // Only in variants:
+    virtual Answer keep_shown(Game&) { return 0; }     // keep the card that you showed, or replace it (the default)
+    virtual Answer examine_show(Game&) { return 0; }   // choose the card to show to the inquisitor
+    virtual Answer examine_decide(Game&) { return 0; } // hand back game.seen (the default), or have it replaced
+    virtual Answer draft(Game&) { return 0; }          // choose the first of your two cards
+    virtual Answer allegiance(Game&) { return 0; }     // choose your side
+    virtual Answer other(Game&) { return 0; }          // answer a kind of request that this kit doesn't know
 
-    virtual void match_start(Game&) {} // the rules are known, the players aren't yet
-    virtual void game_start(Game&) {}
-    virtual void event(Game&, const Json& /* event */) {} // each once, in order, after the game took it in
-    virtual void game_over(Game&) {}                      // game.winner is known
-    virtual void fault(Game&, const Json& /* error */) {} // error["message"] says what to repair
-    virtual void match_over(Game&) {}
+    virtual void match_start(Game&) {} // prepare for the match: the rules are known, the players aren't yet
+    virtual void game_start(Game&) {}  // prepare for a game: your seat, your cards and the players are known
+    virtual void event(Game&, const Json& /* event */) {} // process an event; each comes once, in order
+    virtual void game_over(Game&) {}                      // learn from a finished game: game.winner is known
+    virtual void fault(Game&, const Json& /* error */) {} // process a fault: error["message"] explains what to fix
+    virtual void match_over(Game&) {}                     // clean up after the match; half a second is left
 
-    // Takes one line, and returns the answer, if it wants one. No input, no output: for tests.
+    // Processes a message of the referee; returns the answer, if it needs one. Does no input or output.
     std::optional<std::string> reply(std::string_view line);
 
-    bool over() const { return over_; } // the match is
+    bool over() const { return over_; } // whether the match is over
 
 private:
     int choose();
@@ -289,7 +288,7 @@ private:
     bool over_ = false;
 };
 
-inline int run(Bot&& bot) { return run(bot); } // NOLINT: it is used here, not kept
+inline int run(Bot&& bot) { return run(bot); } // NOLINT: used here, not stored
 
 // ==== The implementation =============================================================================================
 
@@ -308,7 +307,7 @@ public:
 private:
     static constexpr int max_depth = 200; // of brackets; the protocol promises at most 32
 
-    [[noreturn]] void fail() const { throw std::runtime_error("no JSON at byte " + std::to_string(at_)); }
+    [[noreturn]] void fail() const { throw std::runtime_error("invalid JSON at byte " + std::to_string(at_)); }
 
     std::size_t blanks() { return at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
 
@@ -359,7 +358,7 @@ private:
         return found;
     }
 
-    // Reads a string to its end, without its first quotation mark.
+    // Reads the rest of a string, after its first quotation mark.
     std::string string() {
         std::string out;
         for (;;) {
@@ -371,7 +370,7 @@ private:
         }
     }
 
-    // Reads what stands behind a backslash.
+    // Reads an escape sequence after its backslash.
     void escape(std::string& out) {
         static constexpr std::string_view written = "\"\\/bfnrt", meant = "\"\\/\b\f\n\r\t";
         char letter = at_ < text_.size() ? text_[at_++] : '?';
@@ -384,7 +383,7 @@ private:
                 std::uint32_t low = hex();
                 code = low >= 0xDC00 && low < 0xE000 ? 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00) : 0xFFFD;
             }
-            utf8(out, code >= 0xD800 && code < 0xE000 ? 0xFFFD : code); // half of a surrogate pair is no character
+            utf8(out, code >= 0xD800 && code < 0xE000 ? 0xFFFD : code); // half of a surrogate pair isn't a character
         } else {
             fail();
         }
@@ -469,9 +468,9 @@ inline double Game::odds(int whose, std::string_view role) const {
     if (whose < 0 || whose >= int(players.size())) return 0;
     const Player& player = players[std::size_t(whose)];
     if (detail::copies(player.known, role)) return 1;
-    Cards sight = in_deck; // all cards whose place you know
+    Cards sight = in_deck; // all cards in a known place
     for (const Cards* own : {&cards, &drawn, &discards}) detail::add(sight, *own);
-    int elsewhere = 0; // hidden cards of others who lack the role
+    int elsewhere = 0; // hidden cards of other players that lack the role
     for (const Player& other : players) {
         detail::add(sight, other.revealed);
         detail::add(sight, other.known);
@@ -483,7 +482,7 @@ inline double Game::odds(int whose, std::string_view role) const {
     const int copies = hidden(role);
     const int held = player.influence - int(player.known.size());
     if (held <= 0 || copies <= 0 || unseen < held || detail::copies(player.lacks, role)) return 0;
-    if (copies > unseen - elsewhere - held) return 1; // they have no place but this hand
+    if (copies > unseen - elsewhere - held) return 1; // only this hand has room for them
     if (player.lacks.empty()) unseen -= elsewhere;
     for (const std::string& other : player.lacks) unseen -= hidden(other);
     double none = 1; // C(unseen - copies, held) / C(unseen, held), a card at a time
@@ -505,7 +504,7 @@ inline Player* Game::at(const Json& sent) {
     return which >= 0 && which < int(players.size()) ? &players[std::size_t(which)] : nullptr;
 }
 
-// Takes in what a line says of the match, of the game, of the request, of you and of the table.
+// Stores the values of a message.
 inline void Game::take(Json message) {
     request = std::move(message);
     const Json &line = request, &you = line["you"], &state = line["state"], &known = you["known"];
@@ -571,7 +570,7 @@ inline void Game::take(Json message) {
         }
 }
 
-// Works out the cards that you hold at the end of a game: those of the latest event that says them.
+// Stores your cards at the end of a game, from the latest event that contains them.
 inline void Game::finish() {
     for (const Json& event : request["events"].elements()) {
         if (event.has("cards")) cards = event["cards"].strings();
@@ -584,7 +583,7 @@ inline void Game::finish() {
 
 // ---- The bot --------------------------------------------------------------------------------------------------------
 
-// Says which request is open, or which line was the latest.
+// Describes the open request, or the latest message.
 inline std::string Bot::where() const {
     const Json& line = game_.request;
     if (game_.kind.empty()) return line["type"].string() + ", game " + std::to_string(game_.number);
@@ -592,7 +591,7 @@ inline std::string Bot::where() const {
            std::to_string(game_.turn) + ", legal " + line["legal"].dump();
 }
 
-// Calls a method; says where it failed, and returns false then, if the bot is careful.
+// Calls a method. If it fails, prints where, then returns false, or throws the error again unless the bot is careful.
 template <class Method>
 bool Bot::guarded(const char* method, Method call) {
     try {
@@ -602,7 +601,7 @@ bool Bot::guarded(const char* method, Method call) {
         log("coup_kit: ", method, " failed at ", where(), "\n  ", error.what());
         if (!careful) throw;
     } catch (...) {
-        log("coup_kit: ", method, " failed at ", where(), "\n  it threw what is no std::exception");
+        log("coup_kit: ", method, " failed at ", where(), "\n  the exception isn't a std::exception");
         if (!careful) throw;
     }
     return false;
@@ -628,7 +627,7 @@ inline int Bot::choose() {
     bool good = guarded(found == methods.end() ? "other" : game_.kind.c_str(), [&] {
         choice = (this->*method)(game_).index;
         if (choice < 0 || choice >= int(game_.legal.size()))
-            throw std::out_of_range("it chose " + std::to_string(choice) + ", and legal has moves 0 to " +
+            throw std::out_of_range("the method returned " + std::to_string(choice) + "; game.legal has 0 to " +
                                     std::to_string(int(game_.legal.size()) - 1));
     });
     return good ? choice : 0;
@@ -639,7 +638,7 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
     try {
         message = Json::parse(text);
     } catch (const std::runtime_error& error) {
-        log("coup_kit: a line of the arena is ignored: ", error.what());
+        log("coup_kit: ignored a line: ", error.what());
         return {};
     }
     const std::string type = message["type"].string();
@@ -680,16 +679,16 @@ inline std::optional<std::string> Bot::reply(std::string_view text) {
 inline int run(Bot& bot) {
     std::cout.flush();
     const int wire = dup(STDOUT_FILENO);
-    dup2(STDERR_FILENO, STDOUT_FILENO); // for what the bot or a library prints
+    dup2(STDERR_FILENO, STDOUT_FILENO); // for output of the bot and of libraries
     try {
         for (std::string line; !bot.over() && std::getline(std::cin, line);) {
             std::optional<std::string> answer = bot.reply(line);
             if (!answer) continue;
             *answer += '\n';
-            if (write(wire, answer->data(), answer->size()) < 0) break; // the arena has gone
+            if (write(wire, answer->data(), answer->size()) < 0) break; // the arena has ended
         }
     } catch (...) {
-        return 1; // told already
+        return 1; // already printed
     }
     close(wire);
     return 0;

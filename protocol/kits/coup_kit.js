@@ -1,6 +1,6 @@
-// A kit for bots of the Coup arena: it reads and writes the lines, and asks you for moves.
+// A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
 //
-// Copy this one file beside your bot; it needs Node.js 18 or newer and nothing else. This is kit version 7.
+// Copy this file next to your bot. It requires only Node.js 18 or newer. This is kit version 7.
 //
 //     const { Bot, run } = require("./coup_kit.js");
 //
@@ -12,9 +12,9 @@
 //
 //     if (require.main === module) run(new MyBot());
 //
-// Each kind of request has a method: turn, challenge, block, prove, lose, exchange, and those of variants. It gets the
-// Game, and returns an element of game.legal or its index. What you don't write plays game.legal[0], which is always a
-// quiet move, and so do null and undefined. console.log goes to standard error, where it can't break the conversation.
+// Write a method for each kind of request that you want to answer. It gets the Game and returns an element of
+// game.legal or its index. For other requests, and for null and undefined, the kit plays game.legal[0], a quiet move
+// (income, pass, show the card ...). console.log writes to standard error, where it can't disturb the protocol.
 "use strict";
 
 const fs = require("node:fs");
@@ -22,128 +22,127 @@ const fs = require("node:fs");
 const OF_VARIANTS = { keep_shown: "keepShown", examine_show: "examineShow", examine_decide: "examineDecide" };
 const KINDS = ["turn", "challenge", "block", "prove", "lose", "exchange", "draft", "allegiance"];
 
-// How often, by role: Object.keys has what was counted, and what wasn't reads as 0.
+// Counts by role: Object.keys returns the counted roles; a role that was never counted reads as 0.
 function counts() {
   return new Proxy({}, { get: (own, role) => own[role] ?? (typeof role === "string" ? 0 : undefined) });
 }
 
-// What one player did in all games of the match so far. Players are told apart by their handles.
+// Counts of one player, identified by its handle, over all games of the match so far.
 class History {
   claimed = 0; // claims of a role, by actions and by blocks
-  challenged = 0; // its claims that somebody challenged
-  proven = 0; // those of them that it proved
-  caught = 0; // those that it couldn't, or wouldn't, prove
+  challenged = 0; // its claims that were challenged
+  proven = 0; // challenged claims that it proved
+  caught = 0; // challenged claims that it didn't prove
   challenges = 0; // challenges that it made
-  wonChallenges = 0; // those of them that caught somebody
+  wonChallenges = 0; // challenges that it made and won
   blocks = 0;
 
-  // How many of its challenged claims were bluffs, 0 to 1; null before the first.
+  // caught divided by challenged; null before the first challenge.
   get bluffRate() { return this.challenged ? this.caught / this.challenged : null; }
 }
 
-// A player at the table. What it has is that of the latest request; what it did is of this game.
+// A player at the table. Its public state is that of the latest request; its counts are those of this game.
 class Player {
   #game;
 
   constructor(game, seat, handle, history) {
     this.#game = game;
     this.seat = seat;
-    this.handle = handle; // stays the same in all games of the match; seats don't
-    this.history = history; // of the whole match
-    this.claims = counts(); // role -> how often it claimed it with cards that it may still hold
-    this.caught = counts(); // role -> how often it couldn't, or wouldn't, prove it
-    this.shown = counts(); // role -> how often it proved it
-    this.blocks = counts(); // role -> how often it blocked with it
+    this.handle = handle; // the same in all games of the match, unlike the seat
+    this.history = history; // counts of the whole match
+    this.claims = counts(); // by role: its claims with cards that it may still hold
+    this.caught = counts(); // by role: its challenged claims that it didn't prove
+    this.shown = counts(); // by role: its proofs
+    this.blocks = counts(); // by role: its blocks
   }
 
   get coins() { return this.#game.state.players[this.seat].coins; }
-  // How many cards it has face down; 0: it is out of the game.
+  // Number of face-down cards; 0: it is out of the game.
   get influence() { return this.#game.state.players[this.seat].influence; }
   get revealed() { return this.#game.state.players[this.seat].revealed; } // its lost cards, face up
   get alive() { return this.influence > 0; }
-  // "loyalist" or "reformist"; null where there are no sides, or not yet.
+  // "loyalist" or "reformist"; null without sides, or before they are chosen.
   get allegiance() { return this.#game.state.players[this.seat].allegiance ?? null; }
-  // Roles of cards that it certainly holds, as you.known of the request says; two of a role: twice.
+  // Cards that it certainly holds, from you.known of the request. Two equal roles are two cards.
   get known() { return this.#certain.has ?? []; }
-  get lacks() { return this.#certain.lacks ?? []; } // roles that it certainly doesn't hold, as you.known says
+  get lacks() { return this.#certain.lacks ?? []; } // roles that it certainly doesn't hold, from you.known
   get #certain() { return this.#game.request.you.known?.players?.find(({ seat }) => seat === this.seat) ?? {}; }
 }
 
-// The game as your seat sees it. One object for the whole match; all but the raw messages is worked out when asked.
-// Between requests it stays as the latest request, or the start of the game, said. In gameOver the state and your cards
-// are those of the end, and nothing is known any more.
+// The game as your seat sees it: one object for the whole match.
+// Between requests it has the values of the latest request, or of the start of the game. In gameOver, state and cards
+// are final and nothing is known.
 class Game {
   #histories = new Map();
   #doubt = { seat: 0, role: "" }; // the latest challenge
   #random = null;
-  #words = []; // to be said beside the next answer
+  #words = []; // statements for the next answer
 
   constructor(hello) {
-    this.rules = hello.ruleset ?? {}; // the fields of hello.ruleset
+    this.rules = hello.ruleset ?? {}; // hello.ruleset
     this.limits = hello.limits ?? {};
     this.match = hello.match ?? {}; // games, seats, your_handle, handles
     this.botSeed = hello.bot_seed ?? "";
-    this.gameSeed = ""; // of this game; empty before the first, and where the arena is too old to send it
-    this.request = {}; // the request as it came, or game_start before the first one of a game
+    this.gameSeed = ""; // of this game; empty before the first game, and with an arena that doesn't send it
+    this.request = {}; // the request as received; game_start before the first request of a game
     this.players = []; // by seat
     this.winner = null; // in gameOver: the seat that won; null: a draw
     this.survivors = []; // in gameOver: the seats that won or share the draw
   }
 
-  // What is asked: "turn", "challenge", "block" ...; empty before the first request of a game.
+  // The kind of request: "turn", "challenge", "block" ...; empty without a request.
   get kind() { return this.request.kind ?? ""; }
-  // Every move that you may choose, as on the wire; the first is a quiet one.
+  // All legal moves, as received; the first is a quiet move.
   get legal() { return this.request.legal ?? []; }
-  get number() { return this.request.game ?? 0; } // the number of the game in the match, from 0
-  get state() { return this.request.state; } // the public state as on the wire
+  get number() { return this.request.game ?? 0; } // number of the game in the match, from 0
+  get state() { return this.request.state; } // the public state as received
   get seat() { return this.request.you.seat; } // your seat in this game
-  get cards() { return this.request.you.cards; } // your cards
-  get drawn() { return this.request.you.drawn ?? []; } // the cards that you drew, in exchange; else none
-  // The card of another that you look at, in examineDecide; else null.
+  get cards() { return this.request.you.cards; } // your face-down cards
+  get drawn() { return this.request.you.drawn ?? []; } // in exchange: the cards that you drew; else empty
+  // In examineDecide: the opponent's card that you see; else null.
   get seen() { return this.request.you.seen ?? null; }
-  get turn() { return this.state.turn; } // the number of the turn, from 1, over all players together
+  get turn() { return this.state.turn; } // number of the turn, from 1, counting all players' turns
   get actor() { return this.state.actor; } // the seat whose turn it is
-  get me() { return this.players[this.seat]; } // you, as the others see you
-  // The others who are still in the game, clockwise from you.
+  get me() { return this.players[this.seat]; } // your own player, as the others see it
+  // The other living players, clockwise from you.
   get opponents() {
     const { seat, players } = this;
     return [...players.slice(seat + 1), ...players.slice(0, seat)].filter((player) => player.alive);
   }
 
-  // The action that is being decided: actor, action and perhaps target; empty at your turn.
+  // The undecided action: actor, action, and target if any; empty at your turn.
   get pending() { return this.request.pending ?? {}; }
-  // The claim to challenge or to prove: seat, role, and block, whether a block claims it; else empty.
+  // The undecided claim: seat, role, and block (true: the claim of a block); else empty.
   get claim() { return this.request.claim ?? {}; }
-  // In block: whether the action's claim was challenged and proven this turn.
+  // In block: whether the actor proved the action's claim this turn.
   get proven() { return this.request.proven ?? false; }
   get challenger() { return this.request.challenger ?? null; } // in prove: the seat that challenges you; else null
-  // In lose: what you lose the influence to, "coup", "assassinate" or "challenge"; else null.
+  // In lose: why you lose a card: "coup", "assassinate" or "challenge"; else null.
   get reason() { return this.request.reason ?? null; }
 
-  // A random number, 0 to 1, by a generator that each game's gameSeed seeds anew, before the first game botSeed.
-  // So a game can be repeated: its dice don't depend on how many were rolled before it.
+  // Returns a random number, 0 to 1. Each game seeds the generator with gameSeed; before the first game its seed is
+  // botSeed. So a game can be repeated: its random numbers don't depend on earlier games.
   random() {
     this.#random ??= generator(this.gameSeed || this.botSeed);
     return this.#random();
   }
 
-  // The first legal move of an action or key, or null: find("income"), find("steal", 2) (at seat 2), find("challenge"),
-  // find("pass"), find("block", "duke"), find("lose", "captain"), find("keep_shown", true).
+  // Returns the first legal move with this action or key, or null: find("income"), find("steal", 2) (at seat 2),
+  // find("challenge"), find("pass"), find("block", "duke"), find("lose", "captain"), find("keep_shown", true).
   find(word, what = null) {
     return this.moves(word).find((move) => what === null || (move[word] ?? move.target) === what) ?? null;
   }
 
-  // All legal moves of an action or key: moves("steal"), moves("block").
+  // Returns all legal moves with this action or key: moves("steal"), moves("block").
   moves(word) {
     return this.legal.filter((move) => move.action === word || Object.hasOwn(move, word));
   }
 
-  // How likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
+  // Returns the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see.
   //
-  // It is 1 - C(U-d, k) / C(U, k): of U unseen cards d are of the role, and k are the seat's. It takes no account of
-  // what players claim, but of what you.known of the request says: it is 0 or 1 where that is certain. For the claim
-  // not_duke it is how likely the seat has no duke. After a draft, where cards are chosen and half of them are away, it
-  // is a guess where it is neither 0 nor 1.
+  // It is 1 - C(U-d, k) / C(U, k): of U unseen cards d have the role, and k are the seat's. Claims don't count, but
+  // you.known of the request does: the result is 0 or 1 where that is certain. For not_duke it is the probability that
+  // the seat has no duke. After a draft, values other than 0 and 1 are guesses.
   odds(seat, role) {
     if (role.startsWith("not_")) return 1 - this.odds(seat, role.slice(4));
     const { you, state } = this.request;
@@ -158,19 +157,19 @@ class Game {
     let unseen = Object.values(deck).reduce((sum, copies) => sum + copies, -sight.length);
     const copies = hidden(role);
     const cards = state.players[seat].influence - has.length;
-    let elsewhere = 0; // hidden cards of others who lack the role
+    let elsewhere = 0; // hidden cards of other players that lack the role
     for (const other of known) {
       if (other.lacks?.includes(role)) elsewhere += state.players[other.seat].influence - (other.has ?? []).length;
     }
     if (cards <= 0 || copies <= 0 || unseen < cards || lacks.includes(role)) return 0;
-    if (copies > unseen - elsewhere - cards) return 1; // they have no place but this hand
+    if (copies > unseen - elsewhere - cards) return 1; // only this hand has room for them
     unseen -= lacks.length ? lacks.reduce((sum, other) => sum + hidden(other), 0) : elsewhere;
     let none = 1; // C(unseen - copies, cards) / C(unseen, cards), a card at a time
     for (let card = 0; card < cards; card++) none *= Math.max(unseen - copies - card, 0) / (unseen - card);
     return 1 - none;
   }
 
-  // An event in words, players by their handles: "B steals from C"; empty for what has no words.
+  // Returns an event as text, with the players' handles: "B steals from C"; empty if it has no text.
   tell(event) {
     const { event: word, replaced, how, says, action, role } = event;
     const kept = word === "shown" && replaced === false;
@@ -181,16 +180,16 @@ class Game {
     return (WORDS[parts.join(".")] ?? "").replace(/\{(\w+)\}/g, (whole, field) => {
       const value = event[field];
       if (["seat", "target", "claimant"].includes(field)) return this.players[value].handle;
-      if (field === "text") return String(value).replace(/[“”]/g, "'"); // it can't end its own quotation
+      if (field === "text") return String(value).replace(/[“”]/g, "'"); // so that it can't close the quotation
       if (field === "delta") return value < 0 ? `${value}` : `+${value}`;
       return Array.isArray(value) ? value.join(" and ") || "nothing" : String(value);
     });
   }
 
-  // Says something beside your next answer; all hear it, and nobody is bound. Without talk it isn't sent.
+  // Adds a statement to your next answer. All players see it; it binds no player. Without talk nothing is sent.
   //
-  // say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and where the
-  // rules allow it, say("text", "Peace?"). At most 4, one of them a text. Others' words are events, "say".
+  // say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and if the
+  // rules allow it, say("text", "Peace?"). At most 4, one of them a text. Statements of others are "say" events.
   say(says, what, target = null) {
     if ((this.rules.talk ?? "off") === "off") return;
     const seat = typeof what === "number" ? what : target;
@@ -198,12 +197,12 @@ class Game {
     this.#words.push({ says, ...part, ...(seat === null ? {} : { target: seat }) });
   }
 
-  // For the kit: what is said beside this answer.
+  // For the kit: returns and clears the statements for this answer.
   _said() {
     return this.#words.length ? { say: this.#words.splice(0) } : {};
   }
 
-  // For the kit: a game begins.
+  // For the kit: starts a game.
   _begin(start, handles) {
     this.request = start;
     this.gameSeed = start.game_seed ?? "";
@@ -216,7 +215,7 @@ class Game {
     });
   }
 
-  // For the kit: takes in the table that a game leaves, and your cards: those of the latest event that says them.
+  // For the kit: stores the final state, and your cards from the latest event that contains them.
   _end(message) {
     const { you, state } = this.request;
     const left = { ...you, cards: [...you.cards] };
@@ -233,8 +232,8 @@ class Game {
     this.survivors = message.survivors;
   }
 
-  // For the kit: counts what a player did; forgets claims of a role when a card of it has gone, and all where the cards
-  // may be others.
+  // For the kit: updates the counts; forgets claims of a role when its card is gone, and all when any card may have
+  // changed.
   _follow({ event: word, seat, role, claim, claimant, target, replaced }) {
     const player = this.players[seat];
     if (!player) return;
@@ -259,13 +258,13 @@ class Game {
       history.caught++;
       this.players[this.#doubt.seat].history.wonChallenges++;
     }
-    if (word === "examined" && replaced) forget(this.players[target].claims, role); // you may know which card went
+    if (word === "examined" && replaced) forget(this.players[target].claims, role); // you may know the card
     else if (["shown_hand", "exchanged", "forfeit"].includes(word)) forget(player.claims);
     else if (["shown", "lost", "unproven"].includes(word) && replaced !== false) forget(player.claims, role);
   }
 }
 
-// Forgets the claims of a role, or all.
+// Forgets the claims of a role; without a role, all claims.
 function forget(claims, role) {
   for (const each of role === undefined ? Object.keys(claims) : [role]) delete claims[each];
 }
@@ -282,7 +281,7 @@ function generator(seed) {
   };
 }
 
-// The words of events, as in the arena's own table (protocol/words.json).
+// The texts of events, as in protocol/words.json.
 const TABLE = `action.income={seat} takes income|action.foreign_aid={seat} takes foreign aid|action.tax={seat} takes tax
 action.steal={seat} steals from {target}|action.assassinate={seat} sends an assassin to {target}
 action.coup={seat} launches a coup against {target}|action.exchange={seat} exchanges
@@ -302,36 +301,36 @@ say.spare={seat} says: I won't attack {target}|say.doubt={seat} says: {target} h
 say.text={seat} says: “{text}”`;
 const WORDS = Object.fromEntries(TABLE.split(/[|\n]/).map((row) => row.split("=")));
 
-// A bot: write a class of your own that extends this one, with the methods that you need.
+// The base class of bots: extend it, and write the methods that you need.
 class Bot {
-  name = ""; // in the match's log; without one it is the class's name
+  name = ""; // for logs, at most 64 characters; by default the class's name
   version = "";
-  careful = false; // true: where a method of yours fails, the bot says so, plays legal[0] and goes on
+  careful = false; // true: if a method fails, the kit prints the error, plays legal[0] and continues
 
   #game = null;
 
-  /* eslint no-unused-vars: ["error", { "args": "none" }] -- the methods below show what they are given */
-  turn(game) {} // the action of your turn; by default income
-  challenge(game) {} // challenge game.claim, or pass, as by default
-  block(game) {} // block game.pending by claiming a role, or pass, as by default
-  prove(game) {} // show the card that you claimed, as by default, or decline
-  lose(game) {} // the card to lose
-  exchange(game) {} // what to keep of game.cards and game.drawn; by default your cards
-  keepShown(game) {} // keep the card that you have shown, or have it replaced, as by default
-  examineShow(game) {} // the card that the inquisitor sees
-  examineDecide(game) {} // hand back the card game.seen, as by default, or have it replaced
-  draft(game) {} // the card to begin with
-  allegiance(game) {} // your side
-  other(game) {} // a kind of request that this kit doesn't know; game.legal[0] is a quiet move there too
+  /* eslint no-unused-vars: ["error", { "args": "none" }] -- the methods below show their arguments */
+  turn(game) {} // choose the action of your turn; by default income
+  challenge(game) {} // challenge game.claim, or pass (the default)
+  block(game) {} // block game.pending by claiming a role, or pass (the default)
+  prove(game) {} // show the card that you claimed (the default), or decline
+  lose(game) {} // choose the card to lose; game.reason is the reason
+  exchange(game) {} // choose the cards to keep from game.cards and game.drawn; by default your hand
+  keepShown(game) {} // keep the card that you showed, or have it replaced (the default)
+  examineShow(game) {} // choose the card to show to the inquisitor
+  examineDecide(game) {} // hand back the card game.seen (the default), or have it replaced
+  draft(game) {} // choose the first of your two cards
+  allegiance(game) {} // choose your side
+  other(game) {} // answer a kind of request that this kit doesn't know; game.legal[0] is a quiet move
 
-  matchStart(game) {} // game.rules, game.limits and game.match are known, the players aren't yet
-  gameStart(game) {}
-  event(game, event) {} // each event once, in order, after game has taken it in, before the next request's method
-  gameOver(game) {} // game.winner is known
-  fault(game, error) {} // the referee counted a fault; error.message says what to repair
-  matchOver(game) {} // half a second is left
+  matchStart(game) {} // prepare for the match: game.rules, game.limits and game.match are known, the players aren't yet
+  gameStart(game) {} // prepare for a game: your seat, your cards and the players are known
+  event(game, event) {} // process an event; each comes once, in order, before the next request's method
+  gameOver(game) {} // learn from a finished game: game.winner and game.survivors are known
+  fault(game, error) {} // process a fault that the referee counted: error.message explains what to fix
+  matchOver(game) {} // clean up after the match; half a second is left
 
-  // Takes in one message of the referee; returns the answer, or null if it wants none. No input or output.
+  // Processes a message of the referee; returns the answer, or null if it needs none. Does no input or output.
   reply(message) {
     if (message.type === "hello") {
       this.#game = new Game(message);
@@ -344,7 +343,7 @@ class Bot {
     switch (message.type) {
       case "request":
         if (game.players.length !== message.state.players.length) {
-          game._begin(message, message.state.players.map((_, seat) => String(seat))); // no game_start came
+          game._begin(message, message.state.players.map((_, seat) => String(seat))); // there was no game_start
         }
         game.request = message;
         this.#follow(message);
@@ -395,7 +394,7 @@ class Bot {
     }
   }
 
-  // Says where a method failed; then plays on if the bot is careful, else lets the failure end it.
+  // Prints where a method failed; then continues if the bot is careful, else throws the error again.
   #failed(method, message, error) {
     let where = message.type;
     if (where === "request") {
@@ -408,7 +407,7 @@ class Bot {
   }
 }
 
-// Returns where a move is in the legal ones; throws where it isn't.
+// Returns the index of a move in the legal moves; throws if it isn't legal.
 function index(method, move, legal) {
   if (move === null || move === undefined) return 0;
   if (Number.isInteger(move) && move >= 0 && move < legal.length) return move;
@@ -416,16 +415,16 @@ function index(method, move, legal) {
   let found = legal.indexOf(move);
   if (found < 0 && typeof move === "object") found = legal.findIndex((each) => word(each) === word(move));
   if (found < 0) {
-    const shown = move instanceof Promise ? "a Promise (it can't be async)" : JSON.stringify(move);
+    const shown = move instanceof Promise ? "a Promise (the method can't be async)" : JSON.stringify(move);
     throw new Error(`${method}() returned ${shown}, which is neither in game.legal nor an index of it`);
   }
   return found;
 }
 
-// Yields the lines of standard input, as they come.
+// Yields the lines of standard input as they arrive.
 function* lines() {
   const chunk = Buffer.allocUnsafe(1 << 16);
-  let pieces = []; // of a line that hasn't ended; joined once, since a line may be long
+  let pieces = []; // of an incomplete line; joined once, since a line may be long
   for (;;) {
     let size;
     try {
@@ -433,7 +432,7 @@ function* lines() {
     } catch (error) {
       if (error.code === "EOF") return; // Windows
       if (error.code !== "EAGAIN") throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1); // whoever shares the pipe made it non-blocking
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1); // another process made the pipe non-blocking
       continue;
     }
     if (size === 0) break;
@@ -449,7 +448,7 @@ function* lines() {
   if (pieces.length) yield Buffer.concat(pieces).toString();
 }
 
-// Names the methods that look like a request's, with `game` first, and that neither the kit nor the bot calls.
+// Prints the methods whose first parameter is `game` and that neither the kit nor the bot calls.
 function reportUncalled(bot) {
   const known = Object.getOwnPropertyNames(Bot.prototype).filter((name) => !["constructor", "reply"].includes(name));
   for (let type = bot.constructor; type !== Bot && type?.prototype instanceof Bot; type = Object.getPrototypeOf(type)) {
@@ -464,8 +463,8 @@ function reportUncalled(bot) {
   }
 }
 
-// Plays: reads the referee's lines from standard input and answers them, until the match is over. Whatever the program
-// prints with `console` from now on goes to standard error.
+// Plays: reads the referee's messages from standard input and answers them until the match is over.
+// From now on, all output of `console` goes to standard error.
 function run(bot) {
   globalThis.console = new console.Console(process.stderr);
   reportUncalled(bot);
@@ -479,7 +478,7 @@ function run(bot) {
     try {
       fs.writeSync(1, JSON.stringify(answer) + "\n");
     } catch (error) {
-      if (error.code === "EPIPE") return; // the arena has gone
+      if (error.code === "EPIPE") return; // the arena has ended
       throw error;
     }
   }

@@ -1,6 +1,6 @@
-"""A kit for bots of the Coup arena: it reads and writes the lines, and asks you for moves.
+"""A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
 
-Copy this one file beside your bot; it needs Python 3.9 or newer and nothing else. This is kit version 9.
+Copy this file next to your bot. It requires only Python 3.9 or newer. This is kit version 9.
 
     from coup_kit import Bot, run
 
@@ -11,9 +11,9 @@ Copy this one file beside your bot; it needs Python 3.9 or newer and nothing els
     if __name__ == "__main__":
         run(MyBot())
 
-Each kind of request has a method: `turn`, `challenge`, `block`, `prove`, `lose`, `exchange`, and those of variants. It
-gets the `Game`, and returns an element of `game.legal` or its index. What you don't write plays `game.legal[0]`, which
-is always a quiet move, and so does None. `print` goes to standard error, where it can't break the conversation.
+Write a method for each kind of request that you want to answer. It gets the `Game` and returns an element of
+`game.legal` or its index. For other requests, and for None, the kit plays `game.legal[0]`, a quiet move (income, pass,
+show the card ...). `print` writes to standard error, where it can't disturb the protocol.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import os
 import sys
 from math import comb
 
-TYPE_CHECKING = False  # as typing's, without the time that its import takes
+TYPE_CHECKING = False  # like typing.TYPE_CHECKING, without the slow import
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
@@ -37,10 +37,10 @@ else:
     Move = Message = Answer = dict
 
     class Counts(dict):
-        """How often, by role; what was never counted is 0."""
+        """Counts by role; a role that was never counted reads as 0."""
 
         def __missing__(self, key):
-            """Return 0, and remember nothing."""
+            """Return 0, and store nothing."""
             return 0
 
 
@@ -51,27 +51,27 @@ _KINDS |= {"draft", "allegiance"}
 
 
 class History:
-    """What one player did in all games of the match so far. Players are told apart by their handles."""
+    """Counts of one player, identified by its handle, over all games of the match so far."""
 
     __slots__ = ("blocks", "caught", "challenged", "challenges", "claimed", "proven", "won_challenges")
 
     def __init__(self) -> None:
         self.claimed = 0  # claims of a role, by actions and by blocks
-        self.challenged = 0  # its claims that somebody challenged
-        self.proven = 0  # those of them that it proved
-        self.caught = 0  # those that it couldn't, or wouldn't, prove
+        self.challenged = 0  # its claims that were challenged
+        self.proven = 0  # challenged claims that it proved
+        self.caught = 0  # challenged claims that it didn't prove
         self.challenges = 0  # challenges that it made
-        self.won_challenges = 0  # those of them that caught somebody
+        self.won_challenges = 0  # challenges that it made and won
         self.blocks = 0
 
     @property
     def bluff_rate(self) -> float | None:
-        """How many of its challenged claims were bluffs, 0 to 1; None before the first."""
+        """`caught` divided by `challenged`; None before the first challenge."""
         return self.caught / self.challenged if self.challenged else None
 
 
 def _sent(*path: str, otherwise: Callable[[], object] | None = None) -> Any:
-    """Make a property of a game: what the latest message has at a path; else an empty value of a type, or None."""
+    """Make a property of a game: the value at a path of the latest message, else what `otherwise` returns."""
 
     def get(game: Game) -> object:
         value: Any = game.request
@@ -83,29 +83,29 @@ def _sent(*path: str, otherwise: Callable[[], object] | None = None) -> Any:
 
 
 def _has(name: str) -> Any:
-    """Make a property of a player: what the public state has of it."""
+    """Make a property of a player: a field of its public state."""
     return property(lambda player: player._game.request["state"]["players"][player.seat].get(name))
 
 
 class Player:
-    """A player at the table. What it has is that of the latest request; what it did is of this game."""
+    """A player at the table. Its public state is that of the latest request; its counts are those of this game."""
 
     __slots__ = ("_game", "blocks", "caught", "claims", "handle", "history", "seat", "shown")
 
     def __init__(self, game: Game, seat: int, handle: str, history: History) -> None:
         self._game = game
         self.seat = seat
-        self.handle = handle  # stays the same in all games of the match; seats don't
-        self.history = history  # of the whole match
-        self.claims = Counts()  # role -> how often it claimed it with cards that it may still hold
-        self.caught = Counts()  # role -> how often it couldn't, or wouldn't, prove it
-        self.shown = Counts()  # role -> how often it proved it
-        self.blocks = Counts()  # role -> how often it blocked with it
+        self.handle = handle  # the same in all games of the match, unlike the seat
+        self.history = history  # counts of the whole match
+        self.claims = Counts()  # by role: its claims with cards that it may still hold
+        self.caught = Counts()  # by role: its challenged claims that it didn't prove
+        self.shown = Counts()  # by role: its proofs
+        self.blocks = Counts()  # by role: its blocks
 
     coins: int = _has("coins")
-    influence: int = _has("influence")  # how many cards it has face down; 0: it is out of the game
+    influence: int = _has("influence")  # number of face-down cards; 0: it is out of the game
     revealed: list[str] = _has("revealed")  # its lost cards, face up
-    allegiance: str | None = _has("allegiance")  # `loyalist`, `reformist`; None where there are no sides, or not yet
+    allegiance: str | None = _has("allegiance")  # `loyalist`, `reformist`; None without sides, or before their choice
 
     @property
     def alive(self) -> bool:
@@ -114,12 +114,12 @@ class Player:
 
     @property
     def known(self) -> list[str]:
-        """Roles of cards that it certainly holds, as `you.known` of the request says; two of a role: twice."""
+        """Cards that it certainly holds, from `you.known` of the request. Two equal roles are two cards."""
         return self._certain("has")
 
     @property
     def lacks(self) -> list[str]:
-        """Roles that it certainly doesn't hold, as `you.known` says."""
+        """Roles that it certainly doesn't hold, from `you.known` of the request."""
         return self._certain("lacks")
 
     def _certain(self, what: str) -> list[str]:
@@ -128,73 +128,73 @@ class Player:
 
 
 class Game:
-    """The game as your seat sees it. One object for the whole match; all but the raw messages is worked out when asked.
+    """The game as your seat sees it: one object for the whole match.
 
-    Between requests it stays as the latest request, or the start of the game, said. In `game_over` the state and your
-    cards are those of the end, and nothing is `known` any more.
+    Between requests it has the values of the latest request, or of the start of the game. In `game_over`, `state` and
+    `cards` are final and nothing is `known`.
     """
 
     def __init__(self, hello: Message) -> None:
-        self.rules: Message = hello.get("ruleset", {})  # the fields of hello.ruleset
+        self.rules: Message = hello.get("ruleset", {})  # hello.ruleset
         self.limits: Message = hello.get("limits", {})
         self.match: Message = hello.get("match", {})  # games, seats, your_handle, handles
         self.bot_seed: str = hello.get("bot_seed", "")
-        self.game_seed = ""  # of this game; empty before the first, and where the arena is too old to send it
-        self.request: Message = {}  # the request as it came, or game_start before the first one of a game
+        self.game_seed = ""  # of this game; empty before the first game, and with an arena that doesn't send it
+        self.request: Message = {}  # the request as received; game_start before the first request of a game
         self.players: list[Player] = []  # by seat
         self.winner: int | None = None  # in game_over: the seat that won; None: a draw
         self.survivors: list[int] = []  # in game_over: the seats that won or share the draw
         self._histories: dict[str, History] = {}
-        self._doubt: tuple[int, str] = (0, "")  # who challenged last, and which role
+        self._doubt: tuple[int, str] = (0, "")  # the latest challenge: challenger and role
         self._random: Random | None = None
-        self._words: list[Message] = []  # to be said beside the next answer
+        self._words: list[Message] = []  # statements for the next answer
 
-    # --- what the request says ----------------------------------------------------------------------------------------
+    # --- values of the request ----------------------------------------------------------------------------------------
 
-    kind: str = _sent("kind", otherwise=str)  # what is asked: `turn`, `challenge` ...; empty where nothing is
-    legal: list[Move] = _sent("legal", otherwise=list)  # every move that you may choose; the first is a quiet one
-    number: int = _sent("game", otherwise=int)  # the number of the game in the match, from 0
-    state: Message = _sent("state", otherwise=dict)  # the public state as on the wire
+    kind: str = _sent("kind", otherwise=str)  # the kind of request: `turn`, `challenge` ...; empty without a request
+    legal: list[Move] = _sent("legal", otherwise=list)  # all legal moves; the first is a quiet move
+    number: int = _sent("game", otherwise=int)  # number of the game in the match, from 0
+    state: Message = _sent("state", otherwise=dict)  # the public state as received
     seat: int = _sent("you", "seat")  # your seat in this game
-    cards: list[str] = _sent("you", "cards")  # your cards
-    drawn: list[str] = _sent("you", "drawn", otherwise=list)  # the cards that you drew, in `exchange`; else none
-    seen: str | None = _sent("you", "seen")  # the card of another that you look at, in `examine_decide`
-    turn: int = _sent("state", "turn")  # the number of the turn, from 1, over all players together
+    cards: list[str] = _sent("you", "cards")  # your face-down cards
+    drawn: list[str] = _sent("you", "drawn", otherwise=list)  # in `exchange`: the cards that you drew; else empty
+    seen: str | None = _sent("you", "seen")  # in `examine_decide`: the opponent's card that you see
+    turn: int = _sent("state", "turn")  # number of the turn, from 1, counting all players' turns
     actor: int = _sent("state", "actor")  # the seat whose turn it is
-    pending: Message = _sent("pending", otherwise=dict)  # what is being decided: `actor`, `action`, perhaps `target`
-    claim: Message = _sent("claim", otherwise=dict)  # to challenge or to prove: `seat`, `role`, `block` (a block's)
-    proven: bool = _sent("proven", otherwise=bool)  # in `block`: the action's claim was challenged and proven this turn
+    pending: Message = _sent("pending", otherwise=dict)  # the undecided action: `actor`, `action`, and `target` if any
+    claim: Message = _sent("claim", otherwise=dict)  # the undecided claim: `seat`, `role`, `block` (True: of a block)
+    proven: bool = _sent("proven", otherwise=bool)  # in `block`: whether the actor proved the action's claim this turn
     challenger: int | None = _sent("challenger")  # in `prove`: the seat that challenges you
-    reason: str | None = _sent("reason")  # in `lose`: what you lose it to, `coup`, `assassinate` or `challenge`
+    reason: str | None = _sent("reason")  # in `lose`: why you lose a card: `coup`, `assassinate` or `challenge`
 
     @property
     def me(self) -> Player:
-        """You, as the others see you."""
+        """Your own player, as the others see it."""
         return self.players[self.seat]
 
     @property
     def opponents(self) -> list[Player]:
-        """The others who are still in the game, clockwise from you."""
+        """The other living players, clockwise from you."""
         seat, table = self.seat, self.state["players"]
         others = self.players[seat + 1 :] + self.players[:seat]
         return [player for player in others if table[player.seat]["influence"] > 0]
 
     @property
     def random(self) -> Random:
-        """A random number generator, seeded anew by each game's `game_seed`, before the first game by `bot_seed`.
+        """A random number generator. Each game seeds it with `game_seed`; before the first game its seed is `bot_seed`.
 
-        So a game can be repeated: its dice don't depend on how many were rolled before it.
+        So a game can be repeated: its random numbers don't depend on earlier games.
         """
         if self._random is None:
-            from random import Random  # late, since it takes longer to import than all else here
+            from random import Random  # here, since this import takes longer than all others together
 
             self._random = Random(self.game_seed or self.bot_seed)
         return self._random
 
-    # --- what helps to choose -----------------------------------------------------------------------------------------
+    # --- methods for your decisions -----------------------------------------------------------------------------------
 
     def find(self, word: str, what: object = None) -> Move | None:
-        """Return the first legal move of an action or key, or None.
+        """Return the first legal move with this action or key, or None.
 
         `find("income")`, `find("steal", 2)` (at seat 2), `find("challenge")`, `find("pass")`, `find("block", "duke")`,
         `find("lose", "captain")`, `find("keep_shown", True)`.
@@ -206,16 +206,15 @@ class Game:
         return None
 
     def moves(self, word: str) -> list[Move]:
-        """Return all legal moves of an action or key: `moves("steal")`, `moves("block")`."""
+        """Return all legal moves with this action or key: `moves("steal")`, `moves("block")`."""
         return [move for move in self.legal if word in move or move.get("action") == word]
 
     def odds(self, seat: int, role: str) -> float:
-        """Return how likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
+        """Return the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see.
 
-        It is 1 - C(U-d, k) / C(U, k): of U unseen cards d are of the role, and k are the seat's. It takes no account of
-        what players claim, but of what `you.known` of the request says: it is 0 or 1 where that is certain. For the
-        claim `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen and half of them
-        are away, it is a guess where it is neither 0 nor 1.
+        It is 1 - C(U-d, k) / C(U, k): of U unseen cards d have the role, and k are the seat's. Claims don't count, but
+        `you.known` of the request does: the result is 0 or 1 where that is certain. For `not_duke` it is the
+        probability that the seat has no duke. After a draft, values other than 0 and 1 are guesses.
         """
         if role.startswith("not_"):
             return 1 - self.odds(seat, role[4:])
@@ -234,17 +233,17 @@ class Game:
         unseen = sum(deck.values()) - len(sight)
         copies = deck.get(role, 0) - sight.count(role)
         cards = table[seat]["influence"] - len(own)
-        # Hidden cards of others who lack the role.
+        # Hidden cards of other players that lack the role.
         elsewhere = sum(table[other]["influence"] - len(has[other]) for other in lacks if role in lacks[other])
         if cards <= 0 or copies <= 0 or unseen < cards or role in absent:
             return 0.0
-        if copies > unseen - elsewhere - cards:  # they have no place but this hand
+        if copies > unseen - elsewhere - cards:  # only this hand has room for them
             return 1.0
         unseen -= sum(deck.get(other, 0) - sight.count(other) for other in absent) if absent else elsewhere
         return 1 - comb(unseen - copies, cards) / comb(unseen, cards)
 
     def tell(self, event: Message) -> str:
-        """Return an event in words, players by their handles: "B steals from C"; empty for what has no words."""
+        """Return an event as text, with the players' handles: "B steals from C"; empty if it has no text."""
         word, replaced = event["event"], event.get("replaced")
         names = [word, *(event[key] for key in ("how", "says", "action") if key in event)]
         names += ["kept"] if word == "shown" and replaced is False else ["replaced"] if replaced else []
@@ -257,7 +256,7 @@ class Game:
                 said = self.players[value].handle
             elif field == "delta":
                 said = f"{value:+d}"
-            elif field == "text":  # it can't end its own quotation
+            elif field == "text":  # so that it can't close the quotation
                 said = str(value).replace("“", "'").replace("”", "'")
             else:
                 said = (" and ".join(value) or "nothing") if isinstance(value, list) else str(value)
@@ -265,10 +264,10 @@ class Game:
         return text
 
     def say(self, says: str, what: str | int, target: int | None = None) -> None:
-        """Say something beside your next answer; all hear it, and nobody is bound. Without talk it isn't sent.
+        """Add a statement to your next answer. All players see it; it binds no player. Without talk nothing is sent.
 
-        say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and where
-        the rules allow it, say("text", "Peace?"). At most 4, one of them a text. Others' words are events, "say".
+        say("hold", "duke"), say("lack", "duke"), say("attack", 2), say("spare", 2), say("doubt", "duke", 2), and if the
+        rules allow it, say("text", "Peace?"). At most 4, one of them a text. Statements of others are "say" events.
         """
         if self.rules.get("talk", "off") == "off":
             return
@@ -293,7 +292,7 @@ class Game:
         ]
 
     def _follow(self, event: Message) -> None:
-        """Count what a player did; forget claims of a role when a card of it has gone, all when all may be others."""
+        """Update the counts; forget claims of a role when its card is gone, and all when any card may have changed."""
         word, role, seat = event["event"], event.get("role", ""), event.get("seat", -1)
         if not 0 <= seat < len(self.players):
             return
@@ -322,10 +321,10 @@ class Game:
             player.claims.clear()
         elif word == "examined" and event["replaced"]:
             claims = self.players[event["target"]].claims
-            claims.pop(role, None) if role else claims.clear()  # you may know which card went
+            claims.pop(role, None) if role else claims.clear()  # you may know which card was replaced
 
     def _end(self, message: Message) -> None:
-        """Take in the table that a game leaves, and your cards: those of the latest event that says them."""
+        """Store the final state, and your cards from the latest event that contains them."""
         you = self.request["you"]
         state: Message = message.get("state", self.state)
         cards = [*you["cards"]]
@@ -341,7 +340,7 @@ class Game:
         self.winner, self.survivors = message["winner"], message["survivors"]
 
 
-# The words of events, as in the arena's own table (protocol/words.json).
+# The texts of events, as in protocol/words.json.
 _WORDS = {
     "action.income": "{seat} takes income",
     "action.foreign_aid": "{seat} takes foreign aid",
@@ -388,54 +387,54 @@ _WORDS = {
 
 
 class Bot:
-    """A bot: write a class of your own that inherits from this one, with the methods that you need."""
+    """The base class of bots: inherit from it, and write the methods that you need."""
 
-    name = ""  # in the match's log; without one it is the class's name
+    name = ""  # for logs, at most 64 characters; by default the class's name
     version = ""
-    careful = False  # True: where a method of yours fails, the bot says so, plays legal[0] and goes on
+    careful = False  # True: if a method fails, the kit prints the error, plays legal[0] and continues
 
     _game: Game | None = None
 
-    # --- requests: return an element of game.legal, or its index ------------------------------------------------------
+    # --- requests: return an element of game.legal or its index -------------------------------------------------------
 
     def turn(self, game: Game) -> Answer:
         """Choose the action of your turn; by default income."""
         return 0
 
     def challenge(self, game: Game) -> Answer:
-        """Challenge `game.claim`, or pass, as by default."""
+        """Challenge `game.claim`, or pass (the default)."""
         return 0
 
     def block(self, game: Game) -> Answer:
-        """Block `game.pending` by claiming a role, or pass, as by default."""
+        """Block `game.pending` by claiming a role, or pass (the default)."""
         return 0
 
     def prove(self, game: Game) -> Answer:
-        """Show the card that you claimed, as by default, or decline."""
+        """Show the card that you claimed (the default), or decline."""
         return 0
 
     def lose(self, game: Game) -> Answer:
-        """Choose the card to lose."""
+        """Choose the card to lose; `game.reason` is the reason."""
         return 0
 
     def exchange(self, game: Game) -> Answer:
-        """Choose what to keep of `game.cards` and `game.drawn`; by default your cards."""
+        """Choose the cards to keep from `game.cards` and `game.drawn`; by default your hand."""
         return 0
 
     def keep_shown(self, game: Game) -> Answer:
-        """Keep the card that you have shown, or have it replaced, as by default."""
+        """Keep the card that you showed, or have it replaced (the default)."""
         return 0
 
     def examine_show(self, game: Game) -> Answer:
-        """Choose the card that the inquisitor sees."""
+        """Choose the card to show to the inquisitor."""
         return 0
 
     def examine_decide(self, game: Game) -> Answer:
-        """Hand back the card `game.seen`, as by default, or have it replaced."""
+        """Hand back the card `game.seen` (the default), or have it replaced."""
         return 0
 
     def draft(self, game: Game) -> Answer:
-        """Choose the card to begin with."""
+        """Choose the first of your two cards."""
         return 0
 
     def allegiance(self, game: Game) -> Answer:
@@ -443,33 +442,33 @@ class Bot:
         return 0
 
     def other(self, game: Game) -> Answer:
-        """Answer a kind of request that this kit doesn't know; `game.legal[0]` is a quiet move there too."""
+        """Answer a kind of request that this kit doesn't know; `game.legal[0]` is a quiet move."""
         return 0
 
-    # --- what happens: nothing is returned ----------------------------------------------------------------------------
+    # --- notifications: return nothing --------------------------------------------------------------------------------
 
     def match_start(self, game: Game) -> None:
         """Prepare for the match: `game.rules`, `game.limits` and `game.match` are known, the players aren't yet."""
 
     def game_start(self, game: Game) -> None:
-        """Prepare for a game."""
+        """Prepare for a game: your seat, your cards and the players are known."""
 
     def event(self, game: Game, event: Message) -> None:
-        """See one event, after `game` has taken it in. Each comes once, in order, before the next request's method."""
+        """Process an event, after `game` was updated. Each comes once, in order, before the next request's method."""
 
     def game_over(self, game: Game) -> None:
-        """Learn from a game that has ended; `game.winner` is known."""
+        """Learn from a finished game: `game.winner` and `game.survivors` are known."""
 
     def fault(self, game: Game, error: Message) -> None:
-        """Hear of a fault that the referee counted: `error["message"]` says what to repair."""
+        """Process a fault that the referee counted: `error["message"]` explains what to fix."""
 
     def match_over(self, game: Game) -> None:
-        """Close what you have opened."""
+        """Clean up after the match; half a second is left."""
 
     # --- one message --------------------------------------------------------------------------------------------------
 
     def reply(self, message: Message) -> Message | None:
-        """Take in one message of the referee; return the answer, or None if it wants none. No input or output."""
+        """Process a message of the referee; return the answer, or None if it needs none. Does no input or output."""
         kind = message.get("type")
         if kind == "hello":
             self._game = Game(message)
@@ -481,7 +480,7 @@ class Bot:
             game = self._game = Game({})
         if kind == "request":
             players = message["state"]["players"]
-            if len(game.players) != len(players):  # no game_start came
+            if len(game.players) != len(players):  # there was no game_start
                 game._begin(message, [str(seat) for seat in range(len(players))])
             game.request = message
             self._follow(game, message)
@@ -523,7 +522,7 @@ class Bot:
             self._failed(method, message)
 
     def _failed(self, method: str, message: Message) -> None:
-        """Say where a method failed; then play on if the bot is careful, else let the failure end it."""
+        """Print where a method failed; then continue if the bot is careful, else raise the error again."""
         where = message.get("type")
         if where == "request":
             where = (
@@ -539,7 +538,7 @@ class Bot:
 
 
 def _index(game: Game, move: object) -> int:
-    """Return where a move is in `game.legal`. Raises ValueError if it isn't there."""
+    """Return the index of a move in `game.legal`. Raises ValueError if it isn't legal."""
     legal = game.legal
     if not isinstance(move, (dict, bool)) and hasattr(move, "__index__"):  # numpy's integers too
         place = int(move.__index__())
@@ -557,7 +556,7 @@ def _index(game: Game, move: object) -> int:
 
 
 def _report_misspelt(bot: Bot) -> None:
-    """Name the bot's methods whose names are nearly those of a method that the kit calls."""
+    """Print the bot's methods whose names are similar to that of a method that the kit calls."""
     called = [name for name, value in vars(Bot).items() if name[0] != "_" and name != "reply" and callable(value)]
     own = type(bot)
     others = [name for name in dir(own) if name[0] != "_" and not hasattr(Bot, name) and callable(getattr(own, name))]
@@ -571,17 +570,17 @@ def _report_misspelt(bot: Bot) -> None:
 
 
 def run(bot: Bot) -> None:
-    """Play: read the referee's lines from standard input and answer them, until the match is over.
+    """Play: read the referee's messages from standard input and answer them until the match is over.
 
-    Whatever the program prints from now on goes to standard error.
+    From now on, all output of the program goes to standard error.
     """
     if isinstance(bot, type):
-        raise TypeError(f"run({bot.__name__}) got a class and needs a bot: run({bot.__name__}())")
+        raise TypeError(f"run({bot.__name__}) got a class instead of a bot; write run({bot.__name__}())")
     if sys.stdin.isatty():
-        print("coup_kit: a bot is started by the arena: arena check FOLDER", file=sys.stderr)
+        print("coup_kit: the arena starts bots and sends their input; run: arena check FOLDER", file=sys.stderr)
     sys.stdout.flush()
     wire = os.dup(1)
-    os.dup2(2, 1)  # for libraries and programs that print
+    os.dup2(2, 1)  # for output of libraries and child processes
     sys.stdout = sys.stderr
     _report_misspelt(bot)
     encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -592,6 +591,6 @@ def run(bot: Bot) -> None:
             try:
                 os.write(wire, encode(answer).encode() + b"\n")
             except BrokenPipeError:
-                return  # the arena has gone
+                return  # the arena has ended
         elif message.get("type") == "match_over":
             return

@@ -1,5 +1,5 @@
-//! The Coup arena's kit for bots in Rust 1.63 or newer, with the standard library alone. Copy this one file beside your bot
-//! (kit version 7):
+//! A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
+//! Copy this file next to your bot. It requires only Rust 1.63 or newer. This is kit version 7. A complete bot:
 //!
 //! ```ignore
 //! mod coup_kit;
@@ -18,11 +18,11 @@
 //! }
 //! ```
 //!
-//! A method for each kind of request gets the game and returns the index of a move in `game.legal`. What you don't write
-//! plays 0, which is always a quiet move. SPEC.md says what is sent.
+//! Write a method for each kind of request that you want to answer. It gets the game and returns an index into
+//! `game.legal`. For other requests the kit returns 0, a quiet move (income, pass, show the card ...).
 //!
-//! Standard output belongs to the arena: write debug output with `coup_kit::log`, and never with `println!`. A method that
-//! panics says at which request, and ends the program; a bot that is `careful` plays the quiet move and goes on.
+//! Write debug output with `coup_kit::log`: output of `println!` would be read as an answer. If a method panics, the
+//! kit prints its request and ends the program. With `careful` it plays the quiet move instead, and the bot continues.
 #![allow(dead_code)]
 
 use std::cell::{Cell, RefCell};
@@ -34,39 +34,39 @@ use std::panic::{self, AssertUnwindSafe};
 
 // --- the bot ---------------------------------------------------------------------------------------------------------
 
-/// A bot: a method for each kind of request, which returns an index into `game.legal`, and notifications.
+/// A bot: methods for requests, which return an index into `game.legal`, and for notifications.
 #[rustfmt::skip]
 pub trait Bot {
-    fn turn(&mut self, _game: &Game) -> usize { 0 } // your turn: choose an action
-    fn challenge(&mut self, _game: &Game) -> usize { 0 } // somebody claims a role, `game.claim`: pass or challenge
-    fn block(&mut self, _game: &Game) -> usize { 0 } // you can block `game.pending`: pass, or block and claim a role
-    fn prove(&mut self, _game: &Game) -> usize { 0 } // `game.challenger` doubts your claim: show the card, or decline
-    fn lose(&mut self, _game: &Game) -> usize { 0 } // lose one of your two cards; `game.reason` says to what
-    fn exchange(&mut self, _game: &Game) -> usize { 0 } // keep as many as you had of `game.cards` and `game.drawn`
-    // Only in rule variants:
-    fn keep_shown(&mut self, _game: &Game) -> usize { 0 } // keep the card that you have shown, or have it replaced
-    fn examine_show(&mut self, _game: &Game) -> usize { 0 } // show one of your cards to an inquisitor
-    fn examine_decide(&mut self, _game: &Game) -> usize { 0 } // hand `game.seen` back, or force its owner to swap it
-    fn draft(&mut self, _game: &Game) -> usize { 0 } // pick the first of your two cards
+    fn turn(&mut self, _game: &Game) -> usize { 0 } // choose the action of your turn; by default income
+    fn challenge(&mut self, _game: &Game) -> usize { 0 } // challenge `game.claim`, or pass (the default)
+    fn block(&mut self, _game: &Game) -> usize { 0 } // block `game.pending` by claiming a role, or pass (the default)
+    fn prove(&mut self, _game: &Game) -> usize { 0 } // show the card that you claimed (the default), or decline
+    fn lose(&mut self, _game: &Game) -> usize { 0 } // choose the card to lose; `game.reason` is the reason
+    fn exchange(&mut self, _game: &Game) -> usize { 0 } // choose the cards to keep from `game.cards` and `game.drawn`
+    // Only in variants:
+    fn keep_shown(&mut self, _game: &Game) -> usize { 0 } // keep the card that you showed, or replace it (the default)
+    fn examine_show(&mut self, _game: &Game) -> usize { 0 } // choose the card to show to the inquisitor
+    fn examine_decide(&mut self, _game: &Game) -> usize { 0 } // hand back `game.seen` (the default), or replace it
+    fn draft(&mut self, _game: &Game) -> usize { 0 } // choose the first of your two cards
     fn allegiance(&mut self, _game: &Game) -> usize { 0 } // choose your side
-    fn other(&mut self, _game: &Game) -> usize { 0 } // a kind of request that this kit doesn't know
+    fn other(&mut self, _game: &Game) -> usize { 0 } // answer a kind of request that this kit doesn't know
 
-    fn match_start(&mut self, _game: &Game) {} // the rules and limits are known, the players aren't yet
-    fn game_start(&mut self, _game: &Game) {}
-    fn event(&mut self, _game: &Game, _event: &Json) {} // each once, in order: `event["event"] == "block"`
-    fn game_over(&mut self, _game: &Game) {} // `game.winner` is known
-    /// The referee counted a fault: `error["code"]`, `error["message"]`. By default it is logged.
+    fn match_start(&mut self, _game: &Game) {} // prepare for the match: the rules are known, the players aren't yet
+    fn game_start(&mut self, _game: &Game) {} // prepare for a game: your seat, your cards and the players are known
+    fn event(&mut self, _game: &Game, _event: &Json) {} // process an event; each comes once, in order
+    fn game_over(&mut self, _game: &Game) {} // learn from a finished game: `game.winner` and `game.survivors` are known
+    /// Process a fault that the referee counted: `error["message"]` explains what to fix. The default logs it.
     fn fault(&mut self, _game: &Game, error: &Json) { log(format!("coup_kit: fault {}", error)); }
-    fn match_over(&mut self, _game: &Game) {}
+    fn match_over(&mut self, _game: &Game) {} // clean up after the match; half a second is left
 
-    fn name(&self) -> &str { "" } // in the match's log; without one it is the type's
+    fn name(&self) -> &str { "" } // for logs, at most 64 characters; by default the type's name
     fn version(&self) -> &str { "" }
-    fn careful(&self) -> bool { false } // true: where a method panics, the quiet move is played and the bot goes on
+    fn careful(&self) -> bool { false } // true: if a method panics, the kit plays 0 and continues
 }
 
-/// Write a line to standard error, which the arena keeps in the bot's log.
+/// Write a line to standard error, which the arena stores in the bot's log.
 pub fn log(text: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "{}", text); // unlike eprintln!, no panic where nobody reads it
+    let _ = writeln!(io::stderr(), "{}", text); // unlike eprintln!, it doesn't panic if the pipe is closed
 }
 
 // --- the game --------------------------------------------------------------------------------------------------------
@@ -75,47 +75,47 @@ pub fn log(text: impl fmt::Display) {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Move {
     pub index: usize,
-    pub word: String, // its action, or else its key: tax, pass, challenge, block, show, keep ...
-    pub target: Option<usize>, // the seat at which an action is aimed
-    pub role: String, // the word beside the key: the role to block with, to show, to lose; a side; hand_back
-    pub keep: Vec<String>, // the cards to keep, in an exchange
-    pub raw: Json,    // as on the wire
+    pub word: String, // the action, or else the key: tax, pass, challenge, block, show, keep ...
+    pub target: Option<usize>, // the seat that the action targets
+    pub role: String, // the key's value: the role to block with, to show or to lose; a side; hand_back
+    pub keep: Vec<String>, // in exchange: the cards to keep
+    pub raw: Json,    // as received
 }
 
-/// How often, by role.
+/// Counts by role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts(HashMap<String, u32>);
 
 impl Counts {
-    /// The count of a role; 0 for one that was never counted.
+    /// The count of a role; a role that was never counted reads as 0.
     pub fn of(&self, role: &str) -> u32 {
         self.0.get(role).copied().unwrap_or(0)
     }
 }
 
-/// A player at the table, as of the latest request.
+/// A player at the table, with its public state of the latest request.
 #[derive(Clone, Debug, Default)]
 pub struct Player {
     pub seat: usize,
-    pub handle: String, // its name, which stays the same in all games of the match; seats don't
+    pub handle: String, // the same in all games of the match, unlike the seat
     pub coins: i64,
-    pub influence: usize,      // cards face down; 0: it is out of the game
-    pub revealed: Vec<String>, // lost cards, face up
-    pub allegiance: String,    // loyalist or reformist; empty where there are no sides, or not yet
-    pub blocks: Counts,        // role -> how often it blocked with it in this game
-    pub known: Vec<String>,    // cards that it certainly holds, as you.known of the request says
-    pub lacks: Vec<String>,    // roles that it certainly doesn't hold, as you.known says
+    pub influence: usize,      // number of face-down cards; 0: it is out of the game
+    pub revealed: Vec<String>, // its lost cards, face up
+    pub allegiance: String,    // loyalist or reformist; empty without sides, or before they are chosen
+    pub blocks: Counts,        // by role: its blocks in this game
+    pub known: Vec<String>,    // cards that it certainly holds, from you.known of the request
+    pub lacks: Vec<String>,    // roles that it certainly doesn't hold, from you.known
 }
 
 #[rustfmt::skip]
 impl Player {
     /// Whether it is still in the game.
     pub fn alive(&self) -> bool { self.influence > 0 }
-    /// Cards of it that aren't known.
+    /// The number of its cards that aren't known.
     fn hidden(&self) -> i64 { self.influence as i64 - self.known.len() as i64 }
 }
 
-/// The action that is being decided.
+/// The undecided action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     pub actor: usize,
@@ -123,68 +123,68 @@ pub struct Pending {
     pub target: Option<usize>,
 }
 
-/// The claim to challenge or to prove.
+/// The undecided claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
     pub seat: usize,
     pub role: String,
-    pub block: bool, // whether a block of the pending action claims it; else the action itself does
+    pub block: bool, // true: the claim of a block; false: of the action
 }
 
-/// The game as your seat sees it, one for the whole match. Between requests it stays as the latest request said. In
-/// `game_over` the state and your cards are those of the end, and nothing is known any more.
+/// The game as your seat sees it: one object for the whole match. Between requests it has the values of the latest
+/// request. In `game_over`, state and cards are final and nothing is known.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
-    pub kind: String,              // what is asked: turn, challenge, block ...; empty where nothing is
-    pub legal: Vec<Move>,          // every move that you may choose; the first is a quiet one
-    pub request: Json,             // the message as it came: a request, hello, game_start or game_over
-    pub number: i64,               // the number of the game in the match, from 0
-    pub turn: i64,                 // the number of the turn, from 1, over all players together
-    pub actor: usize,              // the seat whose turn it is
-    pub seat: usize,               // your seat in this game
-    pub cards: Vec<String>,        // your cards
-    pub drawn: Vec<String>,        // in exchange: the cards that you drew
-    pub seen: Option<String>,      // in examine_decide: the card of another that you look at
-    pub players: Vec<Player>,      // by seat
-    pub pending: Option<Pending>,  // in all kinds but turn: the action that is being decided
-    pub claim: Option<Claim>,      // in challenge and prove: the claim
-    pub proven: bool,              // in block: whether the action's claim was challenged and proven this turn
+    pub kind: String,             // the kind of request: turn, challenge, block ...; empty without a request
+    pub legal: Vec<Move>,         // all legal moves; the first is a quiet move
+    pub request: Json,            // the message as received: a request, hello, game_start or game_over
+    pub number: i64,              // number of the game in the match, from 0
+    pub turn: i64,                // number of the turn, from 1, counting all players' turns
+    pub actor: usize,             // the seat whose turn it is
+    pub seat: usize,              // your seat in this game
+    pub cards: Vec<String>,       // your face-down cards
+    pub drawn: Vec<String>,       // in exchange: the cards that you drew
+    pub seen: Option<String>,     // in examine_decide: the opponent's card that you see
+    pub players: Vec<Player>,     // by seat
+    pub pending: Option<Pending>, // the undecided action; None at your turn
+    pub claim: Option<Claim>,     // the undecided claim; else None
+    pub proven: bool,             // in block: whether the actor proved the action's claim this turn
     pub challenger: Option<usize>, // in prove: the seat that challenges you
-    pub reason: String,            // in lose: to what, coup, assassinate, challenge; in game_over: why it ended
-    pub winner: Option<usize>,     // in game_over: the seat that won; None: a draw
-    pub survivors: Vec<usize>,     // in game_over: the seats that won or share the draw
-    pub rules: Json,               // hello.ruleset: game.rules["deck"]["duke"].int()
-    pub limits: Json,              // hello.limits
-    pub match_: Json,              // hello.match: games, seats, your_handle, handles
+    pub reason: String,           // in lose: why: coup, assassinate, challenge; in game_over: why it ended
+    pub winner: Option<usize>,    // in game_over: the seat that won; None: a draw
+    pub survivors: Vec<usize>,    // in game_over: the seats that won or share the draw
+    pub rules: Json,              // hello.ruleset: game.rules["deck"]["duke"].int()
+    pub limits: Json,             // hello.limits
+    pub match_: Json,             // hello.match: games, seats, your_handle, handles
     pub bot_seed: String,
-    pub game_seed: String, // of this game; empty before the first
-    pub random: Random,    // seeded by each game_seed, before the first by bot_seed, so that a game can be repeated
+    pub game_seed: String, // of this game; empty before the first game
+    pub random: Random,    // each game seeds it with game_seed; before the first game its seed is bot_seed
     nobody: Player,
-    words: RefCell<Vec<Json>>, // to be said beside the next answer
+    words: RefCell<Vec<Json>>, // statements for the next answer
 }
 
 #[rustfmt::skip]
 impl Game {
-    /// The public state as on the wire.
+    /// The public state as received.
     pub fn state(&self) -> &Json { &self.request["state"] }
-    /// You, as the others see you.
+    /// Your own player, as the others see it.
     pub fn me(&self) -> &Player { self.player(self.seat) }
     /// The player in a seat; one without cards if there is no such seat.
     pub fn player(&self, seat: usize) -> &Player { self.players.get(seat).unwrap_or(&self.nobody) }
-    /// The others who are still in the game, clockwise from you.
+    /// The other living players, clockwise from you.
     pub fn opponents(&self) -> Vec<&Player> {
         let (before, after) = self.players.split_at((self.seat + 1).min(self.players.len()));
         after.iter().chain(before).filter(|player| player.alive() && player.seat != self.seat).collect()
     }
     /// Whether you hold a role.
     pub fn holds(&self, role: &str) -> bool { count(&self.cards, role) > 0 }
-    /// All legal moves of an action or key.
+    /// All legal moves with this action or key.
     pub fn moves(&self, word: &str) -> Vec<&Move> { self.legal.iter().filter(|found| found.word == word).collect() }
-    /// The first legal move of an action or key: `find("tax")`, `find("challenge")`, `find("block")`.
+    /// The first legal move with this action or key: `find("tax")`, `find("challenge")`, `find("block")`.
     pub fn find(&self, word: &str) -> Option<usize> { self.first(word, |_| true) }
-    /// The legal action against a seat: `find_at("steal", 2)`.
+    /// The first legal move with this action against a seat: `find_at("steal", 2)`.
     pub fn find_at(&self, word: &str, target: usize) -> Option<usize> { self.first(word, |at| at.target == Some(target)) }
-    /// The legal move with a key and a word: `find_role("block", "duke")`, `find_role("lose", "captain")`.
+    /// The first legal move with this key and value: `find_role("block", "duke")`, `find_role("lose", "captain")`.
     pub fn find_role(&self, word: &str, role: &str) -> Option<usize> { self.first(word, |found| found.role == role) }
     fn first(&self, word: &str, fits: impl Fn(&Move) -> bool) -> Option<usize> {
         self.legal.iter().position(|found| found.word == word && fits(found))
@@ -192,12 +192,11 @@ impl Game {
 }
 
 impl Game {
-    /// How likely a seat holds at least one card of a role, 0 to 1, from the cards that you can see.
+    /// Return the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see.
     ///
-    /// It is 1 - C(U-d, k) / C(U, k): of U unseen cards d are of the role, and k are the seat's. It takes no account of
-    /// what players claim, but of what `you.known` of the request says: it is 0 or 1 where that is certain. For the claim
-    /// `not_duke` it is how likely the seat has no duke. After a draft, where cards are chosen and half of them are away,
-    /// it is a guess where it is neither 0 nor 1.
+    /// It is 1 - C(U-d, k) / C(U, k): of U unseen cards d have the role, and k are the seat's. Claims don't count, but
+    /// `you.known` of the request does: the result is 0 or 1 where that is certain. For `not_duke` it is the
+    /// probability that the seat has no duke. After a draft, values other than 0 and 1 are guesses.
     pub fn odds(&self, seat: usize, role: &str) -> f64 {
         if let Some(absent) = role.strip_prefix("not_") {
             return 1.0 - self.odds(seat, absent);
@@ -208,7 +207,7 @@ impl Game {
         }
         let mut sight =
             [&self.cards[..], &self.drawn, &you["discards"].texts(), &you["known"]["deck"].texts()].concat();
-        let mut elsewhere = 0; // hidden cards of others who lack the role
+        let mut elsewhere = 0; // hidden cards of other players that lack the role
         for other in &self.players {
             sight.extend([&other.revealed[..], &other.known].concat());
             if count(&other.lacks, role) > 0 {
@@ -224,7 +223,7 @@ impl Game {
             return 0.0;
         }
         if copies > unseen - elsewhere - cards {
-            return 1.0; // they have no place but this hand
+            return 1.0; // only this hand has room for them
         }
         unseen -= player.lacks.iter().map(|other| hidden(other)).sum::<i64>();
         if player.lacks.is_empty() {
@@ -235,8 +234,8 @@ impl Game {
         1.0 - (0..cards).map(part).product::<f64>()
     }
 
-    /// Say something beside your next answer: `say("hold", "duke")`, `say_at("attack", 2)`, `say_of("doubt", "duke", 2)`,
-    /// and, where the rules allow it, `say("text", "Peace?")`. At most 4, one of them a text. Without talk it isn't sent.
+    /// Add a statement to your next answer: `say("hold", "duke")`, `say_at("attack", 2)`, `say_of("doubt", "duke", 2)`,
+    /// and if the rules allow it, `say("text", "Peace?")`. At most 4, one of them a text. Without talk nothing is sent.
     pub fn say(&self, says: &str, what: &str) {
         self.speak(says, &[(if says == "text" { "text" } else { "role" }, Json::from(what))]);
     }
@@ -255,7 +254,7 @@ impl Game {
         }
     }
 
-    /// Take in a hello, game_start, request or game_over.
+    /// Store the values of a hello, game_start, request or game_over.
     fn take(&mut self, message: &Json) {
         let (state, you, pending, claim) = (&message["state"], &message["you"], &message["pending"], &message["claim"]);
         if message["type"] == "hello" {
@@ -311,7 +310,7 @@ impl Game {
         }
     }
 
-    /// Work out the cards that you hold at the end of a game: those of the latest event that says them.
+    /// Store your cards at the end of a game, from the latest event that contains them.
     fn end(&mut self, message: &Json) {
         for event in message["events"].list() {
             if !event["cards"].is_null() {
@@ -349,12 +348,12 @@ pub struct Random(Cell<u64>);
 
 #[rustfmt::skip]
 impl Random {
-    /// Seed it by a text.
+    /// Create a generator with this seed.
     pub fn new(seed: &str) -> Random {
         let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Random(Cell::new(seed.bytes().fold(0xcbf2_9ce4_8422_2325, mix)))
     }
-    /// 64 random bits.
+    /// Return 64 random bits.
     pub fn bits(&self) -> u64 {
         let state = self.0.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.0.set(state);
@@ -362,15 +361,15 @@ impl Random {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
-    /// 0 or more, less than 1.
+    /// Return a number from 0 up to, but not including, 1.
     pub fn float(&self) -> f64 { (self.bits() >> 11) as f64 / (1_u64 << 53) as f64 }
-    /// 0 to below - 1; 0 if below is 0.
+    /// Return an integer from 0 to below - 1; 0 if below is 0.
     pub fn below(&self, below: usize) -> usize { ((u128::from(self.bits()) * below as u128) >> 64) as usize }
 }
 
-// --- the conversation ------------------------------------------------------------------------------------------------
+// --- the protocol ----------------------------------------------------------------------------------------------------
 
-/// Play: read the arena's lines from standard input and answer them, until the match is over. Doesn't return.
+/// Play: read the referee's messages from standard input and answer them until the match is over. Never returns.
 pub fn run<B: Bot>(bot: B) -> ! {
     let mut talk = Talk::new(bot);
     let mut input = io::stdin().lock();
@@ -380,14 +379,14 @@ pub fn run<B: Bot>(bot: B) -> ! {
             answer.push('\n');
             let mut output = io::stdout().lock();
             talk.ended = output.write_all(answer.as_bytes()).and_then(|()| output.flush()).is_err();
-            // the arena has gone
+            // the arena has ended
         }
         line.clear();
     }
     std::process::exit(0)
 }
 
-/// A conversation with the arena, line by line; `run` carries it over the pipes, your tests need none.
+/// The exchange of messages with the referee. `run` connects it to standard input and output; tests use it directly.
 pub struct Talk<B: Bot> {
     pub bot: B,
     pub game: Game,
@@ -395,14 +394,14 @@ pub struct Talk<B: Bot> {
 }
 
 impl<B: Bot> Talk<B> {
-    /// Begin with the first line still to come.
+    /// Create a talk that has received no message.
     pub fn new(bot: B) -> Talk<B> {
         Talk { bot, game: Game::default(), ended: false }
     }
 
-    /// Take in a line of the arena, and return the answer, without a newline; None where it wants none.
+    /// Process a message of the referee; return the answer without a newline, or None if it needs none.
     pub fn reply(&mut self, line: &[u8]) -> Option<String> {
-        let parsed = Json::parse(line).map_err(|problem| log(format!("coup_kit: a line can't be read: {}", problem)));
+        let parsed = Json::parse(line).map_err(|problem| log(format!("coup_kit: ignored a line: {}", problem)));
         let message = &parsed.ok()?;
         if message["type"] == "hello" || !message["state"].is_null() {
             self.game.take(message);
@@ -464,7 +463,7 @@ impl<B: Bot> Talk<B> {
         };
         self.guarded(method, message, |bot, game| {
             let (choice, moves) = (ask(bot, game), game.legal.len());
-            assert!(choice < moves.max(1), "{}() returned {}, and game.legal has {} moves", method, choice, moves);
+            assert!(choice < moves.max(1), "{}() returned {}; game.legal has {} moves", method, choice, moves);
             choice
         })
     }
@@ -476,7 +475,7 @@ impl<B: Bot> Talk<B> {
         });
     }
 
-    /// Call a method of the bot. Where it panics say so, after Rust said how; then play on only if the bot is careful.
+    /// Call a method of the bot. If it panics, print where, and panic again unless the bot is careful.
     fn guarded(&mut self, method: &str, message: &Json, call: impl FnOnce(&mut B, &Game) -> usize) -> usize {
         let (bot, game) = (&mut self.bot, &self.game);
         let called = panic::catch_unwind(AssertUnwindSafe(|| call(bot, game)));
@@ -494,7 +493,7 @@ impl<B: Bot> Talk<B> {
 
 // --- JSON ------------------------------------------------------------------------------------------------------------
 
-/// A value of JSON. `json["key"]` never fails: what isn't there is Null.
+/// A JSON value. `json["key"]` never fails: a missing value is Null.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Json {
     #[default]
@@ -503,37 +502,37 @@ pub enum Json {
     Number(f64),
     Text(String),
     List(Vec<Json>),
-    Object(Vec<(String, Json)>), // in the order of the line
+    Object(Vec<(String, Json)>), // in the order of the message
 }
 
 static NULL: Json = Json::Null;
 
-const DEEPEST: usize = 128; // the arena promises 32 levels
+const DEEPEST: usize = 128; // the protocol promises at most 32 levels
 
 #[rustfmt::skip]
 impl Json {
-    /// Parse a line. The error says at which byte it is wrong.
+    /// Parse a line. The error contains the byte at which parsing failed.
     pub fn parse(line: &[u8]) -> Result<Json, String> {
         let mut parser = Parser { bytes: line, at: 0 };
         let value = parser.value(0).filter(|_| parser.peek().is_none());
-        value.ok_or_else(|| format!("no JSON at byte {}", parser.at))
+        value.ok_or_else(|| format!("invalid JSON at byte {}", parser.at))
     }
-    /// A text; None, or "", for anything else.
+    /// A string; None, or "", for other types.
     pub fn as_text(&self) -> Option<&str> { if let Json::Text(text) = self { Some(text) } else { None } }
     pub fn text(&self) -> &str { self.as_text().unwrap_or("") }
-    /// A number, a whole number, 0 for anything else; a seat, None for anything else.
+    /// A number and an integer, 0 for other types; a seat, None for other types.
     pub fn float(&self) -> f64 { if let Json::Number(number) = self { *number } else { 0.0 } }
     pub fn int(&self) -> i64 { self.float() as i64 }
     pub fn seat(&self) -> Option<usize> {
         if let Json::Number(number) = self { usize::try_from(*number as i64).ok() } else { None }
     }
-    /// Whether it is true; whether it is null, or isn't there.
+    /// Whether it is true; whether it is null or missing.
     pub fn is_true(&self) -> bool { *self == Json::Bool(true) }
     pub fn is_null(&self) -> bool { *self == Json::Null }
-    /// The elements of a list, the texts in it; none of anything else.
+    /// The elements of a list, and those as strings; empty for other types.
     pub fn list(&self) -> &[Json] { if let Json::List(list) = self { list } else { &[] } }
     pub fn texts(&self) -> Vec<String> { self.list().iter().map(|each| each.text().to_string()).collect() }
-    /// The keys and values of an object; none of anything else.
+    /// The keys and values of an object; empty for other types.
     pub fn entries(&self) -> &[(String, Json)] { if let Json::Object(entries) = self { entries } else { &[] } }
 }
 
@@ -592,14 +591,14 @@ fn quoted(text: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     out.write_str("\"")
 }
 
-/// Reads JSON; None for what is none, of which `at` is the place.
+/// Parses JSON. Methods return None for invalid JSON; `at` is its position.
 struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Parser<'_> {
-    /// The next byte that is no blank.
+    /// The next byte that isn't a blank.
     fn peek(&mut self) -> Option<u8> {
         while matches!(self.bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -672,7 +671,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Read what stands behind a backslash. Half of a surrogate pair becomes the replacement character.
+    /// Read an escape sequence after its backslash. Half of a surrogate pair becomes the replacement character.
     fn escape(&mut self) -> Option<char> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;

@@ -1,17 +1,17 @@
-//! A bot to begin with: it never bluffs, and challenges a claim that is very unlikely.
+//! A bot to start with: it never bluffs, and challenges only claims that are very unlikely.
 //!
-//! What it does, which the starters in the other languages do as well, choice for choice:
+//! The starters in all languages make the same choices:
 //!
 //! turn        The first of these that is legal and true: coup, assassinate, tax, steal, exchange, foreign aid, income.
-//!             An attack goes to whoever has most cards, then most coins; a steal to whoever has most coins, and at
-//!             least 1. No action is aimed at who has blocked it in this game, and no foreign aid taken beside them.
-//! challenge   If the claimant holds the role with a chance below DOUBT, by the cards that we see.
-//! block       With the first role of `legal` that we hold.
-//! lose        The card that is worth least.
-//! exchange    Keep the cards that are worth most; a second card of the same role adds less.
-//! all else    The first legal move: show the card, have it replaced, hand back what was examined ...
+//!             Attacks target the opponent with most cards, then most coins; steals the richest, with at least 1 coin.
+//!             Skip attacks on opponents that blocked them in this game, and foreign aid while its blocker lives.
+//! challenge   Challenge if the probability that the claimant holds the role is below DOUBT.
+//! block       Block with the first role of `legal` that we hold.
+//! lose        Lose the card with the lowest value.
+//! exchange    Keep the cards with the highest value; a second card of the same role adds less.
+//! others      Play the first legal move: show the card, have it replaced, hand back the examined card ...
 //!
-//! Where several are equal, the first of `legal` is taken.
+//! Ties go to the first move in `legal`.
 
 mod coup_kit;
 

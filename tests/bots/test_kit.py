@@ -18,12 +18,12 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (9, "eae97d0f9cdd"),
-    "coup_kit.js": (7, "aac0737cf6df"),
-    "CoupKit.java": (7, "2a273090a5d6"),
-    "coup_kit.hpp": (6, "14b130851eba"),
-    "coup_kit.rs": (7, "26b930bf163d"),
-    "coup_kit.go": (7, "ff3d94eacc66"),
+    "coup_kit.py": (9, "3f0bb92c9ac3"),
+    "coup_kit.js": (7, "941d90fa398b"),
+    "CoupKit.java": (7, "f1141a76bd7e"),
+    "coup_kit.hpp": (6, "53aa1c033d5a"),
+    "coup_kit.rs": (7, "21e4f5d5ffcf"),
+    "coup_kit.go": (7, "9e4709f780f5"),
 }
 
 

@@ -80,7 +80,7 @@ func (bot *MyBot) best(game *Game) *Move { return game.Find("tax") }
 func (bot *MyBot) MyOdds(game *Game) float64 { return 0 }
 func main() { Run(&MyBot{}) }
 """,
-        ["MyBot.Challange; it calls those that ", "MyBot.GameEnd; it calls those that "],
+        ["MyBot.Challange; it calls the methods ", "MyBot.GameEnd; it calls the methods "],
     ),
     "cpp": (
         "bot.cpp",
@@ -153,7 +153,7 @@ def test_a_misspelt_method_is_named_at_the_start_or_refused_by_the_compiler(kit:
 def test_a_class_in_place_of_a_bot_is_refused_with_the_right_code(place: Place) -> None:
     text = "from coup_kit import Bot, run\n\nclass MyBot(Bot): ...\n\nrun(MyBot)\n"
     checked = place.call("check", str(place.bot("mine.py", text)), "--rules", "coup", "--sandbox", "process")
-    assert "needs a bot: run(MyBot())" in " ".join(checked.out.split())
+    assert "write run(MyBot())" in " ".join(checked.out.split())
 
 
 def test_check_warns_of_a_method_that_the_kit_never_calls(place: Place) -> None:
