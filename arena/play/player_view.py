@@ -147,13 +147,21 @@ class SeatView:
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """The open request. `ends_at`: its deadline by time.monotonic(), None without a clock. Answers repeat `id`."""
+    """The open request. Answers repeat `id`.
+
+    ends_at: its deadline by time.monotonic(), None without a clock. involved: whether the player acts or is the target,
+    or has no move to pass. proven: in a block request, whether the action's claim was challenged and proven.
+    blocks: in a challenge request, the blocks that the player may choose if no player challenges.
+    """
 
     id: int
     kind: str
     question: str
     ends_at: float | None
+    involved: bool
+    proven: bool
     options: tuple[dict[str, Any], ...]
+    blocks: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +401,8 @@ class PlayerView:
                 claim = game.claim
                 if claim["block"]:
                     return f"{pending}, {names[claim['seat']]} blocks as {claim['role']}. Challenge?"
-                return f"{pending}, claiming {_role_text(claim['role'])}. Challenge?"
+                block = " or block" if self._later_blocks() else ""
+                return f"{pending}, claiming {_role_text(claim['role'])}. Challenge{block}?"
             case "block":
                 shown = " The claim was proven." if game.proven else ""
                 return f"{pending}.{shown} Block?"
@@ -468,27 +477,55 @@ class PlayerView:
             return None
         clock = request["clock"]
         ends_at = self._asked_at + (clock["limit_ms"] + clock["bank_ms"]) / 1000
-        options = tuple(
-            {
-                "number": option.number,
-                "letter": option.letter,
-                "text": option.text,
-                "action": request["legal"][option.choices[0][0]].get("action"),
-                "bluff": option.bluff,
-                "risk": _RISK if self._risks(request["legal"][option.choices[0][0]], option.bluff) else None,
-                "choices": option.choices,
-            }
-            for option in self.options()
-        )
+        legal, options, blocks = request["legal"], self.options(), self._later_blocks()
+        menu = make_move_menu([*legal, *blocks], self.game.cards, self.game.rules, self.names)[len(options) :]
         timed = clock["limit_ms"] < UNTIMED_MS
-        return OpenRequest(request["id"], request["kind"], self.question(), ends_at if timed else None, options)
+        return OpenRequest(
+            request["id"],
+            request["kind"],
+            self.question(),
+            ends_at if timed else None,
+            "pass" not in legal[0] or self.game.seat in (self.game.actor, self.game.pending.get("target")),
+            self.game.proven,
+            tuple(self._describe_option(option, legal[option.choices[0][0]]) for option in options),
+            tuple(self._describe_option(option, move) for option, move in zip(menu, blocks, strict=True)),
+        )
 
-    def _risks(self, move: Mapping[str, Any], bluff: bool) -> bool:
-        """Return whether a move may cost two cards: a challenge of an assassin, or a bluffed block of one."""
+    def _later_blocks(self) -> list[Message]:
+        """Return the blocks that may follow an open challenge request: each is legal if no player challenges."""
+        game = self.game
+        if game.kind != "challenge" or game.claim["block"]:
+            return []
+        if game.rules.get("attacks_blocked_by") != "anyone" and game.pending.get("target") != game.seat:
+            return []
+        keeper = "inquisitor" if game.rules.get("inquisitor") else "ambassador"
+        roles = {"assassinate": ("contessa",), "steal": (keeper, "captain")}
+        return [{"block": role} for role in roles.get(game.pending["action"], ())]
+
+    def _describe_option(self, option: MoveOption, move: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "number": option.number,
+            "letter": option.letter,
+            "text": option.text,
+            "action": move.get("action"),
+            "block": move.get("block"),
+            "bluff": option.bluff,
+            "risk": self._risk(move, option.bluff),
+            "choices": option.choices,
+        }
+
+    def _risk(self, move: Mapping[str, Any], bluff: bool) -> str | None:
+        """Return the warning before a move that may cost two cards, or that challenges a player of the same side."""
         game = self.game
         aimed = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat
         doubts = "challenge" in move and not game.claim.get("block")
-        return aimed and len(game.cards) > 1 and (doubts or ("block" in move and bluff))
+        if aimed and len(game.cards) > 1 and (doubts or ("block" in move and bluff)):
+            return _RISK
+        claimant = game.players[game.claim["seat"]] if "challenge" in move else game.me
+        sides = {player.allegiance for player in game.players if player.alive}
+        if claimant is not game.me and len(sides) > 1 and claimant.allegiance == game.me.allegiance:
+            return f"{self.names[claimant.seat]} is on your side."
+        return None
 
     # --- on request
 

@@ -8,6 +8,7 @@ const KEYS = [
   [["1", "2", "…"], "choose the move with this number or letter"],
   [["Enter"], "pass, if you can"],
   [["Esc"], "back to the moves, while you choose a target"],
+  [["u"], "pass until your turn, unless a move involves you"],
   [["h"], "hint: how likely the other players hold each role"],
   [["r"], "rules of this game"],
   [["s"], "turn the sound on or off"],
@@ -59,6 +60,8 @@ class Play {
     this.frame = null;
     this.option = null; // the option whose target is being chosen
     this.sent = null; // the request that was answered
+    this.kept = null; // the answer to a block request that may follow, as {game, turn, block}; block null: pass
+    this.passing = false; // whether requests that don't involve the player are passed until their turn
     this.failed = 0;
     this.sound = remembered("sound") === "on";
     this.build();
@@ -101,12 +104,25 @@ class Play {
     const ask = message.game?.ask ?? null;
     if (ask?.id !== asked) this.option = null;
     if (ask?.id !== this.sent) this.sent = null; // another match counts from 1 again
-    if (ask && ask.id !== asked) this.alert(ask);
+    if (ask && ask.id !== asked && !this.answered(ask, message.game)) this.alert(ask);
     if (message.game?.end && !this.ended) remember("games", String(1 + Number(remembered("games"))));
     this.ended = message.game?.end ?? null;
     this.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
     this.missed(message.table);
     this.show();
+  }
+
+  /** Answer a request by the kept answer or by passing, and return whether it is answered. */
+  answered(ask, game) {
+    const kept = this.kept;
+    this.kept = null;
+    if (ask.kind === "turn") this.passing = false;
+    const pass = ask.options.find((option) => option.letter === "p");
+    const same = kept && ask.kind === "block" && kept.game === game.number && kept.turn === game.turn && !ask.proven;
+    const wanted = same ? (kept.block ? ask.options.find((option) => option.block === kept.block) : pass) : null;
+    const option = wanted ?? (!ask.involved && (this.passing || remembered("autopass") === "on") ? pass : null);
+    if (option) this.commit(ask, option.choices[0][0], option);
+    return Boolean(option);
   }
 
   /** Say that the time ran out, and what comes of it; others aren't told. */
@@ -127,6 +143,9 @@ class Play {
     this.tip = h("p", { class: "tip" });
     this.words = h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: true });
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
+    this.passButton = h("button", { class: "tool", onclick: () => this.passOn() }, "Pass until my turn");
+    const always = h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: () => remember("autopass", always.checked ? "on" : "off") });
+    this.auto = h("div", { class: "auto" }, this.passButton, h("label", { class: "small muted" }, always, " always pass where I'm not involved"));
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
     this.place = h("div", { class: "place" });
@@ -174,7 +193,7 @@ class Play {
         h(
           "div",
           { class: "beside" },
-          h("section", { class: "panel ask", "aria-label": "What is asked" }, this.hand, this.question, this.clock, this.tip, this.words, this.moves),
+          h("section", { class: "panel ask", "aria-label": "What is asked" }, this.hand, this.question, this.clock, this.tip, this.words, this.moves, this.auto),
           h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.news, this.log),
         ),
       ),
@@ -206,6 +225,8 @@ class Play {
     const seated = table.places.some((place) => place.you);
     this.hintButton.hidden = !seated;
     this.leaveButton.hidden = !(seated && ["playing", "between"].includes(table.state));
+    this.auto.hidden = !seated || table.state !== "playing" || !game || Boolean(game.seats[game.seat]?.out);
+    this.passButton.setAttribute("aria-pressed", String(this.passing));
     this.drawLog(game);
     const own = game?.seats.find((seat) => seat.own);
     refill(this.hand, own && !own.out ? [...own.cards, ...own.drawn].map((role) => card(role)) : []);
@@ -243,7 +264,7 @@ class Play {
       const back = h("button", { class: "move back", onclick: () => this.choose(null) }, h("kbd", {}, "Esc"), "other moves");
       return [...this.option.choices.map(([index, seat], place) => this.aim(game, index, seat, place)), back];
     }
-    return ask.options.map((option) =>
+    return [...ask.options, ...ask.blocks].map((option) =>
       h(
         "button",
         { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
@@ -364,15 +385,22 @@ class Play {
   choose(option) {
     this.option = option;
     if (!option || option.choices.length > 1) return this.show();
-    this.answer(option.choices[0][0]);
+    this.answer(option.choices[0][0], option);
   }
 
-  answer(choice) {
+  answer(choice, option = this.option) {
     const { ask } = this.frame.game;
-    const option = this.option ?? ask.options.find((each) => each.choices.some(([index]) => index === choice));
-    if (!option.risk) return this.commit(ask, choice);
     this.option = null;
-    this.confirm(option.risk, "Choose again", plain(option.text), () => this.commit(ask, choice));
+    if (!option.risk) return this.commit(ask, choice, option);
+    this.confirm(option.risk, "Choose again", plain(option.text), () => this.commit(ask, choice, option));
+  }
+
+  /** Pass until the player's turn, except where a move involves them; or stop that. */
+  passOn() {
+    this.passing = !this.passing;
+    const ask = this.frame?.game?.ask;
+    if (this.passing && ask && ask.id !== this.sent && this.answered(ask, this.frame.game)) return;
+    this.show();
   }
 
   confirm(text, no, yes, act) {
@@ -393,9 +421,13 @@ class Play {
     });
   }
 
-  commit(ask, choice) {
+  /** Send an answer. A block that may follow is kept: the answer to a challenge request is then to pass. */
+  commit(ask, choice, option) {
     if (this.sure.box.open) this.sure.box.close();
-    this.send({ answer: { id: ask.id, choice, say: this.words.value } });
+    const { number, turn } = this.frame.game;
+    const later = ask.blocks.includes(option);
+    if (later || (ask.blocks.length && option.letter === "p")) this.kept = { game: number, turn, block: later ? option.block : null };
+    this.send({ answer: { id: ask.id, choice: later ? ask.options[0].choices[0][0] : choice, say: this.words.value } });
     this.words.value = "";
     remember(`met-${ask.kind}`, String(1 + Number(remembered(`met-${ask.kind}`))));
     this.sent = ask.id;
@@ -410,7 +442,7 @@ class Play {
     if (field) return;
     const act = { h: () => this.send({ hint: true }), r: () => this.rules.box.showModal(), "?": () => this.help.box.showModal() }[event.key];
     const move = this.pressed(event.key);
-    const other = act ?? { s: () => this.hear(), d: () => shade() }[event.key];
+    const other = act ?? { s: () => this.hear(), d: () => shade(), u: () => this.passOn() }[event.key];
     if (!move && !other) return;
     event.preventDefault();
     if (move && this.moves.classList.contains("early")) return;
@@ -430,7 +462,7 @@ class Play {
       if (found || named) return () => this.answer((found ?? named)[0]);
       return key === "Escape" ? () => this.choose(null) : null;
     }
-    const option = ask.options.find((each) => key === each.number || key === each.letter);
+    const option = [...ask.options, ...ask.blocks].find((each) => key === each.number || key === each.letter);
     if (option) return () => this.choose(option);
     const passes = key === "Enter" && ask.options[0].letter === "p" && !document.activeElement?.closest?.("button, a");
     return passes ? () => this.choose(ask.options[0]) : null;

@@ -133,7 +133,8 @@ def asked(
             if frame["game"]:
                 own = next(seat for seat in frame["game"]["seats"] if seat["own"])
                 own.update({"cards": ["ambassador"] * 5, "drawn": ["inquisitor"] * 5} | table)
-                frame["game"]["ask"] = {"id": len(sent), "clock_s": None, **asks[min(len(sent), len(asks) - 1)]}
+                plain = {"id": len(sent), "clock_s": None, "involved": True, "proven": False, "blocks": []}
+                frame["game"]["ask"] = plain | asks[min(len(sent), len(asks) - 1)]
             socket.send(json.dumps(frame))
 
         def answer(text: str) -> None:
@@ -151,7 +152,7 @@ def asked(
 
 
 def option(number: int, text: str, choices: Sequence[tuple[int, int | None]], **more: Any) -> dict[str, Any]:
-    said = {"number": str(number), "letter": None, "action": None, "bluff": False, "risk": None}
+    said = {"number": str(number), "letter": None, "action": None, "block": None, "bluff": False, "risk": None}
     return {**said, "text": text, "choices": choices, **more}
 
 
@@ -215,3 +216,28 @@ def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
             page.locator(".moves .move").first.click()
             page.locator(".moves.early").wait_for()
         assert len(sent) == len(kinds)
+
+
+def test_a_block_is_chosen_together_with_the_challenge(window: Callable[..., Any]) -> None:
+    """The page keeps the block, and asks again if the claim was challenged and proven meanwhile."""
+    captain = option(3, "block as captain", [(2, None)], letter="a", block="captain")
+    steal = {"kind": "challenge", "question": "Steal", "blocks": [captain]}
+    steal["options"] = [option(1, "pass", [(0, None)], letter="p"), option(2, "challenge", [(1, None)])]
+    block = {"kind": "block", "question": "Block?"}
+    block["options"] = [
+        option(1, "pass", [(0, None)], letter="p"),
+        option(2, "block as captain", [(1, None)], block="captain"),
+    ]
+    turn = {"kind": "turn", "question": "Your turn", "options": [option(1, "income", [(0, None)])]}
+    with serve_tables("person", "bot", "bot") as there:
+        for asks, key, choices in (
+            ((steal, block, turn), "3", [0, 1]),
+            ((steal, block, turn), "1", [0, 0]),
+            ((steal, block | {"proven": True}), "3", [0]),
+            ((block | {"involved": False}, turn), "u", [0]),
+        ):
+            page, sent = asked(window, there, *asks)
+            page.locator(".moves:not(.early)").wait_for()
+            page.keyboard.press(key)
+            page.locator(".question", has_text=str(asks[-1]["question"])).wait_for()
+            assert [message["answer"]["choice"] for message in sent] == choices
