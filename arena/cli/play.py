@@ -78,7 +78,7 @@ class Debuggee:
 def use_plain_processes(asked: RunOptions) -> RunOptions:
     """Return options for plain processes that aren't frozen. Exits with 2 if an isolating sandbox was requested."""
     if asked.sandbox not in (None, "auto") and SandboxChoice(asked.sandbox).isolates:
-        usage_error(f"--debug starts bots as plain processes, for a debugger: leave out --sandbox {asked.sandbox}")
+        usage_error(f"--debug starts bots as plain processes, for a debugger: omit --sandbox {asked.sandbox}")
     return replace(asked, sandbox="process", ponder=True)
 
 
@@ -107,7 +107,7 @@ table_options = options.combine_options(
     option(
         "--clock",
         type=click.Choice(["auto", "own", "wall"]),
-        help="The time that bots are charged; auto: their own time where the kernel reports it.  [auto]",
+        help="Time that bots are charged; auto: own time if the kernel reports it, else wall time.  [auto]",
     ),
     option(
         "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the record.  [arena-games/<time>]"
@@ -115,7 +115,7 @@ table_options = options.combine_options(
     option(
         "--debug",
         metavar="BOT",
-        help="This bot has no clock, and writes its standard error where you see it. All bots are plain processes.",
+        help="Run this bot without time limits, show its standard error, and run all bots as plain processes.",
     ),
 )
 
@@ -226,7 +226,7 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
         seats if seats is not None else len(bots) + persons if can_play else min(DEFAULT_SEATS, max_seats)
     ) - persons
     if wanted < len(bots):
-        usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer")
+        usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer bots")
     samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, wanted - len(bots)))]
     if samples:
         print_note(f"{'also at the table' if bots else 'at the table'}: {', '.join(samples)}")
@@ -240,31 +240,33 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
     "--seats",
     type=click.IntRange(2, 10),
     metavar="N",
-    help="Players at the table, you among them; sample bots fill it up.  [you and the BOTs; without BOTs 4]",
+    help="Players at the table, including you; sample bots take free seats.  [you and the BOTs; without BOTs 4]",
 )
 @options.RULES_OPTION
 @option("--name", default="person", metavar="NAME", help="Your name in the record.")
-@option("--browser", is_flag=True, help="Play on a page in the browser, on this machine alone.")
-@option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="With --browser: 0, any free one.")
-@option("--speed", type=click.FloatRange(0, 30), default=0.8, metavar="S", help="With --browser: seconds a move.")
-@option("--show-names", is_flag=True, help="All play under their names instead of letters.")
+@option("--browser", is_flag=True, help="Play on a web page; only this machine can open it.")
+@option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="With --browser: port; 0 for any free one."
+)
+@option("--speed", type=click.FloatRange(0, 30), default=0.8, metavar="S", help="With --browser: seconds per move.")
+@option("--show-names", is_flag=True, help="Show all players' names instead of letters.")
 @table_options
 def play(
     bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, debug: str | None, **given: Any
 ) -> None:
-    """Play against bots, in the terminal or the browser.
+    """Play against bots in the terminal or the browser.
 
-    BOT is as for arena run. You see what a bot in your seat would get, and nothing else; what the players are
-    called is shown after the match. What was played is kept: arena replay shows it, with all cards.
+    BOT is as for arena run. You see only what a bot in your seat would see. The players' names are shown after
+    the match. The record is kept: arena replay shows it with all cards.
     """
     name = _check_name(name)
     treat_sigterm_as_sigint()
     with open_table_setup(given, bots, 1, debug, browser) as table:
         names = [*(bot.name for bot in table.bots), name]
         if name in names[:-1]:
-            usage_error(f"a bot is called {name!r}: name yourself by --name")
+            usage_error(f"a bot has the name {name!r}: choose your name with --name")
         if any(other.casefold() == "you" for other in names[:-1]):
-            usage_error('a bot is called "you", as you are on the screen: name it by other=PATH')
+            usage_error('a bot has the name "you", which means you on the screen: name it with NAME=PATH')
         if browser:
             play_in_browser(table, names, given, port, speed)
             return
@@ -348,7 +350,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         return replay_page([make_replay_object(records[max(records)])], "The match") if records else None
 
     def begun(url: str) -> None:
-        print_note(f"the table stands at {url}; Ctrl-C ends it")
+        print_note(f"the table is at {url}; Ctrl-C ends it")
         if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(url)
 
@@ -360,13 +362,11 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         )
         serve_local_table(listening, at_table, replay, seats, begun)
     games: list[GameRecord] = [game for record in records.values() for game in record.games]
-    print_note(
-        describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was played to its end"
-    )
+    print_note(describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was completed")
 
 
 def _listening(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as problem:
-        fail(f"port {port}: {os_error_reason(problem)}; name another --port, or 0 for any that is free")
+        fail(f"port {port}: {os_error_reason(problem)}; choose another --port, or 0 for any free port")

@@ -225,9 +225,7 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
             if name in record.header.bots:
                 games.setdefault(id(record), (record, set()))[1].add(game.game)
         if not games:
-            usage_error(
-                f"{escape_control(name)} plays in none of these games: name whose requests are meant by --seat BOT"
-            )
+            usage_error(f"{escape_control(name)} plays in none of these games: choose the recorded bot with --seat BOT")
         rows: list[DecisionPair] = []
         for record, chosen in games.values():
             place = record.header.bots.index(name)
@@ -245,8 +243,8 @@ def print_what_if(differences: WhatIfReport) -> None:
     """Print the requests at which a bot's choices differ."""
     silent = sum(each.new_choice is None for each in differences.items)
     print_parts(
-        Text(f"it chooses otherwise at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
-        *([Text(f"at {silent} no allowed answer came")] if silent else []),
+        Text(f"it chooses differently at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
+        *([Text(f"{silent} without a valid reply")] if silent else []),
         *([Text(), _table(differences.items)] if differences.items else []),
         widest=MAX_PROSE_COLUMNS,
     )
@@ -263,7 +261,7 @@ def _table(rows: Sequence[DecisionPair]) -> RenderableType:
                 str(each.turn),
                 each.kind,
                 escape_control(each.recorded_choice or "a fault"),
-                escape_control(each.new_choice or "no allowed answer"),
+                escape_control(each.new_choice or "no valid reply"),
             ]
             for each in rows
         ],
@@ -299,52 +297,52 @@ MAX_GAMES = 240  # in a page: about 5 MB, which a browser still opens in seconds
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
-@option("--match", type=click.IntRange(0), metavar="N", help="Only this match, of a run's folder.")
+@option("--match", type=click.IntRange(0), metavar="N", help="Only this match in the run's folder.")
 @option("--game", type=click.IntRange(0), metavar="N", help="Only this game of each match.")
 @option("--lost-by", metavar="BOT", shell_complete=complete_name, help="Only games that this bot lost.")
-@option("--faults", is_flag=True, help="Only games in which a bot was at fault.")
+@option("--faults", is_flag=True, help="Only games with a fault.")
 @option(
     "--seat",
     metavar="N|BOT",
     shell_complete=complete_name,
-    help="What this seat, or this bot, could know.  [all cards]",
+    help="Show only what this seat or bot could know.  [all cards]",
 )
-@option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Begin at this turn.  [1]")
+@option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Start at this turn.  [1]")
 @option(
     "--what-if",
     metavar="BOT",
-    help="Ask this bot what it would choose, in place of the recorded one of its name or of --seat.",
+    help="Show what this bot would choose instead of the recorded bot of its name or --seat.",
 )
-@option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page instead.")
+@option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @json_option(NarratedGames, WhatIfReport)
 def replay(path: Path, html: Path | None, since: int | None, what_if: str | None, as_json: bool, **chosen: Any) -> None:
-    """Show recorded games in words, a line for each turn, or as a page.
+    """Show recorded games as text or as an HTML page.
 
-    RECORD is a file of a run's folder records/, DIR the run's folder. The page of --html is one file that needs nothing
-    else: the table, each seat's knowledge, odds, times and standard error; open it in a browser. With --seat BOT it
-    holds only what this bot could know; with --lost-by BOT it holds all cards, and opens with what BOT knew.
+    RECORD is a file in a run's folder records/, DIR the run's folder. --html writes one file that needs no network: the
+    table, each seat's knowledge, odds, times and standard error. Open it in a browser. With --seat BOT the page
+    contains only what BOT could know; with --lost-by BOT it contains all cards, and opens with BOT's view.
 
-    --what-if starts an edited bot as a plain process, sends it the lines of the recorded bot, and prints where its
-    choices differ. The games continue as recorded. It draws new random numbers, except those from game_seed.
+    --what-if starts an edited bot as a plain process, sends it the lines of the recorded bot, and prints different
+    choices. The games continue as recorded. The bot's random numbers may differ, except those from game_seed.
     """
     games = _choose_games(path, **chosen)
     first = next(games, None)
     if first is None:
         wanted = [f"{chosen['lost_by']} lost"] * bool(chosen["lost_by"]) + ["has a fault of a bot"] * chosen["faults"]
         if wanted and (chosen["match"], chosen["game"]) == (None, None):
-            usage_error(f"no game of {path} is one that {' and that '.join(wanted)}")
-        usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} lists what there is")
+            usage_error(f"no game of {path} {' and '.join(wanted)}")
+        usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} shows the number of games")
     games = chain((first,), games)
     try:
         if what_if is not None:
             if html is not None or since is not None:
-                usage_error("--what-if prints a table: not with --html or --from")
+                usage_error("--what-if can't be combined with --html or --from")
             differences = ask_bot_again(what_if, chosen["seat"], list(games))
             print_json(differences) if as_json else print_what_if(differences)
             return
         if html is not None:
             if since is not None:
-                usage_error("--from is for the terminal: the page shows all turns")
+                usage_error("--from can't be combined with --html: the page shows all turns")
             write_page(html, path, list(games), chosen["lost_by"], chosen["seat"])
             return
         narrators = (GameNarrator(record, game, select_seat(record, game, chosen["seat"])) for record, game, _ in games)
@@ -363,7 +361,7 @@ def _choose_games(
     """Yield (record, game, file) for each selected game. Exits with 2 for unreadable files and unknown bots."""
     seen: set[str] = set()
     try:
-        for record, file in read_records(path, lambda why: print_note(f"left out: {why}")):
+        for record, file in read_records(path, lambda why: print_note(f"skipped: {why}")):
             header = record.header
             seen.update(header.bots)
             if match not in (None, header.match) or (lost_by is not None and lost_by not in header.bots):
@@ -381,7 +379,7 @@ def _choose_games(
         usage_error(str(problem))
     for name in (lost_by, None if seat is None or seat.isdecimal() else seat):
         if name is not None and name not in seen:
-            usage_error(f"no bot of {path} is called {name!r}; there are {', '.join(sorted(seen))}")
+            usage_error(f"{path} has no bot {name!r}; its bots are {', '.join(sorted(seen))}")
 
 
 def _sees_fault_of(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
@@ -446,10 +444,10 @@ def write_page(
     with 1 if the file can't be written.
     """
     if only is not None and any(only not in record.header.bots for record, _, _ in chosen):
-        usage_error(f"--seat {only}: seats change from game to game; for a page name a bot")
+        usage_error(f"--seat {only}: seats change from game to game; with --html name a bot")
     if len(chosen) > MAX_GAMES:
         usage_error(
-            f"{len(chosen)} games are too many for a page, {MAX_GAMES} aren't: choose by --match, --game or --lost-by"
+            f"a page has space for {MAX_GAMES} games, not {len(chosen)}: choose with --match, --game or --lost-by"
         )
     matches = []
     bots = dict.fromkeys(bot for record, _, _ in chosen for bot in record.header.bots)
@@ -469,4 +467,4 @@ def write_page(
         fail(f"{os_error_reason(problem)}; name another file")
     cards = "all cards" if only is None else f"only what {only} could know"
     opens = f", and opens with what {bot} knew" if bot is not None and only is None else ""
-    print_note(f"{format_count(len(chosen), 'game')} in {file}: open it in a browser. It holds {cards}{opens}")
+    print_note(f"{format_count(len(chosen), 'game')} in {file}: open it in a browser. It contains {cards}{opens}")

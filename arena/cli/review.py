@@ -35,9 +35,9 @@ from arena.review import CostlyDecision, MistakePattern, Review, UnknownRulesErr
 from arena.run import RecordFileError, read_records
 
 _CAUTION = (
-    "By playouts of the sample bot strategist: it imagines the hidden cards from what the bot was sent, and plays each "
-    "move to the end by simple habits, which aren't your opponents'. Read it as a list of moments to look at. "
-    "A pattern is a hint: a bot that is changed bluntly may get worse, so measure the change by arena compare."
+    "Estimated by playouts of the sample bot strategist: it samples the hidden cards from what the bot knew, and plays "
+    "each move to the end with simple strategies, not your opponents'. Use the list to find decisions to look at. "
+    "A pattern is a hint. A simple change can make the bot worse, so measure it with arena compare."
 )
 
 
@@ -51,32 +51,32 @@ _CAUTION = (
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write a page of these games as well, as the bot saw them.",
+    help="Also write an HTML page of these games, as the bot saw them.",
 )
 @json_option(Review)
 def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, html: Path | None, as_json: bool) -> None:
-    """Find the decisions of a bot's lost games that cost the most wins, and what they have in common.
+    """Find the decisions that cost a bot the most wins.
 
-    RECORD is a file of a run's folder records/, DIR the run's folder. For each decision the cards that the bot couldn't
-    see are imagined many times, and each move is played to the end: a better move counts where it wins clearly more.
-    With --json all of these, and the chances to win throughout each game.
+    RECORD is a file in a run's folder records/, DIR the run's folder. For each decision in a lost game, review samples
+    the hidden cards many times and plays each move to the end. It lists decisions where another move wins clearly more.
+    --json has all of them, and the chances to win throughout each game.
 
-    The page of --html has the games that were looked at, the chances beneath them, and links to the costly decisions.
+    --html writes a page with these games, the chances to win, and links to the costly decisions.
     """
     if html is not None and max_games > MAX_GAMES:
         usage_error(f"--max-games {max_games}: a page has space for {MAX_GAMES} games")
     try:
-        kept = list(read_records(path, lambda why: print_note(f"left out: {why}")))
+        kept = list(read_records(path, lambda why: print_note(f"skipped: {why}")))
     except RecordFileError as problem:
         usage_error(str(problem))
     records = [record for record, _ in kept if bot in record.header.bots]
     if not records:
         names = sorted({name for record, _ in kept for name in record.header.bots})
-        usage_error(f"no bot of {path} is called {bot!r}; there are {', '.join(map(escape_control, names))}")
+        usage_error(f"{path} has no bot {bot!r}; its bots are {', '.join(map(escape_control, names))}")
     read = 0
 
     def line() -> str:
-        return f"{read} of {format_count(len(records), 'match', 'es')} looked at"
+        return f"{read} of {format_count(len(records), 'match', 'es')} reviewed"
 
     def count() -> None:
         nonlocal read
@@ -116,20 +116,20 @@ def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], 
 
 
 def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
-    of = "" if answer.games == answer.lost else f"; the first {answer.games} were looked at"
+    of = "" if answer.games == answer.lost else f"; the first {answer.games} were reviewed"
     yield Text(
         f"{escape_control(answer.bot)} lost {format_count(answer.lost, 'game')}{of}: "
         f"{format_count(answer.decisions, 'decision')}"
     )
     if not answer.costly_decisions:
-        yield Text("no decision gave clearly more away than playouts are wrong by")
+        yield Text("no decision cost clearly more than the error of the playouts")
         return
     costly = answer.costly_decisions[:top]
     whole = len(answer.costly_decisions)
-    yield Text(f"\nthe {len(costly)} dearest of {format_count(whole, 'decision')} that gave something away\n")
+    yield Text(f"\nthe {len(costly)} most costly of {format_count(whole, 'decision')} that lowered the chance to win\n")
     yield _table(costly)
     if answer.patterns:
-        yield Text("\nwhat they have in common, in wins given away in 100 lost games\n")
+        yield Text("\npatterns, with lost wins per 100 lost games\n")
         yield from map(_pattern, answer.patterns)
     else:
         yield Text("\nno pattern stands out")

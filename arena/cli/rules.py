@@ -68,7 +68,7 @@ _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 def presets_text() -> RenderableType:
     """Return the list of presets, one line each."""
     rows = [[rules.name, format_range(seat_counts(rules)), ABOUT[rules.name]] for rules in PRESETS.values()]
-    return make_table(["rules", "players", Column("what they are", least=_WORDS)], rows)
+    return make_table(["rules", "players", Column("description", least=_WORDS)], rows)
 
 
 def rules_sheet(rules: Ruleset) -> RenderableType:
@@ -86,11 +86,11 @@ def rules_sheet(rules: Ruleset) -> RenderableType:
         *_from_document(rules),
         *_from_kin(rules),
         *_from_program(rules),
-        *_section("What differs from the base game"),
+        *_section("Differences from the base game"),
         *(_difference(field, rules) for field in others),
         *([] if others else [Text("Nothing: this is the base game.")]),
         Text(),
-        *([Text("What a field means: arena rules --fields", style="dim")] if others else []),
+        *([Text("Explain the fields: arena rules --fields", style="dim")] if others else []),
         _page(),
     )
 
@@ -107,7 +107,7 @@ def fields_table() -> RenderableType:
     """Return the table of fields: default, allowed values and section of each, and how a file of rules looks."""
     return Group(
         *(part for field in FIELDS for part in _field(field)),
-        Text("A file of rules: an optional base and any of these fields, for --rules my.toml", style="bold"),
+        Text("A ruleset file for --rules my.toml: an optional base, and any of these fields", style="bold"),
         Padding(Text(_FILE), (0, 0, 0, 2)),
         Text(),
         _page(),
@@ -117,10 +117,10 @@ def fields_table() -> RenderableType:
 def _silence(rules: Ruleset) -> Iterator[Text]:
     own = find_document(rules)
     if "-site" in rules.name and own:
-        yield Text(f"It follows the program of {_DOCUMENTS[own]}, also where the page says otherwise.")
+        yield Text(f"It follows the program of {_DOCUMENTS[own]}, also where the page differs.")
     elif own:
-        silent = "its program's way holds, else the rulebook's" if own == "treason" else "the rulebook holds"
-        yield Text(f"It follows {_DOCUMENTS[own]}. Where that says nothing, {silent}.")
+        silent = "its program decides, else the rulebook" if own == "treason" else "the rulebook applies"
+        yield Text(f"It follows {_DOCUMENTS[own]}. For other rules {silent}.")
 
 
 # ---------------------------------------------------------------- the table of actions
@@ -155,7 +155,7 @@ def _deck(rules: Ruleset, seats: list[int]) -> Table:
         rows.append(
             [format_range(counts), str(cards), str(copies), ", ".join(map(str, left)), format_count(limit, "turn")]
         )
-    return make_table(["players", "cards", "of each role", "court deck left", "ends after"], rows)
+    return make_table(["players", "cards", "of each role", "court deck", "ends after"], rows)
 
 
 def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
@@ -179,7 +179,7 @@ def _from_document(rules: Ruleset) -> Iterator[RenderableType]:
     """Yield the rules in which a preset's document differs, if there are any."""
     rows = list_document_differences(rules, find_document(rules) or "") if rules == PRESETS.get(rules.name) else []
     if rows:
-        yield from _section("What the document says otherwise, or leaves open")
+        yield from _section("Differences from the document, and open points")
         yield from (_item(f"{sentence.text} (#{sentence.section})") for sentence in rows)
 
 
@@ -198,7 +198,7 @@ def _from_kin(rules: Ruleset) -> Iterator[RenderableType]:
     kin = PRESETS.get(page if page != rules.name else rules.name.partition("-")[0])
     if kin is None or kin == rules or rules != PRESETS.get(rules.name):
         return
-    yield from _section(f"What differs from {kin.name}")
+    yield from _section(f"Differences from {kin.name}")
     for field in changed_fields(rules, kin):
         if no_effect_reason(rules, field.name) is None:
             yield _difference(field, rules, kin)
@@ -208,7 +208,7 @@ def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
     """Yield the differences of a treason preset from its program: fields, and rules that no field covers."""
     if find_document(rules) != "treason":
         return
-    yield from _section("What differs from treason's program")
+    yield from _section("Differences from treason's program")
     for field in FIELDS:
         value = getattr(rules, field.name)
         if field.treason_value not in (None, value) and no_effect_reason(rules, field.name) is None:
@@ -238,7 +238,7 @@ def _field(field: RulesetField) -> Iterator[RenderableType]:
 
 
 def _page() -> Text:
-    return Text(f"#section is one of {RULES_PAGE}, which explains all rules and their corner cases.", style="dim")
+    return Text(f"#section is a section of {RULES_PAGE}, which explains all rules and their corner cases.", style="dim")
 
 
 # ---------------------------------------------------------------- form
@@ -261,7 +261,7 @@ def _item(sentence: str) -> Table:
 def rules(name: str | None, show_fields: bool, as_json: bool) -> None:
     """List the rulesets, or print the rules of one."""
     if show_fields and name is not None:
-        usage_error("--fields is the same for all rulesets: it takes no name")
+        usage_error("--fields is the same for all rulesets: omit the name")
     if as_json and show_fields:
         print_json(list_ruleset_fields())
     elif as_json and name is None:
@@ -272,7 +272,7 @@ def rules(name: str | None, show_fields: bool, as_json: bool) -> None:
         print_parts(fields_table(), widest=MAX_PROSE_COLUMNS)
     elif name is None:
         print_parts(presets_text(), widest=MAX_PROSE_COLUMNS)
-        print_parts("\nA sheet: arena rules NAME. Rules of your own: arena rules --fields")
+        print_parts("\nShow a ruleset: arena rules NAME. Write your own: arena rules --fields")
     else:
         print_parts(rules_sheet(load_ruleset_or_exit(name)), widest=MAX_PROSE_COLUMNS)
         limits = load_ruleset_limits(name)

@@ -67,7 +67,7 @@ def progress_line(progress: Progress) -> str:
     if progress.failed_attempts:
         text += f", {format_count(progress.failed_attempts, 'failed attempt')}"
     slow = [_describe_delay(*row) for row in progress.held_up()[:3]]  # bots that are named while they delay a run
-    return f"{text}; held up by {'; '.join(slow)}" if slow else text
+    return f"{text}; slowed down by {'; '.join(slow)}" if slow else text
 
 
 def _describe_delay(bot: str, timeouts: int, seconds: float) -> str:
@@ -167,7 +167,7 @@ def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     fair = f"fair win rate {100 / run.config.seats:.3g} %"
     lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if known else fair]
     if known:
-        lines.append("rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more")
+        lines.append("rank, ± 95 % and 95 %: intervals that contain the true value in at least 95 of 100 runs")
     lines.append("rating: TrueSkill, from all games at once; a match counts as one observation")
     if _has_decision_times(run, standings):
         session = " in this session" if run.progress.resumed else ""
@@ -175,7 +175,7 @@ def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     lines.append(seats_line(standings))
     if not known:
         games = min_matches_for_intervals(len(standings.rows), run.config.seats) * run.config.match_games
-        lines.append(f"too few matches for the adjusted win rate and intervals; it takes about --games {games}")
+        lines.append(f"too few matches for the adjusted win rate and intervals; use about --games {games}")
     if len(standings.rows) > _MAX_MATRIX_BOTS:
         lines.append("head-to-head: --csv or --json with --resume")
     return lines
@@ -220,7 +220,7 @@ def head_to_head_tables(run: Run, standings: RunStandings) -> Iterator[Renderabl
     if all(row[2] == "-" for row in rows):
         pairs = math.comb(len(standings.rows), 2) / math.comb(run.config.seats, 2)
         games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: pairs don't meet quite alike
-        yield Text(f"head-to-head: no pair has met in {MIN_MATCHES} matches; it takes about --games {games}", "dim")
+        yield Text(f"head-to-head: no pair has met in {MIN_MATCHES} matches; use about --games {games}", "dim")
         return
     yield _number_table(["#", "wins against", "matches", *(str(row.position) for row in standings.rows)], 1, rows)
     yield Text(f"of the games that either of the two won; - below {MIN_MATCHES} matches of the pair", "dim")
@@ -233,7 +233,7 @@ def fault_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterato
         if row.faults_by_code:
             yield Group(*_faults(folder, row, bots[row.bot], run.config.sandbox.name))
     for attempt in run.progress.abandoned:
-        yield Text(f"match {attempt.match} failed too often and is not counted: {escape_control(attempt.reason)}")
+        yield Text(f"match {attempt.match} failed repeatedly and isn't counted: {escape_control(attempt.reason)}")
 
 
 def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
@@ -254,7 +254,7 @@ def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iter
         yield from example_lines(seen[sample])
     if fault_samples:
         file = folder.fault_sample_file(row.bot)
-        yield Text(f"  whole: {file} ({len(fault_samples)} kept of {row.faults})", no_wrap=True, overflow="ignore")
+        yield Text(f"  all: {file} ({len(fault_samples)} kept of {row.faults})", no_wrap=True, overflow="ignore")
 
 
 def counts(faults: Mapping[str, int]) -> str:
@@ -276,7 +276,7 @@ def _load_fault_report(folder: RunFolder, sample: StoredFaultSample, bot: Bot, s
         return make_fault_report(sample, record, logs, sandbox, bot.argv, bot.path.is_file())
     except ValueError as problem:
         file = folder.fault_sample_file(sample.bot)
-        raise FolderError(f"{file} was changed: {problem}; remove it, and resume") from None
+        raise FolderError(f"{file} was changed: {problem}; remove the file, and resume") from None
 
 
 def example_lines(seen: FaultReport) -> Iterator[RenderableType]:

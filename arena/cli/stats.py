@@ -59,8 +59,7 @@ def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
         for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
             yield from _comparison_parts(bot, pair)
         yield Text(
-            "** clearly: beyond chance, with this many rates compared; where nothing differs, 1 page in 20 has a star",
-            "dim",
+            "** clearly: more than chance, for this many rates; without real differences 1 page in 20 has a star", "dim"
         )
         if stats.of_one_match:
             yield Text(ONE_MATCH, "dim")
@@ -81,7 +80,7 @@ def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
     ]
     if any(rate is not None and rate.low is None for rates in shown for rate in rates):
         yield Text(ONE_MATCH, "dim")
-    yield Text("all of one bot: --bot NAME; two bots: --bot NAME --with NAME; all numbers: --json, --csv", "dim")
+    yield Text("one bot: --bot NAME; two bots: --bot NAME --with NAME; all numbers: --json, --csv", "dim")
 
 
 def stats_headline(records: Records) -> str:
@@ -293,32 +292,29 @@ def _heading(name: str) -> str:
 
 @click.command()
 @click.argument("paths", metavar="DIR|RECORD...", nargs=-1, type=click.Path(path_type=Path))
-@option("--bot", metavar="NAME", shell_complete=complete_name, help="Print all about this bot.  [all bots, briefly]")
+@option("--bot", metavar="NAME", shell_complete=complete_name, help="Print details of this bot.  [all bots, briefly]")
 @option(
-    "--with",
-    "other",
-    metavar="NAME",
-    shell_complete=complete_name,
-    help="The bot to compare with, of the same records.",
+    "--with", "other", metavar="NAME", shell_complete=complete_name, help="Bot of the same records to compare with."
 )
 @json_option(StatsReport)
-@option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one a line.")
+@option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one per line.")
 @option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots.")
 def stats(
     paths: tuple[Path, ...], bot: str | None, other: str | None, as_json: bool, as_csv: bool, html: Path | None
 ) -> None:
-    """Print how bots play: how often they win, bluff, challenge and block, whom they attack, how long they think.
+    """Print statistics on how bots play.
 
-    DIR is a run's folder. All cards are known here, so a bluff counts as one whether it was called or not.
+    It covers wins, bluffs, challenges, blocks, attacked bots and response times, for a run in DIR. Bluffs that no
+    player challenged count, too, because records contain all cards.
 
-    arena stats RUN --bot mybot --with mybot-2 shows what differs between two bots of one run.
+    arena stats RUN --bot mybot --with mybot-2 shows the differences between two bots of one run.
     """
     if not paths:
-        usage_error("name a run's folder or a record, as arena run prints it at its end")
+        usage_error("name a run's folder or a record; arena run prints the folder at its end")
     if sum((as_json, as_csv, html is not None)) > 1:
-        usage_error("--json, --csv and --html are forms of one answer: give one of them")
+        usage_error("choose one of --json, --csv and --html")
     if other is not None and bot is None:
-        usage_error("--with names the bot to compare with: add --bot NAME, the bot that is compared")
+        usage_error("--with needs the bot that is compared: add --bot NAME")
     found, fold = _count_records(paths, None if bot is None or other is None else (bot, other))
     result = _select_bots(found, fold, bot, other)
     if html is not None:
@@ -396,7 +392,7 @@ def _profile(answer: StatsReport, name: str) -> Profile:
     profiles = {each.bot: each for each in answer.bots}
     if name not in profiles:
         known = ", ".join(profiles)
-        usage_error(f'no bot called "{name}" plays in {_describe_source(answer)}; there are {known}')
+        usage_error(f'{_describe_source(answer)} has no bot "{name}"; its bots are {known}')
     return profiles[name]
 
 

@@ -62,21 +62,21 @@ class SubmissionReport:
 @click.command()
 @click.argument("url", metavar="URL")
 @click.argument("bot", metavar="BOT", type=click.Path(path_type=Path, exists=True))
-@option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
+@option("--name", metavar="NAME", help="Name of the bot.  [from its bot.toml or file name]")
 @option(
     "--token",
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The file with your token.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
+    help="File with your token.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
-@option("--no-wait", is_flag=True, help="Don't wait for its check.")
+@option("--no-wait", is_flag=True, help="Don't wait for the checks.")
 @json_option(SubmissionReport)
 def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bool, as_json: bool) -> None:
-    """Submit a bot to the ladder at URL: a file, a folder, a zip or a tar. Then wait for its check.
+    """Submit a bot to a ladder server and show its checks.
 
-    It needs a token for submitting, which your account's page makes. Each step is printed as arena check does. The same
-    files sent twice in a row are one version.
+    BOT is a file, a folder, a zip or a tar file. Create the token on your account page. Each step is printed as by
+    arena check. Submitting the same files again creates no new version.
 
     Exit code 1 if a step failed.
     """
@@ -90,19 +90,19 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
         try:
             print_submission(sent.version_ref, sent.duplicate, sent.remaining, sent.late_for, sent.disabled_reason)
             if no_wait:
-                print_note(f"its check: {server.url}{where}")
+                print_note(f"checks: {server.url}{where}")
             else:
                 if not as_json:
                     print_text(click.style(escape_control(sent.version_ref), bold=True))
                 sent = _follow_check(server, where, sent, as_json)
         except KeyboardInterrupt:
-            print_note(f"{sent.version_ref} stays in, and is checked; see {server.url}{where}")
+            print_note(f"{sent.version_ref} stays submitted, and will be checked; see {server.url}{where}")
             raise
     if as_json:
         print_json(sent)
     elif not no_wait:
         if sent.status == "rejected" and not has_failure(sent.steps):
-            print_error(sent.reason or "it is rejected")
+            print_error(sent.reason or "the version was rejected")
         else:
             print_text(verdict_line(sent.version_ref, sent.steps))
     sys.exit(1 if sent.status == "rejected" else 0)
@@ -114,12 +114,12 @@ def print_submission(version_ref: str, again: bool, left: int | None, late: str 
         print_note(f"{version_ref} has the same files: nothing was submitted")
     else:
         print_note(
-            f"{version_ref} was submitted, and waits for its checks" + ("" if left is None else f"; {left} more today")
+            f"{version_ref} was submitted and waits for its checks" + ("" if left is None else f"; {left} more today")
         )
     if disabled is not None:
-        print_note(f"the bot is disabled ({escape_control(disabled)}): what is accepted plays once staff activates it")
+        print_note(f"the bot is disabled ({escape_control(disabled)}): it plays again when staff activates a version")
     if late is not None:
-        print_note(f"it comes after the deadline {late}, in its grace: it counts, as late")
+        print_note(f"submitted after the deadline {late}, within the grace period: it counts as late")
 
 
 @contextmanager
@@ -130,16 +130,14 @@ def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
     except ServerRefusedError as problem:
         what = str(problem)
         if problem.status == 401:
-            what += f"\nIt is the one in {file}. Your account's page makes another: {url.rstrip('/')}/account"
+            what += f"\nThe token is in {file}. Create another on your account page: {url.rstrip('/')}/account"
         (fail if problem.status == 429 or problem.status >= 500 else usage_error)(what)
     except ServerUnreachableError as problem:
         fail(str(problem))
     except BotError as problem:
         usage_error(str(problem))
     except (KeyError, TypeError, ValueError) as problem:
-        usage_error(
-            str(problem) if type(problem) is ValueError else f"{url} answers otherwise than a ladder: {problem!r}"
-        )
+        usage_error(str(problem) if type(problem) is ValueError else f"{url} isn't a ladder server: answer {problem!r}")
 
 
 def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
@@ -148,7 +146,7 @@ def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> d
     with _open_archive(bot) as (file, called):
         size = file.seek(0, os.SEEK_END)
         if size > most << 20:
-            usage_error(f"{bot} has {size / 2**20:.1f} MB, packed, and {most} MB are allowed")
+            usage_error(f"{bot} has {size / 2**20:.1f} MB, packed; the limit is {most} MB")
         for last in (*[False] * (MAX_TRIES - 1), True):
             boundary = secrets.token_hex(16)
             head = _form_part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
@@ -161,7 +159,7 @@ def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> d
             except ServerRefusedError as problem:
                 if problem.status != 503 or problem.again_s is None or last:
                     raise
-                print_note(f"{problem} Again in {problem.again_s} s.")
+                print_note(f"{problem} Trying again in {problem.again_s} s.")
                 time.sleep(problem.again_s)
     raise AssertionError("the last try returns or raises")
 
@@ -212,7 +210,7 @@ def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quie
             steps = _STEPS.validate_python(state["checks"]["steps"])
             ended = tuple(step for step in steps if step.severity != "now")
             if ended[: len(printed)] != printed:
-                print_note("its checks began again")
+                print_note("the checks started again")
                 printed = ()
             for step in () if quiet else ended[len(printed) :]:
                 print_text("\n".join(step_lines(step)))
@@ -220,7 +218,7 @@ def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quie
             if version["status"] not in ("queued", "checking"):
                 return replace(sent, status=version["status"], reason=version["reason"], steps=steps)
             if version["status"] != last == "queued":
-                print_note("it is being checked")
+                print_note("checks are running")
             last = version["status"]
             if steps != ended and doing != steps[-1]:
                 doing = steps[-1]
@@ -229,6 +227,6 @@ def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quie
             away_since = away_since or time.monotonic()
             passing = isinstance(problem, ServerUnreachableError) or problem.status >= 500
             if not passing or time.monotonic() - away_since > RETRY_TIMEOUT_S:
-                print_note(f"{sent.version_ref} stays in; see {server.url}{where}")
+                print_note(f"{sent.version_ref} stays submitted; see {server.url}{where}")
                 raise
         time.sleep(1.0)  # between two requests for a check's state

@@ -112,14 +112,14 @@ def _encodes(text: str) -> bool:
 
 
 HELP = """\
-Choose by the number or the letter before a move; where it asks for a player, likewise, or Enter for another move.
-enter  pass, where you may
+Choose a move or a player by its number or letter. Enter goes back from players to moves.
+enter  pass, if possible
 h      hint: how likely the others hold each role
-l      log: all that happened in this game
+l      log: all events of this game
 ?      this help
-q      leave; also Ctrl-C and Ctrl-D
-/      say something with your move, where the rules have talk
-A move marked "bluff" claims a role that you don't hold. There is no clock for you."""
+q      leave (or Ctrl-C, Ctrl-D)
+/      say something with your move, if the rules allow talk
+A move marked "bluff" claims a role that you don't hold. You have no time limit."""
 
 _SAY = "hold ROLE, lack ROLE, attack NAME, spare NAME, doubt NAME ROLE"
 _WAITING_NOTE_S = 1.0  # before the terminal shows which players the table waits for
@@ -170,14 +170,14 @@ class InteractiveGame:
     def _abandon_game(self) -> None:
         """End the match without its unfinished game; if that takes long, print which bots it waits for."""
         self._sitting.give_up()
-        self._screen.say("The game isn't kept." if self._playing else "")
+        self._screen.say("The game isn't saved." if self._playing else "")
         happened = self._sitting.next(_WAITING_NOTE_S)
         while happened is not None and not isinstance(happened, MatchEnd):
             if isinstance(happened, WaitingFor):
                 self._handle_event(happened)
             happened = self._sitting.next(_WAITING_NOTE_S)
         if happened is None:
-            self._screen.say(f"… waiting for {self._describe_waiting()}; Ctrl-C again leaves at once", dim=True)
+            self._screen.say(f"… waiting for {self._describe_waiting()}; Ctrl-C again leaves immediately", dim=True)
 
     def _handle_event(self, happened: MatchEvent) -> None:
         match happened:
@@ -313,7 +313,7 @@ class InteractiveGame:
                 known[name.lower()] = index
             self._screen.say(f"{number:>2} {name.lower() if len(name) == 1 else ' '}  {name}")
         while True:
-            self._screen.prompt("whom? > ")
+            self._screen.prompt("player? > ")
             token = self._screen.token()
             if token.lower() in known:
                 self._screen.echo(token.upper())
@@ -321,7 +321,7 @@ class InteractiveGame:
             self._screen.echo("")
             if token in ("enter", "back"):
                 return None
-            if not self._run_command(token, f"{_describe_numbers(option.choices)}, or Enter for another move"):
+            if not self._run_command(token, f"{_describe_numbers(option.choices)}, or Enter to go back"):
                 return None
 
     def _run_command(self, token: str, expected: str) -> bool:
@@ -354,7 +354,7 @@ class InteractiveGame:
         screen.say(_SAY + (", or a text" if sight.talk == "text" else ""), dim=True)
         screen.prompt("say > ")
         self._say = sight.statements(screen.line())
-        screen.say("All hear it when your move is made." if self._say else "You say nothing.")
+        screen.say("All players hear it with your move." if self._say else "You say nothing.")
 
     def _confirm_leave(self) -> bool:
         self._screen.prompt("Leave, and lose this game? y/n > ")
@@ -367,7 +367,7 @@ class InteractiveGame:
         if not self._left:
             self._left = True
             self._screen.say()
-            self._screen.say("You leave. The others play the game to its end." if self._playing else "You leave.")
+            self._screen.say("You leave. The other players finish the game." if self._playing else "You leave.")
 
     def _finish_game(self) -> None:
         """Print a finished game's faults and prompt for the next game, once its record has arrived."""
@@ -400,7 +400,7 @@ class InteractiveGame:
             others = sorted((handle, bot) for bot, handle in enumerate(self._handles) if bot != sitting.person)
             screen.say("; ".join(f"{handle} was {sitting.spec.bots[bot]}" for handle, bot in others))
         if not sitting.games:
-            print_note("no game was played to its end: nothing is kept")
+            print_note("no game was completed: nothing was saved")
             return
         if len(sitting.games) > 1:
             winners = [None if game.winner is None else game.seating[game.winner] for game in sitting.games]

@@ -14,10 +14,10 @@ from arena.run import RecordFileError, VerificationReport, verify_all
 @click.argument("path", metavar="DIR|RECORD", type=click.Path(path_type=Path))
 @json_option(VerificationReport)
 def verify(path: Path, as_json: bool) -> None:
-    """Replay records through the engine, and check them against the plan of their run.
+    """Replay records and verify events and results.
 
-    DIR is a run's folder, or one that arena ladder final export wrote: its key and plan fix the matches, the seats
-    and every card. Whatever differs is printed, and the exit code is 1. SECURITY.md says what this
+    DIR is a run's folder, or an export of arena ladder final. Its key and plan determine the matches, seats and
+    cards. Exit code 1, with the differences, if a record differs. SECURITY.md explains what this
     proves.
     """
     try:
@@ -32,10 +32,10 @@ def verify(path: Path, as_json: bool) -> None:
     what = f"{format_count(replayed.games, 'game')} in {format_count(replayed.records, 'record')}"
     print_text(f"{what}: every move legal, every event and result the same", path)
     if replayed.planned is None:
-        print_text("there is no run.json or final.json, so the plan of the matches can't be checked", path)
+        print_text("without run.json or final.json, the plan of the matches can't be checked", path)
     elif replayed.records < replayed.planned:
-        print_text(f"{replayed.records} of the {replayed.planned} matches of the plan are there", path)
+        print_text(f"{replayed.records} of {replayed.planned} planned matches are in the folder", path)
     if replayed.faults:
         print_text(
-            f"that a bot was at fault, no replay can show: {format_count(replayed.faults, 'fault')} in them", path
+            f"a replay can't verify faults of bots: the records contain {format_count(replayed.faults, 'fault')}", path
         )

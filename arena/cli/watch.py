@@ -32,18 +32,18 @@ from arena.referee import ArenaError, Record, RecordError, play_match
     "--seats",
     type=click.IntRange(2, 10),
     metavar="N",
-    help="Players at the table; sample bots fill it up.  [the BOTs; for one or none 4]",
+    help="Players at the table; sample bots take free seats.  [the BOTs; for one or none 4]",
 )
 @options.RULES_OPTION
-@option("--speed", type=click.FloatRange(0.05, 30), default=1.2, metavar="S", help="Seconds a turn.")
-@option("--seat", metavar="N|BOT", help="What this seat, or this bot, could know.  [all cards]")
-@option("--show-names", is_flag=True, help="Send bots the others' names instead of letters.")
+@option("--speed", type=click.FloatRange(0.05, 30), default=1.2, metavar="S", help="Seconds per turn.")
+@option("--seat", metavar="N|BOT", help="Show only what this seat or bot could know.  [all cards]")
+@option("--show-names", is_flag=True, help="Show bots the names of other bots instead of letters.")
 @table_options
 def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **given: Any) -> None:
-    """Watch bots play: a line for each turn, at a pace to read along.
+    """Watch bots play, turn by turn.
 
-    BOT is as for arena run. The games are played first, then shown, and kept: arena replay shows them again. Where
-    standard output is no terminal, all is written at once.
+    BOT is as for arena run. The games are played first, then shown and saved: arena replay shows them again. If
+    standard output isn't a terminal, all turns are printed at once.
     """
     treat_sigterm_as_sigint()
     with open_table_setup(given, bots, 0, debug) as table:

@@ -166,7 +166,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
         (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py does not exist"),
         (("old.py", "new.py", "--against", "c.py", "--out", "."), "exists; name another --out"),
         (("--resume", "nothing"), "holds no run"),
-        (("--resume", "nothing", "--min-effect", 3), "it takes no --min-effect"),
+        (("--resume", "nothing", "--min-effect", 3), "omit --min-effect"),
     ],
 )
 def test_impossible_comparisons_are_refused(bots: Place, words: tuple[object, ...], said: str) -> None:

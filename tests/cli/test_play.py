@@ -116,8 +116,8 @@ def test_rules_for_two_need_no_option_for_seats(tmp_path: Path) -> None:
         (["--seats", "2", "a.py", "b.py"], "--seats 2 is too few for 2 bots and you"),
         (["--rules", "duel", "--seats", "3"], "to two players"),
         (["nothing.py"], "nothing.py"),
-        (["--name", "honest", "sample:honest"], "a bot is called 'honest'"),
-        (["You=sample:honest"], 'a bot is called "you", as you are on the screen: name it by other=PATH'),
+        (["--name", "honest", "sample:honest"], "a bot has the name 'honest'"),
+        (["You=sample:honest"], 'a bot has the name "you", which means you on the screen: name it with NAME=PATH'),
         (["--out", "."], "exists; name another --out"),
     ],
 )
@@ -225,13 +225,13 @@ def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_p
         process.stdin.flush()
 
         said = b""
-        for expected in (b"Game 2 of 2.*waiting for", b"You leave", b"Ctrl-C again leaves at once"):
+        for expected in (b"Game 2 of 2.*waiting for", b"You leave", b"Ctrl-C again leaves immediately"):
             said = read_until(process, expected, said)
             process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         assert b"Traceback" not in process.stderr.read()
     assert process.returncode == 130
-    assert re.search(rb"The game isn't kept\.\n... waiting for [AB]; Ctrl-C again", said)
+    assert re.search(rb"The game isn't saved\.\n... waiting for [AB]; Ctrl-C again", said)
     assert b"kept in game" in rest
     assert len(load_record(tmp_path).games) == 1
     assert find_processes(tmp_path) == []
@@ -253,7 +253,7 @@ def test_a_player_makes_a_statement_where_the_rules_have_talk(tmp_path: Path) ->
     done = play_piped(tmp_path, typed, str(SAMPLES / "honest.py"), "--rules", "open-table")
     assert "/ say something" in done.stdout
     assert done.stdout.count("You say nothing.") == 1
-    assert done.stdout.count("All hear it when your move is made.") == 3
+    assert done.stdout.count("All players hear it with your move.") == 3
     assert "You say: “Peace, friend?”" in done.stdout
     assert re.search("say: I hold the duke", done.stdout)
 

@@ -114,7 +114,7 @@ def test_a_record_that_cannot_be_read_is_named_and_the_others_are_shown(
     (record_folder / "records" / "000009.jsonl").write_text("cut")
     some = CliRunner().invoke(cli, [*command, str(record_folder)])
     assert (some.exit_code, some.stdout) == (0, whole.stdout)
-    left_out = [line for line in some.stderr.splitlines() if "left out" in line]
+    left_out = [line for line in some.stderr.splitlines() if "skipped" in line]
     assert len(left_out) == 1
     assert "000009.jsonl: the record is cut off" in left_out[0]
     for file in (record_folder / "records").iterdir():
@@ -138,10 +138,10 @@ def test_games_are_chosen_by_loser_and_first_turn(record_folder: Path) -> None:
     [
         (["--game", "7"], "has no such game"),
         (["--match", "7"], "has no such game"),
-        (["--lost-by", "unknown"], "no bot of"),
+        (["--lost-by", "unknown"], "has no bot"),
         (["--seat", "9"], "the seats are 0 to 3"),
-        (["--faults"], " is one that has a fault of a bot"),
-        (["--faults", "--lost-by", "bot0"], " is one that bot0 lost and that has a fault of a bot"),
+        (["--faults"], " has a fault of a bot"),
+        (["--faults", "--lost-by", "bot0"], " bot0 lost and has a fault of a bot"),
         (["--faults", "--game", "7"], "has no such game"),
     ],
 )
@@ -185,15 +185,15 @@ def test_a_page_is_one_file_with_a_note_that_it_shows_all_cards(record_folder: P
 def test_a_page_for_one_bot_has_only_its_own_view(record_folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = replay(record_folder, "--html", page, "--seat", "bot2")
-    assert done.stderr.replace("\n", " ").endswith("It holds only what bot2 could know ")
+    assert done.stderr.replace("\n", " ").endswith("It contains only what bot2 could know ")
     [text] = re.findall('<script type="application/json" id="matches">(.*?)</script>', page.read_text("utf-8"))
     for match in json.loads(text)["matches"]:
         assert match["viewers"] == [2]
         for game in match["games"]:
             for bot, hand in zip(game["seating"], game["start"]["hands"], strict=True):
                 assert (hand == [None, None]) is (bot != 2)
-    assert "for a page name a bot" in replay(record_folder, "--html", page, "--seat", "0").stderr.replace("\n", " ")
-    assert "--from is for the terminal" in replay(record_folder, "--html", page, "--from", "2").stderr
+    assert "with --html name a bot" in replay(record_folder, "--html", page, "--seat", "0").stderr.replace("\n", " ")
+    assert "--from can't be combined with --html" in replay(record_folder, "--html", page, "--from", "2").stderr
 
 
 def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(record_folder: Path, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(record_folder: Pa
     loser = next(name for name in ("bot0", "bot1") if name != winner)
     page = tmp_path / "lost.html"
     done = replay(record_folder, "--lost-by", loser, "--html", page)
-    assert f"It holds all cards, and opens with what {loser} knew" in done.stderr.replace("\n", " ")
+    assert f"It contains all cards, and opens with what {loser} knew" in done.stderr.replace("\n", " ")
     text = page.read_text("utf-8")
     assert f"This page holds all cards. It opens with what {loser} knew.<" in text
     assert f'id="front">"{loser}"<' in text

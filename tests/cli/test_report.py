@@ -18,7 +18,7 @@ from ladder.store import PlayedMatch
 from tests.ladder.store.memory import MemoryStore
 
 ENOUGH = 33  # matches of two or three bots at two seats, so that they have intervals
-HOLDS = "rank, ± 95 % and 95 % hold the true value in 95 of 100 such runs, ranks in more"
+HOLDS = "rank, ± 95 % and 95 %: intervals that contain the true value in at least 95 of 100 runs"
 
 
 def game(match: int) -> GameResult:
@@ -69,7 +69,7 @@ def test_head_to_head_is_printed_for_up_to_twelve_bots() -> None:
     ]
     twelve, thirteen = (make_run([f"b{number}" for number in range(count)], 0) for count in (12, 13))
     # 11 matches for each of 66 pairs, 2 games a match
-    assert "no pair has met in 10 matches; it takes about --games 1452" in "".join(
+    assert "no pair has met in 10 matches; use about --games 1452" in "".join(
         print_lines(*run_report.head_to_head_tables(*twelve))
     )
     text = "head-to-head: --csv or --json with --resume"
@@ -80,14 +80,14 @@ def test_the_bot_that_delays_a_run_is_named_meanwhile() -> None:
     progress = make_run("ab", 0)[0].progress
     assert "held up" not in run_report.progress_line(progress)
     progress.count(MatchOutput(PlayedMatch(0, "record", ()), 7, 0.5, (("a", 2, 3.0),)))
-    assert run_report.progress_line(progress).endswith("; held up by a: 2 timeouts, 1.5 s each")
+    assert run_report.progress_line(progress).endswith("; slowed down by a: 2 timeouts, 1.5 s each")
 
 
 def test_intervals_are_explained_only_where_there_are_some() -> None:
     few, many = (run_report.standings_notes(*make_run("ab", matches)) for matches in (1, ENOUGH))
     assert HOLDS not in few
     assert few[0] == "fair win rate 50 %"
-    assert few[-1] == "too few matches for the adjusted win rate and intervals; it takes about --games 62"
+    assert few[-1] == "too few matches for the adjusted win rate and intervals; use about --games 62"
     assert HOLDS in many
     assert many[0] == "fair win rate 50 %; adjusted win rate: as if each bot met all others equally often"
     assert not any("too few" in line for line in many)

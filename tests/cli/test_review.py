@@ -35,12 +35,12 @@ def test_the_most_costly_decisions_are_listed_with_a_command_that_shows_the_firs
 def test_the_page_of_a_review_has_the_reviewed_games_in_the_bots_view(place: Place, run: Path) -> None:
     ran = place.run("review", run, "--bot", "turtle", "--max-games", 3, "--html", "lost.html", "--json")
     assert ran.code == 0, ran.err
-    assert "3 games in lost.html: open it in a browser. It holds only what turtle could know" in ran.err
+    assert "3 games in lost.html: open it in a browser. It contains only what turtle could know" in ran.err
     written = (place.folder / "lost.html").read_text()
     data = {name: json.loads(text) for name, text in re.findall(r'json" id="(\w+)">(.*?)</script>', written)}
     caution = data["review"].pop("caution")
     assert data["review"] == json.loads(ran.out)
-    assert caution.startswith("By playouts")
+    assert caution.startswith("Estimated by playouts")
     held = [(match["match"], game["game"]) for match in data["matches"]["matches"] for game in match["games"]]
     assert held == [(curve["match"], curve["game"]) for curve in data["review"]["curves"]]
     ran = place.call("review", run, "--bot", "turtle", "--max-games", 241, "--html", "lost.html")
@@ -69,11 +69,11 @@ def test_an_edited_bot_is_asked_again_and_its_other_choices_are_listed(place: Pl
     assert edited.read_text() != text
     ran = place.run("replay", "out", "--what-if", edited, "--seat", "mybot", "--game", 1)
     assert ran.code == 0, ran.err
-    assert "it chooses otherwise at " in ran.out
+    assert "it chooses differently at " in ran.out
     assert {line.split()[1] for line in ran.out.splitlines()[3:]} == {"1"}
     ends = place.bot("ends.py", "import sys\nsys.exit(3)\n")
     ran = place.run("replay", "out", "--what-if", ends, "--seat", "mybot")
-    assert "no allowed answer came" in ran.out
+    assert "without a valid reply" in ran.out
     assert "ends ended with 3" in ran.err
 
 
@@ -82,7 +82,7 @@ def test_bots_that_cannot_be_asked_are_refused(place: Place, run: Path) -> None:
     for words, output in (
         (("--what-if", other), "other plays in none of these games"),
         (("--what-if", place.folder / "nowhere.py"), "nowhere.py"),
-        (("--what-if", other, "--seat", "turtle", "--from", 3), "--what-if prints a table"),
+        (("--what-if", other, "--seat", "turtle", "--from", 3), "--what-if can't be combined"),
     ):
         ran = place.call("replay", run, *words)
         assert ran.code == 2, ran

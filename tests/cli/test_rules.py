@@ -47,7 +47,7 @@ def test_rules_with_a_name_prints_the_sheet_of_that_game(name: str) -> None:
     result = run(rules, name)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{name}: ")
-    assert "What differs from the base game" in result.stdout
+    assert "Differences from the base game" in result.stdout
     assert all(len(line) <= 80 and line == line.rstrip() for line in result.stdout.splitlines())
 
 
@@ -70,9 +70,7 @@ def test_rules_refuses_an_unknown_ruleset(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text("colour = 1\n")
     assert check_refusal(rules, str(path)).startswith(f'arena: {path}: unknown field "colour".\n')
-    assert (
-        check_refusal(rules, "coup", "--fields") == "arena: --fields is the same for all rulesets: it takes no name\n"
-    )
+    assert check_refusal(rules, "coup", "--fields") == "arena: --fields is the same for all rulesets: omit the name\n"
 
 
 # --- arena odds -------------------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def test_tables_go_to_stdout_and_the_rest_to_stderr(three: Shared) -> None:
     assert all(re.fullmatch(r"1-3   [abc] +\d+\.\d +- +- +\d+\.\d% +12/4 +0 +\d+\.\d", line) for line in rest[3:6])
     assert "fair win rate 33.3 %\n" in ran.out
     assert "own ms: the median of a bot's own time for a decision" in ran.out
-    assert "too few matches for the adjusted win rate and intervals; it takes about --games" in ran.out
+    assert "too few matches for the adjusted win rate and intervals; use about --games" in ran.out
     assert rest[-1] == "records deep/er/out/records/, standard error deep/er/out/logs/; arena verify deep/er/out"
     assert "\x1b" not in ran.out + ran.err, "no colours in a pipe"
 
@@ -352,7 +352,7 @@ def test_faults_are_counted_without_their_consequences(place: Place) -> None:
 
 def test_the_reported_file_has_the_exact_lines_of_the_pipe(place: Place) -> None:
     ran = place.run("run", *place.bots(1), write_listener(place, "bad.py"), *SMALL, "--out", "out")
-    named = re.search(r"^  whole: (\S+) \(3 kept of (\d+)\)$", ran.out, re.MULTILINE)
+    named = re.search(r"^  all: (\S+) \(3 kept of (\d+)\)$", ran.out, re.MULTILINE)
     assert named is not None
     found = [
         count for line in results(place.folder / "out") for _, code, count in line["faults"] if code == "illegal_move"
@@ -567,7 +567,7 @@ def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
     assert whole.out == "64 games in 32 records: every move legal, every event and result the same\n"
     alone = place.call("verify", "out/records/000002.jsonl").out.splitlines()
     assert alone[0].startswith("2 games in 1 record:")
-    assert alone[1:] == ["there is no run.json or final.json, so the plan of the matches can't be checked"]
+    assert alone[1:] == ["without run.json or final.json, the plan of the matches can't be checked"]
 
 
 def test_verify_notes_that_it_does_not_check_faults(place: Place) -> None:
@@ -578,7 +578,7 @@ def test_verify_notes_that_it_does_not_check_faults(place: Place) -> None:
     assert place.run("run", one, two, *SMALL, "--out", "out").code == 0
     ran = place.call("verify", "out")
     assert ran.code == 0
-    assert re.search(r"\nthat a bot was at fault, no replay can show: \d+ faults in them\n$", ran.out)
+    assert re.search(r"\na replay can't verify faults of bots: the records contain \d+ faults\n$", ran.out)
 
 
 def test_verify_reports_results_that_differ_from_the_records(place: Place, duel: Shared) -> None:

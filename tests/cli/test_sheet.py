@@ -161,7 +161,7 @@ def test_the_deck_by_players(name: str) -> None:
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_differences_from_the_base_game_are_listed(rules: Ruleset) -> None:
-    output = section(render(sheet.rules_sheet(rules), 200), "What differs from the base game")
+    output = section(render(sheet.rules_sheet(rules), 200), "Differences from the base game")
     expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
     assert [rule.name for rule in changed_fields(rules)] == expected
     if not expected:
@@ -189,12 +189,12 @@ VARIED: dict[str, list[str]] = {
 @pytest.mark.parametrize("name", VARIED)
 def test_a_variant_of_a_preset_lists_its_differences(name: str) -> None:
     kin = name.replace("-site", "") if "-site" in name else name.partition("-")[0]
-    assert section(render(sheet.rules_sheet(PRESETS[name]), 200), f"What differs from {kin}") == VARIED[name]
+    assert section(render(sheet.rules_sheet(PRESETS[name]), 200), f"Differences from {kin}") == VARIED[name]
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("treason")])
 def test_a_sheet_of_treason_lists_differences_from_its_program(name: str) -> None:
-    output = section(render(sheet.rules_sheet(PRESETS[name]), 300), "What differs from treason's program")
+    output = section(render(sheet.rules_sheet(PRESETS[name]), 300), "Differences from treason's program")
     fields = [line.split(" = ")[0] for line in output if " = " in line]
     page = ["- two_player_starter_coins", "- block_after_failed_challenge", "- dead_target"]
     assert fields == ([] if "site" in name else page)
@@ -301,10 +301,10 @@ OTHERWISE["andy-as-written"] = OTHERWISE["andy"]
 
 @each("name", PRESETS)
 def test_a_sheet_lists_the_rules_of_its_document_that_differ(name: str) -> None:
-    output = section(render(sheet.rules_sheet(PRESETS[name]), 300), "What the document says otherwise, or leaves open")
+    output = section(render(sheet.rules_sheet(PRESETS[name]), 300), "Differences from the document, and open points")
     assert len(output) == len(OTHERWISE[name])
     assert all(words in line for words, line in zip(OTHERWISE[name], output, strict=True))
-    assert "What the document says otherwise, or leaves open" not in render(
+    assert "Differences from the document, and open points" not in render(
         sheet.rules_sheet(replace(PRESETS[name], name="mine"))
     )
 
@@ -314,9 +314,9 @@ def test_a_sheet_names_its_document_and_cites_sections(name: str) -> None:
     lines = unfold(sheet.rules_sheet(PRESETS[name]))
     house = name.partition("-")[0] in ("blog", "classroom", "andy", "treason")
     site = "-site" in name
-    assert lines.count(" says nothing, ") == (house and not site)
-    assert ("its program's way holds, else the rulebook's." in lines) == (name.startswith("treason") and not site)
-    assert ("also where the page says otherwise." in lines) == site
+    assert lines.count(" For other rules ") == (house and not site)
+    assert ("its program decides, else the rulebook." in lines) == (name.startswith("treason") and not site)
+    assert ("also where the page differs." in lines) == site
     assert len(re.findall(r"\(#[a-z0-9-]+\)", lines)) > 40
 
 

@@ -95,9 +95,9 @@ def test_csv_has_a_line_for_each_rate(recorded_run: Place) -> None:
         (["half.jsonl"], "half.jsonl: the record is cut off"),
         (["future.jsonl"], "future.jsonl: the record has version 99"),
         (["half.jsonl", "future.jsonl"], "and 1 file more"),
-        (["new", "--bot", "unknown"], "there are bot"),
+        (["new", "--bot", "unknown"], "its bots are bot"),
         (["new", "--with", "bot1"], "add --bot"),
-        (["new", "--json", "--csv"], "give one of them"),
+        (["new", "--json", "--csv"], "choose one of"),
     ],
 )
 def test_wrong_options_are_refused_with_the_allowed_ones(recorded_run: Place, arguments: list[str], words: str) -> None:

@@ -79,7 +79,7 @@ def test_a_closed_terminal_ends_watch_and_leaves_nothing(place: Place, thread: i
         (["--seat", "4"], "--seat 4: the seats are 0 to 3, or a bot's name"),
         (["sample:unknown", "sample:honest"], "isn't a sample bot"),
         (["--debug", "unknown"], "--debug unknown: the bots at the table are "),
-        (["--debug", "honest", "--sandbox", "docker"], "leave out --sandbox docker"),
+        (["--debug", "honest", "--sandbox", "docker"], "omit --sandbox docker"),
     ],
 )
 def test_wrong_options_of_watch_are_refused(place: Place, more: list[str], said: str) -> None:
