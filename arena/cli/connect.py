@@ -24,7 +24,7 @@ from arena.cli.console import fail, option, print_note, print_text, treat_sigter
     type=click.Path(path_type=Path),
     help="File with the token of the seat or your account.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
-@option("--challenge", metavar="BOT,...", help="Open a table with these bots; URL is the ladder's.")
+@option("--challenge", metavar="BOT,...", help="Open a table with these bots. URL is the address of the ladder.")
 @option("--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: number of games.  [the ladder's]")
 @option("--rules", metavar="PRESET", help="With --challenge: the ruleset.  [the ladder's]")
 @option("--name", metavar="NAME", help="With --challenge: name of the program.  [its file name]")
