@@ -280,8 +280,7 @@ def remarks(report: CompareReport) -> list[str]:
         lines.append(
             f"in {count} pairs an opponent was the first to differ ({opponents}), which adds "
             f"{format_points(report.opponent_contribution)} points: it remembered earlier games of the match, its "
-            "aren't "
-            "those of game_seed, or it had a fault"
+            "random numbers don't come from game_seed, or it had a fault"
         )
     return lines
 
