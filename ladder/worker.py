@@ -202,7 +202,7 @@ class _VersionCheck:
         unpack(io.BytesIO(job.archive), folder, MAX_BYTES, MAX_FILES)
         path = folder if job.file is None else folder / job.file
         if is_changed(Bot(job.name, path, (), folder, None, job.digest), frozenset()):
-            raise ArchiveError(f'the archive of "{job.name}" isn\'t that of the digest {job.digest}')
+            raise ArchiveError(f'the archive of "{job.name}" doesn\'t match its digest {job.digest}')
         return path
 
     def check(self, path: Path) -> Bot | None:
@@ -235,9 +235,11 @@ class _VersionCheck:
             except (ValueError, RecursionError, OSError) as error:  # unusual files and names that earlier steps accept
                 if isinstance(error, OSError) and error.errno not in _OF_FILES:
                     raise
-                text = f"its files can't be checked: {getattr(error, 'strerror', None) or repr(error)}"
+                text = f"the bot's files can't be read: {getattr(error, 'strerror', None) or repr(error)}"
                 self.add_step(
-                    CheckStep(check.step, Severity.FAIL, text, advice="give its files short and ordinary names")
+                    CheckStep(
+                        check.step, Severity.FAIL, text, advice="give the files short names with ordinary characters"
+                    )
                 )
         return getattr(check, "bot", None)
 
@@ -249,10 +251,10 @@ class _VersionCheck:
             if size <= MAX_UNPACKED_BYTES:
                 pack(bot.path, archive)
                 return archive.getvalue()
-            what = f"the build made {size >> 20} MB, and {MAX_UNPACKED_BYTES >> 20} MB are kept"
+            what = f"the build created {size >> 20} MB, more than the allowed {MAX_UNPACKED_BYTES >> 20} MB"
         except BotError as error:
             what = str(error).partition("\n")[0]
-        help = "let the build remove what the bot doesn't need to play, such as objects and caches"
+        help = "make the build remove files that the bot doesn't need, such as object files and caches"
         self.add_step(CheckStep("build kept", Severity.FAIL, what, advice=help))
         return None
 
@@ -306,7 +308,7 @@ class _VersionCheck:
             )
         )
         count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].is_consequence)
-        what = f"it forfeited {lost} of {games} games" if lost else f"{text}, with faults: {count}"
+        what = f"the bot forfeited {lost} of {games} games" if lost else f"{text}, with faults: {count}"
         return CheckStep(
             "qualifying match",
             Severity.FAIL if lost else Severity.NOTE,

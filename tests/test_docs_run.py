@@ -169,7 +169,7 @@ def test_the_commands_of_the_course_run(place: Place) -> None:
         output[command] = ran.out
     (final,) = (out for command, out in output.items() if command.endswith("--final week-4"))
     ada, bob = csv.DictReader(io.StringIO(final))
-    assert (ada["version"], ada["max_points"], bob["reason"]) == ("mine@1", "100", "nothing was submitted")
+    assert (ada["version"], ada["max_points"], bob["reason"]) == ("mine@1", "100", "no version was submitted")
     for baseline in baselines:
         assert f"{baseline['name']}: not passed, " in ada["reason"]  # there are too few games
 

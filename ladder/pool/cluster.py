@@ -122,7 +122,7 @@ class DaskExecutor(WorkerExecutor):
         refused = self.refused()
         if refused and len(refused) == self._workers:
             address, reason = next(iter(refused.items()))
-            return f"none of {len(refused)} workers may play; {address} says: {reason}"
+            return f"all {len(refused)} workers were refused; {address} reports: {reason}"
         return f"no worker has joined the scheduler at {self.address}" if not self._workers else "workers are checked"
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -194,9 +194,12 @@ class DaskExecutor(WorkerExecutor):
         try:
             succeeded, value = pickle.loads(await client.gather(sent, asynchronous=True))
         except KilledWorker as killed:
-            succeeded, value = False, WorkerDiedError(f"{killed.allowed_failures + 1} workers died while they ran it")
+            succeeded, value = (
+                False,
+                WorkerDiedError(f"{killed.allowed_failures + 1} workers died while they ran this task"),
+            )
         except (CancelledError, asyncio.CancelledError, OSError):
-            succeeded, value = False, ExecutorLostError(f"the scheduler at {self.address} went away")
+            succeeded, value = False, ExecutorLostError(f"the scheduler at {self.address} stopped answering")
         except Exception as error:
             succeeded, value = False, error
         if self._forget(future) is not None and future.set_running_or_notify_cancel():

@@ -242,7 +242,7 @@ class LocalExecutor(WorkerExecutor):
         if self._initializer is not None:
             succeeded, value = _run_in_worker(pipe, pickle.dumps((self._initializer, self._initargs, {})))
             if not succeeded:
-                raise ChildProcessError(f"it can't begin: {value!r}")
+                raise ChildProcessError(f"the worker can't start: {value!r}")
 
     def _end_process(self, process: subprocess.Popen[bytes] | None, pipe: Connection | None) -> int | None:
         if pipe is not None:

@@ -137,7 +137,7 @@ def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
         entry = find_credential(connection, hash_secret(link))
         known = find_credential(connection, hash_secret(secret))  # of an earlier call whose commit's reply was lost
         if entry is None or entry.kind != LINK or not (entry.is_valid(now) or (known and entry.session_id == known.id)):
-            raise AuthenticationError("this link is used up or too old: ask for another one")
+            raise AuthenticationError("this link was used already or has expired: ask for another one")
         ends = now + SESSION_IDLE_S
         by = f"link {entry.id}"
         new = Credential(entry.user_id, entry.login, SESSION, hash_secret(secret), entry.scope, by, now, ends)
@@ -166,12 +166,12 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
             known = Credential(user.id, user.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
             known = replace(known, id=insert_credential(connection, known))
         if not known.is_valid(now):
-            raise AuthenticationError("your account at the provider was revoked here: ask the staff")
+            raise AuthenticationError("the staff revoked your account at the provider: ask them")
         return known
 
     def check(connection: Connection, user: User) -> None:
         if user.staff:
-            raise AuthenticationError("staff signs in by a link or a password, not at the provider")
+            raise AuthenticationError("staff signs in with a link or a password, not at the provider")
         require_not_locked_out(connection, user)
 
     known = ladder.database.write(act)
@@ -181,7 +181,9 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
 def _get_user_by_email(connection: Connection, email: str | None) -> User:
     """Return the user with a verified email and no account at a provider yet. Raises AuthenticationError."""
     if not email:
-        raise AuthenticationError("the provider sent no verified email of yours: verify it there, and come again")
+        raise AuthenticationError(
+            "the provider sent no verified email for you: verify your email there, and sign in again"
+        )
     owners = [user for user in all_users(connection, merged=True) if not user.waiting]
     ids = {
         user.merged_into or user.id
@@ -190,14 +192,14 @@ def _get_user_by_email(connection: Connection, email: str | None) -> User:
     }
     found = [user for user in owners if user.id in ids]
     if len(found) != 1:
-        many = "several people of the roster have" if found else "no person in the roster has"
+        many = "several users in the roster have" if found else "no user in the roster has"
         raise AuthenticationError(f'{many} the email "{escape_control(email)}": ask the staff')
     [user] = found
     if user.staff:
-        raise AuthenticationError("staff signs in by a link or a password, not at the provider")
+        raise AuthenticationError("staff signs in with a link or a password, not at the provider")
     if any(each.kind == OPENID and not each.revoked for each in all_credentials(connection, user.login)):
         raise AuthenticationError(
-            "another account at the provider is yours here: sign in there by that one, or ask the staff"
+            "another account at the provider is linked to you: sign in with that account, or ask the staff"
         )
     return user
 
@@ -228,7 +230,7 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
 
     entry, viewer, out = ladder.database.read_with_retry(read)
     if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.is_valid(ladder.clock()):
-        raise AuthenticationError(f"this {kind} is not known, was revoked, or its time is over")
+        raise AuthenticationError(f"this {kind} is unknown, was revoked or has expired")
     if out is not None:
         raise AuthenticationError(f"you are {out}")
     session = entry.id if kind == SESSION else None
@@ -259,7 +261,7 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
         # A user can't revoke these two here, so that an unattended browser isn't enough.
         if entry is None or (login is not None and entry.kind in (PASSWORD, OPENID)):
             see = "your account" if login else f"arena ladder access list {ladder.path}"
-            raise LadderError(f"there is no credential {id}.\nSee {see}.")
+            raise LadderError(f"the ladder has no credential {id}.\nSee {see}.")
         if entry.revoked:
             return False
         for each in known:
@@ -333,13 +335,13 @@ def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | 
     ends = {PASSWORD, SESSION, LINK, *([TOKEN] if tokens else [])}
     credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
     if credential is not None and not _verify_password(credential, current):
-        raise LadderError("That isn't your current password.\nWho forgot it asks the staff, who can remove it.")
+        raise LadderError("That isn't your current password.\nIf you forgot it, ask the staff to remove it.")
 
     def act(connection: Connection) -> None:
         if find_credential(connection, digest) is not None:
             return  # a repeated call, after a commit's reply was lost
         if _find_password(connection, login, now) not in (credential, None):
-            raise LadderError("Your password was changed meanwhile.\nTry again.")
+            raise LadderError("Your password was changed elsewhere in the meantime.\nTry again.")
         user = get_acting_user(connection, login)
         for each in all_credentials(connection, login):
             if each.kind in ends and each.id != viewer.session:
@@ -364,9 +366,9 @@ def _require_strong_password(password: str, login: str) -> None:
         plain = plain.replace(word, word[0])
     if len(password) > MAX_PASSWORD_CHARS or len(plain) < MIN_PASSWORD_CHARS or len(set(plain)) < MIN_DISTINCT_CHARS:
         raise LadderError(
-            f"A password has {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters, {MIN_DISTINCT_CHARS} of them "
-            "different. Your login counts"
-            ' for none, "password", "1234" and their like for one.\nA few words in a row are good.'
+            f"The password needs {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters, {MIN_DISTINCT_CHARS} of them "
+            'different. Your login doesn\'t count; "password", "1234" and other common parts count as one character.\n'
+            "Use several random words."
         )
 
 
@@ -416,13 +418,13 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
     login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
     person = make_roster_entry(login, name, email or None, None, None)
     if "@" in login:
-        raise LadderError("A login has no @ here.\nChoose another one.")
+        raise LadderError("A login can't contain @.\nChoose another login.")
     secret, now, key = secrets.token_urlsafe(32), ladder.clock(), ladder.pseudonym_key()
 
     def act(connection: Connection) -> IssuedSecret:
         entry = _find_join_credential(connection, link, now)
         if entry is None:
-            raise LadderError("This link to join isn't known, or its time is over.\nAsk the staff for another one.")
+            raise LadderError("This join link is unknown or has expired.\nAsk the staff for another one.")
         known, waits, ends = (
             find_credential(connection, hash_secret(secret)),
             entry.scope == APPROVAL_SCOPE,
@@ -432,7 +434,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
             return IssuedSecret(known.id, login, SESSION, known.scope, secret, ends)
         others = all_users(connection, merged=True)
         if login.casefold() in {other.login.casefold() for other in others}:
-            raise LadderError(f'The login "{escape_control(login)}" is taken.\nChoose another one.')
+            raise LadderError(f'The login "{escape_control(login)}" is already used.\nChoose another login.')
         if waits and sum(other.waiting for other in others) >= MAX_APPLICANTS:
             raise LadderError("Too many accounts wait for approval.\nTry again in a day, or ask the staff.")
         pseudonym = draw_pseudonym(key, login, {other.pseudonym.casefold() for other in others})
@@ -478,7 +480,8 @@ def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
             return False
         if not user.waiting:
             raise LadderError(
-                f"{escape_control(login)} doesn't wait for approval.\nSuspend the person: arena ladder suspend"
+                f"{escape_control(login)} doesn't wait for approval.\n"
+                "To remove access, suspend the user: arena ladder suspend"
             )
         delete_applicant(connection, user.id)
         log_action(connection, AuditEntry(who, "refuse", f"{login}: {why}", ladder.clock()))
@@ -495,5 +498,7 @@ def _find_join_credential(connection: Connection, link: str, now: float) -> Cred
 def _get_applicant(connection: Connection, login: str) -> User:
     user = find_user(connection, login)
     if user is None:
-        raise LadderError(f'there is no account "{escape_control(login)}".\nSee arena ladder users list.')
+        raise LadderError(
+            f'the ladder has no account "{escape_control(login)}".\nList its users: arena ladder users list LADDER'
+        )
     return user

@@ -259,8 +259,8 @@ def require_checks_finished(
     if waiting:
         version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])
         raise LadderError(
-            f"{len(waiting)} versions wait for their check ({version_refs}).\n"
-            f"Have them checked: arena ladder run {folder} --until idle"
+            f"{len(waiting)} versions aren't checked yet ({version_refs}).\n"
+            f"Check them: arena ladder run {folder} --until idle"
         )
 
 
@@ -275,12 +275,12 @@ def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
     try:
         at = datetime.fromisoformat(text.strip())
         if not re.search(r"\d[Tt ]\d", text):
-            raise ValueError("a day alone")
+            raise ValueError("a day without a time")
         return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone().timestamp()
     except (ValueError, OverflowError, OSError):
         raise LadderError(
-            f'"{escape_control(text)}" is no time of a day.\nWrite it like 2026-12-01T23:50, or with its zone: '
-            "2026-12-01T23:50+01:00"
+            f'"{escape_control(text)}" isn\'t a valid time.\n'
+            "Write 2026-12-01T23:50, or with a time zone: 2026-12-01T23:50+01:00"
         ) from None
 
 
@@ -292,7 +292,7 @@ def format_local_time(at: float | None) -> str:
 def require_past(ladder: Ladder, received: float | None) -> None:
     """Raise LadderError for a time in the future."""
     if received is not None and received > ladder.clock():
-        raise LadderError(f"{format_local_time(received)} is still to come.\nGive a time that is over.")
+        raise LadderError(f"{format_local_time(received)} is in the future.\nGive a time in the past.")
 
 
 def extend_deadline(
@@ -306,7 +306,9 @@ def extend_deadline(
     settings = ladder.settings
     deadline = settings.deadline(name)
     if (until is None) + (days is None) != 1 and (until, days, late_days > 0) != (None, None, True):
-        raise LadderError("an extension has one end.\nGive one of --until and --days, or --late-days alone.")
+        raise LadderError(
+            "an extension needs exactly one new end.\nGive one of --until and --days, or only --late-days."
+        )
     due = deadline.at.timestamp()
     at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(ladder, until, name)
     if at <= due:
@@ -315,11 +317,12 @@ def extend_deadline(
     def act(connection: Connection) -> bool:
         owner = get_user(connection, login)
         if owner.staff:
-            raise LadderError(f"{escape_control(login)} is staff, who has no deadlines.\nName a participant.")
+            raise LadderError(f"{escape_control(login)} is staff, and staff has no deadlines.\nName another user.")
         left = remaining_late_days(connection, settings, without=name)[owner.id]
         if late_days > left:
             raise LadderError(
-                f"{escape_control(login)} has {max(0, left)} late days left, not {late_days}.\nTake fewer."
+                f"{escape_control(login)} has {max(0, left)} late days left, not {late_days}.\n"
+                "Give a smaller --late-days."
             )
         return _put_extension(ladder, connection, Extension(owner.id, name, at, late_days, why), deadline, who)
 
@@ -344,9 +347,9 @@ def _put_extension(ladder: Ladder, connection: Connection, new: Extension, deadl
     if ((None, 0) if old is None else (old.extended_until, old.late_days)) == (new.extended_until, new.late_days):
         return False
     time = (
-        "no more time"
+        "no extension"
         if new.extended_until is None
-        else f"more time until {format_deadline_time(new.extended_until, deadline)}"
+        else f"extended until {format_deadline_time(new.extended_until, deadline)}"
     )
     spent = f" for {new.late_days} late days" if new.late_days else ""
     why = f"{new.deadline}, {time}{spent}: {new.reason}"

@@ -63,7 +63,9 @@ def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, wh
     log lists these users. Raises LadderError.
     """
     if not FINAL_NAME.fullmatch(name):
-        raise LadderError(f'a final can\'t be called "{escape_control(name)}".\nTake letters, digits, "-" and "_".')
+        raise LadderError(
+            f'"{escape_control(name)}" isn\'t a valid name for a final.\nUse 1 to 40 letters, digits, "-" and "_".'
+        )
     settings = ladder.settings
     due = None if deadline is None else settings.deadline(deadline)
     now = ladder.clock()
@@ -84,7 +86,7 @@ def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, wh
         owner_groups=tuple(number_owners(versions)),
     )
     why = f"a final of {len(versions)} versions, {games} games each"
-    return _queue(ladder, final, versions, who, f"{why}; more time has {open_to}" if open_to else why)
+    return _queue(ladder, final, versions, who, f"{why}; extended for {open_to}" if open_to else why)
 
 
 def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
@@ -114,9 +116,9 @@ def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
     def act(connection: Connection) -> FinalState:
         final = _get_final(connection, name)
         if final.revealed:
-            raise LadderError(f"the key of the final {name} is public: its deals are known.\nHold another final.")
+            raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
         if count := requeue_abandoned(connection, final.id):
-            why = f"{name}: what was abandoned plays again, {count} of its matches"
+            why = f"{name}: queued {count} abandoned matches again"
             log_action(connection, AuditEntry(who, "final", why, ladder.clock()))
         return summarize_final(connection, final)
 
@@ -135,12 +137,12 @@ def reveal_final_results(
         final = _get_ended_final(connection, name, ladder.path)
         if not final.revealed:
             if not viewer.can("final:create"):
-                raise LadderError(f"the final {name} isn't revealed yet.")
+                raise LadderError(f"the final {name} isn't revealed yet.\nAsk the staff.")
             lost = summarize_final(connection, final).abandoned
             if lost and not incomplete:
                 raise LadderError(
-                    f"{len(lost)} of the matches of the final {name} were abandoned, such as {lost[0][0]}.\n"
-                    f"Play them again: arena ladder final retry {ladder.path} {name}; or reveal it with --incomplete"
+                    f"{len(lost)} matches of the final {name} were abandoned, such as match {lost[0][0]}.\n"
+                    f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
                 )
             log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
             reveal_final(connection, final.id)
@@ -163,7 +165,9 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     with ladder.database.read() as connection:
         final = _get_final(connection, name)
         if not final.revealed:
-            raise LadderError(f"the final {name} isn't revealed yet.\nSee arena ladder final reveal.")
+            raise LadderError(
+                f"the final {name} isn't revealed yet.\nReveal it: arena ladder final reveal {ladder.path} {name}"
+            )
         matches = list_final_matches(connection, final.id)
         planned = _plan_of(ladder, final, _versions(connection, final), [match.id for match in matches])
     make_empty_folder(folder, "--out DIR")
@@ -211,7 +215,7 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
         )
         raise LadderError(
             f"these {len(versions)} versions can't play a final: {error}.\n"
-            f"See who plays: arena ladder standings. Of one owner or team are {escape_control(theirs)}."
+            f"Bots of one owner or team never meet: {escape_control(theirs)}. Wait for bots of other owners."
         ) from None
     path = get_commitment_file(ladder, final.name)
     try:
@@ -220,9 +224,11 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
     except FileExistsError:
         with ladder.database.read() as connection:
             _require_new_final(connection, final.name, ladder.path)
-        raise LadderError(f"{path} is there, of a final that was not made.\nRemove it, or take another name.") from None
+        raise LadderError(
+            f"{path} exists, but the final wasn't created.\nRemove the file, or use another name."
+        ) from None
     except OSError as error:
-        raise LadderError(f"{path} can't be written: {error.strerror}.") from None
+        raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None
 
     def act(connection: Connection) -> FinalState:
         made = find_final(connection, final.name)
@@ -261,13 +267,13 @@ def _get_final(connection: Connection, name: str) -> Final:
     final = find_final(connection, name)
     if final is None:
         names = ", ".join(each.name for each in all_finals(connection)) or "none"
-        raise LadderError(f'there is no final "{escape_control(name)}".\nThere are: {names}. Hold one: --games N')
+        raise LadderError(f'the ladder has no final "{escape_control(name)}".\nIts finals: {names}')
     return final
 
 
 def _require_new_final(connection: Connection, name: str, folder: Path) -> None:
     if find_final(connection, name) is not None:
-        raise LadderError(f'there is a final "{name}" already.\nSee it: arena ladder final show {folder} {name}')
+        raise LadderError(f'the final "{name}" exists already.\nShow it: arena ladder final show {folder} {name}')
 
 
 def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:
@@ -275,7 +281,7 @@ def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:
     state = summarize_final(connection, final)
     if state.pending:
         raise LadderError(
-            f"{state.pending} of {state.matches} matches of the final {name} are missing.\n"
+            f"{state.pending} of {state.matches} matches of the final {name} haven't ended.\n"
             f"Play them: arena ladder run {folder}"
         )
     return final
@@ -306,7 +312,7 @@ def _beats(baseline: Baseline, version: Version, measured: Evaluation, other: Ve
     if other is None:
         return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
     if other.bot == version.bot:
-        return failed_baseline_result(baseline, f"it is {baseline.beats} itself")
+        return failed_baseline_result(baseline, f"this bot is {baseline.beats} itself")
     lead = measured.lead(version.id, other.id)
     if lead is None:
         return failed_baseline_result(baseline, "no games yet")
@@ -322,7 +328,7 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Evaluatio
     row = measured.row(version.id)
     played = 0 if row is None else row.games
     faulty = measured.faulty.get(version.id, 0)
-    words = f"{played} games, where {games} are asked for"
+    words = f"{played} of {games} required games"
     if baseline.max_fault_percent is None:
         return _mark(baseline, played >= games, None, None, words)
     if not played:
@@ -338,7 +344,7 @@ def _share(baseline: Baseline, threshold: float, version: Version, measured: Eva
     if row is None or row.win_rate_adjusted is None:
         return failed_baseline_result(baseline, "no games yet")
     estimate = row.win_rate_adjusted
-    words = f"{100 * estimate.value:.1f} % of wins"
+    words = f"win rate {100 * estimate.value:.1f} %"
     words += f" ({_interval(estimate)})" if estimate.low is not None else ", too few games for an interval"
     passed = estimate.low is not None and 100 * estimate.value >= threshold
     doubtful = (

@@ -203,7 +203,7 @@ def _extension_text(due: PersonalDeadline, deadline: Deadline) -> str:
     if due.extension is None:
         return ""
     spent = f" for {due.extension.late_days} of their own late days" if due.extension.late_days else ""
-    return f"more time until {format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
+    return f"extended until {format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
 
 
 def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> None:
@@ -212,7 +212,7 @@ def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> 
         if baseline.beats is not None and baseline.beats not in bots:
             references = ", ".join(sorted(escape_control(bot.name) for bot in bots.values() if bot.is_reference))
             raise LadderError(
-                f'the baseline "{baseline.name}" names a bot "{escape_control(baseline.beats)}", which there isn\'t.\n'
+                f'the baseline "{baseline.name}" names a bot "{escape_control(baseline.beats)}" that doesn\'t exist.\n'
                 f"The reference bots are {references}."
             )
 
@@ -226,9 +226,9 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
         key=lambda version: (version.received_at, version.id),
     )
     if not versions:
-        return "nothing was submitted"
+        return "no version was submitted"
     if not in_time:
-        return f"nothing was submitted in time: {escape_control(versions[0].version_ref)} came after"
+        return f"no version was submitted in time: {escape_control(versions[0].version_ref)} was late"
     last = in_time[-1]
     out = lockout_reason(connection, owner)
     if out is not None:
@@ -238,7 +238,9 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
     if last.rejection_reason is not None:
         return f"{escape_control(last.version_ref)} didn't pass its check: {escape_control(last.rejection_reason)}"
     if final is not None and last.status == ACCEPTED:
-        return f"{escape_control(last.version_ref)} came after the versions of the final {final.name} were chosen"
+        return (
+            f"{escape_control(last.version_ref)} was submitted after the versions of the final {final.name} were chosen"
+        )
     return f"{escape_control(last.version_ref)} doesn't play"
 
 
@@ -263,7 +265,7 @@ def compute_grades(
     settings = ladder.settings
     if not settings.baselines:
         raise LadderError(
-            f"no baseline says what points are for.\nWrite [[baselines]] into {ladder.path / 'ladder.toml'}: see there."
+            f"no baselines are configured, so there are no points.\nAdd [[baselines]] to {ladder.path / 'ladder.toml'}."
         )
     ended = None if final is None else reveal_final_results(ladder, final, who, viewer)[0]
     limit = None if deadline is None else settings.deadline(deadline)
@@ -341,16 +343,16 @@ def _describe_lateness(
     if not grade.late:
         return []
     if not candidate.days:
-        return [f"{grade.late}, within the grace"]
+        return [f"{grade.late}, within the grace period"]
     costs = []
     if candidate.spent:
         spent = _format_count(candidate.spent, "late day")
-        costs.append(f"{spent} spent, {line.left} left" if candidate.own else f"{spent} of another of the team spent")
+        costs.append(f"{spent} spent, {line.left} left" if candidate.own else f"{spent} of a teammate spent")
     days = candidate.days - candidate.spent
     if days:
         percent, most = basis.penalty_percent_per_day, basis.max_penalty_percent
-        capped = f", {most:g} % at most" if percent * days > most else ""
-        off = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points off"
+        capped = f", at most {most:g} %" if percent * days > most else ""
+        off = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points deducted"
         costs.append(f"{_format_count(days, 'day')} at {percent:g} %{capped}: {off}")
     return [f"{grade.late}: {', '.join(costs)}"]
 
@@ -361,7 +363,7 @@ def _format_count(count: int, word: str) -> str:
 
 def _describe_baseline_result(each: BaselineResult) -> str:
     outcome = "passed" if each.passed else "not passed"
-    doubt = ", in doubt: the threshold lies in the interval" if each.inconclusive else ""
+    doubt = ", inconclusive: the threshold is inside the interval" if each.inconclusive else ""
     return f"{each.baseline}: {outcome}, {each.explanation}{doubt}"
 
 
@@ -404,9 +406,11 @@ def release_grades(
     why: the reason, required if grades of the same final or deadline were released before.
     """
     if not FINAL_NAME.fullmatch(name):
-        raise LadderError(f'a release can\'t be called "{escape_control(name)}".\nTake letters, digits, "-" and "_".')
+        raise LadderError(
+            f'"{escape_control(name)}" isn\'t a valid name for a release.\nUse 1 to 40 letters, digits, "-" and "_".'
+        )
     if (final is None) == (deadline is None):
-        raise LadderError("grades are released of one final or one deadline.\nName it: --final or --deadline.")
+        raise LadderError("a release needs one final or one deadline.\nGive --final or --deadline.")
     of = ("deadline", deadline) if deadline is not None else ("final", str(final))
     at = ladder.clock()
     with ladder.database.read() as connection:
@@ -433,10 +437,13 @@ def release_grades(
 def _require_new_release(connection: Connection, name: str, of: tuple[str, str], why: str | None) -> None:
     known = all_releases(connection)
     if any(each.name == name for each in known):
-        raise LadderError(f'"{name}" was released already, and stays as it is.\nTake another name.')
+        raise LadderError(f'"{name}" is released already, and can\'t be changed.\nUse another name.')
     before = [each.name for each in known if each.scope == of]
     if before and not why:
-        raise LadderError(f'grades of the {" ".join(of)} were released before, as "{before[-1]}".\nSay why: --reason')
+        raise LadderError(
+            f'grades of the {" ".join(of)} were released before, as "{before[-1]}".\n'
+            "Give the reason for the regrade: --reason"
+        )
 
 
 def _find(connection: Connection, name: str) -> Release:
@@ -444,7 +451,7 @@ def _find(connection: Connection, name: str) -> Release:
     match = next((each for each in known if each.name == name), None)
     if match is None:
         names = ", ".join(each.name for each in known) or "none"
-        raise LadderError(f'there is no release "{escape_control(name)}".\nThere are: {names}.')
+        raise LadderError(f'the ladder has no release "{escape_control(name)}".\nIts releases: {names}')
     return match
 
 
@@ -501,11 +508,11 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
         again = replace(kept, grades=compute_grades_from(ladder, connection, kept.inputs))
     one, two = (json.loads(_adapter().dump_json(each))["grades"] for each in (kept, again))
     differences = [
-        f"{key}: {one[key]} was kept, {two[key]} was made" for key in one if key != "grades" and one[key] != two[key]
+        f"{key}: stored {one[key]}, recomputed {two[key]}" for key in one if key != "grades" and one[key] != two[key]
     ]
     for old, new in zip(one["grades"], two["grades"], strict=True):
         differences += [
-            f"{old['user']['login']}, {key}: {old[key]} was kept, {new[key]} was made"
+            f"{old['user']['login']}, {key}: stored {old[key]}, recomputed {new[key]}"
             for key in old
             if old[key] != new[key]
         ]
@@ -547,7 +554,10 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
     for name in dict.fromkeys(chain(old, new)):
         if old.get(name) != new.get(name):
             yield f'the baseline "{name}": {_asked(old.get(name))} before, {_asked(new.get(name))} now'
-    for field, label in (("penalty_percent_per_day", "% off a day"), ("max_penalty_percent", "% off at most")):
+    for field, label in (
+        ("penalty_percent_per_day", "% deducted a day"),
+        ("max_penalty_percent", "% deducted at most"),
+    ):
         if getattr(one, field) != getattr(two, field):
             yield f"{getattr(two, field):g} {label}, {getattr(one, field):g} before"
     if one.deadline_at != two.deadline_at:
@@ -576,7 +586,7 @@ def _time(at: float | None) -> str:
 def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
     """Yield the reasons why a user's grade has changed; nothing if it hasn't."""
     if one is None or two is None:
-        yield "had no grade before: joined since" if one is None else "has no grade any more: left since"
+        yield "new: had no grade before" if one is None else "removed: has no grade now"
         return
     if one.version != two.version:
         yield f"{two.version or 'no version'} counts, {one.version or 'no version'} before"
@@ -589,17 +599,17 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
             now, was = ("passed", "not passed") if new.passed else ("not passed", "passed")
             yield f"{new.baseline}: {now}, {new.explanation}; before {was}, {old.explanation}"
     if one.late_penalty != two.late_penalty:
-        yield f"{two.late_penalty:g} points off for lateness, {one.late_penalty:g} before"
+        yield f"{two.late_penalty:g} points deducted for lateness, {one.late_penalty:g} before"
     if one.late_days_spent != two.late_days_spent:
         yield f"{two.late_days_spent} late days spent, {one.late_days_spent} before"
     if had != has:
-        yield f"{has or 'no more time'}; before: {had or 'no more time'}"
+        yield f"{has or 'no extension'}; before: {had or 'no extension'}"
     elif (
         one.points_before_penalty != two.points_before_penalty
         and one.version == two.version
         and _passed(one) == _passed(two)
     ):
-        yield f"{two.points_before_penalty:g} points for what was reached, {one.points_before_penalty:g} before"
+        yield f"{two.points_before_penalty:g} points before the penalty, {one.points_before_penalty:g} before"
 
 
 def _passed(grade: Grade) -> list[str]:

@@ -189,7 +189,7 @@ def create_ladder(
     `fill` writes the initial content. ladder.toml is written last, so a folder with it is complete.
     """
     if os.path.lexists(path / SETTINGS_FILE):
-        raise LadderError(f"{path} is a ladder already.\nName another folder.")
+        raise LadderError(f"{path} already contains a ladder.\nName another folder.")
     was_there = path.exists()
     url = database or "sqlite:///ladder.db"
     key = os.urandom(32)
@@ -216,7 +216,7 @@ def create_ladder(
             file.write(new_settings(url))  # which may hold a password
         return Ladder(path, opened, play, key)
     except OSError as error:
-        raise LadderError(f"{path} can't be made: {error.strerror}.\nName another folder.") from None
+        raise LadderError(f"{path} can't be created: {error.strerror}.\nName another folder.") from None
     except DatabaseError as error:
         raise LadderError(str(error)) from error
     finally:
@@ -238,7 +238,10 @@ def open_ladder(
         url = resolve_database_url(settings.database, path)
         database = Database(url, patience_s, hear=hear)
         if database.sqlite is not None and not database.sqlite.exists():
-            raise LadderError(f"{database.sqlite} is gone: the ladder's database.\nRestore it: arena ladder restore")
+            raise LadderError(
+                f"the ladder's database {database.sqlite} is missing.\n"
+                "Restore a backup: arena ladder restore FILE NEW-FOLDER"
+            )
         prepare_schema(database)
         with database.read() as connection:
             stored = get_settings(connection)
@@ -248,7 +251,10 @@ def open_ladder(
     except DatabaseError as error:
         raise LadderError(str(error)) from error
     except (KeyError, TypeError, ValueError) as error:
-        raise LadderError(f"the database of {path} was changed by hand: {error!r}") from None
+        raise LadderError(
+            f"the database of {path} has invalid match settings: {error!r}.\n"
+            "Restore a backup: arena ladder restore FILE NEW-FOLDER"
+        ) from None
 
 
 def resolve_database_url(url: str, folder: Path) -> URL:
@@ -257,7 +263,7 @@ def resolve_database_url(url: str, folder: Path) -> URL:
         db = make_url(url)
     except (ArgumentError, ValueError):
         raise DatabaseError(
-            "ladder.toml's database is no URL; write sqlite:///PATH or postgresql+psycopg://..."
+            "database in ladder.toml isn't a valid URL.\nWrite sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME."
         ) from None
     return db.set(database=str(folder.absolute() / (db.database or ""))) if db.drivername == "sqlite" else db
 
@@ -286,8 +292,8 @@ def require_sandbox(ladder: Ladder) -> None:
         reason = untrusted_problem(choice)
     if reason is not None:
         raise LadderError(
-            f"this ladder's bots play in {choice.name}, which can't run untrusted bots here: {reason}\n"
-            "See arena doctor. No other sandbox was taken instead."
+            f"the ladder's sandbox {choice.name} can't isolate untrusted bots on this machine: {reason}\n"
+            "Run arena doctor. The ladder uses no other sandbox."
         )
 
 
@@ -296,12 +302,13 @@ def get_user(connection: Connection, login: str) -> User:
     user = find_user(connection, login)
     if user is not None and user.waiting:
         raise LadderError(
-            f"{escape_control(login)} waits for approval.\nDecide first: arena ladder users approve, or refuse"
+            f"{escape_control(login)} waits for approval.\n"
+            "Approve or refuse the account first: arena ladder users approve LADDER"
         )
     if user is None:
         near = get_close_matches(login, [each.login for each in all_users(connection)], 1)
         hint = f"Did you mean {escape_control(near[0])}?" if near else "Import the roster: arena ladder users import"
-        raise LadderError(f'there is no owner "{escape_control(login)}".\n{hint}')
+        raise LadderError(f'the ladder has no user "{escape_control(login)}".\n{hint}')
     return user
 
 
@@ -310,7 +317,7 @@ def get_acting_user(connection: Connection, login: str) -> User:
     user = get_user(connection, login)
     out = lockout_reason(connection, user)
     if out is not None:
-        raise LadderError(f"{escape_control(login)} is {escape_control(out)}.\nAsk the staff, who can change that.")
+        raise LadderError(f"{escape_control(login)} is {escape_control(out)}.\nAsk the staff.")
     return user
 
 
@@ -325,7 +332,7 @@ def require_unsuspended(connection: Connection, bot: BotRecord) -> None:
     owner = find_user(connection, bot.login)
     if owner is not None and (owner.suspended or owner.withdrawn):
         raise LadderError(
-            f"{escape_control(bot.login)}, whose bot it is, is suspended or has left.\nAsk the staff, who can lift it."
+            f"{escape_control(bot.login)}, the bot's owner, is suspended or left the course.\nAsk the staff."
         )
 
 
@@ -335,7 +342,7 @@ def get_bot(connection: Connection, name: str) -> BotRecord:
     if bot is None:
         near = get_close_matches(name, [each.name for each in all_bots(connection)], 1)
         hint = f"Did you mean {escape_control(near[0])}?" if near else "See arena ladder standings."
-        raise LadderError(f'there is no bot "{escape_control(name)}".\n{hint}')
+        raise LadderError(f'the ladder has no bot "{escape_control(name)}".\n{hint}')
     return bot
 
 
@@ -349,7 +356,8 @@ def get_version(connection: Connection, text: str) -> Version:
     version = next((each for each in versions if str(each.number) == number), None)
     if version is None:
         raise LadderError(
-            f'there is no version "{escape_control(text)}": {escape_control(bot.name)} has 1 to {len(versions)}.'
+            f'the bot {escape_control(bot.name)} has no version "{escape_control(text)}".\n'
+            f"Its versions are 1 to {len(versions)}."
         )
     return version
 
@@ -370,7 +378,7 @@ def get_accepted_version(connection: Connection, text: str) -> Version:
         if each.status == ACCEPTED and not each.is_locked_out
     ]
     if not fit:
-        raise LadderError(f"{escape_control(text)} has no version that is accepted.\nSee arena ladder bot.")
+        raise LadderError(f"{escape_control(text)} has no accepted version.\nSee arena ladder bot.")
     return next((each for each in fit if each.is_active), fit[-1])
 
 
@@ -446,7 +454,10 @@ def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool
     def act(connection: Connection) -> bool:
         line = find_match_summary(connection, match)
         if line is None:
-            raise LadderError(f"there is no match {match}.\nSee arena ladder matches {escape_control(ladder.path)}")
+            raise LadderError(
+                f"the ladder has no match {match}.\n"
+                f"List its matches: arena ladder matches {escape_control(ladder.path)}"
+            )
         if line.outcome != PLAYED:
             raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
         if line.kind not in (RATED, "final"):

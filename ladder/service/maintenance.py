@@ -151,7 +151,7 @@ def _add(tar: tarfile.TarFile, name: str, path: Path) -> None:
 
 
 def _unpack(file: Path, folder: Path) -> list[str]:
-    """Write the files of a backup to a folder; return the published ones. Raises LadderError if their digests differ."""
+    """Write the files of a backup to a folder; return the published ones. Raises LadderError if digests differ."""
     broken = LadderError(f"{file} isn't a valid backup: it is truncated or was modified.\nRestore another backup.")
     try:
         with tarfile.open(file, "r:") as tar:
@@ -285,7 +285,7 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
     )
     try:
         with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
-            yield Finding("database", Severity.OK, f"answers, revision {NEWEST_REVISION}")
+            yield Finding("database", Severity.OK, f"reachable, revision {NEWEST_REVISION}")
             yield from _of_ladder(ladder, deep)
     except (LadderError, DatabaseError) as error:
         yield Finding("database", Severity.FAIL, " ".join(str(error).splitlines()), advice=_start_it(settings.database))
@@ -294,7 +294,7 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
 def _start_it(url: str) -> str:
     if url.startswith("sqlite"):
         return "make its folder writable, or restore a backup: arena ladder restore FILE NEW-FOLDER"
-    return "start PostgreSQL, or fix the URL in ladder.toml"
+    return "start PostgreSQL, or correct database in ladder.toml"
 
 
 def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
@@ -309,7 +309,7 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
         )
         return
     if database.sqlite is not None:
-        yield Finding("integrity", Severity.OK, "the file is whole")
+        yield Finding("integrity", Severity.OK, "the database file is intact")
     yield from _disks(ladder)
     yield _clock(ladder)
     yield _boxes(ladder)
@@ -337,16 +337,23 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
     places = {"ladder": ladder.path, "cache of bots": cache, "temporary files": Path(tempfile.gettempdir())}
     for what, place in places.items():
         free = shutil.disk_usage(place).free
-        text = f"{free / 1e9:.1f} GB free below {place}" if free else f"full: nothing is free below {place}"
+        text = f"{free / 1e9:.1f} GB free below {place}" if free else f"no free space below {place}"
         if free < _MIN_FREE_BYTES:
-            do = "set TMPDIR or ARENA_CACHE to a larger disk" if what != "ladder" else "remove old backups, or move it"
+            do = (
+                "set TMPDIR or ARENA_CACHE to a larger disk"
+                if what != "ladder"
+                else "remove old backups, or move the ladder"
+            )
             yield Finding(f"disk: {what}", Severity.FAIL, text, advice=f"free space: {do}")
         elif what != "ladder" and is_noexec(str(place)):
-            text = f"{place} is mounted noexec: compiled bots that play as plain processes can't be started there"
+            text = f"{place} is mounted noexec: compiled bots can't start there as plain processes"
             yield Finding(f"disk: {what}", Severity.WARN, text, advice="set TMPDIR or ARENA_CACHE to another folder")
         elif what == "ladder" and ladder.database.sqlite is not None and free < 2 * size:
             yield Finding(
-                f"disk: {what}", Severity.NOTE, text, advice="a backup needs twice the database: write it elsewhere"
+                f"disk: {what}",
+                Severity.NOTE,
+                text,
+                advice="a backup needs space for the database twice: write it to another disk",
             )
         else:
             yield Finding(f"disk: {what}", Severity.OK, text)
@@ -357,17 +364,19 @@ def _clock(ladder: Ladder) -> Finding:
         ahead = latest_timestamp(connection) - ladder.clock()
         last = last_event_at(connection) - ladder.clock()
     if last <= MAX_CLOCK_SKEW_S < ahead:
-        text = f"agrees with what was written last; what was written before is up to {ahead:.0f} seconds ahead of it"
-        return Finding("clock", Severity.NOTE, text, advice="nothing, if this clock is right: one was ahead then")
+        text = f"agrees with the newest event; older entries are up to {ahead:.0f} seconds ahead of it"
+        return Finding(
+            "clock", Severity.NOTE, text, advice="none needed if this clock is right: another clock was ahead"
+        )
     if ahead > MAX_CLOCK_SKEW_S:
         return Finding(
             "clock",
             Severity.FAIL,
             f"this machine's clock is {ahead:.0f} seconds behind the newest entry of the database",
             "timedatectl set-ntp true",
-            "set it; deadlines and quotas go by it, results don't",
+            "set the clock: deadlines and quotas depend on it",
         )
-    return Finding("clock", Severity.OK, "not behind what the database holds")
+    return Finding("clock", Severity.OK, "not behind the database's entries")
 
 
 def _boxes(ladder: Ladder) -> Finding:
@@ -375,11 +384,11 @@ def _boxes(ladder: Ladder) -> Finding:
     try:
         require_sandbox(ladder)
     except LadderError as error:
-        do = "see arena doctor; a runner whose matches are all played on a cluster needs none here"
+        do = "run arena doctor; a runner that uses a cluster needs no sandbox on this machine"
         return Finding("sandbox", Severity.FAIL, " ".join(str(error).splitlines()), advice=do)
     if not choice.isolates:
-        return Finding("sandbox", Severity.NOTE, "bots are plain processes: for authors you trust")
-    return Finding("sandbox", Severity.OK, f"{choice.name} works, also for untrusted bots")
+        return Finding("sandbox", Severity.NOTE, "bots run as plain processes: only for authors that you trust")
+    return Finding("sandbox", Severity.OK, f"{choice.name} works and isolates untrusted bots")
 
 
 def _runners(ladder: Ladder) -> Iterator[Finding]:
@@ -387,32 +396,43 @@ def _runners(ladder: Ladder) -> Iterator[Finding]:
         runners = list_runner_loads(connection)
     alive = [each for each in runners if not each.is_dead]
     if not alive:
-        yield Finding("runner", Severity.NOTE, "none is running", f"arena ladder run {ladder.path}")
+        yield Finding("runner", Severity.NOTE, "no runner is running", f"arena ladder run {ladder.path}")
     for each in runners:
         runner = each.runner
-        text = f"{runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}, holds {each.leases}"
+        text = (
+            f"{runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}, tasks: {each.leases}"
+        )
         if each.is_dead and alive:
             yield Finding(
-                "runner", Severity.NOTE, f"{text}: it is dead", advice="another runner takes that back within seconds"
+                "runner", Severity.NOTE, f"{text}: ended", advice="another runner takes over its tasks within seconds"
             )
         elif each.is_dead:
             level = Severity.FAIL if each.leases else Severity.NOTE
             yield Finding(
-                "runner", level, f"{text}: it is dead", f"arena ladder run {ladder.path}", "start another: it continues"
+                "runner",
+                level,
+                f"{text}: ended",
+                f"arena ladder run {ladder.path}",
+                "start another runner: it takes over the tasks",
             )
         elif each.is_dead is None:
-            yield Finding("runner", Severity.NOTE, f"{text}: on another machine", advice="look there whether it lives")
+            yield Finding(
+                "runner",
+                Severity.NOTE,
+                f"{text}: on another machine",
+                advice="check on that machine that it is running",
+            )
         else:
-            yield Finding("runner", Severity.OK, f"{text}, {runner.capacity} at a time")
+            yield Finding("runner", Severity.OK, f"{text} of {runner.capacity}")
 
 
 def _queue(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         count, since = count_pending_checks(connection)
     waits = 0.0 if since is None else ladder.clock() - since
-    text = f"{count} wait, the first for {waits / 60:.0f} minutes" if count else "none waits"
+    text = f"{count} pending, the oldest for {waits / 60:.0f} minutes" if count else "none is pending"
     if waits > _MAX_WAIT_S:
-        return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "is a runner running?")
+        return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "start a runner")
     return Finding("submissions", Severity.OK, text)
 
 
@@ -422,13 +442,17 @@ def _tables(ladder: Ladder) -> Finding:
         states, people = count_session_states(connection)
         played_here = any(not has_process_ended(runner) for runner in list_live_runners(connection, table_servers=True))
     count = sum(states.values())
-    text = f"{count} open, at {states[PLAYING]} of them a match; people who have sat down: {people}"
+    text = f"{count} open, {states[PLAYING]} of them in a match; players: {people}"
     if not count:
         return Finding("tables", Severity.OK, "none is open")
     if not played_here:
         fix = f"arena ladder serve-tables {ladder.path}"
         return Finding(
-            "tables", Severity.NOTE, f"{text}; no process plays them", fix, "arena ladder serve does it, too"
+            "tables",
+            Severity.NOTE,
+            f"{text}; no table server is running",
+            fix,
+            "arena ladder serve also starts a table server",
         )
     return Finding("tables", Severity.OK, text)
 
@@ -439,9 +463,14 @@ def _abandoned_matches(ladder: Ladder) -> Finding:
     if not failures:
         return Finding("abandoned", Severity.OK, "no match in the last 7 days")
     last = failures[0]
-    text = f"{len(failures)} matches in the last 7 days; the last, {last.match}: {escape_control(last.reason)}"
+    text = (
+        f"{len(failures)} matches in the last 7 days; the latest is match {last.match}: {escape_control(last.reason)}"
+    )
     return Finding(
-        "abandoned", Severity.FAIL, text, advice="see arena doctor on the machine that failed; they don't rate"
+        "abandoned",
+        Severity.FAIL,
+        text,
+        advice="run arena doctor on the machine that failed; abandoned matches don't count",
     )
 
 
@@ -452,17 +481,21 @@ def _deaths(ladder: Ladder) -> Finding:
     most = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
     if not most:
         return Finding(
-            "workers", Severity.OK, f"no bot that plays sat at the tables of {_MAX_DEATHS} that died in 7 days"
+            "workers",
+            Severity.OK,
+            f"no active bot was in the matches of {_MAX_DEATHS} workers that died in the last 7 days",
         )
-    text = f"in the last 7 days some died in matches of {', '.join(most[:5])}"
-    return Finding("workers", Severity.FAIL, text, advice="look at their matches; to stop one: arena ladder disable")
+    text = f"in the last 7 days workers died in matches of {', '.join(most[:5])}"
+    return Finding(
+        "workers", Severity.FAIL, text, advice="inspect the matches of these bots, or disable one: arena ladder disable"
+    )
 
 
 def _retention(ladder: Ladder) -> Finding:
     old = count_expired(ladder)
     if not old.records and not old.logs:
-        return Finding("retention", Severity.OK, "nothing is older than ladder.toml keeps it")
-    text = f"records of {old.records} matches and logs of {old.logs} are older than ladder.toml keeps them"
+        return Finding("retention", Severity.OK, "no records or logs have expired")
+    text = f"records of {old.records} matches and logs of {old.logs} have expired"
     return Finding(
         "retention",
         Severity.NOTE,
@@ -476,20 +509,20 @@ def _sums(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         wrong = find_wrong_totals(connection)
     if wrong:
-        text = f"{len(wrong)} matches, such as {wrong[0]}, have other sums than their games"
+        text = f"{len(wrong)} matches, such as {wrong[0]}, have totals that differ from their games"
         return Finding("sums", Severity.FAIL, text, advice="the database was changed by hand: restore the last backup")
-    return Finding("sums", Severity.OK, "each match's sums are those of its games")
+    return Finding("sums", Severity.OK, "each match's totals agree with its games")
 
 
 def _table(ladder: Ladder) -> Finding:
     result = rebuild_standings(ladder)
     if result.first:
-        return Finding("table", Severity.OK, "it was computed for the first time")
+        return Finding("table", Severity.OK, "computed for the first time")
     if result.same is None:
-        return Finding("table", Severity.NOTE, f"it was {result.news} matches behind the results; it was recomputed")
+        return Finding("table", Severity.NOTE, f"recomputed: it was {result.news} matches behind the results")
     if not result.same:
-        text = f"it differed from a new one by {result.max_difference:.2g}, and was recomputed"
+        text = f"recomputed: it differed by up to {result.max_difference:.2g}"
         return Finding(
-            "table", Severity.FAIL, text, advice="report it to the arena's authors: both ways should give the same"
+            "table", Severity.FAIL, text, advice="report this bug: both computations must give the same standings"
         )
-    return Finding("table", Severity.OK, "as a new one from all results")
+    return Finding("table", Severity.OK, "the same as recomputed from all results")

@@ -34,7 +34,7 @@ SEPARATORS = ",;\t"  # a colon, too, where the header has none of them: Moodle o
 MAX_VALUE_CHARS = 100  # characters, as in the database
 MAX_ROSTER_BYTES = 8_000_000
 # Logins that belong to no user: actors of the audit log.
-RESERVED_LOGINS = {"staff": "the reference bots'", "ladder": "the ladder's own"}
+RESERVED_LOGINS = {"staff": "it owns the reference bots", "ladder": "the ladder uses it"}
 _NO_PERSON = re.compile(r"(muted|manual posting.*)?", re.IGNORECASE)  # cells of a row of Canvas' that is no student's
 # What a spreadsheet or a script makes of a text that it takes for a number, a date or a formula.
 _MANGLED = re.compile(
@@ -98,23 +98,23 @@ def parse_roster(data: bytes, file: str) -> Roster:
             continue
         try:
             if row == header:
-                raise ValueError("it is the header again (are two files in one?)")
+                raise ValueError("this line repeats the header; does the file contain two rosters?")
             if len(row) > len(header) and any(row[len(header) :]):
-                cells = f"it has {len(row)} cells, and the header {len(header)}"
-                raise ValueError(f"{cells} (is a comma in a cell without quotes?)")
+                cells = f"{len(row)} cells, but the header has {len(header)}"
+                raise ValueError(f"{cells}; quote cells that contain a comma")
             person = _person(line, {column: row[place] for column, place in places.items() if place < len(row)})
             if "canvas_id" in places and _is_test_student(person):
-                remarks.append(RosterRemark(line, f"passed over: {person.name} is Canvas' test student"))
+                remarks.append(RosterRemark(line, f"skipped: {person.name} is Canvas' test student"))
                 continue
             _refuse_twin(person, first)
             people.append(person)
             remarks += [
-                RosterRemark(line, f"a spreadsheet may have cut digits off {text}") for text in _shortened(person)
+                RosterRemark(line, f"a spreadsheet may have removed digits from {text}") for text in _shortened(person)
             ]
         except ValueError as error:
             wrong.append(RosterRemark(line, str(error)))
     if not people and not wrong:
-        raise LadderError(f"{file} has a header and no people.\nWrite a line for each below it.")
+        raise LadderError(f"{file} has a header, but no users.\nAdd a line for each user.")
     return Roster(tuple(people), tuple(wrong), tuple(remarks))
 
 
@@ -135,10 +135,10 @@ def make_roster_entry(
 
 def _text(data: bytes, file: str) -> str:
     if len(data) > MAX_ROSTER_BYTES:
-        raise LadderError(f"{file} has {len(data)} bytes, which is no roster's size.")
+        raise LadderError(f"{file} has {len(data)} bytes: too large for a roster.")
     advice = "Save it as CSV UTF-8."
     if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
-        raise LadderError(f"{file} is a spreadsheet or a zip, no CSV.\n{advice}")
+        raise LadderError(f"{file} isn't a CSV file, but a spreadsheet or a zip.\n{advice}")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise LadderError(f"{file} is UTF-16.\n{advice}")
     try:
@@ -146,11 +146,14 @@ def _text(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
         raise LadderError(
-            f"{file}, line {line}: byte {data[error.start]:#04x} is no UTF-8; Latin-1, perhaps.\n"
+            f"{file}, line {line}: byte {data[error.start]:#04x} isn't valid UTF-8; the file may be Latin-1.\n"
             f"{advice} Or: iconv -f latin1 -t utf-8"
         ) from None
     if "\0" in text:
-        raise LadderError(f"{file}, line {1 + text.count(chr(10), 0, text.index(chr(0)))}: no CSV has NUL.\n{advice}")
+        raise LadderError(
+            f"{file}, line {1 + text.count(chr(10), 0, text.index(chr(0)))}: a NUL character isn't valid in CSV.\n"
+            f"{advice}"
+        )
     return text
 
 
@@ -177,9 +180,7 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
                 rows.append((line, [unicodedata.normalize("NFC", each.strip()) for each in row]))
             line = reader.line_num + 1
     except csv.Error as error:
-        raise LadderError(
-            f"{file}, line {line}: this is no CSV: {error}.\nLook for a quote that isn't closed."
-        ) from None
+        raise LadderError(f"{file}, line {line}: this isn't valid CSV: {error}.\nLook for an unclosed quote.") from None
     return rows
 
 
@@ -197,17 +198,16 @@ def _places(header: Sequence[str], file: str) -> dict[str, int]:
             continue
         if column in places:
             raise LadderError(
-                f'{file}, line 1: "{escape_control(header[places[column]])}" and "{escape_control(heading)}" both '
-                f"give the {column}.\n"
-                "Leave one away."
+                f'{file}, line 1: "{escape_control(header[places[column]])}" and "{escape_control(heading)}" are '
+                f"columns for the {column}.\nRemove one of them."
             )
         if column is not None:
             places[column] = place
     if not any(column in places for column in IDENTITY_COLUMNS):
         raise LadderError(
-            f"{file}, line 1: no column gives the login, the email or the student_id: "
+            f"{file}, line 1: no column contains the login, email or student_id: "
             f"{escape_control(', '.join(header))[:200]}.\n"
-            "The header needs one of them, such as login,name,section."
+            "Add one to the header, such as login,name,section."
         )
     return places
 
@@ -246,7 +246,7 @@ def _person(line: int, row: dict[str, str]) -> RosterEntry:
         field.name: row.get(field.name) or None for field in fields(RosterEntry) if field.name not in ("line", "staff")
     }
     if not any(texts[column] for column in IDENTITY_COLUMNS):
-        raise ValueError("it has no login, no email and no student_id")
+        raise ValueError("no login, email or student_id")
     full = " ".join(filter(None, (row.get("first"), row.get("last"))))
     texts["name"] = (
         (_forwards(texts["name"]) if texts["name"] and "canvas_id" in row else texts["name"]) or full or None
@@ -267,7 +267,7 @@ def _forwards(name: str) -> str:
 def _yes(answer: str) -> bool:
     answers = {"": False, "no": False, "false": False, "0": False, "yes": True, "true": True, "1": True, "x": True}
     if answer.casefold() not in answers:
-        raise ValueError(f'staff is yes or no, not "{escape_control(answer)}"')
+        raise ValueError(f'staff must be yes or no, not "{escape_control(answer)}"')
     return answers[answer.casefold()]
 
 
@@ -283,20 +283,20 @@ def _check(field: str, value: str) -> None:
     if not value.strip():
         raise ValueError(f"the {field} is empty")
     if not value.isprintable():
-        raise ValueError(f'the {field} "{escape_control(value)}" has characters that can\'t be printed')
+        raise ValueError(f'the {field} "{escape_control(value)}" has unprintable characters')
     if len(value) > MAX_VALUE_CHARS:
         raise ValueError(f"the {field} is longer than {MAX_VALUE_CHARS} characters")
     if field in IDENTITY_COLUMNS and escape_csv_cell(value) != value:
-        raise ValueError(f'the {field} "{value}" begins with "{value[0]}", which spreadsheets take for a formula')
+        raise ValueError(f'the {field} "{value}" begins with "{value[0]}", and would be a formula in a spreadsheet')
     if field in IDENTITY_COLUMNS and _MANGLED.fullmatch(value):
-        advice = "format the column as text, and fill it in again"
-        raise ValueError(f'the {field} "{value}" is what spreadsheets make of a number or a text: {advice}')
+        advice = "format the column as text, and enter the value again"
+        raise ValueError(f'the {field} "{value}" was converted by a spreadsheet: {advice}')
     if "\ufffd" in value:
-        raise ValueError(f'the {field} "{value}" has lost letters to another encoding')
+        raise ValueError(f'the {field} "{value}" has letters that were lost in another encoding')
     if field == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
-        raise ValueError(f'"{value}" is no email')
+        raise ValueError(f'"{value}" isn\'t a valid email')
     if field == "login" and value.casefold() in RESERVED_LOGINS:
-        raise ValueError(f'the login "{value}" is {RESERVED_LOGINS[value.casefold()]}')
+        raise ValueError(f'the login "{value}" is reserved: {RESERVED_LOGINS[value.casefold()]}')
 
 
 def _shortened(person: RosterEntry) -> list[str]:
@@ -314,7 +314,7 @@ def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None
     ]
     for field, value in values:
         if (field, value) in first:
-            raise ValueError(f'the {field} "{getattr(person, field)}" is that of line {first[field, value]}')
+            raise ValueError(f'the {field} "{getattr(person, field)}" is also in line {first[field, value]}')
     first.update(dict.fromkeys(values, person.line))
 
 
@@ -348,8 +348,8 @@ class UserMatcher:
         identities = {key: (words, self._called[key]) for key, words in self._known(person)}
         owner_ids = set().union(*(ids for _, ids in identities.values()))
         if len(owner_ids) > 1:
-            conflict = ", ".join(f"{what} is {self._logins(ids)}'s" for what, ids in identities.values())
-            raise ValueError(f"{conflict}: fix the line, or merge them (arena ladder users merge)")
+            conflict = ", ".join(f"{what} belongs to {self._logins(ids)}" for what, ids in identities.values())
+            raise ValueError(f"{conflict}: correct the line, or merge them with arena ladder users merge")
         if not owner_ids:
             return None
         [user] = (self._owners[id] for id in owner_ids)
@@ -357,9 +357,11 @@ class UserMatcher:
             raise ValueError(f"{escape_control(user.login)} waits for approval: approve or refuse the account first")
         if not any(kind == "student_id" for kind, _ in identities) and _contradicts(person, user):
             what, _ = next(iter(identities.values()))
-            conflict = f"{what} is {escape_control(user.login)}'s, whose student_id is "
+            conflict = f"{what} belongs to {escape_control(user.login)}, whose student_id is "
             conflict += escape_control(user.student_id or "")
-            raise ValueError(f"{conflict}: correct the line, or give a new student_id by a roster of login,student_id")
+            raise ValueError(
+                f"{conflict}: correct the line, or change the student_id with a roster of login,student_id"
+            )
         return user
 
     def was_merged(self, person: RosterEntry) -> bool:

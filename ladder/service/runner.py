@@ -122,9 +122,9 @@ class LadderRunner:
         reason = self._pool.last_error()
         if reason is not None:
             return reason
-        text = f"now matches: {len(doing) - checks}, checks: {checks}; submissions that wait: {waiting}"
+        text = f"now matches: {len(doing) - checks}, checks: {checks}; pending submissions: {waiting}"
         idle = None if len(doing) > checks else self.queue.no_match_reason()
-        return text if idle is None else f"{text}; no match: {idle}"
+        return text if idle is None else f"{text}; no matches: {idle}"
 
     def _width(self) -> int:
         """Return how many tasks to submit: one more than workers, so that no worker waits for its next task."""
@@ -228,10 +228,10 @@ class LadderRunner:
             this = get_version_by_id(connection, version)
             if check.played is not None and len(set(versions_in_match(connection, check.played.match))) == seats:
                 save_match(connection, check.played, now)
-            cancel_queued_matches(connection, "its check ended before", now, version, (QUALIFYING,))
+            cancel_queued_matches(connection, "the check had ended before", now, version, (QUALIFYING,))
             plays = reason is None and is_newest_version(connection, this)
             if plays:
-                set_active_version(connection, this, LADDER_ACTOR, "accepted, so it plays", now)
+                set_active_version(connection, this, LADDER_ACTOR, "accepted", now)
             return CheckFinished(this.version_ref, reason, plays)
 
         finished = self.ladder.database.write(act)
@@ -433,7 +433,7 @@ def parse_address(text: str) -> tuple[str, int]:
     """Return the host and port of an address such as "9100" or "0.0.0.0:9100". Raises LadderError."""
     host, colon, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536 or (colon and not host):
-        raise LadderError(f"--metrics {text!r} is no address.\nWrite a port, such as 9100, or ADDRESS:PORT.")
+        raise LadderError(f"--metrics {text!r} isn't a valid address.\nGive a port, such as 9100, or ADDRESS:PORT.")
     return host.removeprefix("[").removesuffix("]") or DEFAULT_HOST, int(port)
 
 
@@ -446,7 +446,9 @@ def serve_metrics(metrics: RunnerMetrics, text: str) -> Iterator[str]:
     try:
         server, thread = start_http_server(port, host, metrics.registry)
     except OSError as error:
-        raise LadderError(f"metrics can't be served at {host}:{port}: {error.strerror}.\nName another port.") from None
+        raise LadderError(
+            f"metrics can't be served at {host}:{port}: {error.strerror}.\nGive another port: --metrics PORT"
+        ) from None
     try:
         yield f"http://{host}:{port}/metrics"
     finally:

@@ -70,7 +70,7 @@ class _Table(BaseModel):
     def _has_known_keys(cls, values: Any) -> Any:
         for key in values if isinstance(values, dict) else ():
             if key not in cls.model_fields:
-                raise ValueError(f'there is no key "{key}" here; the keys are {", ".join(cls.model_fields)}')
+                raise ValueError(f'unknown key "{key}"; the keys are {", ".join(cls.model_fields)}')
         return values
 
 
@@ -143,7 +143,7 @@ class OpenIDSettings(_Table):
     @model_validator(mode="after")
     def _has_one_secret(self) -> "OpenIDSettings":
         if (self.client_secret is None) == (self.client_secret_file is None):
-            raise ValueError("sign_in has one of client_secret and client_secret_file")
+            raise ValueError("sign_in needs exactly one of client_secret and client_secret_file")
         return self
 
     def secret(self, folder: Path) -> str:
@@ -153,7 +153,9 @@ class OpenIDSettings(_Table):
         try:
             return (folder / str(self.client_secret_file)).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
-            raise LadderError(f"{SETTINGS_FILE}: sign_in.client_secret_file can't be read.") from None
+            raise LadderError(
+                f"{SETTINGS_FILE}: sign_in.client_secret_file can't be read.\nCheck its path and permissions."
+            ) from None
 
 
 class Deadline(_Table):
@@ -204,11 +206,11 @@ class Baseline(_Table):
     def _asks_for_one_thing(self) -> "Baseline":
         asked = [self.beats, self.min_games, self.min_win_rate_percent]
         if sum(each is not None for each in asked) != 1:
-            raise ValueError("a baseline sets one of beats, min_games and min_win_rate_percent")
+            raise ValueError("a baseline needs exactly one of beats, min_games and min_win_rate_percent")
         if self.max_fault_percent is not None and self.min_games is None:
-            raise ValueError("max_fault_percent needs min_games")
+            raise ValueError("max_fault_percent requires min_games")
         if not self.name.isprintable():
-            raise ValueError("a name has to be printable")
+            raise ValueError("a name must be printable")
         return self
 
 
@@ -228,10 +230,10 @@ class GradingSettings(_Table):
     @classmethod
     def _is_a_title_that_canvas_takes(cls, title: str) -> str:
         if title != title.strip() or not title.isprintable():
-            raise ValueError("a title is printable, without a space at its ends")
+            raise ValueError("a title must be printable, without spaces at its ends")
         found = _CANVAS_OWN.search(title)
         if found:
-            raise ValueError(f'Canvas takes no grades from a column with "{found.group(0)}" in its title')
+            raise ValueError(f'Canvas ignores a column with "{found.group(0)}" in its title')
         return title
 
 
@@ -257,7 +259,7 @@ class LadderSettings(_Table):
             if deadline.name == name:
                 return deadline
         known = ", ".join(deadline.name for deadline in self.deadlines) or "none"
-        raise LadderError(f'there is no deadline "{name}" in {SETTINGS_FILE}.\nThere are: {known}.')
+        raise LadderError(f'{SETTINGS_FILE} has no deadline "{name}".\nIts deadlines: {known}')
 
 
 def read_settings(folder: Path) -> LadderSettings:
@@ -267,12 +269,12 @@ def read_settings(folder: Path) -> LadderSettings:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise LadderError(
-            f"{folder} holds no ladder: it has no {SETTINGS_FILE}.\nMake one: arena ladder init {folder}"
+            f"{folder} isn't a ladder: it has no {SETTINGS_FILE}.\nCreate a ladder: arena ladder init {folder}"
         ) from None
     except OSError as error:
-        raise LadderError(f"{path} can't be read: {error.strerror}") from None
+        raise LadderError(f"{path} can't be read: {error.strerror}.\nCheck its permissions.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LadderError(f"{path} is no TOML: {error}") from None
+        raise LadderError(f"{path} isn't valid TOML: {error}.\nCorrect this line.") from None
     try:
         settings = LadderSettings.model_validate(values)
     except ValidationError as error:
@@ -286,7 +288,7 @@ def read_settings(folder: Path) -> LadderSettings:
     ):
         for name in names:
             if names.count(name) > 1:
-                raise LadderError(f'{path} has two {what} "{name}".\nGive each a name of its own.')
+                raise LadderError(f'{path} has two {what} "{name}".\nGive each a different name.')
     grace = {"grace_minutes": settings.lateness.grace_minutes}
     those = (each if each.grace_minutes is not None else each.model_copy(update=grace) for each in settings.deadlines)
     return settings.model_copy(update={"deadlines": tuple(those)})

@@ -80,7 +80,7 @@ from ladder.views import RemainingQuota, SimilarityPair, SimilarityReport, ViewC
 
 DAY_S = 86_400  # of UTC
 
-_NAMING = 'Name the bot otherwise: --name NAME, on a page "Name of the bot"'
+_NAMING = 'Use another name: --name NAME, or the field "Name of the bot" on the page.'
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
         held = [path for path in each.iterdir() if not path.name.startswith(".")]
         try:
             if any(path.is_symlink() for path in (each, *held)):
-                raise LadderError("it is a link, or holds one.\nPut the files themselves there.")
+                raise LadderError("the folder is or contains a symbolic link.\nCopy the files there.")
             with ladder.database.read() as connection:
                 name = _get_only_bot_name(connection, each.name)
             path = held[0] if len(held) == 1 else each
@@ -169,7 +169,8 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
             found.rejected[each.name] = str(error)
     if not (found.accepted or found.rejected):
         raise LadderError(
-            f"{escape_control(folder)} has no subfolder.\nPut each person's files into one whose name is the login."
+            f"{escape_control(folder)} has no subfolders.\n"
+            "Put each user's files into a subfolder with the login as its name."
         )
     return found
 
@@ -179,7 +180,9 @@ def _get_only_bot_name(connection: Connection, login: str) -> str:
     owner = get_user(connection, login)
     own = [bot.name for bot in all_bots(connection) if bot.owner_id == owner.id]
     if len(own) > 1:
-        raise LadderError(f"which of {', '.join(map(escape_control, own))} is it?\nSubmit it by itself, with --name.")
+        raise LadderError(
+            f"the user has several bots: {', '.join(map(escape_control, own))}.\nSubmit this one alone, with --name."
+        )
     return own[0] if own else "-".join(owner.pseudonym.split())
 
 
@@ -191,7 +194,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     known = find_bot_ignoring_case(connection, new.name)
     viewer = replace(make_viewer(connection, acting), staff=False)  # staff, too, names the owner
     if known is not None and not viewer.can("bot:submit", known.login):
-        raise LadderError(f'the bot "{escape_control(new.name)}" is another\'s.\n{_NAMING}')
+        raise LadderError(f'the bot "{escape_control(new.name)}" belongs to another user.\n{_NAMING}')
     if known is None:
         _check_bots(connection, party, settings)
     else:
@@ -212,8 +215,8 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     if new.received_at is None and today >= most:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
         raise LadderError(
-            f"{describe_party(login, party)} has submitted {today} versions today, and {most} are allowed.\nNext in "
-            f"{wait} h."
+            f"{describe_party(login, party)} has submitted {today} of {most} versions allowed today.\n"
+            f"Try again in {wait} h."
         )
     called, number = known.name if known else new.name, 1 + len(versions)
     bot = get_or_create_bot(connection, called, owner, now)
@@ -253,7 +256,7 @@ def _same(versions: Sequence[Version], submission: Submission, received: float) 
 
 def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
     assert new.received_at is not None
-    why = f"received at {format_local_time(new.received_at)}, as {new.submitted_by} says"
+    why = f"time of submission {format_local_time(new.received_at)}, set by {new.submitted_by}"
     log_action(connection, AuditEntry(new.submitted_by, "receive", why, now, bot=bot, version=version, user_id=owner))
 
 
@@ -300,7 +303,9 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
     name, bundle = reference.name, reference.bundle
     known = find_bot_ignoring_case(connection, name)
     if known is not None and not known.is_reference:
-        raise LadderError(f'the bot "{escape_control(name)}" is an owner\'s.\nName the reference otherwise: NAME=BOT')
+        raise LadderError(
+            f'the bot "{escape_control(name)}" belongs to a user.\nGive the reference bot another name: NAME=BOT'
+        )
     bot = get_or_create_bot(connection, name, owner.id, at, is_reference=True)
     versions = versions_of(connection, bot)
     if versions and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned:
@@ -324,11 +329,9 @@ def normalize_bot_name(name: str) -> str:
     except ValueError as error:
         raise LadderError(f"{error}.\n{_NAMING}") from None
     if "@" in name:
-        raise LadderError(
-            f'the name "{escape_control(name)}" has an "@", which stands before a version\'s number.\n{_NAMING}'
-        )
+        raise LadderError(f'the name "{escape_control(name)}" contains "@", which marks a version.\n{_NAMING}')
     if escape_csv_cell(name) != name:
-        raise LadderError(f'the name "{escape_control(name)}" begins as a formula of a spreadsheet does.\n{_NAMING}')
+        raise LadderError(f'the name "{escape_control(name)}" begins like a formula of a spreadsheet.\n{_NAMING}')
     return name
 
 
@@ -347,8 +350,8 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
     most = settings.quotas.max_bots_per_user
     if len(names) >= most:
         raise LadderError(
-            f"{most} bots of an owner or a team are allowed (ladder.toml), and there are {', '.join(names)}.\n"
-            f'Submit a version of one, by its name (--name {names[0]}, on a page "Name of the bot")'
+            f"a user or team can have {most} bots (quotas in ladder.toml), and has {', '.join(names)}.\n"
+            f'Submit a version of one of them: --name {names[0]}, or the field "Name of the bot" on the page.'
         )
 
 
@@ -430,7 +433,7 @@ def _source(archive: bytes) -> tuple[str, str, list[str]]:
 def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
     """Return the result of `compare_programs`, run in a limited process. Raises LadderError."""
     if find_spec("copydetect") is None:
-        raise LadderError(f"this needs the package copydetect.\nInstall it: {with_extra('similar')}")
+        raise LadderError(f"this command requires the package copydetect.\nInstall it: {with_extra('similar')}")
     asked = json.dumps({"programs": programs, "common": common}).encode()
     words = [
         sys.executable,
@@ -453,7 +456,7 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
             raise LadderError(
                 f"the files can't be compared within {MAX_COMPARE_CPU_S} s of CPU and "
                 f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last)}).\n"
-                "Compare them by another program: docs/howto/course/similarity.md"
+                "Compare them with another program: docs/howto/course/similarity.md"
             ) from None
     return json.loads(done.stdout)
 
@@ -467,12 +470,12 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
     def check(connection: Connection, bot: BotRecord, version: Version) -> None:
         owner = get_acting_user(connection, login)
         if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
-            raise LadderError(f'the bot "{escape_control(name)}" is another\'s.\nName one of yours.')
+            raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\nName one of your bots.')
         require_unsuspended(connection, bot)
         why = barred_versions(connection, bot.id).get(version.id)
         if why is not None:
             raise LadderError(
-                f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff, who can activate it."
+                f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff to activate it."
             )
 
     return activate_version(ladder, name, number, login, "its owner's choice", check)
@@ -497,19 +500,19 @@ def activate_version(
         wanted = next((each for each in versions if each.number == number), None)
         if wanted is None:
             raise LadderError(
-                f"{escape_control(name)} has no version {number}: it has 1 to {len(versions)}.\nName one of them."
+                f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}."
             )
         check(connection, bot, wanted)
         if wanted.status != ACCEPTED:
             raise LadderError(
-                f"{escape_control(wanted.version_ref)} can't play: "
+                f"{escape_control(wanted.version_ref)} isn't accepted: "
                 f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
                 "Activate an accepted version."
             )
         if wanted.is_active and versions[-1].status in (ACCEPTED, REJECTED):
             return False  # a newer one that waits would take its place
         now = ladder.clock()
-        stop_version(connection, bot.active_version_id, f"{wanted.version_ref} plays now", now)
+        stop_version(connection, bot.active_version_id, f"{wanted.version_ref} is active", now)
         set_active_version(connection, wanted, who, why, now)
         return True
 
@@ -548,4 +551,4 @@ def stop_version(connection: Connection, version: int | None, reason: str, now: 
 
 
 def _rejection(state: str, reason: str | None) -> str:
-    return f"failed its check ({escape_control(reason or '')})" if state == "rejected" else "waits for its check"
+    return f"failed its check ({escape_control(reason or '')})" if state == "rejected" else "isn't checked yet"

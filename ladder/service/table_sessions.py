@@ -43,7 +43,7 @@ from ladder.store.database import (
     take_slot,
 )
 
-_NO_SEAT = "This link was used or replaced, or its table has closed: ask for another one."
+_NO_SEAT = "This link was used or replaced, or its table is closed: ask for another one."
 FROZEN_REASON = "the ladder is frozen"
 
 
@@ -89,7 +89,9 @@ def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
     if name in (None, own.name):
         return own
     if name not in PRESETS:
-        raise LadderError(f'there are no rules "{escape_control(name or "")}".\nThere are {", ".join(PRESETS)}.')
+        raise LadderError(
+            f'the preset "{escape_control(name or "")}" doesn\'t exist.\nThe presets are {", ".join(PRESETS)}.'
+        )
     return PRESETS[name]
 
 
@@ -100,14 +102,14 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     own = [PERSON] * wanted.me + [PROGRAM] * (wanted.program is not None)
     kinds = [BOT] * len(wanted.bots) + own + [PERSON] * wanted.people + [PROGRAM] * wanted.programs
     if PERSON not in kinds and PROGRAM not in kinds:
-        raise LadderError("the table would have only bots.\nAdd a place for a person or a program.")
+        raise LadderError("the table would have only bots.\nAdd a player or a remote bot.")
     problem = rules.problem(len(kinds))
     if problem:
         raise LadderError(problem)
     try:
         program = None if wanted.program is None else normal_name(wanted.program)
     except ValueError as error:
-        raise LadderError(f"{error}.\nName the program otherwise.") from None
+        raise LadderError(f"{error}.\nGive the remote bot another name.") from None
     first = len(wanted.bots) + len(own)
     drawn = {slot: secrets.token_urlsafe(24) for slot in range(first, len(kinds))}
 
@@ -118,13 +120,15 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
             return get_session(connection, known)
         bots = [get_accepted_version(connection, name) for name in wanted.bots]
         if is_frozen(connection):
-            raise LadderError(f"{FROZEN_REASON}: no table can be opened.\nAsk the staff.")
+            raise LadderError(f"{FROZEN_REASON}, so no table can be opened.\nAsk the staff.")
         for version in bots:
             if not _may_play(connection, version):
-                raise LadderError(f"{escape_control(version.version_ref)} may not play.\nName another bot.")
+                raise LadderError(
+                    f"{escape_control(version.version_ref)} is suspended or not accepted.\nName another bot."
+                )
         counts = count_open_sessions(connection)
         if counts.get(login, 0) >= most.max_per_user and not owner.staff:
-            raise LadderError(f"you have {counts[login]} tables open.\nClose one first.")
+            raise LadderError(f"you have {counts[login]} open tables, and no more are allowed.\nClose one first.")
         if sum(counts.values()) >= most.max_total:
             raise LadderError(f"{most.max_total} tables are open, and no more are allowed.\nTry again later.")
         slots = [SessionSlot(BOT, version.id) for version in bots]
@@ -147,7 +151,7 @@ def get_session(connection: Connection, id: int) -> TableSession:
     """Return a table session. Raises LadderError."""
     session = find_session(connection, id)
     if session is None:
-        raise LadderError(f"there is no table {id}.\nSee the list of tables.")
+        raise LadderError(f"the ladder has no table {id}.\nSee the list of tables.")
     return session
 
 
@@ -157,7 +161,7 @@ def unplayable_reason(connection: Connection, session: TableSession) -> str | No
         return FROZEN_REASON
     for slot in session.slots:
         if slot.version is not None and not _may_play(connection, get_version_by_id(connection, slot.version)):
-            return "one of its bots may not play any more"
+            return "one of its bots is suspended or disabled"
     for login in {session.login, *(slot.login for slot in session.slots if slot.login)}:
         owner = find_user(connection, login)
         if owner is not None and (owner.suspended or owner.withdrawn):
@@ -232,7 +236,7 @@ def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str 
             take_slot(connection, id, number, owner.id, owner.pseudonym, None, now)
             return None
         if not guests:
-            raise LadderError("this ladder has no guests.\nSign in first, and open the link again.")
+            raise LadderError("this ladder allows no guests.\nSign in first, and open the link again.")
         try:
             called = f"{normal_name(name)} (guest)"
         except ValueError as error:
@@ -253,7 +257,7 @@ def renew_slot_secret(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> str
         session = _kept(connection, id, viewer)
         free = 0 <= slot < len(session.slots) and _by_secret(session.slots[slot])
         if session.status == CLOSED or not free:
-            raise LadderError(f"place {slot} of table {id} can't be given away.\nSee its page.")
+            raise LadderError(f"slot {slot} of table {id} has no invitation link.\nSee the page of the table.")
         set_slot_secret(connection, id, slot, hash_secret(secret))
 
     ladder.database.write(act)
@@ -280,7 +284,7 @@ def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
 def _kept(connection: Connection, id: int, viewer: Viewer) -> TableSession:
     session = get_session(connection, id)
     if not viewer.can("table:close", session.login):
-        raise LadderError(f"table {id} is another's.\nAsk its opener, or the staff.")
+        raise LadderError(f"you didn't open table {id}.\nAsk the user that opened it, or the staff.")
     return session
 
 

@@ -317,7 +317,7 @@ class TaskSource:
             cost = AttemptCost.NOTHING if isinstance(problem, WorkerRejectedError) else AttemptCost.LOSS
         reason, died, now = describe_failure(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
         if isinstance(task.work, VersionCheckJob) and isinstance(problem, CallTimeoutError):
-            cost, reason = AttemptCost.ALL, f"to read and check it takes more than {task.work.limit_s:.0f} s"
+            cost, reason = AttemptCost.ALL, f"the check took more than {task.work.limit_s:.0f} s"
         if not task.is_check and self._left is not None:
             self._left += 1
 
@@ -484,7 +484,8 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
         table = _challenge_table(connection, ladder.play.seats, bot, opponents)
         if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
             raise LadderError(
-                f'the bot "{escape_control(table[0].name)}" is another\'s.\nName your own bot first, then opponents.'
+                f'the bot "{escape_control(table[0].name)}" belongs to another user.\n'
+                "Name your own bot first, then its opponents."
             )
         version_refs = tuple(version.version_ref for version in table)
         party = get_party(connection, owner)
@@ -493,8 +494,8 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
         if not ids:  # else this is the second call of a function whose commit had no answer
             if not owner.staff and today + count > most:
                 raise LadderError(
-                    f"{describe_party(login, party)} has asked for {today} challenges today, and {most} are allowed.\n"
-                    f"Ask for {most - today} or fewer, or tomorrow (UTC)."
+                    f"{describe_party(login, party)} has queued {today} of {most} challenges allowed today.\n"
+                    f"Queue {most - today} or fewer, or wait until tomorrow (UTC)."
                 )
             ids = queue_matches(
                 connection, CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
@@ -509,14 +510,14 @@ def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Se
     table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
     for version in table:
         if sum(each.id == version.id for each in table) > 1:
-            raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nA version sits at a table once.")
+            raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nName each version once.")
     if len(table) > seats:
-        raise LadderError(f"a table has {seats} seats, and {len(table)} bots are named.\nName {seats - 1} opponents.")
+        raise LadderError(f"a table has {seats} seats, but {len(table)} bots are named.\nName {seats - 1} opponents.")
     there = {version.bot for version in table}
     spare = [each for each in active_versions(connection) if each.is_reference and each.bot not in there]
     table += spare[: seats - len(table)]
     if len(table) < seats:
         raise LadderError(
-            f"a table has {seats} seats, and the reference bots don't fill it.\nName {seats - 1} opponents."
+            f"a table has {seats} seats, and there are too few reference bots to fill it.\nName {seats - 1} opponents."
         )
     return table

@@ -169,14 +169,16 @@ class _UserImporter:
         if self._by_login and not self.directory.is_called(user, person.login):
             raise ValueError(f'the email "{escape_control(person.email or "")}" belongs to {name}')
         if user.id > 0 and person.staff not in (None, user.staff):
-            raise ValueError(f"{name} is {'' if user.staff else 'not '}staff: an account stays what it was made as")
+            raise ValueError(f"{name} is {'' if user.staff else 'not '}staff, and a roster can't change that")
         if line is not None and not merged:
-            raise ValueError(f"it is the person of line {line}")
+            raise ValueError(f"the same user as in line {line}")
         if line is not None:
-            self.remarks.append(RosterRemark(person.line, f"passed over: merged with {name}, of line {line}"))
+            self.remarks.append(RosterRemark(person.line, f"skipped: merged with {name} of line {line}"))
             return
         if user.withdrawn:
-            self.remarks.append(RosterRemark(person.line, f"{name} left the course, and isn't brought back"))
+            self.remarks.append(
+                RosterRemark(person.line, f"{name} left the course; the import doesn't readmit the user")
+            )
         self.wanted[user.id] = _fill_missing(user, person) if merged else _apply_entry(user, person)
         self._lines[user.id] = person.line
         self.directory.add(self.wanted[user.id])
@@ -189,14 +191,18 @@ class _UserImporter:
         """Return a new user, with a negative id until it is saved. Raises ValueError."""
         same = self.directory.namesakes(person)
         if person.login is None:
-            like = f"; {escape_control(same[0])} has the name, which is not enough" if same else ""
-            raise ValueError(f"no user has this identifier, and it has no login, no email and no student_id{like}")
+            like = (
+                f"; {escape_control(same[0])} has the same name, but a name alone doesn't identify a user"
+                if same
+                else ""
+            )
+            raise ValueError(f"no user has this identifier, and the line has no login, email or student_id{like}")
         if person.pseudonym is not None and person.pseudonym.casefold() in self._pseudonyms:
-            raise ValueError(f'the pseudonym "{escape_control(person.pseudonym)}" is another owner\'s')
+            raise ValueError(f'the pseudonym "{escape_control(person.pseudonym)}" belongs to another user')
         if same:
             text = (
-                f"{escape_control(person.login)} is new; {escape_control(same[0])} has the same name: merge them if it "
-                "is one"
+                f"{escape_control(person.login)} is new; {escape_control(same[0])} has the same name: merge them if "
+                "they are one user"
             )
             self.remarks.append(RosterRemark(person.line, text))
         pseudonym = person.pseudonym or draw_pseudonym(self._key, person.login, self._reserved)
@@ -234,7 +240,7 @@ def _make_import_error(wrong: Sequence[RosterRemark], source: str | None) -> Lad
     else:
         more = [f"and {len(wrong) - MAX_LISTED_REMARKS} more lines"] if len(wrong) > MAX_LISTED_REMARKS else []
         lines = [f"{source}: {len(wrong)} lines can't be imported.", *lines, *more]
-    remedy = "No line was imported: fix it, or import the others alone: --partial, or the box on the page."
+    remedy = "No line was imported. Correct the lines, or skip them: --partial, or the box on the page."
     return LadderError("\n".join([*lines, remedy]))
 
 
@@ -257,7 +263,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
                 return False
             became = get_participant(connection, old)
             raise LadderError(
-                f"{escape_control(old)} is {escape_control(became.login)} already.\nMerge "
+                f"{escape_control(old)} is already merged into {escape_control(became.login)}.\nMerge "
                 f"{escape_control(became.login)} instead."
             )
         before = get_participant(connection, old)
@@ -276,14 +282,14 @@ def _check(old: User, new: User) -> None:
     """Raise LadderError for two users that can't be merged unless another decision is made first."""
     names = f"{escape_control(old.login)} and {escape_control(new.login)}"
     if old.id == new.id:
-        raise LadderError(f"{names} are one owner.\nName the login that is to go, then the one that stays.")
+        raise LadderError(f"{names} are the same user.\nName the login to merge, then the login that stays.")
     if old.staff != new.staff:
-        raise LadderError(f"of {names} one is staff.\nBoth are staff, or neither.")
+        raise LadderError(f"one of {names} is staff.\nStaff can only be merged with staff.")
     if old.suspended != new.suspended:
-        raise LadderError(f"of {names} one is suspended.\nDecide first: arena ladder suspend, with --undo or without.")
+        raise LadderError(f"one of {names} is suspended.\nSuspend both or neither first: arena ladder suspend")
     if new.withdrawn and not old.withdrawn:
         raise LadderError(
-            f"{escape_control(new.login)} left the course.\nDecide first: arena ladder users withdraw --undo"
+            f"{escape_control(new.login)} left the course.\nReadmit the user first: arena ladder users withdraw --undo"
         )
 
 
@@ -366,12 +372,14 @@ def import_teams(
                 continue
             if user is None:
                 text = " ".join(filter(None, (person.student_id, person.email, person.login)))
-                problems.append(f'line {person.line}: no user is known as "{escape_control(text)}"')
+                problems.append(f'line {person.line}: no user has the identifier "{escape_control(text)}"')
             elif people.setdefault(user.id, (user, team))[1] != team:
                 problems.append(f'line {person.line}: "{escape_control(user.login)}" is in two teams')
         if problems:
             more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-            raise LadderError(f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined: fix it, and try again.")
+            raise LadderError(
+                f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
+            )
         return _join(connection, list(people.values()), who, file, move, ladder.clock(), since)
 
     require_past(ladder, since)
@@ -397,18 +405,21 @@ def _join(
         old = before.get(user.login)
         was = None if old is None else old.team
         if user.staff:
-            raise LadderError(f"{escape_control(user.login)} is staff, which is in no team.\nNo user joined.")
+            raise LadderError(
+                f"{escape_control(user.login)} is staff, and staff can't join a team.\n"
+                "No user joined. Leave this login out."
+            )
         if was == team and (old is None or since in (None, old.joined_at)):
             continue
         if was not in (None, team) and not move:
             raise LadderError(
-                f"{escape_control(user.login)} is in the team {escape_control(was)}.\nNo user joined. Let people "
-                "move: --move"
+                f"{escape_control(user.login)} is in the team {escape_control(was)}.\nNo user joined. Move the "
+                "user: --move"
             )
         others = [row for row in rows if row.login == user.login and (row != old or was != team)]
         if any(at < (row.left_at or row.joined_at) for row in others):
             raise LadderError(
-                f"{escape_control(user.login)} was in a team after that time.\nNo user joined. Name a later one."
+                f"{escape_control(user.login)} was in a team after that time.\nNo user joined. Give a later time."
             )
         text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
         text += "" if since is None else f" as of {format_local_time(at)}"
@@ -427,8 +438,8 @@ def _check_team(team: str) -> str:
     name = unicodedata.normalize("NFC", team.strip())
     if not name or not name.isprintable() or len(name) > _MAX_TEAM_CHARS or escape_csv_cell(name) != name:
         raise LadderError(
-            f'a team can\'t be called "{escape_control(name[:_MAX_TEAM_CHARS])}".\n'
-            f"Take 1 to {_MAX_TEAM_CHARS} characters that can be printed, and no formula of a spreadsheet."
+            f'"{escape_control(name[:_MAX_TEAM_CHARS])}" isn\'t a valid name for a team.\n'
+            f"Use 1 to {_MAX_TEAM_CHARS} printable characters that aren't a formula of a spreadsheet."
         )
     return name
 
@@ -440,8 +451,9 @@ def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
     header = [TEAM_COLUMNS.get(normalize_heading(heading), "") for heading in found]
     if "team" not in header or not set(header) & {"login", "email", "student_id"}:
         raise LadderError(
-            f"{file}, line 1: the header names no team and person: {escape_control(', '.join(found))[:200]}.\n"
-            "It needs team or group, and one of login, email and student_id, such as login,team."
+            f"{file}, line 1: the header has no column for the team or the user: "
+            f"{escape_control(', '.join(found))[:200]}.\n"
+            "Add team or group, and login, email or student_id, such as login,team."
         )
     cells = [(line, dict(zip(header, row, strict=False))) for line, row in rows[1:]]
     return [
@@ -497,7 +509,10 @@ def get_participant(connection: Connection, login: str) -> User:
     """Return the user of a login. Raises LadderError, also for the login "staff"."""
     user = get_user(connection, login)
     if user.login == STAFF_USER.login:
-        raise LadderError("the staff owns the reference bots, which fix the scale.\nDisable one: arena ladder disable")
+        raise LadderError(
+            "staff owns the reference bots, and can't be suspended or withdrawn.\n"
+            "Disable a bot instead: arena ladder disable"
+        )
     return user
 
 

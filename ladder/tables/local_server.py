@@ -24,7 +24,9 @@ from ladder.tables.websocket import MAX_FRAME_BYTES, PING_S, WebChannel, serve_c
 
 HOST = "127.0.0.1"
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
-_USED_LINK_TEXT = "This link was used already. Open the page in the browser that used it, or start the command again."
+_USED_LINK_TEXT = (
+    "This link was used already. Open the page in the browser that used the link, or start the command again."
+)
 
 
 def serve_local_table(
@@ -58,7 +60,7 @@ def serve_local_table(
     async def replay_page(request: Request) -> Response:
         # While a match is played, its finished games would reveal which player has which letter.
         shown = replay() if request.cookies.get(cookie) == secret and tables[0].replay else None
-        return HTMLResponse(shown or "There is no match to show.", 200 if shown else 404, _HEADERS)
+        return HTMLResponse(shown or "There is no finished match to show.", 200 if shown else 404, _HEADERS)
 
     async def table_socket(ws: WebSocket) -> None:
         ours = ws.headers.get("origin") == f"http://{ws.headers.get('host')}"

@@ -153,7 +153,7 @@ class PreparedBots:
             }
             return TableSandboxes(programs, sandbox, ends.pop_all())
         except (MissingProgramError, SandboxError, OSError) as error:
-            raise UnplayableTableError(f"this machine can't start its bots: {error}") from error
+            raise UnplayableTableError(f"this machine can't start the bots: {error}") from error
         finally:
             ends.close()
 
@@ -278,9 +278,9 @@ UNUSED_TIMEOUT_S = 3_600.0  # for the first client to join
 _CLOSE_TIMEOUT_S = 15.0  # for a match to end: a bot may take this long for an answer
 _LAST_FRAME_S = 0.3  # for the last frame to be sent
 STOPPED_REASON = "the server was stopped"
-DIED_REASON = "the process that played it died"
-DESERTED_REASON = "all players had left"
-FAILED_REASON = "the server failed to begin it"
+DIED_REASON = "the table server died"
+DESERTED_REASON = "all players left"
+FAILED_REASON = "the server couldn't start the match"
 
 
 class TableServer:
@@ -364,7 +364,7 @@ class TableServer:
         """Log the error of a failed write."""
         problem = None if written.cancelled() else written.exception()
         if problem is not None:
-            self._say(f"what a table has to keep was lost: {str(problem) or repr(problem)}")
+            self._say(f"the table's data couldn't be stored: {str(problem) or repr(problem)}")
 
     # --- sockets
 
@@ -372,10 +372,10 @@ class TableServer:
         """Serve a socket at its table: in a slot, or as a spectator."""
         hosted = await self._find_hosted(int(hello["table"]))
         if hosted is None:  # over, or another process has it: on reconnecting, the web server reports it
-            await channel.close(UNREACHABLE, "the table is away")
+            await channel.close(UNREACHABLE, "the table server doesn't answer")
             return
         if hosted.ending:
-            await channel.close(UNKNOWN, "this table has closed")
+            await channel.close(UNKNOWN, "this table is closed")
             return
         slot = hello["place"]
         if slot is not None and hello["name"]:
@@ -408,7 +408,7 @@ class TableServer:
         except (UnplayableTableError, LadderError) as error:
             self._write_end(id, str(error).splitlines()[0])
         except Exception as error:  # a defect, which is only logged here
-            self._say(f"table {id} can't be made: {error!r}")
+            self._say(f"table {id} can't be created: {error!r}")
             self._write_end(id, FAILED_REASON)
         if claimed is not None:
             await asyncio.to_thread(claimed[1].ends.close)
@@ -473,7 +473,7 @@ class TableServer:
                 elif frozen and not plays:
                     self._schedule_end(id, FROZEN_REASON)
                 elif hosted.over:
-                    self._schedule_end(id, "it was played")
+                    self._schedule_end(id, "all matches were played")
                 elif hosted.left_at is not None and now - hosted.left_at > IDLE_TIMEOUT_S:
                     self._schedule_end(id, DESERTED_REASON)
             await asyncio.sleep(EVENT_POLL_S)

@@ -319,7 +319,7 @@ class LiveTable:
             shown = (slot.secret or "").encode()
             if slot.kind == kind and slot.secret and hmac.compare_digest(shown, secret.encode()):
                 return number
-        raise KeyError("no place has this secret")
+        raise KeyError("no player has this secret")
 
     def _begin_if_all_joined(self) -> None:
         if self.state == "open" and all(slot.kind == "bot" or slot.guest for slot in self.slots):

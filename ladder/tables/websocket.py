@@ -98,7 +98,7 @@ async def serve_client(channel: Channel, table: LiveTable, secret: str | None) -
     try:
         client = table.join(secret)
     except KeyError:
-        await channel.close(UNKNOWN, "no such place at this table")
+        await channel.close(UNKNOWN, "you have no access to this table")
         return
     try:
         await _run_both(channel, _send_frames(channel, table, client), _receive_requests(channel, table, client))
@@ -111,7 +111,7 @@ async def serve_program(channel: Channel, table: LiveTable, secret: str, after: 
     try:
         connection = table.attach(secret, after)
     except KeyError:
-        await channel.close(UNKNOWN, "no such place at this table")
+        await channel.close(UNKNOWN, "you have no access to this table")
         return
     code = LOST
     try:
@@ -135,11 +135,11 @@ async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) ->
                 case ChannelClosed():
                     code = problem.code
                 case Superseded():
-                    await channel.close(SUPERSEDED, "this seat is open elsewhere")
+                    await channel.close(SUPERSEDED, "this seat is open in another tab or program")
                 case TableClosed():
                     await channel.close(VOID if problem.void else OVER, str(problem)[:_MAX_REASON_CHARS])
                 case TimeoutError():
-                    await channel.close(FLOOD, "too little was taken")
+                    await channel.close(FLOOD, "the connection is too slow")
                 case BaseException():
                     raise problem
     finally:
@@ -181,7 +181,7 @@ async def _receive_requests(channel: Channel, table: LiveTable, client: TableCli
         now = time.monotonic()
         allowance, then = min(_MAX_BURST_FRAMES, allowance + (now - then) * _MAX_FRAMES_PER_S) - 1, now
         if allowance < 0 or len(text) > _MAX_FRAME_CHARS:
-            await channel.close(FLOOD, "too much came at once")
+            await channel.close(FLOOD, "too many messages at once")
             return
         with suppress(ValueError, RecursionError):
             message = json.loads(text)
@@ -275,7 +275,7 @@ async def relay_frames(channel: Channel, port: int, hello: RelayHello) -> None:
     try:
         reader, writer = await asyncio.open_connection(HOST, port, limit=_MAX_SHOWN_BYTES)
     except OSError:
-        await channel.close(UNREACHABLE, "the table is away")
+        await channel.close(UNREACHABLE, "the table server doesn't answer")
         return
     relays = (_relay_to_browser(channel, reader), _relay_from_browser(channel, writer, hello))
     tasks = [asyncio.create_task(relay) for relay in relays]
@@ -298,7 +298,7 @@ async def _relay_to_browser(channel: Channel, reader: asyncio.StreamReader) -> N
     if line.startswith(b"!"):
         await channel.close(int(code), reason)
     else:
-        await channel.close(UNREACHABLE, "the table is away")
+        await channel.close(UNREACHABLE, "the table server doesn't answer")
 
 
 async def _relay_from_browser(channel: Channel, writer: asyncio.StreamWriter, hello: RelayHello) -> None:

@@ -89,31 +89,31 @@ _PAST_TENSE = {
     "activate": "activated {version}",
     "auto_disable": "auto-disabled {version}",
     "disable": "disabled the bot",
-    "extend": "changed the owner's deadline",
+    "extend": "changed the extension of the owner",
     "final": "changed a final",
     "freeze": "froze the ladder",
     "import": "imported users",
     "issue": "created a credential",
     "leave": "withdrew the owner",
     "merge": "merged two users",
-    "receive": "recorded when {version} was received",
+    "receive": "set the time of submission of {version}",
     "refuse": "rejected an account",
     "release": "released grades",
-    "return": "brought the owner back",
+    "return": "readmitted the owner",
     "reveal": "revealed a final",
     "revoke": "revoked a credential",
     "team": "changed the owner's team",
     "suspend": "suspended the owner",
-    "unfreeze": "lifted the freeze",
+    "unfreeze": "unfroze the ladder",
     "unsuspend": "lifted the suspension",
-    "unvoid": "rated the match again",
+    "unvoid": "counted the match again",
     "void": "voided the match",
 }
 
 
 def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
     """Return a decision in words, such as "the ladder activated version 3"."""
-    version = "it" if act.version is None else f"version {act.version}"
+    version = "a version" if act.version is None else f"version {act.version}"
     who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.actor, act.actor)
     return f"{who} {_PAST_TENSE.get(act.action, f'decided: {act.action}').format(version=version)}"
 

@@ -337,10 +337,11 @@ def _throttle_reason(context: ViewContext, version: int | None) -> str | None:
     if not is_slow(spent, context.limit_ms):
         return None
     return (
-        "it plays in every second round only, if others fill the tables without it: its mean answer took"
-        f" {mean_response_us(spent) / 1000:.0f} ms in its last {len(spent)} rated matches, more than "
-        f"{SLOW_TIME_SHARE:.0%} of the"
-        f" {context.limit_ms} ms that are allowed"
+        "the bot plays only in every second round, because it is slow: it took "
+        f"{mean_response_us(spent) / 1000:.0f} ms "
+        f"a move on average in its last {len(spent)} rated matches, more than {SLOW_TIME_SHARE:.0%} of the time per "
+        "move "
+        f"({context.limit_ms} ms)"
     )
 
 
@@ -349,18 +350,18 @@ def inactive_reason(page: BotPage) -> str:
     for out, back, state in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
         of_owner = [act for act in page.audit_log or () if act.action in (out, back)]
         if of_owner and of_owner[-1].action == out:
-            return f"its owner {state}: {of_owner[-1].reason}"
+            return f"the owner {state}: {of_owner[-1].reason}"
     decided = [act for act in page.audit_log or () if act.action in ("activate", "auto_disable", "disable")]
     last = decided[-1] if decided else None
     if last is not None and last.action in ("auto_disable", "disable"):
         word = "auto-disabled" if last.action == "auto_disable" else "disabled"
-        return f"it is {word}: {last.reason}"
+        return f"the bot is {word}: {last.reason}"
     newest = page.versions[-1]
     if newest.status == "rejected":
-        return f"no version plays, since version {newest.number} is rejected: {newest.reason or ''}"
+        return f"no active version: version {newest.number} is rejected: {newest.reason or ''}"
     if newest.status == "accepted":  # a decision about the owner, which the viewer may not see
-        return "no version plays now: ask the staff"
-    return f"no version plays yet; version {newest.number} waits for its check"
+        return "no active version: ask the staff"
+    return f"no active version yet: version {newest.number} isn't checked yet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -310,10 +310,12 @@ GRADEBOOK_FORMATS = (*FORMATS, CANVAS_API)
 _IDENTIFIERS: dict[
     str, dict[str, _GetIdentifier]
 ] = {  # for each format: its user identifiers, by the remark about users without one
-    "canvas": {"no ID, so Canvas looks for SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas_id},
-    CANVAS_API: {"left out, with neither an ID of Canvas nor a number": _canvas_id},
+    "canvas": {"no ID, so Canvas matches by SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas_id},
+    CANVAS_API: {"left out, without a Canvas ID and student_id": _canvas_id},
     "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
-    "moodle-worksheet": {"no Identifier; import the assignment's worksheet as a roster": lambda owner: owner.moodle_id},
+    "moodle-worksheet": {
+        "no Identifier; import the assignment's worksheet as a roster to add it": lambda owner: owner.moodle_id
+    },
 }
 
 

@@ -53,9 +53,9 @@ ROUTERS: tuple[APIRouter, ...] = (
 )
 
 
-DATABASE_UNREACHABLE = "The ladder's database doesn't answer. Nothing is lost: try again in a minute."
-MALFORMED_REQUEST = "The address or the form holds a wrong value."
-INTERNAL_ERROR = "This is a fault of the arena. Nothing is lost; please report it to the staff."
+DATABASE_UNREACHABLE = "The ladder's database doesn't answer. Try again in a minute."
+MALFORMED_REQUEST = "The address or the form has an invalid value."
+INTERNAL_ERROR = "An internal error occurred. Report it to the staff."
 
 
 MAX_FORM_BYTES = 64 << 10  # routes of rosters and submissions have their own limits
@@ -152,5 +152,5 @@ def _on_validation_error(http: Request, problem: Exception) -> Response:
 
 def _on_http_exception(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
-    message = "There is no such page." if problem.status_code == 404 else str(problem.detail)
+    message = "This page doesn't exist." if problem.status_code == 404 else str(problem.detail)
     return _error_response(http, problem.status_code, message)

@@ -44,7 +44,7 @@ def show_document(path: str, request: Annotated[RequestContext, Depends(authoriz
     """Show a document as a page, or return another file that documents link to."""
     file = list_document_files().get(path)
     if file is None:
-        raise HTTPError(404, "There is no such document.", request)
+        raise HTTPError(404, "This document doesn't exist.", request)
     if file.suffix == ".md":
         return render_form(request, "document.html", document=rendered(path), menu=rendered(INDEX_DOCUMENT).links)
     return Response(file.read_bytes(), media_type=_MEDIA_TYPES.get(file.suffix, "text/plain; charset=utf-8"))
@@ -57,7 +57,7 @@ def download(name: str) -> Response:
         return Response(build_wheel(), media_type="application/zip")
     language = name.removeprefix("mybot-").removesuffix(".zip")
     if language not in LANGUAGES or name != f"mybot-{language}.zip":
-        raise HTTPError(404, "There is no such file.")
+        raise HTTPError(404, "This file doesn't exist.")
     return Response(build_starter_zip(language), media_type="application/zip")
 
 

@@ -113,7 +113,7 @@ def build_log(request: Annotated[RequestContext, Depends(authorize)], name: str,
     with request.ladder.reading(request.viewer) as context:
         log = views.view_build_log(context, name, number)
     if log is None:
-        raise HTTPError(404, "There is nothing here, or it isn't yours to see.", request)
+        raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
     return Response(log.text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "private, no-cache"})
 
 
@@ -181,7 +181,7 @@ def home(ladder: Ladder, context: ViewContext) -> HomePage:
 def static_file(tag: str, name: str) -> Response:
     """Return a file that pages load, cached forever: its address changes with each build."""
     if name not in static_files():
-        raise HTTPError(404, "There is no such file.")
+        raise HTTPError(404, "This file doesn't exist.")
     data, kind = static_files()[name]
     return Response(data, media_type=kind, headers=CACHE_FOREVER)
 

@@ -179,7 +179,7 @@ def _render_cached(
             return kept[of], headers
         found = make(context)
         if found is None:
-            raise HTTPError(404, "There is nothing here, or it isn't yours to see.", request)
+            raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
         made = draw(found, context)
     if shared:
         kept[of] = made

@@ -181,12 +181,16 @@ class AuthorizedRoute(APIRoute):
                 http.state.request = request = await run_in_threadpool(authorize, http)
                 wait = request.state.limits.wait_s("form", request.sender)
                 if wait:
-                    raise HTTPError(429, f"That was too often. Try again in {wait} s.", request, wait)
+                    raise HTTPError(429, f"Too many requests. Try again in {wait} s.", request, wait)
                 body = b"" if self.body_field is None else await _read_body(http, request)
                 form = self.body_field is not None and isinstance(self.body_field.field_info, params.Form)
                 kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if body and kind not in (_FORMS if form else ("application/json",)):
-                    raise HTTPError(415, f"Send it as {_FORMS[0] if form else 'application/json'}.", request)
+                    raise HTTPError(
+                        415,
+                        f"The content type isn't supported. Send {_FORMS[0] if form else 'application/json'}.",
+                        request,
+                    )
                 if request.session is not None and route_name("POST", self.path) in CREATING_ROUTES:
                     return await _deduplicate(request, hashlib.sha256(body).digest(), handle(http))
             return await handle(http)
@@ -215,9 +219,11 @@ async def _read_body(http: Request, request: RequestContext) -> bytes:
         async with asyncio.timeout(FORM_TIMEOUT_S):
             return await http.body()
     except ClientDisconnect:
-        raise HTTPError(400, "It was cut off.", request) from None
+        raise HTTPError(400, "The form is incomplete. Send it again.", request) from None
     except TimeoutError:
-        raise HTTPError(408, f"It took more than {FORM_TIMEOUT_S:.0f} s to come.", request) from None
+        raise HTTPError(
+            408, f"The form took more than {FORM_TIMEOUT_S:.0f} s to arrive. Send it again.", request
+        ) from None
 
 
 def authorize(http: Request) -> RequestContext:
@@ -238,9 +244,13 @@ def authorize(http: Request) -> RequestContext:
             )
         raise SignInRequiredError(request)
     if not allowed:
-        message = "This is for the ladder's staff."
+        message = "Only the ladder's staff has access."
         if viewer.token:
-            message = "A token doesn't do this: sign in." if viewer.can_write else "This token is for reading only."
+            message = (
+                "Tokens have no access. Sign in instead."
+                if viewer.can_write
+                else "This token can only read. Use a token with the scope submit."
+            )
         raise HTTPError(403, message, request)
     return request
 
@@ -346,7 +356,7 @@ CurrentContext = Annotated[RequestContext, Depends(authorize)]
 def _reason(request: CurrentContext, reason: Annotated[str, Form()] = "") -> str:
     """Return the reason in a form. Raises HTTPError if it is empty."""
     if not reason.strip() or not reason.isprintable() or len(reason) > 500:
-        raise HTTPError(400, "Give a reason, in one line: it is kept, and shown to whom it is about.", request)
+        raise HTTPError(400, "Give a reason in one line of at most 500 characters.", request)
     return reason.strip()
 
 
@@ -356,5 +366,5 @@ Reason = Annotated[str, Depends(_reason)]
 def redirect_after(request: RequestContext, new: bool, now: str, to: str) -> Response:
     """Redirect to `to` after a decision. Raises HTTPError if it changed nothing (not `new`); `now` names the state."""
     if not new:
-        raise HTTPError(409, f"{now} already: nothing was decided.", request)
+        raise HTTPError(409, f"{now} already: no change.", request)
     return RedirectResponse(to, 303)

@@ -41,8 +41,8 @@ class ServerAddress:
         """Raise LadderError if the address is reachable from other hosts without encryption, unless `insecure`."""
         if not (insecure or self.certificate or _is_loopback(self.host)):
             raise LadderError(
-                f"{self.host} is seen from elsewhere, and nothing there is encrypted.\n"
-                "Give --tls-cert and --tls-key, stay on 127.0.0.1 behind a proxy with TLS, or insist: --insecure"
+                f"{self.host} is reachable from other machines, and its connections aren't encrypted.\n"
+                "Give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy with TLS, or add --insecure"
             )
 
 

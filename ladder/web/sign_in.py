@@ -110,7 +110,7 @@ def _requires_approval(request: RequestContext, link: str) -> bool:
     """Return whether accounts created with a link to join need staff's approval. Raises HTTPError for unknown links."""
     found = find_join_link(request.ladder, link)
     if found is None:
-        raise HTTPError(404, "This link to join isn't known, or its time is over: ask who gave it to you.", request)
+        raise HTTPError(404, "This join link is unknown or has expired. Ask the staff for another one.", request)
     return found.scope == APPROVAL_SCOPE
 
 
@@ -148,7 +148,7 @@ def count_try(request: RequestContext, what: str, name: str | None = None) -> No
     who = request.sender if name is None else f"{client_network(request.http)} {name}"
     wait = request.state.limits.wait_s(what, who[:100])
     if wait:
-        raise HTTPError(429, f"That was too often. Try again in {wait} s.", request, wait)
+        raise HTTPError(429, f"Too many attempts. Try again in {wait} s.", request, wait)
 
 
 account_router = APIRouter(route_class=AuthorizedRoute)
@@ -202,7 +202,7 @@ def revoke(request: CurrentContext, id: RowId) -> Response:
     """Revoke one of the user's own credentials."""
     count_try(request, "account")
     login = request.actor
-    revoke_credential(request.ladder, id, login, "its owner ended it", login)
+    revoke_credential(request.ladder, id, login, "revoked by its owner", login)
     return RedirectResponse("/account", 303)
 
 
@@ -211,8 +211,8 @@ openid_router = APIRouter(include_in_schema=False)
 MAX_SIGN_IN_S = 600
 PROVIDER_TIMEOUT_S = 5.0  # for each answer of the provider
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
-_AWAY = "The provider doesn't answer as it should. Try again in a minute, or come in with a link or a password."
-_STALE = "This sign-in was begun elsewhere, or too long ago. Begin it again on the page for signing in."
+_AWAY = "The provider's response is missing or invalid. Try again in a minute, or sign in with a link or a password."
+_STALE = "This sign-in was started in another browser, or has expired. Start again on the sign-in page."
 
 
 @openid_router.get("/sign-in/openid")
@@ -250,7 +250,7 @@ def end(request: CurrentContext, state: str = "", code: str = "", error: str = "
     ):
         raise HTTPError(403, _STALE, request)
     if error or not code:
-        raise HTTPError(403, "The provider didn't let you in. Begin again on the page for signing in.", request)
+        raise HTTPError(403, "The provider rejected the sign-in. Start again on the sign-in page.", request)
     claims = _fetch_claims(request, settings, secret, code, kept)
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
     issuer, subject = str(claims["iss"]), str(claims["sub"])
@@ -263,7 +263,7 @@ def _require_provider(request: RequestContext) -> tuple[OpenIDSettings, str]:
     """Return the provider's settings of ladder.toml and the client secret. Raises HTTPError if they are missing."""
     settings = request.ladder.last_settings.sign_in
     if settings is None:
-        raise HTTPError(404, "This ladder has no provider to sign in at.", request)
+        raise HTTPError(404, "This ladder has no sign-in provider.", request)
     try:
         return settings, settings.secret(request.ladder.path)
     except LadderError:

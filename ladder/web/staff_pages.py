@@ -163,7 +163,7 @@ def add(
 ) -> Response:
     """Add or update a user; empty fields stay as they were."""
     values = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
-    taken = import_users(request.ladder, [make_roster_entry(login.strip(), *values)], request.actor, "one person")
+    taken = import_users(request.ladder, [make_roster_entry(login.strip(), *values)], request.actor, "one user")
     return _render_import_result(request, taken, login.strip(), _user_url(login.strip()))
 
 
@@ -186,7 +186,7 @@ def import_team_file(request: CurrentContext, teams: UploadFile, move: Annotated
     """Set the teams of users from a CSV file. If a line is wrong, change nothing."""
     name = teams.filename or "the file"
     new = import_teams(request.ladder, teams.file.read(), name, request.actor, move)
-    return redirect_after(request, new.changed, f"all of {name} are in their teams", "/admin/users")
+    return redirect_after(request, new.changed, f"all users in {name} are in their teams", "/admin/users")
 
 
 @users_router.post("/admin/users/{login:path}/team", include_in_schema=False)
@@ -225,7 +225,7 @@ def links(
     else:
         chosen = [owner for owner in owners if _is_participant(owner) and section in ("", owner.section)]
     if not chosen:
-        raise LadderError("No user needs a link.\nImport the roster, or choose another section.")
+        raise LadderError("No user of this section needs a link.\nImport the roster, or choose another section.")
     logins = [owner.login or "" for owner in chosen]
     cards = list(
         zip(chosen, issue_secrets(request.ladder, logins, "link", request.actor, lasts_s=days * DAY_S), strict=True)
@@ -267,7 +267,7 @@ def leave(request: CurrentContext, login: str, reason: Reason, withdrawn: Annota
     """Withdraw a user from the course, or reinstate them."""
     new = set_withdrawn(request.ladder, login, withdrawn, request.actor, reason)
     return redirect_after(
-        request, new, f"{login} is {'no longer ' if withdrawn else ''}in the course", _user_url(login)
+        request, new, f"{login} is {'withdrawn from' if withdrawn else 'in'} the course", _user_url(login)
     )
 
 
@@ -304,7 +304,7 @@ def reject(request: CurrentContext, login: str, reason: Reason) -> Response:
 def merge(request: CurrentContext, login: str, reason: Reason, into: Annotated[str, Form()] = "") -> Response:
     """Merge the user `login` into the user `into`."""
     new = merge_users(request.ladder, login, into.strip(), request.actor, reason)
-    return redirect_after(request, new, f"{login} is {into.strip()}", _user_url(into.strip()))
+    return redirect_after(request, new, f"{login} is merged into {into.strip()}", _user_url(into.strip()))
 
 
 @users_router.post("/admin/users/{login:path}/extend", include_in_schema=False)
@@ -323,7 +323,7 @@ def set_extension(
     else:
         new = extend_deadline(request.ladder, login, deadline, until or None, None, late_days, request.actor, reason)
     return redirect_after(
-        request, new, f"{login} has {'no more time' if undo else 'that time'} for {deadline}", _user_url(login)
+        request, new, f"{login} has {'no extension' if undo else 'this extension'} for {deadline}", _user_url(login)
     )
 
 
@@ -331,7 +331,7 @@ def set_extension(
 def revoke(request: CurrentContext, id: RowId, reason: Reason, login: Annotated[str, Form()] = "") -> Response:
     """Revoke a link, a session or a token."""
     new = revoke_credential(request.ladder, id, request.actor, reason)
-    return redirect_after(request, new, f"{id} is revoked", _user_url(login))
+    return redirect_after(request, new, f"credential {id} is revoked", _user_url(login))
 
 
 def _user_url(login: str) -> str:
@@ -345,21 +345,21 @@ moderation_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=Fal
 def activate(request: CurrentContext, name: str, reason: Reason, version: Annotated[RowId, Form()]) -> Response:
     """Make an accepted version of a bot the active one."""
     new = activate_version(request.ladder, name, version, request.actor, reason)
-    return redirect_after(request, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
+    return redirect_after(request, new, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
 
 
 @moderation_router.post("/bots/{name}/disable")
 def disable(request: CurrentContext, name: str, reason: Reason) -> Response:
     """Disable a bot until staff activates a version."""
     new = disable_bot(request.ladder, name, request.actor, reason)
-    return redirect_after(request, new, f"{name} doesn't play", f"/bots/{quote(name, safe='')}")
+    return redirect_after(request, new, f"{name} is disabled", f"/bots/{quote(name, safe='')}")
 
 
 @moderation_router.post("/matches/{id}/void")
 def void(request: CurrentContext, id: RowId, reason: Reason, is_rated: Annotated[bool, Form()] = False) -> Response:
     """Take a match out of the ratings, or put it back."""
     new = set_void(request.ladder, id, not is_rated, request.actor, reason)
-    return redirect_after(request, new, f"match {id} {'is rated' if is_rated else 'is void'}", f"/matches/{id}")
+    return redirect_after(request, new, f"match {id} {'counts' if is_rated else 'is void'}", f"/matches/{id}")
 
 
 @moderation_router.post("/admin/freeze")
@@ -401,7 +401,7 @@ def own(ladder: Ladder, context: ViewContext, final: OptionalName = None, deadli
     try:
         return replace(_make_grades_page(ladder, context, final, deadline), published=handed)
     except LadderError:  # it may contain what only the machine's owner should know
-        raise LadderError("There are no such grades now.\nAsk the staff, if there should be.") from None
+        raise LadderError("These grades don't exist.\nIf you expect them, ask the staff.") from None
 
 
 @grades_router.get("/admin/grades.csv", include_in_schema=False)
@@ -419,7 +419,7 @@ def as_csv(
         page = _make_grades_page(request.ladder, context, final, deadline, release)
     grades = page.grades if page.published is None else page.published.grades
     if grades is None:
-        raise LadderError("No baseline says what points are for.\nWrite [[baselines]] into ladder.toml.")
+        raise LadderError("No baselines are configured, so there are no points.\nAdd [[baselines]] to ladder.toml.")
     name = "grades" if page.published is None else f"grades-{page.published.release.name}"
     kind, media = ("json", "application/json") if form == "canvas-api" else ("csv", "text/csv; charset=utf-8")
     headers = {"Content-Disposition": f'attachment; filename="{name}-{form}.{kind}"', "Cache-Control": "no-store"}
@@ -447,7 +447,7 @@ def _list_revealed_finals(context: ViewContext) -> tuple[str, ...]:
 
 def _require_revealed(final: OptionalName, finals: tuple[str, ...]) -> None:
     if final is not None and final not in finals:
-        raise LadderError(f'There is no final "{final}" that is revealed.')
+        raise LadderError(f"The final \"{final}\" isn't revealed, or doesn't exist.")
 
 
 def _make_grades_page(
@@ -465,7 +465,7 @@ def _make_grades_page(
         return GradesPage(None, deadlines, finals, None, lines)
     _require_revealed(final, finals)
     if final is not None and deadline is not None:
-        raise LadderError("A final has no deadline.\nName one of both.")
+        raise LadderError("A final and a deadline can't be combined.\nChoose one of them.")
     of = (ladder.path, settings, final, deadline, context.now // GRADES_FRESH_S)
     with _grades_lock:
         if of not in _cached_grades:
@@ -505,7 +505,7 @@ def published(request: CurrentContext, name: str) -> Response:
     """Return the file published before the final: its versions, match settings and the key's SHA-256."""
     with request.ladder.reading(request.viewer) as context:
         if all(final.name != name for final in list_finals(context).items):
-            raise HTTPError(404, "There is no such final.", request)
+            raise HTTPError(404, "This final doesn't exist.", request)
     text = get_commitment_file(request.ladder, name).read_text(encoding="utf-8")
     file = {"Content-Disposition": f'attachment; filename="final-{name}.txt"'}
     return Response(text, media_type="text/plain; charset=utf-8", headers=file)

@@ -63,7 +63,7 @@ def set_active_version(
 ) -> Response:
     """Make another accepted version of the user's own bot the active one."""
     new = choose_version(request.ladder, name, version, request.actor)
-    return redirect_after(request, new, f"{name}@{version} plays", f"/bots/{quote(name, safe='')}")
+    return redirect_after(request, new, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
 
 
 @my_bots_router.get("/bots/{name}/{number}/files.tar")
@@ -73,7 +73,7 @@ def download_files(request: CurrentContext, name: str, number: int) -> Response:
     with request.ladder.reading(request.viewer) as context:
         data = views.find_version_archive(context, name, number)
     if data is None:
-        raise HTTPError(404, "There is nothing here, or it isn't yours to see.", request)
+        raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
     named = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"
     headers = {"Content-Disposition": named, "Cache-Control": "private, no-store"}
     return Response(data, media_type="application/x-tar", headers=headers)
@@ -90,8 +90,8 @@ _MAX_FOLDER_DEPTH = 50
 _MAX_PATH_PART_BYTES = 255
 _EXECUTABLE_MAGIC = (b"#!", b"\x7fELF")  # forms don't transmit file modes
 
-NO_FILE = "No file came.\nSend a form as multipart/form-data, with a file, a folder's files, or an archive."
-STAFF_HAS_NO_BOTS = "Staff has no bots.\nSay whose it is: the form's field owner has the login."
+NO_FILE = "The form contains no file.\nSend a file, the files of a folder, or an archive as multipart/form-data."
+STAFF_HAS_NO_BOTS = "Staff can't own bots.\nGive the owner's login in the field owner."
 
 
 async def receive_submission(request: RequestContext) -> AcceptedSubmission:
@@ -118,7 +118,9 @@ async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[byt
     count_try(request, "upload")
     with state.uploads.held(viewer.login) as held:
         if not held:
-            raise HTTPError(503, "Too many uploads come at once. Try again in a moment.", request, RETRY_AFTER_S)
+            raise HTTPError(
+                503, "The server is receiving too many uploads. Try again in a moment.", request, RETRY_AFTER_S
+            )
         async with contextmanager_in_threadpool(scratch_folder()) as scratch:
             form = await _receive_form(request, stream, scratch / "bot")
             owner, at = (form.said("owner"), form.said("at")) if viewer.staff else (viewer.login, "")
@@ -135,7 +137,7 @@ async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], f
     kind, words = parse_options_header(request.http.headers.get("content-type"))
     megabytes = request.ladder.settings.quotas.max_upload_mb
     most = (megabytes << 20) + _MAX_FIELD_BYTES
-    large = HTTPError(413, f"It is larger than the {megabytes} MB that are allowed.", request)
+    large = HTTPError(413, f"The upload is larger than the allowed {megabytes} MB.", request)
     try:
         if kind != b"multipart/form-data" or not words.get(b"boundary"):
             raise HTTPError(400, NO_FILE, request)
@@ -154,9 +156,9 @@ async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], f
     except FormParserError:
         raise HTTPError(400, NO_FILE, request) from None
     except ClientDisconnect:
-        raise HTTPError(400, "It was cut off.", request) from None
+        raise HTTPError(400, "The upload is incomplete. Send it again.", request) from None
     except TimeoutError:
-        raise HTTPError(408, f"It took more than {UPLOAD_TIMEOUT_S:.0f} s to come.", request) from None
+        raise HTTPError(408, f"The upload took more than {UPLOAD_TIMEOUT_S:.0f} s.", request) from None
 
 
 async def _drain(stream: AsyncIterator[bytes]) -> None:
@@ -236,7 +238,7 @@ class _UploadedForm:
     def _on_headers_finished(self) -> None:
         self._parts += 1  # parts without files take time, too
         if self._parts > _MAX_FILES:
-            raise HTTPError(413, f"It has more than {_MAX_FILES} files.", self._visit)
+            raise HTTPError(413, f"The upload has more than {_MAX_FILES} files.", self._visit)
         _, words = parse_options_header(self._headers.get(b"content-disposition"))
         self._headers = {}
         self._field = words.get(b"name") if b"filename" not in words else None
@@ -248,13 +250,13 @@ class _UploadedForm:
         parts = filename.split(b"/")
         stays = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
         if not stays or len(parts) > _MAX_FOLDER_DEPTH or max(map(len, parts)) > _MAX_PATH_PART_BYTES:
-            raise HTTPError(400, "A file's path leaves its folder, or is too long.", self._visit)
+            raise HTTPError(400, "The path of a file is outside of its folder or too long.", self._visit)
         try:
             path = self._folder.joinpath(*(part.decode() for part in parts))
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("xb")
         except (UnicodeDecodeError, FileExistsError, NotADirectoryError):
-            raise HTTPError(400, "A file's name came twice, or isn't UTF-8.", self._visit) from None
+            raise HTTPError(400, "The name of a file occurs twice or isn't valid UTF-8.", self._visit) from None
         self._files.append(path)
 
     def _on_data(self, data: bytes, start: int, end: int) -> None:

@@ -178,7 +178,7 @@ def play(request: CurrentContext, id: RowId) -> Response:
         request.ladder, id, request.viewer, request.http.cookies.get(request.state.guest_cookie(id))
     )
     if access is None:
-        raise HTTPError(404, "There is no such table.", request)
+        raise HTTPError(404, "This table doesn't exist.", request)
     may = access.slot is not None or (access.session.allow_spectators and request.reads)
     if access.session.status == CLOSED or not may:
         return RedirectResponse(f"/tables/{id}", 303)
@@ -315,7 +315,7 @@ async def _change_messages(watch: ChangePoller) -> AsyncIterator[str]:
 sockets_router = APIRouter()
 
 WITHDRAWN = 4003  # close code: the session, link or token was revoked
-TOO_MANY_TABS = "You have too many open: close some of your tabs."
+TOO_MANY_TABS = "Too many tabs are open. Close some of them."
 MAX_REASON_CHARS = 100  # a close frame has space for 123 bytes
 MAX_UNCHECKED_POLLS = 10  # after which a socket is authorized again even without events
 
@@ -342,7 +342,7 @@ async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int
         await socket.send_denial_response(JSONResponse({"error": error.message}, error.status))
         return
     except DatabaseError:
-        await socket.send_denial_response(JSONResponse({"error": "the database is away"}, 503))
+        await socket.send_denial_response(JSONResponse({"error": "the database doesn't answer"}, 503))
         return
     person = viewer.login or (None if access.slot is None else f"{id}/{access.slot}")
     with hold_connection(state, socket, person) as held:
@@ -360,7 +360,7 @@ async def _relay_socket(
     if access.session.status == CLOSED:
         await channel.close(UNKNOWN, f"this table has ended: {access.session.end_reason}"[:MAX_REASON_CHARS])
     elif runner is None or runner.port is None:
-        await channel.close(UNREACHABLE, "the table is away")
+        await channel.close(UNREACHABLE, "the table server doesn't answer")
     else:
         name = None if access.slot is None else access.session.slots[access.slot].name
         hello = {
@@ -396,7 +396,11 @@ async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program
             except DatabaseError:  # unknown for now: the match continues
                 continue
             if now.slot != access.slot and now.session.status != CLOSED:
-                return "you have sat down in another tab" if access.slot is None else "this place is another's now"
+                return (
+                    "you joined the table in another tab"
+                    if access.slot is None
+                    else "this seat now belongs to another player"
+                )
 
 
 def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
@@ -406,15 +410,17 @@ def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     if is_program:
         access = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
         if access is None:
-            raise HTTPError(401, "Show the token of a program's place: Authorization: Bearer TOKEN")
+            raise HTTPError(401, "Send the token of a remote bot: Authorization: Bearer TOKEN")
         return access
     request = authorize_websocket(socket)
     access = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
     if access is None:
-        raise HTTPError(404, "There is no such table.")
+        raise HTTPError(404, "This table doesn't exist.")
     if access.slot is None and not (request.reads and access.session.allow_spectators):
         raise HTTPError(
-            403 if request.viewer.login else 401, request.rejection_reason or "There is no place for you here."
+            403 if request.viewer.login else 401,
+            request.rejection_reason
+            or "You have no access to this table. Ask the user that opened it for an invitation link.",
         )
     return access
 

@@ -223,7 +223,7 @@ def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
 
 
 def test_a_server_that_plays_no_tables_is_given_up_as_one_that_is_away(files: Path) -> None:
-    with serve(lambda socket: socket.close(1013, "the table is away"), "127.0.0.1", 0) as server:
+    with serve(lambda socket: socket.close(1013, "the table server doesn't answer"), "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.socket.getsockname()[1]}/program"
         code, _, err = wait_for_end(begun(files, url, "--reconnect-timeout", "1"))

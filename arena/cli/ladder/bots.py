@@ -49,7 +49,7 @@ from ladder.service import (
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="[BOT]", required=False, type=click.Path(path_type=Path))
 @option("--owner", "login", metavar="LOGIN", help="Login of the bot's owner.")
-@option("--name", metavar="NAME", help="The bot's name.  [what its bot.toml or its file says]")
+@option("--name", metavar="NAME", help="The bot's name.  [from bot.toml or the file's name]")
 @option("--at", metavar="TIME", help="Time of submission, such as 2026-12-01T23:50+01:00.  [now]")
 @option(
     "--from",
@@ -70,17 +70,18 @@ def submit(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Submit a version of a bot: a file, a folder, a zip or a tar; or sample:NAME.
+    """Submit a version of a bot, or bots of many users.
 
-    The ladder's runner checks it; an accepted version replaces the previous one. --at sets the time of submission,
-    which the audit log records; no daily quota applies then.
+    BOT is a file, a folder, a zip, a tar or sample:NAME. The ladder's runner checks the version; if it is accepted, it
+    replaces the previous one. --at sets the time of submission, which the audit log records. No daily quota applies
+    then.
 
-    With --from, each subfolder is submitted for the owner whose login is its name. Exit code 1 if one was refused.
+    With --from, each subfolder is submitted for the owner whose login is its name. Exit code 1 if one is rejected.
     """
     if source is None and (bot is None or login is None):
-        raise click.UsageError("name a BOT and its --owner; or many people's: --from FOLDER")
+        raise click.UsageError("Missing BOT or --owner. Give both, or --from FOLDER to submit bots of many users.")
     if source is not None and (bot or login or name):
-        raise click.UsageError("--from takes each person's bot: it goes with no BOT, --owner or --name")
+        raise click.UsageError("--from can't be combined with BOT, --owner or --name. Leave them out.")
     with open_ladder_or_exit(folder) as ladder:
         received = None if at is None else parse_time(ladder, at)
         if source is not None:
@@ -95,8 +96,8 @@ def submit(
         return
     print_submission(taken.version_ref, taken.duplicate, taken.remaining, taken.late_for, taken.disabled_reason)
     if received is not None:
-        print_note(f"it was received {format_local_time(taken.received_at)}")
-    print_note(f"see what comes of it: arena ladder bot {folder} {taken.name}")
+        print_note(f"time of submission: {format_local_time(taken.received_at)}")
+    print_note(f"see its check: arena ladder bot {folder} {taken.name}")
 
 
 def _report(found: BulkSubmission, as_json: bool) -> None:
@@ -104,24 +105,24 @@ def _report(found: BulkSubmission, as_json: bool) -> None:
         print_json(found)
         return
     for login, taken in found.accepted.items():
-        more = ", there already" if taken.duplicate else ""
+        more = ", submitted before" if taken.duplicate else ""
         more += "" if taken.late_for is None else f", late for {taken.late_for}"
         print_text(f"{escape_control(login)}: {escape_control(taken.version_ref)}{more}")
     for login, why in found.rejected.items():
-        print_note(f"{login} is refused: {why}")
+        print_note(f"{login}: rejected: {why}")
 
 
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("name", metavar="BOT", shell_complete=complete_bots)
-@option("--version", "number", type=click.IntRange(1), metavar="N", help="The version to show.  [the newest]")
+@option("--version", "number", type=click.IntRange(1), metavar="N", help="Version to show.  [the newest]")
 @option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="Number of matches.")
 @option("--build-log", is_flag=True, help="Print only the output of the version's build.")
 @json_option(views.BotPage, views.BuildLog)
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
-    """Print a bot as its owner sees it: versions, why one doesn't play, rank, faults, times and matches.
+    """Show a bot: versions, rank, faults, times and matches.
 
-    For each deadline it prints the version that counts.
+    The output is what the owner sees: also why a version doesn't play, and the version that counts at each deadline.
     """
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         owner = Viewer(get_bot(context.connection, name).login)
@@ -131,7 +132,7 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
         else:
             view = views.view_bot(as_owner, name, number, last, deadlines_of_bot(ladder, as_owner, name))
     if view is None:
-        usage_error(f"{name} has no version {number}; leave --version out to see which it has")
+        usage_error(f"the bot {name} has no version {number}.\nLeave out --version to list its versions.")
     if as_json:
         print_json(view)
     elif isinstance(view, views.BotPage):
@@ -142,21 +143,23 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
     elif view.text:
         write_log(view.text)
     else:
-        print_note(f"version {view.version} has no log of a build: it needs none, printed nothing, or waits for it")
+        print_note(
+            f"version {view.version} has no build output: it needs no build, printed nothing, or isn't built yet"
+        )
 
 
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True, shell_complete=complete_bots)
-@option("--owner", "login", metavar="LOGIN", required=True, help="Login of the owner of BOT, or staff.")
+@option("--owner", "login", metavar="LOGIN", required=True, help="Login of the owner of BOT, or of staff.")
 @option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="Number of matches.")
 @json_option(QueuedChallenge)
 def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, count: int, as_json: bool) -> None:
-    """Queue unrated matches against bots of your choice, also while the ladder is frozen.
+    """Queue unrated matches against chosen opponents.
 
-    A bot is its active version, or one by its number: honest@3. Reference bots fill the table. The ladder's runner
-    plays these matches next.
+    A name stands for the bot's active version; honest@3 is version 3. Reference bots fill the other seats. The ladder's
+    runner plays these matches next, also while the ladder is frozen.
     """
     with open_ladder_or_exit(folder) as ladder:
         asked = queue_challenges(ladder, bot, opponents, login, count)
@@ -165,9 +168,9 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
         return
     first, last = asked.matches[0], asked.matches[-1]
     which = f"match {first}" if first == last else f"matches {first} to {last}"
-    left = "" if asked.remaining is None else f"; {asked.remaining} more today"
-    print_note(f"{which} of {', '.join(map(escape_control, asked.version_refs))} will be played next{left}")
-    print_note(f"see what comes of it: arena ladder match {folder} {first}")
+    left = "" if asked.remaining is None else f"; challenges left today: {asked.remaining}"
+    print_note(f"{which} of {', '.join(map(escape_control, asked.version_refs))} are queued{left}")
+    print_note(f"see the result: arena ladder match {folder} {first}")
 
 
 @click.command()
@@ -177,16 +180,17 @@ def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, co
 @audited
 @json_option(ActionResult)
 def activate(folder: Path, bot: str, version: int | None, actor: str, reason: str, as_json: bool) -> None:
-    """Activate another accepted version of a bot: an earlier one, or one that was disabled.
+    """Activate another accepted version of a bot.
 
-    Name it honest@3, or honest 3. Queued rated matches of the version that was active are cancelled.
+    It may be an earlier version, or one that was disabled: honest@3, or honest 3. Queued rated matches of the version
+    that was active are cancelled.
     """
     name, _, number = bot.rpartition("@")
     if version is None and number.isascii() and number.isdecimal():
         bot, version = name, int(number)
     if version is None:
         raise click.UsageError(
-            f"which version of {escape_control(bot)} is to play? Name it as {escape_control(bot)}@1."
+            f"Missing the version of {escape_control(bot)} to activate. Name one, such as {escape_control(bot)}@1."
         )
     with open_ladder_or_exit(folder) as ladder:
         new = activate_version(ladder, bot, version, actor, reason)
@@ -199,9 +203,10 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
 @audited
 @json_option(ActionResult)
 def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> None:
-    """Disable a bot: no version plays, also none that its owner submits, until one is activated.
+    """Disable a bot.
 
-    Its queued rated matches are cancelled. Results stay.
+    No version of it plays, not even a new one, until a version is activated. Its queued rated matches are cancelled.
+    Its results stay.
     """
     with open_ladder_or_exit(folder) as ladder:
         new = disable_bot(ladder, bot, actor, reason)
@@ -223,13 +228,14 @@ def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> 
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
-@option("--undo", is_flag=True, help="Lift it: versions that were active play again.")
+@option("--undo", is_flag=True, help="Lift the suspension: versions that were active play again.")
 @audited
 @json_option(ActionResult)
 def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Suspend a user: their bots don't play, they can't submit, and nothing counts. The user sees the reason.
+    """Suspend a user.
 
-    Queued matches with the user's bots are cancelled, except those of a final. Results stay.
+    Their bots don't play, they can't submit, and they get no grades. The user sees the reason. Queued matches with the
+    user's bots are cancelled, except those of a final. Results stay.
     """
     with open_ladder_or_exit(folder) as ladder:
         new = set_suspended(ladder, login, not undo, actor, reason)
@@ -243,10 +249,10 @@ def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_js
 @audited
 @json_option(ActionResult)
 def void(folder: Path, match: int, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Exclude a match from the ratings. Its results stay, shown as void."""
+    """Exclude a match from the ratings. Its results stay, marked as void."""
     with open_ladder_or_exit(folder) as ladder:
         new = set_void(ladder, match, not undo, actor, reason)
-    print_decision(new, f"match {match} {'rates' if undo else 'is void'}", as_json)
+    print_decision(new, f"match {match} {'counts' if undo else 'is void'}", as_json)
 
 
 def print_decision(new: bool, now: str, as_json: bool) -> None:
@@ -254,17 +260,18 @@ def print_decision(new: bool, now: str, as_json: bool) -> None:
     if as_json:
         print_json(ActionResult(new))
     else:
-        print_note(now if new else f"{now} already: nothing was decided")
+        print_note(now if new else f"{now} already: no change")
 
 
 @click.command()
 @FOLDER_ARGUMENT
 @json_option(views.SimilarityReport)
 def similar(folder: Path, as_json: bool) -> None:
-    """List bots of different owners with similar sources, for staff: how much of each one's text is in the other.
+    """List bots of different owners with similar source code.
 
-    The active version of each bot is compared, else the newest accepted one. Names, strings, comments and layout are
-    ignored, and so is text of kits, samples and reference bots. Pairs from 50 % are listed; similarity is no proof.
+    Each pair shows how much of one bot's source is in the other's. The active version of each bot is compared, else the
+    newest accepted one. Names, strings, comments, layout, and the code of kits, samples and reference bots are ignored.
+    Pairs from 50 % are listed. Similarity alone doesn't prove copying.
     """
     with open_ladder_or_exit(folder) as ladder:
         result = find_similar_versions(ladder)
@@ -274,13 +281,13 @@ def similar(folder: Path, as_json: bool) -> None:
 @click.command()
 @FOLDER_ARGUMENT
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
-@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches that follow this one in the list.")
+@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches after this one in the list.")
 @json_option(views.QueuePage)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
-    """List queued versions and matches."""
+    """List pending checks and matches."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         waiting = views.view_queue(context, after, last)
     if not (as_json or waiting.checks or waiting.matches):
-        print_note("nothing waits")
+        print_note("the queue is empty")
     else:
         print_view(waiting, as_json)

@@ -88,7 +88,7 @@ ACTOR_OPTION = option(
     metavar="NAME",
     default=lambda: _default_actor(),
     callback=lambda *given: _require_actor(*given),
-    help="User that the audit log names.  [your login]",
+    help="Name to record in the audit log.  [your login]",
 )
 
 
@@ -103,7 +103,7 @@ def user_friendly_errors() -> Iterator[None]:
     except (DatabaseError, ExecutorLostError, SandboxError) as problem:
         fail(str(problem))
     except UnicodeEncodeError:
-        usage_error("the words of the command hold bytes that are no UTF-8, which can't be kept")
+        usage_error("an argument of the command isn't valid UTF-8.\nReplace its invalid bytes.")
     except OSError as problem:
         fail(os_error_reason(problem))
 
@@ -120,7 +120,7 @@ def open_ladder_or_exit(
 def audited(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options `--by` and `--reason` to a command whose effect the audit log records."""
     reason = option(
-        "--reason", metavar="TEXT", required=True, callback=_require_text, help="The reason, which the owner sees."
+        "--reason", metavar="TEXT", required=True, callback=_require_text, help="Reason, shown to the owner."
     )
     return reason(ACTOR_OPTION(function))
 
@@ -128,14 +128,14 @@ def audited(function: Callable[..., Any]) -> Callable[..., Any]:
 def _require_text(_context: click.Context, parameter: click.Parameter, text: str) -> str:
     """Return the text of an option; reject an empty one."""
     if not text.strip():
-        raise click.BadParameter("it is empty", param=parameter)
+        raise click.BadParameter("the value is empty; give a text", param=parameter)
     return text
 
 
 def _require_actor(context: click.Context, parameter: click.Parameter, actor: str) -> str:
     """Return the actor; reject names that the ladder uses for its own decisions."""
     if _require_text(context, parameter, actor) == "ladder":
-        raise click.BadParameter('"ladder" is who decides where no person does: name yourself', param=parameter)
+        raise click.BadParameter('"ladder" is reserved for automatic decisions; give your own name', param=parameter)
     return actor
 
 

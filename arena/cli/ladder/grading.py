@@ -66,22 +66,23 @@ FORMAT_OPTION = option("--format", "form", type=click.Choice(GRADEBOOK_FORMATS),
 def final() -> None:
     """Create finals, show and reveal their standings, and export their records.
 
-    A final plays frozen versions with deals that follow from a key. The SHA-256 of the key is published before the
-    first match, and the key after the last: then anyone can verify the deals.
+    A final plays frozen versions, and a key determines its deals. The SHA-256 of the key is published before the first
+    match, and the key after the last match. Then anyone can verify the deals.
     """
 
 
 @final.command("create")
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
-@option("--games", type=click.IntRange(1), metavar="N", default=FINAL_GAMES, help="Minimum games of each version.")
+@option("--games", type=click.IntRange(1), metavar="N", default=FINAL_GAMES, help="Minimum games for each version.")
 @DEADLINE_OPTION
 @ACTOR_OPTION
 @json_option(views.FinalState)
 def create(folder: Path, name: str, games: int, deadline: str | None, actor: str, as_json: bool) -> None:
-    """Create a final, and queue its matches. Its versions are frozen, and the SHA-256 of its key is published.
+    """Create a final and queue its matches.
 
-    The ladder's runner plays them, also while the ladder is frozen.
+    Its versions are frozen, and the SHA-256 of its key is published. The ladder's runner plays the matches, also while
+    the ladder is frozen.
     """
     with open_ladder_or_exit(folder) as ladder:
         state = create_final(ladder, name, deadline, games, actor)
@@ -90,9 +91,9 @@ def create(folder: Path, name: str, games: int, deadline: str | None, actor: str
         print_json(state)
         return
     versions, matches = format_count(len(state.versions), "version"), format_count(state.matches, "match", "es")
-    print_note(f"the final {name}: {versions}, {matches} are queued")
-    print_note(f"its key has the SHA-256 {state.commitment}")
-    print_note(f"publish {published}, which has it, before the matches are played: a runner starts them at once")
+    print_note(f"created the final {name}: {versions}, {matches} queued")
+    print_note(f"SHA-256 of its key: {state.commitment}")
+    print_note(f"publish {published} now: a runner starts the matches immediately")
     print_note(f"next: arena ladder run {folder}; arena ladder final reveal {folder} {name}")
 
 
@@ -119,7 +120,7 @@ def list_all(folder: Path, as_json: bool) -> None:
 @LOGINS_OPTION
 @json_option(views.FinalState)
 def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> None:
-    """Show how far a final is. Once it is revealed, this shows its standings and key."""
+    """Show the progress of a final or, once it is revealed, its standings and key."""
     with open_ladder_or_exit(folder) as ladder:
         _print_final(ladder, name, show_logins, as_json)
 
@@ -139,7 +140,7 @@ def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
 @final.command("reveal")
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
-@option("--incomplete", is_flag=True, help="Reveal it although matches were abandoned.")
+@option("--incomplete", is_flag=True, help="Reveal the final even if matches were abandoned.")
 @LOGINS_OPTION
 @ACTOR_OPTION
 @json_option(views.FinalState)
@@ -156,16 +157,18 @@ def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: 
 @option("--out", metavar="DIR", type=click.Path(path_type=Path), required=True, help="A new folder.")
 @json_option(ExportedFiles)
 def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
-    """Write the key and records of a revealed final. `arena verify` checks the folder."""
+    """Export the key and records of a revealed final. `arena verify` checks the folder."""
     with open_ladder_or_exit(folder) as ladder:
         try:
             records = export_final(ladder, name, out)
         except OSError as problem:
-            usage_error(f"{os_error_reason(problem)}; name another folder")
+            usage_error(f"{os_error_reason(problem)}.\nName another folder: --out DIR")
     if as_json:
         print_json(ExportedFiles(tuple(sorted(map(str, out.iterdir())))))
     else:
-        print_note(f"{out}: the key and {format_count(records, 'record')} of the final; verify: arena verify {out}")
+        print_note(
+            f"wrote the key and {format_count(records, 'record')} of the final to {out}; verify it: arena verify {out}"
+        )
 
 
 def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) -> None:
@@ -174,9 +177,7 @@ def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) ->
     if as_json:
         print_json(state)
     elif table is None:
-        print_note(
-            f"the final {name}: {state.played} of {state.matches} matches are played, {state.pending} are missing"
-        )
+        print_note(f"the final {name}: {state.played} of {state.matches} matches played, {state.pending} pending")
         step = f"run {ladder.path}" if state.pending else f"final reveal {ladder.path} {name}"
         print_note(f"next: arena ladder {step}")
     else:
@@ -187,17 +188,17 @@ def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) ->
             print_parts(NO_INTERVALS)
         for match, why in state.abandoned:
             print_parts(f"Match {match} wasn't played: {escape_control(why)}")
-        print_parts(f"The key: {state.key}\nIts SHA-256, as published: {state.commitment}")
+        print_parts(f"Key: {state.key}\nIts published SHA-256: {state.commitment}")
         if not state.isolated:
             print_parts(TRUSTED)
-        print_note(f"to verify it: arena ladder final export {ladder.path} {name} --out DIR; arena verify DIR")
+        print_note(f"verify it: arena ladder final export {ladder.path} {name} --out DIR; arena verify DIR")
 
 
 @click.group()
 def grades() -> None:
     """Print, release and compare grades: points for the baselines in ladder.toml.
 
-    The format canvas is for Canvas' gradebook, canvas-api for its API with feedback, moodle for Moodle's gradebook,
+    The --format canvas is for Canvas' gradebook, canvas-api for its API with feedback, moodle for Moodle's gradebook,
     and moodle-worksheet for the grading worksheet of an assignment.
     """
 
@@ -206,8 +207,8 @@ def grades() -> None:
 @FOLDER_ARGUMENT
 @FINAL_OPTION
 @DEADLINE_OPTION
-@option("--release", metavar="NAME", help="Print this release, the same each time.")
-@option("--owner", "login", metavar="LOGIN", help="Show the grade of one owner, baseline by baseline.")
+@option("--release", metavar="NAME", help="Print this stored release.")
+@option("--owner", "login", metavar="LOGIN", help="Show the grade of one user, baseline by baseline.")
 @FORMAT_OPTION
 @ACTOR_OPTION
 @json_option(views.Grades, views.Grade)
@@ -221,9 +222,9 @@ def show(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Print grades as CSV. Rows have the measured values, lateness and reasons."""
+    """Print grades as CSV, with the measured values, lateness and reasons."""
     if sum(each is not None for each in (final, deadline, release)) > 1:
-        usage_error("give only one of --final, --deadline and --release")
+        usage_error("--final, --deadline and --release can't be combined.\nGive one of them.")
     with open_ladder_or_exit(folder) as ladder:
         if release is None:
             current = get_grades(ladder, actor, final, deadline)
@@ -235,7 +236,7 @@ def show(
         return
     grade = next((grade for grade in current.grades if grade.user.login == login), None)
     if grade is None:
-        usage_error(f'there is no owner "{login}"; see arena ladder users list {folder}')
+        usage_error(f'the ladder has no user "{login}" with a grade.\nList its users: arena ladder users list {folder}')
     if as_json:
         print_json(grade)
     else:
@@ -247,7 +248,7 @@ def show(
 @NAME_ARGUMENT
 @FINAL_OPTION
 @option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.")
-@option("--reason", metavar="TEXT", help="The reason of a regrade.")
+@option("--reason", metavar="TEXT", help="Reason for a regrade.")
 @FORMAT_OPTION
 @ACTOR_OPTION
 @json_option(views.Grades)
@@ -263,12 +264,11 @@ def release(
 ) -> None:
     """Release grades to the users, and print them.
 
-    They are the grades of a --final or a --deadline. A release is stored with everything that it was computed from,
-    and never changes.
+    The grades are those of a --final or a --deadline. A release is stored together with its inputs, and never changes.
     """
     with open_ladder_or_exit(folder) as ladder:
         result = release_grades(ladder, name, actor, reason, final, deadline)
-    print_note(f'"{name}" is stored; print it again: arena ladder grades show {folder} --release {name}')
+    print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
     if result.changes is not None:
         _print_changes(result.changes)
     _print_grades(folder, result.grades, form, as_json)
@@ -280,11 +280,14 @@ def release(
 @click.argument("since", metavar="[BEFORE]", required=False)
 @json_option(GradeChanges)
 def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
-    """Print the changes from an earlier release. BEFORE is by default the previous one."""
+    """Print the changes since an earlier release, by default the previous one."""
     with open_ladder_or_exit(folder) as ladder, ladder.database.read() as connection:
         changes = get_published_grades(connection, name, since=since).changes
     if changes is None:
-        usage_error(f'there is no release before "{name}"; name one: arena ladder grades diff {folder} {name} BEFORE')
+        usage_error(
+            f'"{name}" is the first release.\n'
+            f"Name another one to compare with: arena ladder grades diff {folder} {name} BEFORE"
+        )
     if as_json:
         print_json(changes)
     else:
@@ -296,13 +299,13 @@ def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
 @NAME_ARGUMENT
 @json_option(ReproducedRelease)
 def verify(folder: Path, name: str, as_json: bool) -> None:
-    """Compute a release again from its stored inputs, and compare. Exit code 1 if it differs."""
+    """Recompute a release from its stored inputs. Exit code 1 if the grades differ."""
     with open_ladder_or_exit(folder) as ladder:
         computed = reproduce_release(ladder, name)
     if as_json:
         print_json(computed)
     else:
-        print_note(f'"{name}", computed again: {"the same to the digit" if computed.same else "it differs"}')
+        print_note(f'recomputed "{name}": the grades {"are identical" if computed.same else "differ"}')
         for line in computed.differences:
             print_note(escape_control(line))
     sys.exit(0 if computed.same else 1)
@@ -310,7 +313,7 @@ def verify(folder: Path, name: str, as_json: bool) -> None:
 
 def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> None:
     for version_ref in current.unchecked:
-        print_note(f"{version_ref} waits for its check: arena ladder run {folder} --until idle")
+        print_note(f"{version_ref} isn't checked yet; check it: arena ladder run {folder} --until idle")
     if as_json:
         print_json(current)
         return
@@ -322,12 +325,12 @@ def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> No
 
 
 def _print_changes(changes: GradeChanges, say: Callable[[str], None] = print_note) -> None:
-    say(f'since "{changes.before}": {"; ".join(changes.reasons) or "nothing for all"}')
+    say(f'since "{changes.before}": {"; ".join(changes.reasons) or "no change that affects all users"}')
     for row in changes.items:
         points = f"{_points(row.before)} -> {_points(row.after)} points"
         say(f"{escape_control(row.user.login or '')}: {points}: {escape_control('; '.join(row.reasons))}")
     if not changes.items:
-        say("each grade is the same")
+        say("no grade changed")
 
 
 def _points(points: float | None) -> str:
@@ -348,13 +351,13 @@ def _print_grade(result: Grades, grade: Grade) -> None:
         (
             escape_control(mark.baseline),
             f"{mark.points:g}/{mark.max_points:g}",
-            "passed" if mark.passed else "not yet",
-            escape_control(mark.explanation) + (" - in doubt" if mark.inconclusive else ""),
+            "passed" if mark.passed else "not passed",
+            escape_control(mark.explanation) + (" - inconclusive" if mark.inconclusive else ""),
         )
         for mark in grade.baselines
     ]
     print_parts(make_table(columns, rows))
-    print_parts("\nIn parentheses: what holds the truth in 95 % of cases.")
+    print_parts("\nParentheses contain 95 % intervals.")
     if not result.isolated:
         print_parts(TRUSTED)
 
@@ -363,8 +366,8 @@ def _print_grade(result: Grades, grade: Grade) -> None:
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
 @click.argument("deadline", metavar="DEADLINE")
-@option("--until", metavar="TIME", help="New end, as 2026-12-03T12:00, by default in the deadline's zone.")
-@option("--days", type=click.IntRange(1, 366), metavar="N", help="New end, N days after the deadline.")
+@option("--until", metavar="TIME", help="New end, such as 2026-12-03T12:00, by default in the deadline's time zone.")
+@option("--days", type=click.IntRange(1, 366), metavar="N", help="New end: N days after the deadline.")
 @option("--late-days", type=click.IntRange(0, 366), metavar="N", default=0, help="Spend N of the user's late days.")
 @option("--undo", is_flag=True, help="Withdraw the extension.")
 @audited
@@ -381,15 +384,15 @@ def extend(
     reason: str,
     as_json: bool,
 ) -> None:
-    """Extend a deadline for a user, who sees the new end and the reason, also with the grade.
+    """Extend a deadline for one user.
 
-    A second extension replaces the first.
+    The user sees the new end and the reason, also with the grade. A second extension replaces the first.
     """
     if undo and (until is not None or days is not None or late_days):
-        usage_error("--undo takes all of it back; leave --until, --days and --late-days away")
+        usage_error("--undo withdraws the whole extension.\nLeave out --until, --days and --late-days.")
     with open_ladder_or_exit(folder) as ladder:
         if undo:
             new = withdraw_extension(ladder, login, deadline, actor, reason)
         else:
             new = extend_deadline(ladder, login, deadline, until, days, late_days, actor, reason)
-    print_decision(new, f"{login} has {'no more time' if undo else 'more time'} for {deadline}", as_json)
+    print_decision(new, f"{login} has {'no' if undo else 'an'} extension for {deadline}", as_json)

@@ -92,28 +92,29 @@ REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opp
 @option(
     "--rules", metavar="NAME|FILE", shell_complete=complete_rules, default="coup", help="Preset, or a ruleset in TOML."
 )
-@option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Bots at a table.")
-@option("--match-games", type=click.IntRange(1), metavar="N", help="Games in a match.  [12, in Docker 24]")
+@option("--seats", type=click.IntRange(2, 10), metavar="N", default=4, help="Number of bots at a table.")
+@option("--match-games", type=click.IntRange(1), metavar="N", help="Number of games in a match.  [12, in Docker 24]")
 @option(
     "--reference",
     "references",
     multiple=True,
     metavar="BOT",
     shell_complete=complete_bot,
-    help=f"A bot to compare with, which fixes the scale; may be given again.  [{' '.join(REFERENCES)}]",
+    help=f"Reference bot, which sets the rating scale; can be repeated.  [{' '.join(REFERENCES)}]",
 )
-@option("--database", metavar="URL", help="postgresql+psycopg://USER@HOST/NAME.  [a file in the folder]")
+@option("--database", metavar="URL", help="Such as postgresql+psycopg://USER@HOST/NAME.  [a file in the folder]")
 @options.sandbox_options
 @options.limit_options
-@option("--clock", type=click.Choice(["auto", "own", "wall"]), help="The time that is charged.  [auto]")
-@option("--ponder", is_flag=True, help="Let bots compute while it isn't their turn.")
-@option("--strict", is_flag=True, help="The first fault forfeits the game.")
+@option("--clock", type=click.Choice(["auto", "own", "wall"]), help="Time charged: a bot's own, or wall time.  [auto]")
+@option("--ponder", is_flag=True, help="Allow bots to compute while they wait for a request.")
+@option("--strict", is_flag=True, help="Make the first fault forfeit the game.")
 @json_option(CreatedLadder)
 def init(folder: Path, references: tuple[str, ...], database: str | None, as_json: bool, **given: Any) -> None:
     """Create a ladder in a new folder.
 
-    What is played (rules, limits, seats, sandbox) is fixed by this; quotas and deadlines stand in LADDER/ladder.toml.
-    Untrusted bots play only in an isolating sandbox with control groups. --sandbox process is for authors you trust.
+    Its rules, limits, seats and sandbox can't be changed later. LADDER/ladder.toml has the other settings, such as
+    quotas and deadlines. Untrusted bots need a sandbox that isolates, with control groups. Use --sandbox process only
+    for authors that you trust.
     """
     with user_friendly_errors():
         read = [read_reference(reference) for reference in references or REFERENCES]
@@ -121,12 +122,14 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
         if not choice.isolates and given["sandbox"] in (None, "auto"):
             why = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
             usage_error(
-                f"untrusted bots need a sandbox that isolates, and none works here ({why}).\n"
-                "See arena doctor; for a ladder of authors you trust: --sandbox process"
+                f"no sandbox that isolates untrusted bots works on this machine ({why}).\n"
+                "Run arena doctor; for authors that you trust, add --sandbox process."
             )
         reason = untrusted_problem(choice) if choice.isolates else None
         if reason is not None:
-            usage_error(f"untrusted bots can't play here in {choice.name}: {reason}\nSee arena doctor.")
+            usage_error(
+                f"the sandbox {choice.name} doesn't isolate untrusted bots on this machine: {reason}\nRun arena doctor."
+            )
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             play = _make_format(given, choice, box)
 
@@ -139,11 +142,11 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
                 print_json(CreatedLadder(str(folder), ladder.commitment))
                 return
             print_note(
-                f"made {folder}: {play.settings.rules.name} at {play.seats} seats, {play.match_games} games a match"
+                f"created {folder}: {play.settings.rules.name} at {play.seats} seats, {play.match_games} games a match"
             )
-            print_note(f"the key of all deals has the SHA-256 {ladder.commitment}")
+            print_note(f"SHA-256 of the key of all deals: {ladder.commitment}")
             print_note(f"next: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
-            print_note(f"with pages in the browser: arena ladder serve {folder}")
+            print_note(f"to serve its web pages: arena ladder serve {folder}")
 
 
 def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
@@ -181,8 +184,9 @@ MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the ru
 @option(
     "--until",
     type=click.Choice(["idle", "decided"]),
-    help="idle: stop when no check, challenge or final is left. decided: stop when the leader is, with 98 %, within 2 "
-    "points of the best.",
+    help="idle: stop when no check, challenge or final is pending. decided: stop when the leader is within 2 "
+    "points of the "
+    "best with a probability of 98 %.",
 )
 @option(
     "--executor",
@@ -190,12 +194,12 @@ MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the ru
     help="Play matches on this machine, or on a Dask cluster.  [dask with --scheduler, else local]",
 )
 @option("--scheduler", metavar="ADDRESS", help="The Dask scheduler, such as tcp://10.0.0.1:8786.")
-@option("--tls-ca", type=FILE, help="PEM file of the authority that both sides of the cluster trust.")
-@option("--tls-cert", type=FILE, help="PEM file of this side's certificate.")
-@option("--tls-key", type=FILE, help="PEM file of its key.")
-@option("--metrics", metavar="[ADDRESS:]PORT", help="Serve metrics to Prometheus, by default on 127.0.0.1.")
+@option("--tls-ca", type=FILE, help="PEM file of the certificate authority of the cluster.")
+@option("--tls-cert", type=FILE, help="PEM file of the runner's certificate.")
+@option("--tls-key", type=FILE, help="PEM file of the certificate's key.")
+@option("--metrics", metavar="[ADDRESS:]PORT", help="Serve Prometheus metrics, by default on 127.0.0.1.")
 @option("--verbose", is_flag=True, help="Log each match.")
-@json_option(RunnerEventEntry, about="Print JSON on stdout, a line for each thing that happens.")
+@json_option(RunnerEventEntry, about="Print JSON on stdout, one line for each event.")
 def run(
     folder: Path,
     jobs: int | None,
@@ -212,14 +216,16 @@ def run(
 ) -> None:
     """Check submissions, play matches and rate bots.
 
-    Ctrl-C or SIGTERM stops it after the matches that are being played; a second one stops it at once. Nothing is lost
-    by either, nor by kill -9: the next run continues. Where stderr is no terminal, each line has a time, a level and
-    ids.
+    Ctrl-C or SIGTERM stops the runner after the matches in progress; a second one stops it immediately. The next run
+    continues, even after kill -9. Unless stderr is a terminal, each line has a time, a level and ids.
 
-    Exit codes: 0 done, or stopped as asked; 1 this machine or the database failed; 2 wrong use; 130 stopped at once.
+    Exit codes: 0 done, or stopped by the first signal; 1 this machine or the database failed; 2 wrong use; 130 stopped
+    by the second signal.
     """
     if (executor == "dask") != (scheduler is not None) and executor is not None:
-        usage_error("--executor dask needs --scheduler ADDRESS, which --executor local doesn't take")
+        usage_error(
+            "--executor dask requires --scheduler ADDRESS, and --executor local excludes it.\nAdd or remove it."
+        )
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes: the other cores are the matches'
     log = Journal(plain=sys.stderr.isatty())
 
@@ -232,14 +238,14 @@ def run(
             log.runner = service.runner[:8]
             exported = RunnerMetrics(service)
             with nullcontext() if metrics is None else serve_metrics(exported, metrics) as url:
-                log.info(f"serves {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
+                log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
                 asked = _stop_on_signal(service)
                 try:
                     status = _run_to_end(service, exported, log, verbose, as_json, asked, alone=scheduler is None)
                 except KeyboardInterrupt:
-                    log.warn("stopped at once: what was being played will be played again")
+                    log.warn("stopped immediately: matches in progress will be played again")
                     status = 130
-    log.info(f"has ended; the standings: arena ladder standings {folder}")
+    log.info(f"stopped; print the standings: arena ladder standings {folder}")
     sys.exit(status)
 
 
@@ -247,9 +253,11 @@ def _make_tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Pa
     """Return the files of a cluster's certificates. Exits with 2 if some are missing."""
     paths = (ca, cert, key)
     if any(paths) and scheduler is None:
-        usage_error("--tls-ca, --tls-cert and --tls-key are for --scheduler; add that, or leave them out")
+        usage_error(
+            "--tls-ca, --tls-cert and --tls-key work only with --scheduler.\nAdd --scheduler, or leave them out."
+        )
     if ca is None or cert is None or key is None:
-        return usage_error("TLS needs all of --tls-ca, --tls-cert and --tls-key") if any(paths) else None
+        return usage_error("TLS requires --tls-ca, --tls-cert and --tls-key.\nGive all three.") if any(paths) else None
     return Tls(ca, cert, key)
 
 
@@ -294,7 +302,7 @@ def _run_to_end(
             metrics.count(event)
             if asked() and not said:
                 said = True
-                log.info("stopping after what is being played; once more stops at once")
+                log.info("stopping after the matches in progress; send the signal again to stop immediately")
             _log_event(event, log, verbose)
             if as_json and not isinstance(event, Idle):
                 print_json(RunnerEventEntry(event_kind(type(event)), service.ladder.clock(), event))
@@ -311,11 +319,11 @@ def _run_to_end(
                 case Idle() if not service.queue.doing and service.queue.empty:
                     before, why = why, service.queue.no_match_reason()
                     if why not in (None, before):
-                        log.warn(f"no match can be played: {why}")
+                        log.warn(f"no matches can be played: {why}")
             redraw()
             if in_vain >= MAX_FAILED_ATTEMPTS and not failed:
                 failed = True
-                log.error(f"{MAX_FAILED_ATTEMPTS} attempts failed in a row, so it's this machine: see arena doctor")
+                log.error(f"stopping: {MAX_FAILED_ATTEMPTS} attempts failed in a row on this machine; run arena doctor")
                 service.stop()
     return 1 if failed else 0
 
@@ -323,43 +331,44 @@ def _run_to_end(
 def _log_event(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
     match event:
         case MatchFinished(id, new) if verbose:
-            log.info("played" if new else "had ended before", match=id)
+            log.info("finished" if new else "was finished before", match=id)
         case CheckFinished(version_ref, reason, plays):
             fit = (
-                "plays from now on"
+                "accepted, and active"
                 if plays
-                else "is accepted, and doesn't play: what people or a newer version decided stands"
+                else "accepted, but not active: the bot is disabled or has a newer version"
             )
-            log.info(fit if reason is None else f"is rejected: {reason}", version=version_ref)
+            log.info(fit if reason is None else f"rejected: {reason}", version=version_ref)
         case VersionAutoDisabled(version_ref, why):
             log.warn(f"auto-disabled: {why}", version=version_ref)
         case AttemptFailed(id, is_check, reason, abandoned):
-            what = f"failed{', and is abandoned' if abandoned else ''}: {reason}"
+            what = f"attempt failed{', abandoned' if abandoned else ''}: {reason}"
             log.warn(what, **{"check" if is_check else "match": id})
         case WorkerRefused(reason):
-            log.warn(f"a worker refuses: {reason}")
+            log.warn(f"a worker refused to start: {reason}")
         case WorkerExcluded(worker, reason):
-            log.warn(f"gets nothing to do: {reason}", worker=worker)
+            log.warn(f"excluded from matches: {reason}", worker=worker)
         case DependencyLost(what):
             log.warn(what)
         case DependencyRestored(what):
             log.info(what)
         case ClockBehind(seconds):
             log.warn(
-                f"this machine's clock is {seconds:.0f} s behind the database's newest entry: see arena ladder doctor"
+                f"this machine's clock is {seconds:.0f} s behind the database's newest entry; run arena ladder doctor"
             )
         case SettingsUnreadable(reason):
-            log.warn(f"keeps the previous settings of ladder.toml: {reason}")
+            log.warn(f"ladder.toml is invalid; the previous settings stay in use: {reason}")
         case PruneResult(records, logs):
-            log.info(f"removed what ladder.toml keeps no longer: records of {records} matches, logs of {logs}")
+            log.info(f"removed expired records of {records} matches and logs of {logs}")
 
 
 @click.command()
 @FOLDER_ARGUMENT
 def serve_tables(folder: Path) -> None:
-    """Run the tables that users open on the ladder's pages, until Ctrl-C or SIGTERM.
+    """Serve live tables without the web pages.
 
-    `arena ladder serve` starts it, too. A match in progress when it stops is void; its finished games are kept.
+    The command runs the tables that users open on the ladder's pages until Ctrl-C or SIGTERM. `arena ladder serve` also
+    starts it. A match in progress when it stops is void; its finished games are kept.
     """
     with require_extras():
         from ladder.tables import server
@@ -380,10 +389,10 @@ MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 @option("--host", metavar="ADDRESS", default="127.0.0.1", help="Address to listen on.")
 @option("--port", type=click.IntRange(0, 65535), metavar="N", default=8000, help="Port to listen on.")
 @option("--tls-cert", type=FILE, help="PEM file of the server's certificate.")
-@option("--tls-key", type=FILE, help="PEM file of its key.")
-@option("--insecure", is_flag=True, help="Allow listening without TLS on other addresses than 127.0.0.1.")
-@option("--no-runner", is_flag=True, help="Serve only the pages: start no runner and no tables.")
-@option("--no-tables", is_flag=True, help="Start no tables for people.")
+@option("--tls-key", type=FILE, help="PEM file of the certificate's key.")
+@option("--insecure", is_flag=True, help="Allow addresses other than 127.0.0.1 without TLS.")
+@option("--no-runner", is_flag=True, help="Serve only the pages, without runner and live tables.")
+@option("--no-tables", is_flag=True, help="Serve no live tables.")
 @option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
 def serve(
     folder: Path,
@@ -396,15 +405,16 @@ def serve(
     no_tables: bool,
     jobs: int | None,
 ) -> None:
-    """Serve the ladder's pages, and start its runner and its tables for people.
+    """Serve the web pages and run the ladder.
 
-    On a terminal it prints a link with which staff signs in; else use arena ladder access add LADDER staff. Ctrl-C or
-    SIGTERM stops everything, the runner after the matches in progress.
+    The command also starts a runner and the live tables. On a terminal it prints a sign-in link for staff; elsewhere
+    use `arena ladder access add LADDER staff`. Ctrl-C or SIGTERM stops everything, the runner after the matches in
+    progress.
     """
     with require_extras():
         from ladder.web import ServerAddress, serve_web
     if (tls_cert is None) != (tls_key is None):
-        usage_error("TLS needs both --tls-cert and --tls-key")
+        usage_error("TLS requires --tls-cert and --tls-key.\nGive both.")
     with open_ladder_or_exit(folder) as ladder:
         address = ServerAddress(host, port, tls_cert, tls_key, ladder.settings.web.base_url)
         address.check(insecure)
@@ -415,8 +425,8 @@ def serve(
             print_note(f"the ladder {ladder.name}: {url}")
             if sys.stderr.isatty():
                 link = issue_secret(ladder, STAFF_USER.login, "link", "serve").secret
-                print_note(f"sign in as staff, once within a day: {url}/sign-in?link={link}")
-            print_note("Ctrl-C ends it")
+                print_note(f"sign in as staff (works once, for a day): {url}/sign-in?link={link}")
+            print_note("stop it with Ctrl-C")
 
         treat_sigterm_as_sigint()
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
@@ -427,7 +437,7 @@ def serve(
         # uvicorn ends, and passes the signal on
         with (
             _keep_running("runner", runner, gives_way),
-            _keep_running("process for tables", tables, _end_with_parent),
+            _keep_running("table server", tables, _end_with_parent),
             suppress(KeyboardInterrupt),
         ):
             serve_web(ladder, address, begun, plain_rules_text)
@@ -453,12 +463,13 @@ def _keep_running(what: str, words: list[str], begin: Callable[[], None]) -> Ite
                 now = time.monotonic()
                 if len(restarts) == MAX_RESTARTS and now - restarts[0] < HOUR_S:
                     print_note(
-                        f"the {what} has ended with {process.returncode}, {MAX_RESTARTS + 1} times an hour: it stays "
-                        "down"
+                        f"the {what} exited with {process.returncode} for the {MAX_RESTARTS + 1}th time in an hour, "
+                        "and "
+                        "isn't restarted"
                     )
                     return
                 restarts.append(now)
-                print_note(f"the {what} has ended with {process.returncode}, and starts again")
+                print_note(f"the {what} exited with {process.returncode}, and is restarted")
 
     keeper = threading.Thread(target=keep, name=what)
     if words:
@@ -502,31 +513,34 @@ def _end_with_parent() -> None:
 @FOLDER_ARGUMENT
 @click.argument("to", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 def export_site(folder: Path, to: Path) -> None:
-    """Write the public pages as static files: standings, bots, finals, the newest 200 matches.
+    """Export the public pages as static files.
 
-    Run it again to update the files: each is replaced atomically.
+    They contain the standings, bots, finals and the newest 200 matches. Run the command again to update them: each file
+    is replaced atomically.
     """
     with require_extras():
         from ladder.web import export_static_site
     with open_ladder_or_exit(folder) as ladder:
         count = export_static_site(ladder, to)
-    print_note(f"{to}: {count} files; open {to / 'index.html'}")
+    print_note(f"wrote {count} files to {to}; open {to / 'index.html'}")
 
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--deep", is_flag=True, help="Also compute sums and standings from all results, and compare.")
-@option("--prune", is_flag=True, help="First remove records and logs that are older than ladder.toml allows.")
+@option("--deep", is_flag=True, help="Also recompute all totals and standings, and compare.")
+@option("--prune", is_flag=True, help="First remove records and logs that have expired (retention in ladder.toml).")
 @json_option(Checkup)
 def doctor(folder: Path, deep: bool, prune: bool, as_json: bool) -> None:
-    """Check a ladder, which may be running: disks, clock, sandbox, runners, queue, database.
+    """Check a ladder's health: disks, clock, sandbox, queue.
 
-    Exit code 1 if a check fails, else 0.
+    It also checks the database and the runners. The ladder may be running. Exit code 1 if a check fails, else 0.
     """
     if prune:
         with open_ladder_or_exit(folder) as ladder:
             pruned = prune_expired(ladder)
-        print_note(f"removed records of {format_count(pruned.records, 'match', 'es')} and logs of {pruned.logs}")
+        print_note(
+            f"removed expired records of {format_count(pruned.records, 'match', 'es')} and logs of {pruned.logs}"
+        )
     with user_friendly_errors():
         results: list[Finding] = []
         for finding in check_ladder(folder, deep):
@@ -546,10 +560,10 @@ NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("file", metavar="FILE", type=NEW_FILE)
 @json_option(BackupFile)
 def backup(folder: Path, file: Path, as_json: bool) -> None:
-    """Write the whole ladder to one new FILE, a tar; the ladder may be running.
+    """Back up the ladder to a tar file.
 
-    Wherever the database is, the FILE can be restored to SQLite or to PostgreSQL. It holds the key of all deals: keep
-    it where no other user can read.
+    The ladder may be running. FILE can be restored to SQLite or PostgreSQL. It contains the key of all deals: store it
+    where no other user can read it.
     """
     with open_ladder_or_exit(folder) as ladder:
         size = write_backup(ladder, file)
@@ -562,18 +576,19 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("file", metavar="FILE", type=NEW_FILE)
 @FOLDER_ARGUMENT
-@option("--database", metavar="URL", help="An empty database to fill.  [a file in the folder]")
+@option("--database", metavar="URL", help="Empty database to restore into.  [a file in the folder]")
 @json_option(CreatedLadder)
 def restore(file: Path, folder: Path, database: str | None, as_json: bool) -> None:
-    """Make a ladder in a new folder from a FILE that `arena ladder backup` wrote.
+    """Restore a ladder from a backup.
 
-    Matches that were in progress are played again. A backup of SQLite can be restored to PostgreSQL, and the reverse.
-    Continue only one of the two ladders: both would play the same matches.
+    FILE comes from `arena ladder backup`; LADDER is a new folder. Matches that were in progress are played again. A
+    backup of SQLite can be restored to PostgreSQL, and the reverse. Run only one of the two ladders: both would play
+    the same matches.
     """
     with user_friendly_errors(), closing(restore_backup(file, folder, database)) as ladder:
         commitment = ladder.commitment
     if as_json:
         print_json(CreatedLadder(str(folder), commitment))
     else:
-        print_note(f"made {folder}; the key of all deals has the SHA-256 {commitment}")
+        print_note(f"restored {folder}; SHA-256 of the key of all deals: {commitment}")
         print_note(f"next: arena ladder doctor {folder}; arena ladder run {folder}")

@@ -49,21 +49,22 @@ from ladder.standings import CollusionSuspects, Standings, StandingsRow
 from ladder.views import STANDINGS_COLUMNS, MatchPage, make_standings_cells
 from protocol import escape_bytes
 
-TRUSTED = "Bots play as plain processes, kept apart by nothing: this ladder trusts its authors."
+TRUSTED = "Bots run as plain processes without isolation: this ladder trusts their authors."
 MAX_LINE_CHARACTERS = 2000  # of a log, that are printed
 
 
 @click.command()
 @FOLDER_ARGUMENT
 @option("--sort", type=click.Choice(list(views.SORTS)), default="rank", help="Order of the rows.")
-@option("--at", type=click.DateTime(["%Y-%m-%d"]), help="Print the last standings up to that day in UTC.")
+@option("--at", type=click.DateTime(["%Y-%m-%d"]), help="Print the last standings up to this day in UTC.")
 @option("--show-logins", is_flag=True, help="Show owners' logins, and suspected collusion.")
 @json_option(Standings)
 @option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout.")
 def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, as_json: bool, as_csv: bool) -> None:
-    """Print the standings: ranks and win rates with 95 % intervals, trend, games, faults, age.
+    """Print the standings: ranks and win rates.
 
-    Owners are shown by their pseudonyms.
+    Columns are the ratings, win rates with 95 % intervals, trends, games, faults, and the versions' ages. Owners are
+    shown by their pseudonyms.
     """
     with (
         open_ladder_or_exit(folder) as ladder,
@@ -71,7 +72,11 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
     ):
         table = views.view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
     if not table.matches and not table.items:
-        print_note("nothing was rated by then" if at else f"nothing was rated yet; play: arena ladder run {folder}")
+        print_note(
+            "no matches were rated by that day"
+            if at
+            else f"no matches have been rated yet; play some: arena ladder run {folder}"
+        )
     if as_json:
         print_json(table)
     elif as_csv:
@@ -117,13 +122,13 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
 
 def _standings_notes(ranking: Standings) -> Iterator[str]:
     games, matches = format_count(ranking.games, "game"), format_count(ranking.matches, "match", "es")
-    yield f"{games} in {matches}; win rates in %, fair: {100 * ranking.fair_win_rate:.0f}; * fixes the scale"
+    yield f"{games} in {matches}; win rates in %, fair: {100 * ranking.fair_win_rate:.0f}; * reference bot"
     if have_no_intervals(row.win_rate_adjusted for row in ranking.items):
         yield NO_INTERVALS
     verdict = ranking.verdict
     if verdict is not None and verdict.leader is not None:
-        sure = f"surely ({verdict.probability:.0%})" if verdict.decided else "not yet surely"
-        yield f"the leader, {escape_control(verdict.leader)}, is {sure} within 2 points of the best"
+        sure = f"{verdict.probability:.0%} certain" if verdict.decided else "not certain yet"
+        yield f"leader: {escape_control(verdict.leader)}; that it is within 2 points of the best is {sure}"
     if ranking.collusion is not None:
         yield from map(collusion_line, ranking.collusion.suspects or ())
 
@@ -131,11 +136,11 @@ def _standings_notes(ranking: Standings) -> Iterator[str]:
 def collusion_line(pair: CollusionSuspects) -> str:
     """Return in one line which owners' bots favour each other, with the evidence."""
     one, other = map(escape_control, pair.owners)
-    what = f"{one} gives to {other}" if pair.one_way else f"{one} and {other} play together"
+    what = f"{one} favours {other}" if pair.one_way else f"{one} and {other} favour each other"
     wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
     return (
-        f"beyond chance: {what}; in {pair.games} games of both they won {wins}; "
-        f"a fair field shows that in {max(pair.p, 1e-9):.1g} of cases"
+        f"suspected collusion: {what}; in {pair.games} games together they won {wins}; "
+        f"p = {max(pair.p, 1e-9):.1g} if all play fairly"
     )
 
 
@@ -148,18 +153,18 @@ def _csv(ranking: Standings) -> str:
 @click.command()
 @FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
-@option("--record", is_flag=True, help="Print the record, which arena verify replays.")
+@option("--record", is_flag=True, help="Print the record, which `arena verify` checks.")
 @json_option(views.MatchPage)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
-    """Print a match: its bots, each game, faults, times, and why it ended."""
+    """Show a match: its bots, games, faults and times."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         view = views.view_match(context, match)
         text = views.find_record_text(context, match) if record else None
     if view is None:
-        usage_error(f"there is no match {match}; see arena ladder matches {folder}")
+        usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
     if record:
         if text is None:
-            usage_error(f"match {match} has no record: it {_missing_record_reason(view)}")
+            usage_error(f"match {match} has no record: {_missing_record_reason(view)}")
         print_text(text.rstrip("\n"))
     else:
         print_view(view, as_json)
@@ -167,8 +172,8 @@ def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
 
 def _missing_record_reason(view: MatchPage) -> str:
     if view.outcome == "played":
-        return "was played too long ago (ladder.toml, retention)"
-    return f"wasn't played ({view.outcome or view.status})"
+        return "records this old are removed (retention in ladder.toml)"
+    return f"it wasn't played ({view.outcome or view.status})"
 
 
 @click.command()
@@ -177,17 +182,17 @@ def _missing_record_reason(view: MatchPage) -> str:
 @option("--kind", type=click.Choice(("rated", "qualifying", "challenge", "final")), help="Only matches of this kind.")
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
 @option("--todo", is_flag=True, help="List queued and running matches instead of finished ones.")
-@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches that follow this one in the list.")
+@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches after this one in the list.")
 @json_option(views.MatchList)
 def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
 ) -> None:
-    """List the last matches that ended, the newest first, with each version's wins."""
+    """List recent matches, the newest first, with the wins of each version."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         bot = None if name is None else get_bot(context.connection, name).id
         page = views.list_matches(context, bot, kind, todo, after, last)
     if not page.items and not as_json:
-        print_note("no match is played or waits" if todo else "no match has ended yet")
+        print_note("no matches are running or queued" if todo else "no match has ended yet")
     else:
         print_view(page, as_json)
 
@@ -196,12 +201,12 @@ def matches(
 @FOLDER_ARGUMENT
 @option("--after", type=click.IntRange(0), metavar="N", default=0, help="Only events after this number.")
 @option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="Number of events.")
-@option("--follow", is_flag=True, help="Print new events, too, until interrupted.")
+@option("--follow", is_flag=True, help="Also print new events, until interrupted.")
 @json_option(views.EventList)
 def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) -> None:
-    """Print events with their numbers, the oldest first.
+    """Print the event log, the oldest event first.
 
-    With --json and --follow a list is printed, on one line, whenever there is something new.
+    With --json and --follow, each line is a list of new events.
     """
     with open_ladder_or_exit(folder) as ladder:
         while True:
@@ -217,7 +222,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
                 time.sleep(1.0)
             after = happened.next_cursor
     if not as_json and len(happened.items) == limit:
-        print_note(f"there are more: --after {happened.next_cursor}")
+        print_note(f"more events: --after {happened.next_cursor}")
 
 
 @click.command()
@@ -226,25 +231,23 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
 @json_option(views.BotLogs)
 def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
-    """Print what a bot wrote to standard error in a match, a process after the other.
+    """Print a bot's standard error from a match.
 
-    What could act on a terminal is printed as an escape.
+    Each process of the bot has its own part. Control characters are escaped.
     """
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         line = views.find_match_summary(context.connection, match)
         if line is None:
-            usage_error(f"there is no match {match}; see arena ladder matches {folder}")
+            usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
         logs = views.view_logs(context, line, bot)
     if logs is None:
         there = ", ".join(seat.version_ref for seat in line.players)
-        usage_error(f"{escape_control(bot)} did not play in match {match}; there were {there}")
+        usage_error(f"{escape_control(bot)} didn't play in match {match}.\nIts bots are {there}.")
     if as_json:
         print_json(logs)
         return
     if not logs.items:
-        print_note(
-            f"nothing of it is kept: {escape_control(bot)} wrote nothing, or its time was over (ladder.toml, retention)"
-        )
+        print_note(f"{escape_control(bot)} wrote nothing, or its log has expired (retention in ladder.toml)")
     for part in logs.items:
         print_text(f"--- {escape_control(part.version)}, process {part.process}")
         write_log(part.text)
@@ -259,9 +262,10 @@ def write_log(data: bytes) -> None:
 @FOLDER_ARGUMENT
 @json_option(RebuiltStandings)
 def rerate(folder: Path, as_json: bool) -> None:
-    """Compute the standings from all results, compare them with the stored ones, and store them.
+    """Recompute the standings from all results.
 
-    Exit code 1 if they differ although matches and versions are the same.
+    The command compares them with the stored standings, and stores them. Exit code 1 if they differ although matches
+    and versions are the same.
     """
     with open_ladder_or_exit(folder) as ladder:
         result = rebuild_standings(ladder)
@@ -284,14 +288,16 @@ _COLUMNS = (
 def _text(result: RebuiltStandings) -> str:
     of = f"{result.games} games in {format_count(result.matches, 'match', 'es')}"
     if result.first:
-        return f"the standings are of {of}; there was none before"
+        return f"computed the standings from {of}, for the first time"
     if result.same is not None:
-        words = "the same as" if result.same else "another than"
-        return f"rebuilt from {of}: {words} the one that was kept, which differs by {result.max_difference:.2g} at most"
+        words = "equal" if result.same else "differ from"
+        return (
+            f"recomputed from {of}: they {words} the stored standings (largest difference: {result.max_difference:.2g})"
+        )
     if result.news:
         more = "more" if result.news > 0 else "fewer"
-        return f"rebuilt from {of}: {abs(result.news)} {more} than the one that was kept knew"
-    return f"rebuilt from {of}: other versions play than in the one that was kept"
+        return f"recomputed from {of}: {abs(result.news)} {more} than in the stored standings"
+    return f"recomputed from {of}: other versions are active than in the stored standings"
 
 
 def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
@@ -310,13 +316,14 @@ def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
 @option("--show-logins", is_flag=True, help="Write owners' logins instead of pseudonyms, and users.csv.")
 @json_option(ExportedFiles)
 def export(folder: Path, out: Path, show_logins: bool, as_json: bool) -> None:
-    """Write all results, matches, versions, decisions and the standings as files, also while the ladder runs.
+    """Export results, matches, versions and the audit log.
 
-    results.jsonl has a line for each game, as arena run writes it; the rest is CSV.
+    The folder gets results.jsonl, with a line for each game as `arena run` writes it, and CSV files, also of the
+    standings. The ladder may be running.
     """
     with open_ladder_or_exit(folder) as ladder:
         files = export_ladder(ladder, out, show_logins)
     if as_json:
         print_json(ExportedFiles(tuple(map(str, files))))
     else:
-        print_note(f"wrote {', '.join(file.name for file in files)} into {out}")
+        print_note(f"wrote {', '.join(file.name for file in files)} to {out}")

@@ -36,7 +36,7 @@ from ladder.service import (
 
 @click.group()
 def users() -> None:
-    """List users, import a roster, approve accounts, merge two users, withdraw a user."""
+    """List, import, approve, merge and withdraw users."""
 
 
 @users.command("list")
@@ -55,7 +55,7 @@ def list_users(folder: Path, as_json: bool) -> None:
 @option("--name", metavar="NAME", help="The user's name.  [the login]")
 @option("--email", metavar="EMAIL", help="The user's email.")
 @option("--section", metavar="NAME", help="The user's section of the class.")
-@option("--pseudonym", metavar="NAME", help="The name in standings.  [two random words]")
+@option("--pseudonym", metavar="NAME", help="The user's name in the standings.  [two random words]")
 @ACTOR_OPTION
 @json_option(UserImport)
 def add_user(
@@ -68,9 +68,9 @@ def add_user(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Add one user, or update one."""
+    """Add or update a user."""
     with open_ladder_or_exit(folder) as ladder:
-        taken = import_users(ladder, [make_roster_entry(login, name, email, section, pseudonym)], actor, "one person")
+        taken = import_users(ladder, [make_roster_entry(login, name, email, section, pseudonym)], actor, "one user")
     if as_json:
         print_json(taken)
     else:
@@ -84,17 +84,17 @@ def add_user(
 @ACTOR_OPTION
 @json_option(UserImport)
 def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json: bool) -> None:
-    """Import a class's roster in CSV; known users are updated.
+    """Import a roster in CSV, and update users that exist.
 
     The header names the columns: login, email or student_id, and optionally name (or first and last name), section,
-    pseudonym, staff. Exports of Canvas and Moodle are read unchanged. Users match by student_id, email or login.
+    pseudonym, staff. Exports of Canvas and Moodle need no changes. Users match by student_id, email or login.
     Without a pseudonym a user keeps the old one, or gets two random words.
     """
     with open_ladder_or_exit(folder) as ladder:
         try:
             data = roster.read_bytes()
         except OSError as problem:
-            console.usage_error(f"{roster} can't be read: {problem.strerror}")
+            console.usage_error(f"{roster} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
         taken = import_users(ladder, parse_roster(data, roster.name), actor, roster.name, partial=partial)
     if as_json:
         print_json(taken)
@@ -113,12 +113,12 @@ def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json
 def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bool) -> None:
     """Merge the user FROM into the user INTO.
 
-    INTO then owns everything of FROM. The login FROM leads to INTO; links, sessions, tokens and password of FROM
-    are revoked. Results stay. Queued rated matches in which bots of both would meet are cancelled.
+    INTO then owns everything that FROM owned, and the login FROM is an alias of INTO. Links, sessions, tokens and
+    password of FROM are revoked. Results stay. Queued rated matches in which bots of both would meet are cancelled.
     """
     with open_ladder_or_exit(folder) as ladder:
         changed = merge_users(ladder, old, new, actor, reason)
-    print_decision(changed, f"{old} is {new}", as_json)
+    print_decision(changed, f"{old} is merged into {new}", as_json)
 
 
 @users.command("withdraw")
@@ -130,12 +130,12 @@ def merge(folder: Path, old: str, new: str, actor: str, reason: str, as_json: bo
 def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
     """Withdraw a user from the course.
 
-    It does what a suspension does, and grades don't list the user. Results stay, also in the ratings of others.
-    Importing a roster readmits no user.
+    The user is suspended, too, and left out of grades. Results stay, also in the ratings of others. Importing a roster
+    doesn't readmit the user.
     """
     with open_ladder_or_exit(folder) as ladder:
         changed = set_withdrawn(ladder, login, not undo, actor, reason)
-    print_decision(changed, f"{login} is {'' if undo else 'no longer '}in the course", as_json)
+    print_decision(changed, f"{login} is {'in' if undo else 'withdrawn from'} the course", as_json)
 
 
 @users.command("approve")
@@ -144,7 +144,7 @@ def withdraw(folder: Path, login: str, undo: bool, actor: str, reason: str, as_j
 @ACTOR_OPTION
 @json_option(ActionResult)
 def approve_users(folder: Path, logins: tuple[str, ...], actor: str, as_json: bool) -> None:
-    """Approve accounts that signed up by a link."""
+    """Approve accounts of users that signed up by a link."""
     with open_ladder_or_exit(folder) as ladder:
         new = sum(approve_applicant(ladder, login, actor) for login in logins) > 0
     print_decision(new, f"approved: {', '.join(logins)}", as_json)
@@ -156,7 +156,7 @@ def approve_users(folder: Path, logins: tuple[str, ...], actor: str, as_json: bo
 @audited
 @json_option(ActionResult)
 def refuse_users(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
-    """Remove accounts that wait for approval. Their logins are free then."""
+    """Reject requests to join. The accounts are removed, and their logins become free."""
     with open_ladder_or_exit(folder) as ladder:
         new = sum(refuse_applicant(ladder, login, actor, reason) for login in logins) > 0
     print_decision(new, f"removed: {', '.join(logins)}", as_json)
@@ -166,22 +166,22 @@ def _print_import(taken: UserImport) -> None:
     for each in taken.remarks:
         print_note(f"line {each.line}: {each.text}")
     for each in taken.skipped:
-        print_note(f"line {each.line} is skipped: {each.text}")
+        print_note(f"line {each.line}: skipped: {each.text}")
     left = f", {format_count(len(taken.skipped), 'line')} skipped" if taken.skipped else ""
     print_note(f"{format_count(taken.added, 'user')} added, {taken.changed} changed{left}")
 
 
 @click.group()
 def access() -> None:
-    """List, issue and revoke credentials: links for one sign-in, and tokens for programs."""
+    """Manage sign-in links, API tokens and sessions."""
 
 
 @access.command("list")
 @FOLDER_ARGUMENT
-@option("--owner", "login", metavar="LOGIN", help="Only those of this user.")
+@option("--owner", "login", metavar="LOGIN", help="Only credentials of this user.")
 @json_option(views.CredentialList)
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
-    """List links, sessions, tokens and passwords, without their secrets."""
+    """List sign-in links, sessions, tokens and passwords, without their secrets."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         listed = views.list_credentials(context, login)
     print_view(listed, as_json)
@@ -191,11 +191,13 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @FOLDER_ARGUMENT
 @click.argument("login", metavar="LOGIN")
 @option("--kind", type=click.Choice(["link", "token", "join"]), default="link", help="Kind of credential.")
-@option("--scope", type=click.Choice(TOKEN_SCOPES), default="submit", help="Permission; submit includes read.")
+@option(
+    "--scope", type=click.Choice(TOKEN_SCOPES), default="submit", help="Permission of a token; submit includes read."
+)
 @option(
     "--days", type=click.FloatRange(0.01, 3650), metavar="N", help="Days of validity.  [link 1, join 14, token 180]"
 )
-@option("--require-approval", is_flag=True, help="With --kind join: staff approves each account.")
+@option("--require-approval", is_flag=True, help="With --kind join: staff must approve each account.")
 @ACTOR_OPTION
 @json_option(IssuedSecret)
 def add_access(
@@ -208,13 +210,13 @@ def add_access(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Create a link for one sign-in, or a token for a program. Its secret is printed only now.
+    """Create a sign-in link or an API token. Its secret is printed only once.
 
-    --kind join makes a link by which any number of people sign up. With --require-approval each of them waits until
-    staff approves the account: arena ladder users approve.
+    --kind join creates a link with which any number of users can sign up. With --require-approval, each account waits
+    for `arena ladder users approve`.
     """
     if require_approval and kind != "join":
-        usage_error("--require-approval is for --kind join.")
+        usage_error("--require-approval works only with --kind join.\nAdd --kind join, or leave it out.")
     with open_ladder_or_exit(folder) as ladder:
         issued = issue_secret(
             ladder,
@@ -230,13 +232,16 @@ def add_access(
         return
     print_text(issued.secret)
     print_note(
-        f"{kind} {issued.id} of {escape_control(login)}, until {format_time(issued.expires_at)}; it isn't shown again"
+        f"{kind} {issued.id} of {escape_control(login)}, until {format_time(issued.expires_at)}; the secret isn't "
+        "shown again"
     )
     if kind != "token":
         page = "join" if kind == "join" else "sign-in"
         print_note(f"{page.replace('-', ' ')}: {url or 'ADDRESS'}/{page}?link={issued.secret}")
         if url is None:
-            print_note("ADDRESS is what arena ladder serve prints; set [web] base_url in ladder.toml to have it here")
+            print_note(
+                "ADDRESS is what `arena ladder serve` prints; set [web] base_url in ladder.toml to print it here"
+            )
 
 
 @access.command("revoke")
@@ -245,21 +250,21 @@ def add_access(
 @audited
 @json_option(ActionResult)
 def revoke_access(folder: Path, id: int, actor: str, reason: str, as_json: bool) -> None:
-    """Revoke a link, session, token or password. Sessions that began with it end, too."""
+    """Revoke a link, session, token or password. Sessions that began with it end."""
     with open_ladder_or_exit(folder) as ladder:
         new = revoke_credential(ladder, id, actor, reason)
     print_decision(new, f"credential {id} is revoked", as_json)
 
 
 MOVE_OPTION = option("--move", is_flag=True, help="Move users who are in another team.")
-SINCE_OPTION = option("--since", metavar="TIME", help="Start of the membership, which grades use.  [now]")
+SINCE_OPTION = option("--since", metavar="TIME", help="Start of the membership, for grades.  [now]")
 
 
 @click.group()
 def teams() -> None:
-    """List teams, and change their members.
+    """List teams and change their members.
 
-    Bots of a team never meet in a rated match. Members share quotas, and see each other's bots as their own.
+    Bots of a team never meet in a rated match. Members share quotas, and can manage each other's bots.
     """
 
 
@@ -291,7 +296,7 @@ def join(
     reason: str,
     as_json: bool,
 ) -> None:
-    """Add users to a team, which is created if it doesn't exist.
+    """Add users to a team. It is created if it doesn't exist.
 
     Queued rated matches in which two bots of the team would meet are cancelled. Finals continue.
     """
@@ -307,7 +312,7 @@ def join(
 @audited
 @json_option(TeamChanges)
 def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, as_json: bool) -> None:
-    """Remove users from their teams. They no longer see the others' bots, and may meet them."""
+    """Remove users from their teams. They no longer see the team's bots, and can meet them in matches."""
     with open_ladder_or_exit(folder) as ladder:
         done = leave_teams(ladder, logins, actor, reason)
     _print_team(done, as_json)
@@ -321,16 +326,16 @@ def leave_team(folder: Path, logins: tuple[str, ...], actor: str, reason: str, a
 @ACTOR_OPTION
 @json_option(TeamChanges)
 def import_members(folder: Path, file: Path, move: bool, since: str | None, actor: str, as_json: bool) -> None:
-    """Add users to the teams of a CSV.
+    """Add users to teams from a CSV file.
 
-    Its header names login, email or student_id, and team or group. All join or none. Canvas' export of a group set
-    is read unchanged.
+    Its header names login, email or student_id, and team or group. If a line has an error, no user joins. Canvas'
+    export of a group set needs no changes.
     """
     with open_ladder_or_exit(folder) as ladder:
         try:
             data = file.read_bytes()
         except OSError as problem:
-            usage_error(f"{file} can't be read: {problem.strerror}")
+            usage_error(f"{file} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
         done = import_teams(ladder, data, file.name, actor, move, parse_time(ladder, since) if since else None)
     _print_team(done, as_json)
 

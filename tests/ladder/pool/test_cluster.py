@@ -126,7 +126,7 @@ def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -
         reasons = until(executor.refused)
         assert list(reasons.values()) == ["there is no folder here"]
         assert executor.width() == 0
-        assert "none of 1 workers may play" in str(executor.last_error())
+        assert "all 1 workers were refused" in str(executor.last_error())
         waiting = executor.submit(os.getcwd)
         (tmp_path / "good" / "here").mkdir()
         cluster.start_worker(cwd=tmp_path / "good")
@@ -202,7 +202,7 @@ def test_a_call_that_kills_its_workers_ends(cluster: Cluster) -> None:
         until(executor.width)
         died = outcome_of(executor.submit(exec, f"import os\nos.kill(os.getppid(), {int(signal.SIGKILL)})"))
         assert isinstance(died, WorkerDiedError)
-        assert str(died) == "1 workers died while they ran it"
+        assert str(died) == "1 workers died while they ran this task"
 
 
 def test_a_worker_that_gets_sigterm_ends_its_call_at_once(cluster: Cluster, tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def test_a_worker_that_cannot_start_counts_as_dead() -> None:
     with LocalExecutor(1, os.listdir, ("/nowhere",)) as pool:
         problem = outcome_of(pool.submit(os.getpid))
         assert isinstance(problem, WorkerDiedError)
-        assert "it can't begin: FileNotFoundError" in str(problem)
+        assert "the worker can't start: FileNotFoundError" in str(problem)
         assert pool.pids == ()
 
 

@@ -155,7 +155,7 @@ def test_bots_of_a_suspended_user_neither_play_nor_count(own: Term) -> None:
     )
     for owner, words in (("ada", ("late", "one")), ("bob", ("one", "late")), ("staff", ("one", "late"))):
         own.arena("challenge", *words, "--owner", owner, code=2)
-    assert "its owner is suspended: copied from bob" in own.arena("bot", "late").out
+    assert "the owner is suspended: copied from bob" in own.arena("bot", "late").out
     own.run(2)
     assert "late" not in [row["bot"] for row in own.json("standings")["items"]]
     assert own.json("bot", "late")["versions"][0]["is_active"] is False
@@ -175,12 +175,12 @@ def test_bots_of_a_suspended_user_neither_play_nor_count(own: Term) -> None:
     own.arena("suspend", "ada", "--undo", "--reason", "it was bob")
     own.run(2)
     assert {row["bot"] for row in before["items"]} == {row["bot"] for row in own.json("standings")["items"]}
-    assert "the staff owns" in own.arena("suspend", "staff", "--reason", "no", code=2).err
+    assert "staff owns" in own.arena("suspend", "staff", "--reason", "no", code=2).err
 
 
 def test_a_bot_of_a_withdrawn_user_is_marked_for_owner_and_staff(own: Term) -> None:
     own.arena("users withdraw", "ada", "--reason", "dropped out")
-    assert "its owner left the course: dropped out" in own.arena("bot", "late").out
+    assert "the owner left the course: dropped out" in own.arena("bot", "late").out
     assert (
         "ada is no longer in the course: dropped out"
         in own.arena("challenge", "late", "one", "--owner", "ada", code=2).err

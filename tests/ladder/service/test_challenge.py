@@ -45,12 +45,12 @@ def test_reference_bots_fill_a_table_up_and_a_version_sits_there_once(own: Term)
 
 def test_a_challenge_is_the_owners_and_has_a_quota(own: Term) -> None:
     """Requested: daily quotas (Kaggle)."""
-    assert "is another's" in own.arena("challenge", "one", "late", "--owner", "ada", code=2).err
-    assert "no version that is accepted" in own.arena("challenge", "broken", "late", "--owner", "bob", code=2).err
-    assert "there is no owner" in own.arena("challenge", "late", "one", "--owner", "adda", code=2).err
+    assert "belongs to another user" in own.arena("challenge", "one", "late", "--owner", "ada", code=2).err
+    assert "no accepted version" in own.arena("challenge", "broken", "late", "--owner", "bob", code=2).err
+    assert "the ladder has no user" in own.arena("challenge", "late", "one", "--owner", "adda", code=2).err
     own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 8)
     refused = own.arena("challenge", "late", "one", "--owner", "ada", "--matches", 3, code=2).err
-    assert "asked for 8 challenges today, and 10 are allowed" in refused
+    assert "queued 8 of 10 challenges allowed today" in refused
     assert len(own.json("matches", "--todo")["items"]) == 8
 
 
@@ -69,7 +69,7 @@ def test_standings_that_contradict_the_results_are_found_and_fixed(own: Term) ->
         text = replace(table, items=(wrong, *table.items[1:])).to_json()
         ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, text))
     output = own.arena("rerate", code=1)
-    assert "another than the one that was kept" in output.err
+    assert "they differ from the stored standings" in output.err
     assert f"{row.bot}@{row.number}" in output.out
 
 

@@ -176,7 +176,7 @@ def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tm
     found = checked(job_of(write_bot(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
     failed = failure(found)
     assert failed.check == "qualifying match"
-    assert "it forfeited 3 of 3 games" in failed.message
+    assert "the bot forfeited 3 of 3 games" in failed.message
     assert failed.sent
     assert failed.sent.startswith(b'{"type":"request"')
     assert failed.received == b'{"id": 3, "choice": 99}'
@@ -257,7 +257,7 @@ def test_a_build_that_fails_keeps_its_log(
 def test_a_build_with_too_large_output_is_rejected(tmp_path: Path) -> None:
     manifest = 'run = ["python3", "-S", "bot.py"]\nbuild = ["truncate", "-s", "65M", "big"]\n'
     found = checked(job_of(write_bot(tmp_path, {"bot.toml": manifest, "bot.py": ANY})))
-    assert failure(found).message == "the build made 65 MB, and 64 MB are kept"
+    assert failure(found).message == "the build created 65 MB, more than the allowed 64 MB"
 
 
 @pytest.mark.boxes

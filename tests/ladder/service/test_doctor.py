@@ -51,7 +51,7 @@ def test_a_healthy_ladder_has_no_problem(ladder: Ladder) -> None:
     well = found(ladder, deep=True)
     assert failed_findings(ladder, deep=True) == []
     assert "12 games" in well["size"].message
-    assert well["table"].message == "as a new one from all results"
+    assert well["table"].message == "the same as recomputed from all results"
     assert {"database", "clock", "sandbox", "runner", "submissions", "abandoned", "retention", "sums"} <= well.keys()
 
 
@@ -78,7 +78,7 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
 
     ladder.database.write(act)
     assert failed_findings(ladder) == ["runner"]
-    assert "holds 1: it is dead" in found(ladder)["runner"].message
+    assert "tasks: 1: ended" in found(ladder)["runner"].message
     ladder.database.write(lambda connection: register_runner(connection, 2, 5.0))
     assert failed_findings(ladder) == []
 
@@ -141,7 +141,7 @@ def test_an_unavailable_database_is_a_finding(ladder: Ladder, place: Place) -> N
     (place.folder / "spring" / "ladder.db").unlink()
     ran = place.call("ladder", "doctor", "spring")
     assert ran.code == 1
-    assert "ladder.db is gone" in ran.out
+    assert "ladder.db is missing" in ran.out
     assert "arena ladder restore" in ran.out
     assert place.call("ladder", "doctor", "nowhere").code == 2
 

@@ -124,7 +124,7 @@ def test_reading_and_backups_work_on_a_full_disk(
             assert term.json(name, *words) == own.json(name, *words), command
         term.arena("backup", tmp_path / "spring.tar")
         free = shutil.disk_usage(small_disk).free
-        assert ("full: nothing is free" in term.arena("doctor", code=1).out) is (free == 0)
+        assert ("no free space" in term.arena("doctor", code=1).out) is (free == 0)
         if failure is not being_written:
             refused = term.arena("freeze", "--reason", "it can't be written", code=1).err
             assert "the database can't be written" in refused

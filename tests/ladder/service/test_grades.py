@@ -127,7 +127,7 @@ def test_with_few_games_only_baselines_on_games_pass(ladder: Ladder) -> None:
     beats, plays, wins = grade_of(ladder, "ada").baselines
     assert [mark.passed for mark in (beats, plays, wins)] == [False, False, False]
     assert beats.explanation == "too few games for an interval"
-    assert plays.explanation == "4 games, where 80 are asked for, 0.0 % with a fault"
+    assert plays.explanation == "4 of 80 required games, 0.0 % with a fault"
 
 
 @pytest.mark.parametrize(("matches", "faulty", "passed"), [(40, 1, True), (40, 2, False), (39, 0, False)])
@@ -136,7 +136,7 @@ def test_a_game_with_several_faults_counts_once(ladder: Ladder, matches: int, fa
     play(ladder, "a@1", "one@1", [1] * matches, faulty)
     plays = grade_of(ladder, "ada").baselines[1]
     assert plays.passed is passed
-    assert plays.explanation.startswith(f"{2 * matches} games, where 80 are asked for, ")  # also where it is more
+    assert plays.explanation.startswith(f"{2 * matches} of 80 required games, ")  # also where it is more
     assert plays.value == pytest.approx(100 * faulty / (2 * matches))
     assert plays.low is not None
     assert plays.high is not None
@@ -156,7 +156,7 @@ def test_a_win_rate_is_compared_to_its_threshold_and_close_ones_are_reported(lad
         assert wins.low < 60 < wins.high
         assert wins.passed is (wins.value >= 60) is passed
         assert wins.inconclusive
-    assert "in doubt" in ada.reason
+    assert "inconclusive" in ada.reason
 
 
 def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) -> None:
@@ -167,12 +167,12 @@ def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) ->
     ladder.clock = Clock(1_020_000)
     reasons = {each.user.login: each.reason for each in get_grades(ladder, "t", deadline="first").grades}
     assert reasons["cleo"] == "c@1 didn't pass its check: run: it \\x1b[31mhangs"
-    assert reasons["dan"] == "nothing was submitted in time: d@1 came after"
+    assert reasons["dan"] == "no version was submitted in time: d@1 was late"
     assert reasons["bob"] == "b is disabled: copied from a"
     assert {each.points for each in get_grades(ladder, "t", deadline="first").grades} == {0.0}
     with closing(make_ladder(ladder.path.parent / "other", owners="eve")) as empty:
         add_settings(empty, BASELINES)
-        assert [each.reason for each in get_grades(empty, "t").grades] == ["nothing was submitted"]
+        assert [each.reason for each in get_grades(empty, "t").grades] == ["no version was submitted"]
 
 
 def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
@@ -190,7 +190,10 @@ def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
     [
         ('[[baselines]]\nname = "x"\npoints = 1\n', "one of beats, min_games and min_win_rate_percent"),
         ('[[baselines]]\nname = "x"\npoints = 1\nmin_games = 2\nmin_win_rate_percent = 3\n', "one of beats, min_games"),
-        ('[[baselines]]\nname = "x"\npoints = 1\nmin_win_rate_percent = 3\nmax_fault_percent = 1\n', "needs min_games"),
+        (
+            '[[baselines]]\nname = "x"\npoints = 1\nmin_win_rate_percent = 3\nmax_fault_percent = 1\n',
+            "requires min_games",
+        ),
         ('[[baselines]]\nname = "x"\npoints = -1\nmin_games = 2\n', "greater than or equal to 0"),
         ('[[baselines]]\nname = "x"\npoints = nan\nmin_games = 2\n', "finite number"),
         ('[[baselines]]\nname = "wins"\npoints = 1\nmin_games = 2\n', 'two baselines "wins"'),
@@ -214,8 +217,8 @@ def test_invalid_baselines_are_refused(ladder: Ladder, text: str, output: str) -
         ("Current Points", '"Current Points" in'),
         ("Section", '"Section" in'),
         ("SIS User ID", '"SIS User ID" in'),
-        ("Coup ", "space at its ends"),
-        ("  (12)", "space at its ends"),
+        ("Coup ", "spaces at its ends"),
+        ("  (12)", "spaces at its ends"),
         ("Coup\\tone", "printable"),
     ],
 )
@@ -381,8 +384,8 @@ def test_the_command_prints_all_grades_or_one_owners(ladder: Ladder) -> None:
     assert (head[0], [line[0] for line in lines]) == ("login", ["ada", "bob", "cleo", "dan"])
     output = term.arena("grades show", "--owner", "ada").out
     assert "30 of 100 points" in output
-    assert "not yet" in output
-    assert term.arena("grades show", "--owner", "cleo").out.count("nothing was submitted") == 1
+    assert "not passed" in output
+    assert term.arena("grades show", "--owner", "cleo").out.count("no version was submitted") == 1
     assert term.arena("grades show", "--deadline", "x", code=2).messages
     assert term.json("grades show")["max_points"] == 100
 

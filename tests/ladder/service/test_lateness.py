@@ -38,7 +38,7 @@ DUE = 1_003_600.0
 HOUR, DAY = 3600.0, 86_400.0
 ENDED = update(METADATA.tables["matches"]).values(status="ended", outcome="cancelled")
 PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\nmin_games = 2\n'
-REASON = "plays: passed, 2 games, where 2 are asked for"
+REASON = "plays: passed, 2 of 2 required games"
 
 
 def add_lateness(ladder: Ladder, **values: float) -> None:
@@ -68,12 +68,18 @@ def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
     "hours, late_days, output, points, spent",
     [
         (0.0, 2, "", 70, 0),
-        (0.25, 2, "15 minutes late, within the grace", 70, 0),
-        (0.26, 0, "16 minutes late: 1 day at 10 %: 7 of 70 points off", 63, 0),
-        (24.25, 0, "24.3 hours late: 1 day at 10 %: 7 of 70 points off", 63, 0),
-        (26.5, 1, "26.5 hours late: 1 late day spent, 0 left, 1 day at 10 %: 7 of 70 points off", 63, 1),
+        (0.25, 2, "15 minutes late, within the grace period", 70, 0),
+        (0.26, 0, "16 minutes late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
+        (24.25, 0, "24.3 hours late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
+        (26.5, 1, "26.5 hours late: 1 late day spent, 0 left, 1 day at 10 %: 7 of 70 points deducted", 63, 1),
         (26.5, 3, "26.5 hours late: 2 late days spent, 1 left", 70, 2),
-        (160, 1, "160 hours late: 1 late day spent, 0 left, 6 days at 10 %, 30 % at most: 21 of 70 points off", 49, 1),
+        (
+            160,
+            1,
+            "160 hours late: 1 late day spent, 0 left, 6 days at 10 %, at most 30 %: 21 of 70 points deducted",
+            49,
+            1,
+        ),
     ],
 )
 def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
@@ -98,8 +104,8 @@ def test_without_a_lateness_table_nothing_counts_after_the_grace_period(ladder: 
     add_lateness(ladder)
     hand_in(ladder, "ada", "a", at=DUE + 15 * 60)
     hand_in(ladder, "bob", "b", at=DUE + 15 * 60 + 1)
-    assert grade_of(ladder, "ada").reason.endswith("15 minutes late, within the grace")
-    assert grade_of(ladder, "bob").reason == "nothing was submitted in time: b@1 came after"
+    assert grade_of(ladder, "ada").reason.endswith("15 minutes late, within the grace period")
+    assert grade_of(ladder, "bob").reason == "no version was submitted in time: b@1 was late"
     add_lateness(ladder, grace_minutes=60)
     assert grade_of(ladder, "bob").version is None
     path.write_text(path.read_text().replace("grace_minutes = 15\n", ""))
@@ -148,8 +154,8 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
     hand_in(ladder, "ada", "a", at=DUE + 2 * DAY + 60)
     play(ladder, "a@2", "one@1", [1])
     found = grade_of(ladder, "ada")
-    more = "more time until 14 Jan 1970 14:46 UTC: ill"
-    assert found.reason == f"{REASON}; 1 minute late, within the grace; {more}"
+    more = "extended until 14 Jan 1970 14:46 UTC: ill"
+    assert found.reason == f"{REASON}; 1 minute late, within the grace period; {more}"
     assert (found.version, found.deadline_at, found.extended_until, found.points) == (
         "a@2",
         DUE + 2 * DAY,
@@ -161,14 +167,14 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
     )
     assert grade_of(ladder, "ada").version == "a@1"
     extend_deadline(ladder, "bob", "first", "1970-01-13T15:46:40+01:00", None, 0, "teacher", "a trip")
-    assert grade_of(ladder, "bob").reason == "nothing was submitted; more time until 13 Jan 1970 14:46 UTC: a trip"
+    assert grade_of(ladder, "bob").reason == "no version was submitted; extended until 13 Jan 1970 14:46 UTC: a trip"
     assert withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
     assert not withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
-    assert grade_of(ladder, "ada").reason.startswith("plays: not passed, 0 games"), "a@1 came a day late"
+    assert grade_of(ladder, "ada").reason.startswith("plays: not passed, 0 of 2 required games"), "a@1 came a day late"
     with ladder.database.read() as connection:
         output = [act.reason for act in list_audit_entries(connection, actions=("extend",))]
-    assert output[0] == "first, more time until 14 Jan 1970 14:46 UTC: ill"
-    assert (len(output), output[-1]) == (4, "first, no more time: she wasn't")
+    assert output[0] == "first, extended until 14 Jan 1970 14:46 UTC: ill"
+    assert (len(output), output[-1]) == (4, "first, no extension: she wasn't")
 
 
 @each(
@@ -176,10 +182,10 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
     [
         ("adda", "first", None, 1, 0, "Did you mean ada"),
         ("staff", "first", None, 1, 0, "no deadlines"),
-        ("ada", "third", None, 1, 0, "There are: first, second"),
+        ("ada", "third", None, 1, 0, "Its deadlines: first, second"),
         ("ada", "first", None, None, 0, "one of --until and --days"),
         ("ada", "first", "1970-02-01", 1, 0, "one of --until and --days"),
-        ("ada", "first", "next week", None, 0, "is no time"),
+        ("ada", "first", "next week", None, 0, "isn't a valid time"),
         ("ada", "first", "1970-01-02T00:00", None, 0, "Give a time after it"),
         ("ada", "first", None, 1, 3, "has 2 late days left"),
     ],
@@ -203,15 +209,15 @@ def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
     final = create_final(ladder, "last", "first", 2, "teacher")
     assert [version_ref for version_ref in final.versions if version_ref[1] == "@"] == ["a@1", "b@1"]
     with ladder.database.read() as connection:
-        assert (
-            "; more time has bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].reason
-        )
+        assert "; extended for bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].reason
     hand_in(ladder, "cleo", "c", at=DUE + DAY)
     ladder.database.write(lambda connection: connection.execute(ENDED))
     reveal_final_results(ladder, "last", "t", incomplete=True)
     found = {each.user.login: each for each in get_grades(ladder, "t", final="last").grades}
     assert found["ada"].version == "a@1"
-    assert found["cleo"].reason.startswith("c@1 came after the versions of the final last were chosen; more time")
+    assert found["cleo"].reason.startswith(
+        "c@1 was submitted after the versions of the final last were chosen; extended"
+    )
 
 
 def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
@@ -223,7 +229,7 @@ def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
         path.write_text("# new\n")
         submit_bot(ladder, path, login, login[0])
     assert get_grades(ladder, "t", deadline="first").unchecked == ("b@1",)
-    with pytest.raises(LadderError, match=r"1 versions wait for their check \(b@1\)"):
+    with pytest.raises(LadderError, match=r"1 versions aren't checked yet \(b@1\)"):
         create_final(ladder, "last", "first", 2, "teacher")
 
 
@@ -244,11 +250,11 @@ def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
 
 def test_the_command_gives_and_revokes_an_extension(ladder: Ladder) -> None:
     term, words = Term(ladder.path), ("ada", "first", "--reason", "ill")
-    assert term.arena("extend", *words, "--days", 2).err == "ada has more time for first\n"
+    assert term.arena("extend", *words, "--days", 2).err == "ada has an extension for first\n"
     assert term.json("extend", *words, "--days", 2) == {"changed": False}
     assert term.arena("extend", *words, "--undo", "--days", 2, code=2).messages
-    assert term.arena("extend", *words, "--undo").err == "ada has no more time for first\n"
-    assert "changed the owner's deadline" in term.arena("events").out
+    assert term.arena("extend", *words, "--undo").err == "ada has no extension for first\n"
+    assert "changed the extension of the owner" in term.arena("events").out
 
 
 def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
@@ -276,4 +282,4 @@ def test_a_teammates_late_days_are_shown_as_theirs(ladder: Ladder) -> None:
     assert grade_of(ladder, "ada").reason.endswith("1 hour late: 1 late day spent, 1 left")
     mate = grade_of(ladder, "bob")
     assert (mate.version, mate.late_days_spent) == ("a@1", 0)
-    assert mate.reason.endswith("1 hour late: 1 late day of another of the team spent")
+    assert mate.reason.endswith("1 hour late: 1 late day of a teammate spent")

@@ -51,7 +51,7 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
     port, settings = free_port(), place.folder / "spring" / "ladder.toml"
     runner = place.start("ladder", "run", "spring", "--jobs", 1, "--metrics", port, "--verbose")
     assert runner.stderr is not None
-    assert "serves spring" in runner.stderr.readline()
+    assert "running spring" in runner.stderr.readline()
     settings.write_text(settings.read_text().replace("matches = 5", "matches = five"))
     place.wait(
         lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 3, process=runner
@@ -74,8 +74,8 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
     lines = ended.err.splitlines()
     assert [line for line in lines if not LINE.match(line)] == []
     assert any(re.search(r" match=\d+ played$", line) for line in lines)
-    assert any("stopping after what is being played" in line for line in lines)
-    assert sum("ladder.toml is no TOML" in line for line in lines) == 1
+    assert any("stopping after the matches in progress" in line for line in lines)
+    assert sum("ladder.toml isn't valid TOML" in line for line in lines) == 1
     held = rows(ladder)
     assert len(held["records"]) == sum(line.endswith(" played") for line in lines)
     assert not [row for row in held["matches"] if "leased" in row]
@@ -99,7 +99,7 @@ def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) ->
 
 @pytest.mark.parametrize("address", ["", "x", "1:", ":9100", "70000", "127.0.0.1:0", "9100:x"])
 def test_an_invalid_address_is_refused(address: str) -> None:
-    with pytest.raises(LadderError, match="is no address"):
+    with pytest.raises(LadderError, match="isn't a valid address"):
         parse_address(address)
 
 

@@ -19,7 +19,7 @@ def rated(term: Term, bot: str) -> list[int]:
 def test_the_reason_of_a_rejection_stays_visible(term: Term) -> None:
     """Requested: a visible, lasting reason when compiling or validation fails (battlecode21 #90)."""
     output = term.arena("bot", "broken").out
-    assert output.startswith("broken: no version plays, since version 1 is rejected: hello: the process has ended")
+    assert output.startswith("broken: no active version: version 1 is rejected: hello: the process has ended")
     assert "no such \\x1b[31mmodel" in output
     steps = term.json("bot", "broken")["checks"]["steps"]
     assert [step["severity"] for step in steps][-1] == "fail"
@@ -41,7 +41,7 @@ def test_build_output_is_kept_and_shown_without_escapes(own: Term, tmp_path: Pat
     assert log == [*map(str, range(1, 501)), "error: no \\x1b[31mtype", *map(str, range(501, 1000))]
     assert own.json("bot", "made", "--build-log")["text"].startswith("1\n2\n")
     none = own.arena("bot", "broken", "--build-log")
-    assert (none.out, none.err[:33]) == ("", "version 1 has no log of a build: ")
+    assert (none.out, none.err[:34]) == ("", "version 1 has no build output: it ")
 
 
 def test_one_page_has_all_faults_of_a_bot_since_it_was_submitted(term: Term) -> None:
@@ -95,7 +95,7 @@ def test_standard_error_is_printed_without_its_escapes(term: Term) -> None:
     assert "oh \\x1b[31mno" in output
     assert "\x1b" not in output
     assert term.json("log", first, "late@1")["items"][0]["version"] == "late@1"
-    assert "did not play in match" in term.arena("log", first, "broken", code=2).err
+    assert "didn't play in match" in term.arena("log", first, "broken", code=2).err
 
 
 def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
@@ -114,17 +114,17 @@ def test_lists_of_matches_are_of_a_bot_and_of_a_kind(term: Term) -> None:
     ("command", "arguments", "said"),
     [
         ("bot", ["lat"], "Did you mean late?"),
-        ("bot", ["\x1b[31m"], "there is no bot"),
+        ("bot", ["\x1b[31m"], "the ladder has no bot"),
         ("bot", ["late", "--version", "7"], "has no version 7"),
-        ("match", ["999"], "there is no match 999"),
-        ("log", ["999", "late"], "there is no match 999"),
-        ("matches", ["--bot", "unknown"], "there is no bot"),
+        ("match", ["999"], "the ladder has no match 999"),
+        ("log", ["999", "late"], "the ladder has no match 999"),
+        ("matches", ["--bot", "unknown"], "the ladder has no bot"),
         ("activate", ["late", "9", "--reason", "x"], "has no version 9"),
         ("activate", ["broken@1", "--reason", "x"], "it failed its check"),
-        ("activate", ["late", "--reason", "x"], "Name it as late@1"),
-        ("submit", [], "name a BOT and its --owner"),
-        ("submit", ["--from", ".", "--owner", "ada"], "goes with no BOT"),
-        ("void", ["999", "--reason", "x"], "there is no match 999"),
+        ("activate", ["late", "--reason", "x"], "Name one, such as late@1"),
+        ("submit", [], "Missing BOT or --owner"),
+        ("submit", ["--from", ".", "--owner", "ada"], "can't be combined with BOT"),
+        ("void", ["999", "--reason", "x"], "the ladder has no match 999"),
         ("void", ["1", "--reason", "x"], "it doesn't rate"),
         ("disable", ["late"], "--reason"),
     ],
@@ -139,7 +139,7 @@ def test_impossible_requests_are_refused(term: Term, command: str, arguments: li
 def test_an_owner_sees_who_disabled_the_bot_and_the_reason(own: Term) -> None:
     """Requested: slow or crashing bots must not block others, and their author is notified (aiarena-web #634, #788)."""
     own.arena("disable", "late", "--reason", "it sends rubbish", "--by", "prof")
-    assert own.arena("bot", "late").out.startswith("late: it is disabled: it sends rubbish")
+    assert own.arena("bot", "late").out.startswith("late: the bot is disabled: it sends rubbish")
     own.arena("disable", "late", "--reason", "once more")
     own.arena("activate", "late@1", "--reason", "a second chance", "--by", "prof")
     shown = own.arena("bot", "late").out
@@ -201,8 +201,8 @@ def test_a_page_works_without_pruned_records_and_logs(own: Term) -> None:
         )
     assert "no json \\x1b[31m" in own.arena("bot", "late").out
     [first, *_] = rated(own, "late")
-    assert "too long ago" in own.arena("match", first, "--record", code=2).err
-    assert "nothing of it is kept" in own.arena("log", first, "late").err
+    assert "records this old are removed" in own.arena("match", first, "--record", code=2).err
+    assert "wrote nothing, or its log has expired" in own.arena("log", first, "late").err
 
 
 def test_names_complete_in_a_shell(term: Term) -> None:

@@ -88,12 +88,15 @@ def test_a_login_may_be_an_email_elsewhere_and_any_case_is_the_same(ladder: Ladd
     [
         (
             "number,email\nU1,bob@example.edu\n",
-            'line 2: the student_id "U1" is ada\'s, the email "bob@example.edu" is bob\'s: fix the line',
+            'line 2: the student_id "U1" belongs to ada, the email "bob@example.edu" belongs to bob: correct the line',
         ),
-        ("login,number\nada,U2\n", 'the student_id "U2" is bob\'s, the login "ada" is ada\'s'),
-        ("email,number\nada@example.edu,U9\n", 'the email "ada@example.edu" is ada\'s, whose student_id is U1'),
-        ("Identifier,Full name\nParticipant 1,Ada\n", "no student_id; ada has the name, which is not enough"),
-        ("login,email\nzoe,ada@example.edu\nada,\n", "line 3: it is the person of line 2"),
+        ("login,number\nada,U2\n", 'the student_id "U2" belongs to bob, the login "ada" belongs to ada'),
+        ("email,number\nada@example.edu,U9\n", 'the email "ada@example.edu" belongs to ada, whose student_id is U1'),
+        (
+            "Identifier,Full name\nParticipant 1,Ada\n",
+            "or student_id; ada has the same name, but a name alone doesn't identify",
+        ),
+        ("login,email\nzoe,ada@example.edu\nada,\n", "line 3: the same user as in line 2"),
     ],
 )
 def test_an_ambiguous_row_is_refused(ladder: Ladder, roster: str, output: str) -> None:
@@ -121,7 +124,9 @@ def test_a_user_with_only_the_same_name_is_new_and_reported(ladder: Ladder) -> N
     import_rows(ladder, "login,name\nada,Ada Lovelace\n")
     taken = import_rows(ladder, "login,name\nal7,ada lovelace\n")
     assert taken.added == 1
-    assert [each.text for each in taken.remarks] == ["al7 is new; ada has the same name: merge them if it is one"]
+    assert [each.text for each in taken.remarks] == [
+        "al7 is new; ada has the same name: merge them if they are one user"
+    ]
 
 
 # --- merged -----------------------------------------------------------------------------------------------------------
@@ -177,12 +182,12 @@ def test_a_merged_user_can_be_merged_again(tmp_path: Path) -> None:
         assert import_rows(ladder, "number,email\n1,x@y.z\n").changed == 1
         assert (owner(ladder, "c").student_id, owner(ladder, "c").email) == ("3", "x@y.z")
         for old, new, output in (
-            ("a", "d", "a is c already"),
-            ("c", "a", "are one owner"),
-            ("c", "unknown", "there is no owner"),
-            ("unknown", "c", "there is no owner"),
-            ("staff", "c", "the staff owns"),
-            ("c", "staff", "the staff owns"),
+            ("a", "d", "a is already merged into c"),
+            ("c", "a", "are the same user"),
+            ("c", "unknown", "the ladder has no user"),
+            ("unknown", "c", "the ladder has no user"),
+            ("staff", "c", "staff owns"),
+            ("c", "staff", "staff owns"),
         ):
             with pytest.raises(LadderError, match=output):
                 merge_users(ladder, old, new, "staff", "x")
@@ -190,7 +195,7 @@ def test_a_merged_user_can_be_merged_again(tmp_path: Path) -> None:
 
 def test_conflicting_users_cannot_be_merged(ladder: Ladder) -> None:
     set_suspended(ladder, "bob", True, "staff", "copied")
-    with pytest.raises(LadderError, match="one is suspended"):
+    with pytest.raises(LadderError, match="is suspended"):
         merge_users(ladder, "bob", "ada", "staff", "x")
     set_suspended(ladder, "bob", False, "staff", "no")
     set_withdrawn(ladder, "ada", True, "staff", "moved")
@@ -198,7 +203,7 @@ def test_conflicting_users_cannot_be_merged(ladder: Ladder) -> None:
         merge_users(ladder, "bob", "ada", "staff", "x")
     assert merge_users(ladder, "ada", "bob", "staff", "a second account")
     import_rows(ladder, "login,staff\ncyd,yes\n")
-    with pytest.raises(LadderError, match="one is staff"):
+    with pytest.raises(LadderError, match="is staff"):
         merge_users(ladder, "bob", "cyd", "staff", "x")
 
 
@@ -238,7 +243,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     ):
         with pytest.raises(LadderError, match=f"ada is {why}"):
             doing()
-    with pytest.raises(LadderError, match="has no version that is accepted"):
+    with pytest.raises(LadderError, match="has no accepted version"):
         queue_challenges(ladder, "bob", ["ada"], "bob", 1)
     assert [each.user.login for each in get_grades(ladder, "staff").grades] == ["bob"]
     with ladder.reading(STAFF_VIEWER) as context:
@@ -246,7 +251,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
             (line.login, line.withdrawal_reason) for line in views.list_users(context).items if line.withdrawal_reason
         ] == [("ada", "dropped out")]
     output = import_rows(ladder, "login,section\nada,B\n")
-    assert [each.text for each in output.remarks] == ["ada left the course, and isn't brought back"]
+    assert [each.text for each in output.remarks] == ["ada left the course; the import doesn't readmit the user"]
     assert (owner(ladder, "ada").withdrawn, owner(ladder, "ada").section) == (True, "B")
     assert set_withdrawn(ladder, "ada", False, "staff", "back")
     assert not set_withdrawn(ladder, "ada", False, "staff", "again")
@@ -263,7 +268,7 @@ def test_the_commands_of_users(ladder: Ladder) -> None:
     assert "zed@x.edu" in term.arena("users list").out
     refused = term.arena("users add", "kay", "--email", "ZED@x.edu", code=2)
     assert refused.messages[0] == 'arena: the email "ZED@x.edu" belongs to zed.'
-    assert term.arena("users withdraw", "ada", "--reason", "moved").err == "ada is no longer in the course\n"
+    assert term.arena("users withdraw", "ada", "--reason", "moved").err == "ada is withdrawn from the course\n"
     assert term.json("users withdraw", "ada", "--undo", "--reason", "back") == {"changed": True}
-    assert term.arena("users merge", "zed", "ada", "--reason", "one person").err == "zed is ada\n"
+    assert term.arena("users merge", "zed", "ada", "--reason", "one person").err == "zed is merged into ada\n"
     assert term.json("users merge", "zed", "ada", "--reason", "one person") == {"changed": False}

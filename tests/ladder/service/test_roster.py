@@ -66,7 +66,7 @@ def test_a_canvas_export_is_read_without_rows_that_are_no_students() -> None:
         ("ada", "Ada Lovelace", None, "U0007", "CS1-01", None),
         ("charles", "Charles Babbage", None, "U0008", "CS1-01 and CS1-02", None),
     ]
-    assert output(CANVAS) == [f"{line}: passed over: Test Student is Canvas' test student" for line in (6, 7)]
+    assert output(CANVAS) == [f"{line}: skipped: Test Student is Canvas' test student" for line in (6, 7)]
 
 
 def test_a_moodle_export_is_read_with_the_email_as_login() -> None:
@@ -97,7 +97,7 @@ def test_canvas_with_names_in_two_columns_is_read() -> None:
         ("U0009", "Martin King, Jr.", "U0009", "103", "CS1-01"),
         ("canvas-104", "Ng", None, "104", "CS1-01"),
     ]
-    assert output(CANVAS_NAMES) == ["8: passed over: Test Student is Canvas' test student"]
+    assert output(CANVAS_NAMES) == ["8: skipped: Test Student is Canvas' test student"]
 
 
 def test_moodles_participants_and_its_grading_worksheet_are_read() -> None:
@@ -136,31 +136,31 @@ def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"login,name\n", "no people"),
-        (b"name,section\nAda,A\n", "no column gives the login"),
-        (b"login,Username\nada,ada\n", 'line 1: "login" and "Username" both give the login'),
-        (b"login,name\nada,Ada\nb\xf6b,Bob\n", "line 3: byte 0xf6 is no UTF-8"),
+        (b"login,name\n", "but no users"),
+        (b"name,section\nAda,A\n", "no column contains the login"),
+        (b"login,Username\nada,ada\n", 'line 1: "login" and "Username" are columns for the login'),
+        (b"login,name\nada,Ada\nb\xf6b,Bob\n", "line 3: byte 0xf6 isn't valid UTF-8"),
         ("login\nada\n".encode("utf-16"), "UTF-16"),
         (b"PK\x03\x04rest", "spreadsheet"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "spreadsheet"),
-        (b"login,name\nada,Ada\nlogin,name\nbob,Bob\n", "line 3: it is the header again"),
-        (b"login\na\0da\n", "line 2: no CSV has NUL"),
-        (b'login,name\nada,"Ada\nbob,Bob\n', "line 2: this is no CSV"),
-        (b"login,name\nada,Ada,A\n", "line 2: it has 3 cells, and the header 2"),
-        (b"login,name\nada,Ada\n,Bob\n", "line 3: it has no login, no email and no student_id"),
-        (b"login\nada\nADA\n", 'line 3: the login "ADA" is that of line 2'),
-        (b"login,pseudonym\nada,Fox\nbob,fox\n", 'line 3: the pseudonym "fox" is that of line 2'),
-        (b"login,email\nada,x@y.z\nbob,x@y.z\n", 'line 3: the email "x@y.z" is that of line 2'),
-        (b"login\nad\x1b[31ma\n", 'line 2: the login "ad\\x1b[31ma" contains characters that can\'t be printed'),
+        (b"login,name\nada,Ada\nlogin,name\nbob,Bob\n", "line 3: this line repeats the header"),
+        (b"login\na\0da\n", "line 2: a NUL character isn't valid in CSV"),
+        (b'login,name\nada,"Ada\nbob,Bob\n', "line 2: this isn't valid CSV"),
+        (b"login,name\nada,Ada,A\n", "line 2: 3 cells, but the header has 2"),
+        (b"login,name\nada,Ada\n,Bob\n", "line 3: no login, email or student_id"),
+        (b"login\nada\nADA\n", 'line 3: the login "ADA" is also in line 2'),
+        (b"login,pseudonym\nada,Fox\nbob,fox\n", 'line 3: the pseudonym "fox" is also in line 2'),
+        (b"login,email\nada,x@y.z\nbob,x@y.z\n", 'line 3: the email "x@y.z" is also in line 2'),
+        (b"login\nad\x1b[31ma\n", 'line 2: the login "ad\\x1b[31ma" has unprintable characters'),
         (b"login\n=cmd\n", 'line 2: the login "=cmd" begins with "="'),
-        (b"login\nStaff\n", "is the reference bots'"),
-        (b"login\nLadder\n", "is the ladder's own"),
-        (b"login,email\nada,nowhere\n", '"nowhere" is no email'),
-        (b"login,staff\nada,maybe\n", "staff is yes or no"),
+        (b"login\nStaff\n", "it owns the reference bots"),
+        (b"login\nLadder\n", "the ladder uses it"),
+        (b"login,email\nada,nowhere\n", "isn't a valid email"),
+        (b"login,staff\nada,maybe\n", "staff must be yes or no"),
         *(
             (
                 f"login,{column}\nada,{value}\n".encode(),
-                f'line 2: the {column} "{value.strip(chr(34))}" is what spreadsh',
+                f'line 2: the {column} "{value.strip(chr(34))}" was converted by',
             )
             for column, value in [
                 ("student_id", "1.23457E+11"),
@@ -173,10 +173,10 @@ def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end
                 ("student_id", "#####"),
             ]
         ),
-        (b"login\n1.23457E+11\n", "is what spreadsheets make"),
-        (b"Student,ID,SIS Login ID\nAda,1.0E+17,ada\n", 'the canvas_id "1.0E+17" is what'),
-        (b"login;number\nada;1,23457E+11\n", "is what spreadsheets make"),
-        ("login,name\nada,Jos\ufffd\n".encode(), "has lost letters"),
+        (b"login\n1.23457E+11\n", "was converted by a spreadsheet"),
+        (b"Student,ID,SIS Login ID\nAda,1.0E+17,ada\n", 'the canvas_id "1.0E+17" was converted'),
+        (b"login;number\nada;1,23457E+11\n", "was converted by a spreadsheet"),
+        ("login,name\nada,Jos\ufffd\n".encode(), "has letters that were lost"),
         (b"login\n" + b"a" * 101 + b"\n", "longer than 100"),
     ],
 )
@@ -202,17 +202,17 @@ def test_twenty_problems_are_listed_and_the_others_counted(ladder: Ladder) -> No
         import_users(ladder, parse_roster(text, "r.csv"), "staff", "r.csv")
     lines = str(refused.value).split("\n")
     assert lines[0] == "r.csv: 22 lines can't be imported."
-    assert lines[1] == 'line 3: the pseudonym "loud owl" is that of line 2'
+    assert lines[1] == 'line 3: the pseudonym "loud owl" is also in line 2'
     assert lines[20:] == [
-        'line 22: "b" is no email',
+        'line 22: "b" isn\'t a valid email',
         "and 2 more lines",
-        "No line was imported: fix it, or import the others alone: --partial, or the box on the page.",
+        "No line was imported. Correct the lines, or skip them: --partial, or the box on the page.",
     ]
 
 
 def test_line_numbers_count_lines_within_cells() -> None:
     [line] = output('login,name,note\nada,Ada,"one\ntwo"\n,Bob,\n')
-    assert line.startswith("4: it has no login")
+    assert line.startswith("4: no login")
 
 
 def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:
@@ -261,7 +261,7 @@ def test_pseudonyms_of_a_roster_are_not_drawn_for_others(ladder: Ladder, tmp_pat
 def test_a_roster_with_the_pseudonym_of_another_owner_is_refused_whole(ladder: Ladder) -> None:
     import_users(ladder, parse_roster(b"login,pseudonym\nada,\nbob,Loud Owl\n", "r"), "staff", "a roster")
     before = owners(ladder)
-    with pytest.raises(LadderError, match="another owner's"):
+    with pytest.raises(LadderError, match="belongs to another user"):
         import_users(ladder, parse_roster(b"login,pseudonym\ncleo,LOUD OWL\ndora,\n", "r"), "staff", "a roster")
     assert owners(ladder) == before
 
@@ -270,17 +270,17 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
     term, roster = Term(ladder.path), tmp_path / "roster.csv"
     roster.write_text(CANVAS)
     assert term.arena("users import", roster).err.splitlines() == [
-        "line 6: passed over: Test Student is Canvas' test student",
-        "line 7: passed over: Test Student is Canvas' test student",
+        "line 6: skipped: Test Student is Canvas' test student",
+        "line 7: skipped: Test Student is Canvas' test student",
         "2 users added, 0 changed",
     ]
     roster.write_text("login\nada\nada\n")
     assert len(term.arena("users import", roster, code=2).messages) == 2
     assert term.arena("users import", roster, "--partial").err.splitlines() == [
-        'line 3 is skipped: the login "ada" is that of line 2', "0 users added, 0 changed, 1 line skipped",
+        'line 3: skipped: the login "ada" is also in line 2', "0 users added, 0 changed, 1 line skipped",
         "1 user not in roster.csv: unchanged",
     ]  # fmt: skip
-    left_out = [{"line": 3, "text": 'the login "ada" is that of line 2'}]
+    left_out = [{"line": 3, "text": 'the login "ada" is also in line 2'}]
     assert term.json("users import", roster, "--partial") == {
         "added": 0, "changed": 0, "absent": 1, "skipped": left_out, "remarks": [],
     }  # fmt: skip

@@ -83,8 +83,8 @@ def test_a_slow_version_plays_every_second_round_and_its_page_shows_it(ladder: L
     assert all(len(field) >= 12 for field in played), "no round leaves out another"
     page = page_of(ladder, slow)
     assert page.throttle_reason == (
-        "it plays in every second round only, if others fill the tables without it: its mean answer took 400 ms in its"
-        " last 4 rated matches, more than 50% of the 500 ms that are allowed"
+        "the bot plays only in every second round, because it is slow: it took 400 ms a move on average in its last 4 "
+        "rated matches, more than 50% of the time per move (500 ms)"
     )
     assert page_of(ladder, set(versions(ladder)[:1])).throttle_reason is None
 

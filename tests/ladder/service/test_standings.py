@@ -86,7 +86,10 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
     assert fold.table is not None
     assert fold.table.verdict is not None
     assert fold.table.verdict.leader == "a@1"
-    assert "the leader, a@1, is surely" in Term(ladder.path).arena("standings").out
+    assert (
+        "leader: a@1; that it is within 2 points of the best is 100% certain"
+        in Term(ladder.path).arena("standings").out
+    )
 
 
 def test_standings_without_intervals_state_the_reason_and_omit_the_column(ladder: Ladder) -> None:
@@ -136,7 +139,7 @@ def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladde
     old = term.json("standings", "--at", "2024-10-04")
     assert {row["bot"]: row["win_rate_adjusted"]["value"] for row in old["items"]} == pytest.approx(shares[0])
     assert {row["trend"]["change_1d"] for row in old["items"]} == {None}
-    assert "nothing was rated by then" in term.arena("standings", "--at", "2024-10-03").err
+    assert "no matches were rated by that day" in term.arena("standings", "--at", "2024-10-03").err
 
 
 def test_old_standings_snapshots_stay_the_same(ladder: Ladder) -> None:
@@ -213,13 +216,14 @@ def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:
     term = Term(ladder.path)
     words = term.arena("standings", "--show-logins").out
     assert (
-        "beyond chance: owner-of-a gives to owner-of-b; in 120 games of both they won 10 (30.0 expected) and" in words
+        "suspected collusion: owner-of-a favours owner-of-b; in 120 games together they won 10 (30.0 expected) and"
+        in words
     )
     assert term.json("standings", "--show-logins")["collusion"]["suspects"] == [
         {**asdict(pair), "owners": list(pair.owners), "wins": [10.0, 60.0], "expected": [30.0, 30.5]}
     ]
     assert term.json("standings")["collusion"]["suspects"] is None
-    assert "gives to" not in term.arena("standings").out
+    assert "favours" not in term.arena("standings").out
 
 
 def test_collusion_is_found_from_results_alone(ladder: Ladder) -> None:
@@ -239,7 +243,7 @@ def test_collusion_is_found_from_results_alone(ladder: Ladder) -> None:
 def test_a_ladder_without_results_prints_advice(tmp_path: Path) -> None:
     create_ladder(tmp_path / "new", PLAY, None).close()
     term = Term(tmp_path / "new")
-    assert "play: arena ladder run" in term.arena("standings").err
+    assert "play some: arena ladder run" in term.arena("standings").err
     assert term.json("standings")["items"] == []
     with closing(open_ladder(tmp_path / "new")) as ladder:
         assert folded(ladder).table is not None

@@ -52,9 +52,9 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
         "bob": (f"{names['bob']}@1", EARLIER),
     }
     assert {login: why.partition("\n")[0] for login, why in found.rejected.items()} == {
-        "dan": "it is a link, or holds one.",
+        "dan": "the folder is or contains a symbolic link.",
         "eve": "eve was rejected: it contains no file.",
-        "zoe": 'there is no owner "zoe".',
+        "zoe": 'the ladder has no user "zoe".',
     }
     assert all(one.duplicate for one in submit_folder(ladder, top, EARLIER, "prof").accepted.values())
     (top / "ada" / "bot.py").write_text(f"{PY}2")
@@ -64,13 +64,13 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     path = tmp_path / "more.py"
     path.write_text(f"{PY}3")
     submit_bot(ladder, path, "ada")
-    assert submit_folder(ladder, top, NOW, "prof").rejected["ada"].startswith("which of ")
+    assert submit_folder(ladder, top, NOW, "prof").rejected["ada"].startswith("the user has several bots")
     with pytest.raises(LadderError, match="has no subfolder"):
         submit_folder(ladder, top / "ada", EARLIER, "prof")
 
 
 def test_a_time_in_the_future_is_refused(ladder: Ladder) -> None:
-    with pytest.raises(LadderError, match="still to come"):
+    with pytest.raises(LadderError, match="in the future"):
         sent(ladder, 1, NOW + 1)
 
 
@@ -109,9 +109,9 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
 
 @pytest.mark.parametrize("text", ["1970-01-14", "1970-01-14+01:00", "19700114", " 1970-01-14 ", "soon", "12:00"])
 def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
-    with pytest.raises(LadderError, match="no time of a day"):
+    with pytest.raises(LadderError, match="isn't a valid time"):
         parse_time(ladder, text)
-    with pytest.raises(LadderError, match="no time of a day"):
+    with pytest.raises(LadderError, match="isn't a valid time"):
         extend_deadline(ladder, "ada", "first", text, None, 0, "prof", "ill")
 
 
@@ -135,7 +135,7 @@ def test_submissions_by_staff_do_not_count_against_quotas(ladder: Ladder) -> Non
     for code in range(3):
         assert sent(ladder, code, EARLIER + code)[0] == code + 1
     assert sent(ladder, 8)[0] == 4
-    with pytest.raises(LadderError, match="1 are allowed"):
+    with pytest.raises(LadderError, match="of 1 versions allowed"):
         sent(ladder, 9)
     assert sent(ladder, 10, NOW)[0] == 5
 
@@ -149,7 +149,7 @@ def test_submitting_the_same_files_again_corrects_the_time(ladder: Ladder) -> No
     assert sent(ladder, 1, EARLIER) == (1, EARLIER)
     assert sent(ladder, 1, EARLIER + 60) == (1, EARLIER + 60)
     assert len(printed_by(ladder)) == 2
-    assert printed_by(ladder)[0].endswith(", as prof says")
+    assert printed_by(ladder)[0].endswith(", set by prof")
     assert sent(ladder, 2, EARLIER + 90) == (2, EARLIER + 90)
     assert sent(ladder, 1, EARLIER + 99) == (1, EARLIER + 99)  # over a version that came between
 

@@ -68,12 +68,12 @@ def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
     assert output()[0] == "none is open"
     opened(ladder, people=1)
     text, command = output()
-    assert text == "1 open, at 0 of them a match; people who have sat down: 1; no process plays them"
+    assert text == "1 open, 0 of them in a match; players: 1; no table server is running"
     assert command.startswith("arena ladder serve-tables ")
     id, _ = opened(ladder)
     ladder.database.write(lambda connection: set_session_playing(connection, id, True, 3.0))
     ladder.database.write(lambda connection: register_runner(connection, 20, 3.0, port=1, secret="x"))
-    assert output() == ("2 open, at 1 of them a match; people who have sat down: 2", "")
+    assert output() == ("2 open, 1 of them in a match; players: 2", "")
 
 
 def store_record(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
@@ -203,7 +203,7 @@ def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
     assert [seat.slot if seat else "none" for seat in places] == [1, 3, None, None]
     programs = [find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", can_write=False))]
     assert [seat.slot if seat else "none" for seat in programs] == [2, "none", "none"]
-    with pytest.raises(LadderError, match="can't be given away"):
+    with pytest.raises(LadderError, match="has no invitation link"):
         renew_slot_secret(ladder, id, 3, ADA)
 
 
@@ -238,7 +238,7 @@ def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) ->
     set_suspended(ladder, "bob", True, "staff", "cheated")
     for wanted, output in (
         (OpenTableRequest(bots=("one", "two")), "the table would have only bots"),
-        (OpenTableRequest(bots=("one",), me=True, rules="chess"), "no rules"),
+        (OpenTableRequest(bots=("one",), me=True, rules="chess"), "the preset"),
         (OpenTableRequest(bots=("none",), me=True), "no bot"),
         (OpenTableRequest(bots=("bob",), me=True), "accepted"),
         (OpenTableRequest(me=True), "2"),
@@ -250,7 +250,7 @@ def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) ->
         opened(ladder)
     set_frozen(ladder, False, "staff", "it is over")
     mine = [opened(ladder)[0] for _ in range(2)]
-    with pytest.raises(LadderError, match="2 tables open"):
+    with pytest.raises(LadderError, match="2 open tables"):
         opened(ladder)
     with pytest.raises(LadderError):
         close_session(ladder, mine[0], BOB)
@@ -261,5 +261,5 @@ def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) ->
 def test_rules_are_the_ladders_own_or_a_preset(ladder: Ladder) -> None:
     assert get_rules(ladder, None) == ladder.play.settings.rules
     assert get_rules(ladder, "treason-site").name == "treason-site"
-    with pytest.raises(LadderError, match="There are"):
+    with pytest.raises(LadderError, match="The presets are"):
         get_rules(ladder, "chess")

@@ -217,7 +217,7 @@ def test_a_defect_during_creation_ends_only_this_table(setup: TableSetup, boxes:
 
     setup.then = fails
     setup.serve(come)
-    assert setup.session.end_reason == "the server failed to begin it"
+    assert setup.session.end_reason == "the server couldn't start the match"
     assert [type(fault or AttributeError()).__name__ in line for line in setup.said] == [True]
     assert setup.closed_boxes == boxes
 
@@ -229,5 +229,5 @@ def test_a_table_that_cannot_be_created_has_a_reason_and_leaves_no_boxes(setup: 
 
     setup.then = lambda session: replace(session, rules="gone")
     setup.serve(come)
-    assert setup.session.end_reason == 'there are no rules "gone".'
+    assert setup.session.end_reason == 'the preset "gone" doesn\'t exist.'
     assert setup.closed_boxes == 1

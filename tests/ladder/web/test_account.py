@@ -81,7 +81,7 @@ def test_a_user_revokes_only_their_credentials(web: Pages) -> None:
         authenticate_secret(web.ladder, mine.secret, "token")
     for id in (other.id, 9999):  # the response doesn't reveal which of them is another user's
         refused = ada.post(f"/account/credentials/{id}/revoke")
-        assert (refused.status_code, f"there is no credential {id}." in refused.text) == (400, True)
+        assert (refused.status_code, f"the ladder has no credential {id}." in refused.text) == (400, True)
     assert authenticate_secret(web.ladder, other.secret, "token").login == "bob"
 
 

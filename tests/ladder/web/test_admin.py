@@ -65,10 +65,10 @@ def test_users_are_found_by_any_of_their_fields(staff: TestClient) -> None:
 def test_a_canvas_roster_is_imported_completely_or_not_at_all(web: Pages, staff: TestClient) -> None:
     canvas = "Student,ID,SIS User ID,SIS Login ID,Section\nPoints Possible,,,,\nKay,7,u7,kay,B\nLee,8,u8,lee,B\n"
     output = post(staff, "/admin/users/import", 200, files={"roster": ("canvas.csv", canvas)})
-    assert "2 people added, 0 changed" in output
+    assert "2 users added, 0 changed" in output
     assert person(web.ladder, "kay").user.section == "B"
     wrong = {"roster": ("wrong.csv", "login,email\nmoe,moe@example.org\nned,nowhere\n")}
-    assert "line 3: &#34;nowhere&#34; is no email" in post(staff, "/admin/users/import", 400, files=wrong)
+    assert "line 3: &#34;nowhere&#34; isn't a valid email" in post(staff, "/admin/users/import", 400, files=wrong)
     assert "moe" not in staff.get("/admin/users").text
     assert "1 person added" in post(staff, "/admin/users/import", 200, files=wrong, partial="true")
 
@@ -86,7 +86,7 @@ def test_a_user_is_added_and_updated(web: Pages, staff: TestClient) -> None:
 
 def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: TestClient) -> None:
     post(staff, "/admin/users", 200, login="bob2", email="bob@example.org")
-    assert "there is no owner" in post(staff, "/admin/users/bob2/merge", 400, reason="one person", into="bobby")
+    assert "the ladder has no user" in post(staff, "/admin/users/bob2/merge", 400, reason="one person", into="bobby")
     assert post(staff, "/admin/users/bob2/merge", reason="one person", into=" bob ") == "/admin/users/bob"
     assert "already" in post(staff, "/admin/users/bob2/merge", 409, reason="one person", into="bob")
     assert person(web.ladder, "bob2").user.login == "bob"
@@ -115,7 +115,7 @@ def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestCli
     assert rows[0]["link"].startswith("http://127.0.0.1:8000/sign-in?link=")
     cards = post(staff, "/admin/users/links", 200, section="B", as_="cards")
     assert (cards.count("sign-in?link="), "=Kay" in cards) == (1, True)
-    assert "No user needs a link" in post(staff, "/admin/users/links", 400, section="Z")
+    assert "No user of this section needs a link" in post(staff, "/admin/users/links", 400, section="Z")
 
 
 def test_revoked_credentials_are_refused(web: Pages, staff: TestClient) -> None:
@@ -125,7 +125,7 @@ def test_revoked_credentials_are_refused(web: Pages, staff: TestClient) -> None:
     assert f"session {session.id}" in staff.get("/admin/users/ada").text
     post(staff, f"/admin/credentials/{session.id}/revoke", reason="the laptop is lost", login="ada")
     assert ada.get("/bots").status_code == 303
-    assert "there is no credential" in post(staff, "/admin/credentials/9999/revoke", 400, reason="x")
+    assert "the ladder has no credential" in post(staff, "/admin/credentials/9999/revoke", 400, reason="x")
 
 
 def test_the_audit_log_has_credentials_without_their_secrets(web: Pages, staff: TestClient, own: Term) -> None:
@@ -204,9 +204,9 @@ def test_the_dashboard_agrees_with_the_commands(web: Pages, staff: TestClient, o
     checked = staff.get("/api/admin?check=yes").json()["findings"]
     output = own.json("doctor")["items"]
     assert [each["check"] for each in checked] == [each["check"] for each in output]
-    assert "none is running" in staff.get("/admin?check=yes").text
-    assert "No runner serves" in staff.get("/queue").text
-    assert "No runner serves" not in web.visitor("ada").get("/queue").text
+    assert "no runner is running" in staff.get("/admin?check=yes").text
+    assert "No runner is active" in staff.get("/queue").text
+    assert "No runner is active" not in web.visitor("ada").get("/queue").text
 
 
 def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, staff: TestClient) -> None:
@@ -274,12 +274,12 @@ def test_settings_are_shown_without_the_database_url(web: Pages, staff: TestClie
 
 def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestClient, own: Term) -> None:
     ada, matches = web.visitor("ada"), METADATA.tables["matches"]
-    assert "can&#39;t be called" in post(staff, "/finals", 400, name="../x", games=6)
+    assert "isn&#39;t a valid name" in post(staff, "/finals", 400, name="../x", games=6)
     assert post(staff, "/finals", name="last", games=6) == "/finals/last"
     published = ada.get("/finals/last/published").text
     assert staff.get("/api/finals/last").json()["commitment"] in published
     assert "matches played" in ada.get("/finals/last/projector").text
-    assert "are missing" in post(staff, "/finals/last/reveal", 400)
+    assert "haven't ended" in post(staff, "/finals/last/reveal", 400)
     ended = matches.update().where(matches.c.kind == "final")
     ended = ended.values(status="ended", outcome="abandoned", reason="no space", ended_at=1.0)
     web.ladder.database.write(lambda connection: connection.execute(ended))
@@ -316,8 +316,8 @@ min_games = 1
 
 
 def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: TestClient, own: Term) -> None:
-    assert "No baseline says" in staff.get("/admin/grades").text
-    assert "No baseline says" in staff.get("/admin/grades.csv").text
+    assert "No baselines are configured" in staff.get("/admin/grades").text
+    assert "No baselines are configured" in staff.get("/admin/grades.csv").text
     add_settings(web.ladder, BASELINES)
     for words, query in (((), {}), (("--deadline", "first"), {"deadline": "first"})):
         page = staff.get("/admin/grades", params=query).text
@@ -334,7 +334,7 @@ def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: 
 
 def test_a_participant_sees_only_their_grade(web: Pages, own: Term) -> None:
     ada, anonymous = web.visitor("ada"), web.visitor("anonymous")
-    assert "Nothing says yet" in ada.get("/grades").text
+    assert "this ladder has no baselines" in ada.get("/grades").text
     add_settings(web.ladder, BASELINES)
     assert "<b>30 of 30 points</b>" in ada.get("/grades").text
     [grade] = ada.get("/api/grades").json()["grades"]["grades"]
@@ -350,7 +350,7 @@ def test_to_look_at_grades_reveals_no_final(web: Pages, staff: TestClient, own: 
     add_settings(web.ladder, BASELINES)
     post(staff, "/finals", name="last", games=6)
     own.run()
-    assert "that is revealed" in staff.get("/admin/grades?final=last").text
+    assert "isn&#39;t revealed, or doesn" in staff.get("/admin/grades?final=last").text
     assert staff.get("/api/finals/last").json()["key"] is None
     post(staff, "/finals/last/reveal")
     assert staff.get("/admin/grades?final=last").status_code == 200

@@ -58,7 +58,7 @@ def test_a_database_restart_is_reported_and_loses_nothing(place: Place, own_serv
         own_server.stop()
         assert code(server, "/bots/ada", session) == 503
         status, output = upload(server, secret, program("new"))
-        assert (status, "Nothing is lost" in output["error"]) == (503, True)
+        assert (status, "Try again in a minute" in output["error"]) == (503, True)
         own_server.start()
         wait_for(lambda: code(server, "/bots/ada", session) == 200)
         assert upload(server, secret, program("new"))[1]["version_ref"] == "ada@2"

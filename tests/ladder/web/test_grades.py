@@ -40,7 +40,7 @@ def test_staff_gives_and_revokes_an_extension_on_a_users_page(web: Pages, staff:
     ada, bob = web.visitor("ada"), web.visitor("bob")
     assert "Give a reason" in post(staff, page, 400, deadline="first", until="2100-01-03T01:00")
     assert post(staff, page, deadline="first", until="2100-01-03T01:00", reason="ill <b>") == "/admin/users/ada"
-    assert last_entry(web.ladder) == ("staff", "extend", "first, more time until 3 Jan 2100 01:00 +01:00: ill <b>")
+    assert last_entry(web.ladder) == ("staff", "extend", "first, extended until 3 Jan 2100 01:00 +01:00: ill <b>")
     assert "already" in post(staff, page, 409, deadline="first", until="2100-01-03T01:00", reason="ill")
     assert "one end" in post(staff, page, 400, deadline="first", reason="ill")
     for path in ("/account", "/submit"):
@@ -53,7 +53,7 @@ def test_staff_gives_and_revokes_an_extension_on_a_users_page(web: Pages, staff:
         assert "Counts so far" in reader.get(path).text
     assert "Counts" not in bob.get("/bots/late").text + staff.get("/submit").text
     assert "Remove the extension of first" in staff.get("/admin/users/ada").text
-    assert "more time until 3 Jan 2100 01:00 +01:00: ill" in ada.get("/grades?deadline=first").text
+    assert "extended until 3 Jan 2100 01:00 +01:00: ill" in ada.get("/grades?deadline=first").text
     assert post(staff, page, deadline="first", undo="true", reason="she wasn't") == "/admin/users/ada"
     assert "extended" not in ada.get("/account").text
     assert ada.post(page, data={"deadline": "first", "late_days": 1, "reason": "please"}).status_code == 403
@@ -67,14 +67,14 @@ def test_users_see_their_released_grade_until_the_next_release(web: Pages, staff
     toml = own.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("2100-01-01T01:00:00+01:00", datetime.now(UTC).isoformat()))
     assert "final or one deadline" in post(staff, "/admin/grades", 400, name="one")
-    assert "that is revealed" in post(staff, "/admin/grades", 400, name="one", final="last")
+    assert "isn&#39;t revealed, or doesn" in post(staff, "/admin/grades", 400, name="one", final="last")
     assert "Released" not in ada.get("/grades?deadline=first").text
     release_grades(web.ladder, "one", "staff", None, deadline="first")
     toml.write_text(toml.read_text().replace("games = 1\n", "games = 100000\n"))
     to = post(staff, "/admin/grades", name="two", deadline="first", reason="too easy for bob's taste")
     assert to == "/admin/grades?release=two"
     assert last_entry(web.ladder) == ("staff", "release", "two, deadline first: too easy for bob's taste")
-    assert "Say why" in post(staff, "/admin/grades", 400, name="three", deadline="first")
+    assert "Give the reason" in post(staff, "/admin/grades", 400, name="three", deadline="first")
     page = staff.get(to).text
     assert "ada: 30 → 0 points. plays: not passed, " in page
     assert "baseline &#34;plays&#34;: points 30 min_games 1 before, points 30 min_games 100000 now" in page
@@ -92,4 +92,4 @@ def test_users_see_their_released_grade_until_the_next_release(web: Pages, staff
     assert "bob" not in ada.get("/api/grades?deadline=first").text.replace("pseudonym of bob", "")
     assert "ada" not in bob.get("/api/grades?deadline=first").text
     assert ada.get("/api/admin/grades?release=one").status_code == 403
-    assert "there is no release" in staff.get("/admin/grades?release=none").text
+    assert "the ladder has no release" in staff.get("/admin/grades?release=none").text

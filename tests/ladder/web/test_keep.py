@@ -53,10 +53,14 @@ def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
     assert asked.status_code == 303
     match = ada.get("/api" + asked.headers["location"]).json()
     assert (match["kind"], [seat["version_ref"] for seat in match["players"]]) == ("challenge", ["late@2", "late@1"])
-    for sent, why in ((("one,two",), "a table has 2 seats"), (("unknown",), "there is no bot"), (("one", "11"), "")):
+    for sent, why in (
+        (("one,two",), "a table has 2 seats"),
+        (("unknown",), "the ladder has no bot"),
+        (("one", "11"), ""),
+    ):
         refused = ada.post("/bots/late/challenges", data=dict(zip(("opponents", "count"), sent, strict=False)))
         assert (refused.status_code, why in refused.text) == (400, True), sent
-    assert "another&#39;s" in web.visitor("bob").post("/bots/late/challenges", data={"opponents": "one"}).text
+    assert "belongs to another user" in web.visitor("bob").post("/bots/late/challenges", data={"opponents": "one"}).text
     assert web.visitor("reading token").post("/bots/late/challenges", data={"opponents": "one"}).status_code == 403
 
 

@@ -110,10 +110,10 @@ def test_a_provider_user_in_the_roster_is_signed_in(web: Pages, own: Term, provi
     ("sub", "why"),
     [
         ("2", "sent no verified email"),
-        ("3", "no person in the roster has the email &#34;mallory@example.org&#34;"),
+        ("3", "no user in the roster has the email &#34;mallory@example.org&#34;"),
         ("4", "you are suspended: she shared her link"),
         ("5", "sent no verified email"),
-        ("6", "no person in the roster has the email &#34;staff&#34;"),
+        ("6", "no user in the roster has the email &#34;staff&#34;"),
         ("staff", "sent no verified email"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_sign_in_that_began_elsewhere_is_refused(web: Pages, own: Term, provid
     again, elsewhere = sent(web)
     code = parse_qs(urlsplit(path).query)["code"][0]
     refused.append(again.get(back(elsewhere, "1").replace("code=", f"code={code}&unused=")))
-    assert [(answer.status_code, "elsewhere, or too long ago" in answer.text) for answer in refused] == [
+    assert [(answer.status_code, "in another browser, or has expired" in answer.text) for answer in refused] == [
         (403, True)
     ] * 6
 
@@ -210,7 +210,7 @@ def test_a_code_needs_the_verifier_of_its_sign_in(web: Pages, own: Term, provide
             visitor, to = sent(web)
             own_one = parse_qs(urlsplit(to).query)["code_challenge"][0]
             came = visitor.get(back(to.replace(own_one, change(own_one)), "1"))
-            assert (came.status_code, "Begin it again" in came.text) == (403, True)
+            assert (came.status_code, "Start again" in came.text) == (403, True)
             assert visitor.get("/account").status_code == 303
 
 
@@ -234,7 +234,7 @@ def test_declining_at_the_provider_shows_a_message(web: Pages, own: Term, provid
     visitor, to = sent(web)
     path = to and f"/sign-in/openid/callback?error=access_denied&state={parse_qs(urlsplit(to).query)['state'][0]}"
     answered = visitor.get(path)
-    assert (answered.status_code, "didn&#39;t let you in" in answered.text) == (403, True)
+    assert (answered.status_code, "rejected the sign-in" in answered.text) == (403, True)
 
 
 def test_the_settings_page_shows_the_provider_without_the_secret(web: Pages, own: Term) -> None:
@@ -248,7 +248,7 @@ def test_the_settings_page_shows_the_provider_without_the_secret(web: Pages, own
 def test_while_the_provider_is_away_links_let_in(web: Pages, own: Term) -> None:
     use(own, f"http://localhost:{free_port()}")
     answered = web.visitor("anonymous").get("/sign-in/openid")
-    assert (answered.status_code, "come in with a link or a password" in answered.text) == (503, True)
+    assert (answered.status_code, "sign in with a link or a password" in answered.text) == (503, True)
     assert web.visitor("ada").get("/account").status_code == 200
 
 

@@ -41,7 +41,9 @@ def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(pla
             seen.extend(runners(server))
             os.kill(seen[-1], signal.SIGKILL)
         assert server.process.stderr is not None
-        assert any("has ended with -9, 6 times an hour: it stays down" in line for line in server.process.stderr)
+        assert any(
+            "exited with -9 for the 6th time in an hour, and isn't restarted" in line for line in server.process.stderr
+        )
         assert runners(server) == []
         session = server.session("staff")
         wait_for(lambda: "dead</span>" in server.get("/admin", session) or "No runner" in server.get("/admin", session))
@@ -87,7 +89,7 @@ def test_the_change_stream_only_reports_that_something_changed(place: Place, fol
             ran = place.end(server.process)
         assert set(lines) <= {b"data: changed\n", b":\n", b"\n"}
     assert ran.code == 0
-    assert ran.err in ("", "Ctrl-C ends it\n")  # which may have been read with the line before
+    assert ran.err in ("", "stop it with Ctrl-C\n")  # which may have been read with the line before
 
 
 def test_visitors_who_read_nothing_do_not_block_others(place: Place, folder: Path) -> None:

@@ -121,13 +121,13 @@ def test_the_page_shows_the_remaining_quota_and_the_bots(web: Pages) -> None:
 
 
 REFUSED: dict[str, tuple[Files, str, int, str]] = {
-    "no file": ([], "x", 400, "No file came"),
+    "no file": ([], "x", 400, "The form contains no file"),
     "a path that leaves": ([("../bot.py", "x"), ("b.py", "x")], "", 400, "points outside of its folder"),
     "an absolute path": ([("/etc/cron.d/x", "x")], "", 400, "points outside of its folder"),
     "a path that is too deep": ([("a/" * 60 + "x", "x")], "", 400, "too long"),
     "a name that is too long": ([("a" * 300, "x")], "", 400, "too long"),
-    "one name twice": ([("a.py", "x"), ("a.py", "y")], "", 400, "came twice"),
-    "a file that is a folder": ([("a", "x"), ("a/b", "y")], "", 400, "came twice"),
+    "one name twice": ([("a.py", "x"), ("a.py", "y")], "", 400, "occurs twice"),
+    "a file that is a folder": ([("a", "x"), ("a/b", "y")], "", 400, "occurs twice"),
     "too much": ([("a.py", bytes(3 << 20))], "", 413, "larger than the 1 MB"),
     "too many": ([(f"f/{number}", "x") for number in range(2001)], "", 413, "more than 2000 files"),
     "a wrong archive": ([("a.zip", "no archive")], "", 400, "isn't one"),
@@ -151,7 +151,7 @@ def test_an_invalid_bot_is_refused_with_the_reason(web: Pages, what: str) -> Non
 def test_an_invalid_or_truncated_form_is_refused(web: Pages, data: bytes) -> None:
     for kind in ("multipart/form-data; boundary=x", "multipart/form-data", "text/plain"):
         answered = web.visitor("ada").post("/api/submissions", content=data, headers={"Content-Type": kind})
-        assert (answered.status_code, "No file came" in answered.text) == (400, True)
+        assert (answered.status_code, "The form contains no file" in answered.text) == (400, True)
 
 
 def test_parts_without_a_file_are_counted_too(web: Pages) -> None:
@@ -162,7 +162,7 @@ def test_parts_without_a_file_are_counted_too(web: Pages) -> None:
 
 def test_staff_has_no_bots_and_a_reading_token_submits_nothing(web: Pages) -> None:
     files = [("a.py", QUICK_BOT)]
-    assert "Staff has no bots" in send(web.visitor("staff"), files).json()["error"]
+    assert "Staff can't own bots" in send(web.visitor("staff"), files).json()["error"]
     assert send(web.visitor("reading token"), files).status_code == 403
     assert send(web.visitor("suspended"), files).status_code == 401
     assert send(web.visitor("token"), files).status_code == 201
@@ -202,4 +202,4 @@ def test_staff_submits_for_a_user_with_a_time(web: Pages) -> None:
         assert version["received_at"] == (at or version["submitted_at"])
     assert "as staff says" in web.visitor("ada").get("/bots/by staff").text
     wrong = {**words, "at": "yesterday"}
-    assert "no time of a day" in web.visitor("staff").post("/api/submissions", files=file, data=wrong).json()["error"]
+    assert "isn't a valid time" in web.visitor("staff").post("/api/submissions", files=file, data=wrong).json()["error"]

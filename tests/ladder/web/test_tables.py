@@ -181,7 +181,7 @@ def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(site: ServedTab
                 pass
         return bob.closed
 
-    assert asyncio.run(look_on()) == (4003, "you have sat down in another tab")
+    assert asyncio.run(look_on()) == (4003, "you joined the table in another tab")
 
 
 def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(site: ServedTables) -> None:

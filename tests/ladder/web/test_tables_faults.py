@@ -84,7 +84,7 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
         again.sessions |= site.sessions
         wait_for(lambda: all(again.line(id, "ada")["status"] == "ended" for id in ids))
         why = {again.line(id, "ada")["end_reason"] for id in ids}
-        assert why == {"the server was stopped" if number == signal.SIGTERM else "the process that played it died"}
+        assert why == {"the server was stopped" if number == signal.SIGTERM else "the table server died"}
         for id in ids:
             [record] = records(folder, id)
             assert 1 <= len(record.games) < GAMES
@@ -119,8 +119,8 @@ def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> No
                 assert ada.closed is not None
                 assert ada.closed[0] == 1013
             wait_for(lambda: site.line(id, "ada")["status"] == "ended")
-            assert site.line(id, "ada")["end_reason"] == "the process that played it died"
-            assert "the process that played it died" in server.get(f"/tables/{id}", site.session("ada"))
+            assert site.line(id, "ada")["end_reason"] == "the table server died"
+            assert "the table server died" in server.get(f"/tables/{id}", site.session("ada"))
             assert tables_of(server.process.pid) != [first]
             another = site.open("ada", bots=["one"], me=True)["id"]
             async with site.player(another, "ada").there() as ada:
@@ -130,7 +130,7 @@ def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> No
         server.process.terminate()
         ran = place.end(server.process)
         assert ran.code == 0
-        assert "starts again" in ran.err
+        assert "is restarted" in ran.err
     place.require_nothing_left()
 
 

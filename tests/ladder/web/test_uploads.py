@@ -138,7 +138,7 @@ def test_stalled_or_truncated_uploads_do_not_block_others(place: Place) -> None:
         for _ in range(3):
             open_ones.enter_context(half_sent(place, server, ada))
         status, output = upload(server, ada, program("more"))
-        assert (status, "Too many uploads" in output["error"]) == (503, True)
+        assert (status, "too many uploads" in output["error"]) == (503, True)
         assert upload(server, bob, program("bob's"), "bob")[0] == 201
         assert "ada" in server.get("/bots", server.session("bob"))
         open_ones.close()
