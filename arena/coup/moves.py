@@ -231,7 +231,7 @@ def describe_effect(row: ActionRule, rules: Ruleset) -> str:
             back = "the claimed one" if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE else str(rules.draw)
             return f"draw {_quantity(rules.draw, 'card')}, return {back}"
         case Effect.EXAMINE:
-            return "look at a card of the target; hand it back or have it replaced"
+            return "look at a card of the target; return it or have it replaced"
         case Effect.CONVERT:
             return f"turn {'the target' if row.targeted else 'yourself'} to the other side; coins go to the reserve"
         case Effect.EMBEZZLE:

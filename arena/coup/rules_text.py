@@ -119,9 +119,9 @@ def _answers(rules: Ruleset) -> str:
     both = _named(rules, lambda row: bool(row.claim) and bool(row.block_roles))
     then = "or, if nobody challenges," if _never_after_a_challenge(rules) else "and then"
     return (
-        f"Nobody can answer {join_words(silent, 'or')}. To {join_words(free)} there can be a block only, to "
-        f"{join_words(claimed)} a "
-        f"challenge only, to {join_words(both)} a challenge {then} a block."
+        f"No player can answer {join_words(silent, 'or')}. {join_words(free).capitalize()} can be blocked, "
+        f"{join_words(claimed)} can be "
+        f"challenged, and {join_words(both)} can be challenged {then} blocked."
     )
 
 
@@ -136,14 +136,14 @@ def _banned(rules: Ruleset) -> str:
 
 def _gone(rules: Ruleset) -> str:
     wasted = "an assassination or an examination" if rules.inquisitor else "an assassination"
-    return f"If the target is out before the effect, {wasted} does nothing; what was paid stays spent."
+    return f"If the target is out before the effect, {wasted} does nothing; the cost isn't returned."
 
 
 def _of_several(rules: Ruleset) -> str:
     first = "the target goes first, then " if _attacks_by_anyone(rules) else ""
     return (
         f"All who may block are asked at once. Of several who block, {first}the first clockwise from the player in "
-        "turn counts; what the others answer is never told. There is only one block of an action."
+        "turn counts; other answers stay secret. An action can be blocked only once."
     )
 
 
@@ -164,15 +164,15 @@ def _order(rules: Ruleset) -> str:
         steps = "the challenge of the claim, the block, the challenge of the block, the effect"
     return (
         f"Then come, in this order: {steps}. Then the turn is over. An action has its effect unless the challenge of "
-        "its claim succeeds or a block stands."
+        "its claim succeeds or it is blocked."
     )
 
 
 def _one_card(rules: Ruleset) -> str:
     unasked = ", and it isn't asked" if rules.examine_pick is ExaminePick.TARGET else ""
     return (
-        f"Of a target with one card, that card is examined{unasked}. A target whose challenge failed is examined on "
-        "what it has left."
+        f"If the target has one card, that card is examined{unasked}. If the target's own challenge failed, "
+        "its remaining card is examined."
     )
 
 
@@ -180,8 +180,8 @@ def _embezzler_with_duke(rules: Ruleset) -> str:
     """A concession reveals nothing only if others could have conceded."""
     loses = "it loses an influence of its choice, and the coins stay in the reserve."
     if _may_concede(rules):
-        return f"A challenged embezzler who does have a duke must concede: {loses}"
-    return f"A challenged embezzler who does have a duke is caught: {loses} So all know that it had a duke."
+        return f"A challenged embezzler with a duke must concede: {loses}"
+    return f"A challenged embezzler with a duke is caught: {loses} All players then know that it had a duke."
 
 
 def _odd_table(rules: Ruleset) -> str:
@@ -194,13 +194,13 @@ def list_program_differences(rules: Ruleset) -> tuple[str, ...]:
     """Return differences of treason's program that no field can express."""
     both = join_words(_named(rules, lambda row: bool(row.claim) and bool(row.block_roles)))
     return (
-        f"The program has one window in which all may challenge or block {both}, and what is blocked can't be "
-        "challenged any more. Here all are first asked whether they challenge; then come the blocks.",
-        "In the program the first to answer counts, here the first clockwise of all who do.",
+        f"The program has one window in which all may challenge or block {both}, and a blocked action can't be "
+        "challenged any more. Here all players are asked first for challenges, then for blocks.",
+        "In the program the first answer in time counts; here it is the first answer clockwise.",
         "The program has no turn limit.",
-        "Who leaves the program in the middle of a game keeps its coins, and an action on it goes on. Here its coins "
+        "A player that leaves the program during a game keeps its coins, and an action on it continues. Here its coins "
         "go to the treasury, and the action ends without effect.",
-        "The program's players can write to one another at any time.",
+        "In the program players can send each other messages at any time.",
     )
 
 
@@ -209,15 +209,12 @@ _OTHERWISE: dict[str, tuple[RuleTemplate, ...]] = {
     "": (
         RuleTemplate(
             "alone",
-            "The rulebook has 9 and 10 players for Coup alone. Here they may also play with its expansion.",
+            "The rulebook allows 9 and 10 players for Coup alone. Here they can also play with its expansion.",
             "deck",
             lambda rules: rules.reformation or rules.inquisitor,
         ),
         RuleTemplate(
-            "any_time",
-            "Around a table players talk whenever they like. Here they talk with their answers.",
-            "talk",
-            _talks,
+            "any_time", "Around a table players talk at any time. Here they talk with their answers.", "talk", _talks
         ),
     ),
     "classroom": (
@@ -233,7 +230,7 @@ _OTHERWISE: dict[str, tuple[RuleTemplate, ...]] = {
     "blog": (
         RuleTemplate(
             "puts_back",
-            "The review has no rule for an exchange by a player that doesn't have the ambassador any more, or never "
+            "The review has no rule for an exchange by a player that has lost the ambassador or never "
             "had it. Here that player returns any card.",
             "exchange",
         ),
@@ -246,15 +243,17 @@ _OTHERWISE: dict[str, tuple[RuleTemplate, ...]] = {
         ),
         RuleTemplate(
             "both_cards",
-            "A target that challenges an assassin in vain loses two cards. Here it may still block.",
+            "A target whose challenge of an assassin fails loses two cards. Here it may still block.",
             "late-blocks",
         ),
     ),
     "treason": (
-        RuleTemplate("ten", "The page adds cards for any number of players. Here 10 players are the most.", "players"),
+        RuleTemplate(
+            "ten", "The page adds cards for any number of players. Here 10 players are the maximum.", "players"
+        ),
     ),
 }
-_BOX = RuleTemplate("box", "The rulebook's box has 50 coins. Here the treasury has no end.", "coins")
+_BOX = RuleTemplate("box", "The rulebook's box has 50 coins. Here the treasury is unlimited.", "coins")
 
 
 def list_document_differences(rules: Ruleset, document: str) -> list[RuleText]:
@@ -278,34 +277,37 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "one_action",
-                "The player in turn picks one action of the table that it can pay. Nobody may pass a turn.",
+                "The player in turn chooses one action of the table that it can pay. A turn can't be passed.",
                 "turn",
             ),
             "forced_coup",
             RuleTemplate(
                 "coup_first",
-                "Who must coup can do nothing else, neither convert nor embezzle.",
+                "A player that must coup can't choose another action, not even convert or embezzle.",
                 "forced-coup",
                 lambda rules: rules.reformation and rules.forced_coup > 0,
             ),
             RuleTemplate(
                 "targets",
-                "The target is any other living player, also one without coins.",
+                "The target is any other living player, even without coins.",
                 "targets",
                 lambda rules: not rules.reformation,
             ),
             RuleTemplate(
                 "targets_of_sides",
-                "The target is another living player, also one without coins. A conversion may turn a player of either "
+                "The target is another living player, even without coins. A conversion may turn a player of either "
                 "side; for the other actions see Allegiances.",
                 "targets",
                 _reformation,
             ),
-            RuleTemplate("paid", "The cost is paid at once, before anybody answers.", "order"),
+            RuleTemplate("paid", "The cost is paid immediately, before any answer.", "order"),
             RuleTemplate("order", _order, "order"),
             RuleTemplate("answers", _answers, "order"),
             RuleTemplate(
-                "one_of_two", "Exchange and examine are two actions: a turn has one of them.", "inquisitor", _inquisitor
+                "one_of_two",
+                "Exchange and examine are separate actions: a turn has one of them.",
+                "inquisitor",
+                _inquisitor,
             ),
         ),
     ),
@@ -315,15 +317,15 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             RuleTemplate("bluff", "A claim may be true or a bluff.", "challenges"),
             RuleTemplate(
                 "anyone_challenges",
-                "Any other living player may challenge the claim of an action, also one whom it doesn't concern.",
+                "Any other living player may challenge the claim of an action, even if the action doesn't affect it.",
                 "challenges",
             ),
             RuleTemplate("own_side_challenges", "A player may challenge its own side, too.", "own-side", _reformation),
             RuleTemplate(
                 "first_challenge",
-                "All who may challenge are asked at once. Of several who challenge, the first clockwise from the "
-                "claimant counts; what the others answer is never told. There is only one challenge of a claim, and "
-                "none later.",
+                "All players that may challenge are asked at once. If several challenge, the first clockwise from the "
+                "claimant counts; other answers stay secret. A claim can be challenged only once, and not "
+                "later.",
                 "windows",
             ),
             "prove",
@@ -331,20 +333,20 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             RuleTemplate("shown", _shown, "order"),
             RuleTemplate(
                 "keep_asked",
-                "Everybody sees whether it was kept. It isn't asked where the challenger's loss ends the game"
+                "All players see whether it was kept. The player isn't asked if the challenger's loss ends the game"
                 ", and not of an embezzler.",
                 "shown-card",
                 lambda rules: rules.shown_card is ShownCard.MAY_KEEP and rules.reformation,
             ),
             RuleTemplate(
                 "keep_asked_of_all",
-                "Everybody sees whether it was kept. It isn't asked where the challenger's loss ends the game.",
+                "All players see whether it was kept. The player isn't asked if the challenger's loss ends the game.",
                 "shown-card",
                 lambda rules: rules.shown_card is ShownCard.MAY_KEEP and not rules.reformation,
             ),
             RuleTemplate(
                 "refund",
-                "When the challenge of an action's claim succeeds, the action fails: what was paid comes back first, "
+                "When the challenge of an action's claim succeeds, the action fails: first the cost is returned, "
                 "then the claimant loses an influence, and the turn is over.",
                 "lost-challenge",
             ),
@@ -378,14 +380,14 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             "block_challenged_by",
             RuleTemplate(
                 "first_challenge_of_block",
-                "Of several who do, the first clockwise from the blocker counts.",
+                "If several do, the first clockwise from the blocker counts.",
                 "windows",
                 lambda rules: rules.block_challenged_by is BlockChallengers.ANYONE,
             ),
             RuleTemplate(
                 "block_stands",
-                "A block stands if nobody challenges it or the challenge fails: it ends the action without effect. "
-                "What was paid stays spent. Who challenged it loses an influence.",
+                "A block succeeds if no player challenges it or the challenge fails: the action has no effect. "
+                "The cost isn't returned. The challenger of the block loses an influence.",
                 "blocks",
             ),
             RuleTemplate(
@@ -405,22 +407,22 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
         (
             RuleTemplate(
                 "influence",
-                "A player's cards are those that it has face down; each is an influence. A card turned up "
-                "counts no more, and never goes back to the deck.",
+                "A player's face-down cards are its influence. A card turned up no longer "
+                "counts, and never returns to the deck.",
                 "influence",
             ),
             RuleTemplate(
                 "loser_picks",
-                "Who loses an influence, in whatever way, picks which of its cards it turns face up for good.",
+                "A player that loses an influence chooses which of its cards to turn face up permanently.",
                 "influence",
             ),
-            RuleTemplate("exiled", "Who has no card left is out at once.", "out"),
+            RuleTemplate("exiled", "A player without face-down cards is out immediately.", "out"),
             "dead_target",
             RuleTemplate("gone", _gone, "dead-target"),
             RuleTemplate(
                 "end",
-                "The last player alive wins, and there is no second place. The game ends at that moment, in the middle "
-                "of an action too: nothing more is done or asked.",
+                "The last player alive wins, and there is no second place. The game ends immediately, even during "
+                "an action: no further effects or requests follow.",
                 "end",
             ),
         ),
@@ -435,13 +437,13 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "exchange",
-                "An exchange draws first. Of its own and the drawn cards the player keeps as many as it has influence; "
-                "the others go back to the court deck, which is shuffled. Nobody else sees any of them.",
+                "An exchange draws first. The player keeps as many of these cards and its own as it has influence; "
+                "the others return to the court deck, which is shuffled. Other players see none of them.",
                 "exchange",
             ),
             RuleTemplate(
                 "keep_all",
-                "It may return any of them, also all that it drew.",
+                "It may return any of them, even all drawn cards.",
                 "exchange",
                 lambda rules: rules.exchange_return is ExchangeReturn.ANY,
             ),
@@ -451,8 +453,8 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             RuleTemplate("one_card", _one_card, "examine", _inquisitor),
             RuleTemplate(
                 "examined",
-                "Only the examiner sees the card, and its owner learns which it was. The examiner hands it back or has "
-                "it replaced, and everybody sees which it does; the new card is seen by its owner only.",
+                "Only the examiner sees the card, and its owner learns which it was. The examiner returns it or has "
+                "it replaced; all players see this choice. Only its owner sees the new card.",
                 "examine",
                 _inquisitor,
             ),
@@ -469,14 +471,14 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "one_side",
-                "While all who live are on one side, nothing is banned. A conversion may make two sides again.",
+                "While all living players are on one side, nothing is banned. A conversion may create two sides again.",
                 "own-side",
                 _reformation,
             ),
             RuleTemplate(
                 "ban_time",
-                "Whom an action may target, and who may block foreign aid, is settled when the action is taken: who "
-                "goes out later in the turn changes neither.",
+                "Possible targets and blockers of foreign aid are fixed when the action is chosen. Players that "
+                "go out later in the turn change neither.",
                 "own-side",
                 _reformation,
             ),
@@ -488,14 +490,14 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "reserve",
-                "The reserve begins empty. Only the cost of conversions goes there, and only embezzling empties it. "
-                "What is left when a game ends is gone.",
+                "The reserve starts empty. Only the cost of conversions goes there, and only embezzling empties it. "
+                "The remaining coins are lost when a game ends.",
                 "conversion",
                 _reformation,
             ),
             RuleTemplate(
                 "embezzle",
-                "Who embezzles claims to have no duke, and may bluff. An empty reserve may be embezzled too, and gives "
+                "A player that embezzles claims to have no duke, and may bluff. Embezzling an empty reserve gives "
                 "nothing. A challenge of an embezzler goes as follows.",
                 "embezzlement",
                 _reformation,
@@ -504,21 +506,21 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             "embezzle_concede",
             RuleTemplate(
                 "embezzle_proof",
-                "A challenged embezzler without a duke shows everybody all its cards, which are then replaced. Nobody "
+                "A challenged embezzler without a duke shows all its cards, which are then replaced. No player "
                 "is asked.",
                 "embezzlement",
                 _must_prove,
             ),
             RuleTemplate(
                 "conceded",
-                "Who concedes doesn't tell whether it has a duke. It loses an influence of its choice, and the coins "
+                "A player that concedes doesn't show whether it has a duke. It loses an influence of choice; the coins "
                 "stay in the reserve.",
                 "embezzlement",
                 _may_concede,
             ),
             RuleTemplate(
                 "embezzle_shown",
-                "If the cards are shown, the challenge fails: they go back together, the deck is shuffled once, and as "
+                "If the cards are shown, the challenge fails: they return together, the deck is shuffled once, and as "
                 "many are drawn. Then the challenger loses an influence; then the embezzler takes the reserve.",
                 "embezzlement",
                 _reformation,
@@ -531,56 +533,56 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             "draft",
             RuleTemplate(
                 "sealed",
-                "Both pick at once. What was discarded stays out of the game and is never shown.",
+                "Both players choose at the same time. Discarded cards stay out of the game and are never shown.",
                 "draft",
                 lambda rules: rules.draft,
             ),
             RuleTemplate(
                 "draft_with_variants",
-                "The picks come before the choice of a side.",
+                "They choose cards before the choice of a side.",
                 "draft",
                 lambda rules: rules.draft and rules.reformation,
             ),
             RuleTemplate(
                 "hidden",
-                "Each player sees only its own cards. Coins, cards that are face up, and how many a player has face "
-                "down, are public.",
+                "Each player sees only its own cards. Coins, face-up cards, and the number of cards that a player has "
+                "face down are public.",
                 "deal",
             ),
             "first_player",
             "start_coins",
             "two_player_starter_coins",
-            RuleTemplate("treasury", "The treasury has no end.", "coins"),
+            RuleTemplate("treasury", "The treasury is unlimited.", "coins"),
             "allegiance_start",
             RuleTemplate("odd_table", _odd_table, "allegiance", _reformation),
         ),
     ),
     (
-        "The arena's own choices, and how the rules are read",
+        "Decisions of the arena on unclear rules",
         (
             RuleTemplate(
                 "at_once",
-                "All are asked at once, since no document says who speaks first, and how fast a program answers must "
+                "All players are asked at once: no document says who speaks first, and the speed of programs must "
                 "not decide.",
                 "windows",
             ),
             RuleTemplate(
                 "seat_0",
-                "Seat 0 starts, since the bots of a match change seats from game to game. By the "
+                "Seat 0 starts, because the bots of a match change seats from game to game. By the "
                 "rulebook the winner of the last game starts.",
                 "first-player",
                 lambda rules: rules.first_player is FirstPlayer.SEAT_0,
             ),
             RuleTemplate(
                 "turn_limit",
-                "After the turns that the table above allows, counted for all players together, a game is a draw of "
-                "those who live. Around a table it goes on until one player is left.",
+                "After the turn limit above, counted for all players together, a game is a draw between "
+                "the living players. Around a table it continues until one player is left.",
                 "turn-limit",
             ),
             RuleTemplate(
                 "block_after",
                 "A target whose challenge of an assassin fails loses one influence for that, and a second one unless a "
-                "block saves it. Most documents say flatly that it loses two; but the rulebook counts in the "
+                "block saves it. Most documents only say that it loses two; but the rulebook includes the "
                 "assassination that succeeds, and settles challenges before blocks.",
                 "late-blocks",
                 lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.YES,
@@ -602,13 +604,13 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "aside",
-                "That a shown card may be kept is a wish of its author's, and not what his rules say.",
+                "The author wishes that a shown card may be kept; his written rules don't say so.",
                 "documents",
                 lambda rules: rules.shown_card is ShownCard.MAY_KEEP,
             ),
             RuleTemplate(
                 "sides_drawn",
-                "The sides begin with seat 0, whoever starts, as treason's program lays them.",
+                "The sides start with seat 0, whichever seat starts, as in treason's program.",
                 "allegiance",
                 lambda rules: rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED,
             ),
@@ -624,22 +626,24 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "bare_roles",
-                "A card is its name: which of the two places in a hand it had, means nothing and is never told.",
+                "A card is only its name: its position in a hand has no meaning and is never revealed.",
                 "deal",
             ),
             RuleTemplate(
                 "forfeit",
-                "A bot that breaks down, or makes too many faults, forfeits: its cards are turned up and its coins go "
-                "to the treasury. Its own turn, or an action on it, ends without effect; what was paid stays spent.",
+                "A bot that crashes, or commits too many faults, forfeits: its cards are turned up and its coins go "
+                "to the treasury. Its own turn, or an action on it, ends without effect; the cost isn't returned.",
                 "forfeit",
             ),
             RuleTemplate(
                 "forfeit_elsewhere",
-                "Other actions go on, with the others' answers. If the bot was to lose an influence, all is as if it "
-                "had; if it was to prove a block, the action takes effect, and the challenger loses nothing.",
+                "Other actions continue with the others' answers. If the bot had to lose an influence, it is lost. "
+                "If it had to prove a block, the action takes effect, and the challenger loses nothing.",
                 "forfeit",
             ),
-            RuleTemplate("forfeits_together", "If all who are left forfeit at once, they share a draw.", "forfeit"),
+            RuleTemplate(
+                "forfeits_together", "If all remaining players forfeit at once, they share a draw.", "forfeit"
+            ),
         ),
     ),
 )

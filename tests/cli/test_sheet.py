@@ -93,7 +93,7 @@ VARIANTS: dict[str, tuple[Ruleset, tuple[str, str], list[str]]] = {
     # rules.md#examine
     "the inquisitor examines": (
         PRESETS["inquisitor"], ("examine", "-"),
-        ["look at a card of the target; hand it back or have it replaced", "-", "inquisitor", "-"],
+        ["look at a card of the target; return it or have it replaced", "-", "inquisitor", "-"],
     ),
     # rules.md#own-side
     "one's own side doesn't block foreign aid": (
@@ -205,27 +205,27 @@ def test_a_sheet_of_treason_lists_differences_from_its_program(name: str) -> Non
 # A sentence, and the rulesets for which it is true.
 HOLDS: dict[str, Callable[[Ruleset], bool]] = {
     "A player who is out keeps its coins, and they count for nobody.": lambda rules: rules.dead_target == "coins",
-    "The picks come before the choice of a side.": lambda rules: rules.draft and rules.reformation,
+    "They choose cards before the choice of a side.": lambda rules: rules.draft and rules.reformation,
     "may keep it or have it replaced at random": lambda rules: rules.shown_card == "may_keep",
-    "Everybody sees whether it was kept. It isn't asked where the challenger's loss ends the game.": lambda rules: (
+    "isn't asked if the challenger's loss ends the game.": lambda rules: (
         rules.shown_card == "may_keep" and not rules.reformation
     ),
     "Any living player of the other side may block foreign aid": lambda rules: rules.reformation,
-    "Who must coup can do nothing else": lambda rules: rules.reformation and rules.forced_coup > 0,
+    "A player that must coup can't choose": lambda rules: rules.reformation and rules.forced_coup > 0,
     "A player of the same side may block": lambda rules: rules.reformation and rules.attacks_blocked_by == "anyone",
     "the first clockwise from the blocker counts": lambda rules: rules.block_challenged_by == "anyone",
     "It may return any of them": lambda rules: rules.exchange_return == "any",
-    "Who concedes doesn't tell": lambda rules: rules.reformation and rules.embezzle_concede and rules.prove == "choose",
-    "who does have a duke must concede": lambda rules: (
+    "A player that concedes doesn't": lambda rules: (
         rules.reformation and rules.embezzle_concede and rules.prove == "choose"
     ),
+    "with a duke must concede": lambda rules: rules.reformation and rules.embezzle_concede and rules.prove == "choose",
     "the challenge of the claim; if nobody challenged, the block, and the challenge of the block; the effect. Then": (
         lambda rules: rules.block_after_failed_challenge == "never"
     ),
     "seat 0 and the last seat are on the same side": lambda rules: (
         rules.reformation and rules.allegiance_start == "assigned"
     ),
-    "Seat 0 starts, since": lambda rules: rules.first_player == "seat_0",
+    "Seat 0 starts, because": lambda rules: rules.first_player == "seat_0",
 }
 OWN = [
     *ALL,
@@ -254,26 +254,26 @@ def test_a_sentence_is_in_the_sheets_of_the_games_where_it_is_true(
 # The rulebook's sentences for every game.
 ALWAYS = [
     # rules.md#order
-    "Then the turn is over. An action has its effect unless the challenge of its claim succeeds or a block stands.",
+    "Then the turn is over. An action has its effect unless the challenge of its claim succeeds or it is blocked.",
     # rules.md#windows
-    "Of several who challenge, the first clockwise from the claimant counts; what the others answer is never told.",
+    "If several challenge, the first clockwise from the claimant counts; other answers stay secret.",
     # rules.md#lost-challenge
-    "the action fails: what was paid comes back first, then the claimant loses an influence",
+    "the action fails: first the cost is returned, then the claimant loses an influence",
     # rules.md#blocks
-    "What was paid stays spent.",
+    "The cost isn't returned.",
     # rules.md#influence
-    "Who loses an influence, in whatever way, picks which of its cards it turns face up for good.",
+    "A player that loses an influence chooses which of its cards to turn face up permanently.",
     # rules.md#out
-    "Who has no card left is out at once.",
+    "A player without face-down cards is out immediately.",
     # rules.md#influence
-    "A card turned up counts no more",
+    "A card turned up no longer counts",
     # rules.md#end
-    "The last player alive wins, and there is no second place. The game ends at that moment",
+    "The last player alive wins, and there is no second place. The game ends immediately",
     # rules.md#forfeit
-    "Its own turn, or an action on it, ends without effect; what was paid stays spent.",
-    "If the bot was to lose an influence, all is as if it had; if it was to prove a block, the action takes effect",
+    "Its own turn, or an action on it, ends without effect; the cost isn't returned.",
+    "If the bot had to lose an influence, it is lost. If it had to prove a block, the action takes effect",
     # rules.md#turn-limit
-    "a game is a draw of those who live. Around a table it goes on until one player is left. (#turn-limit)",
+    "a game is a draw between the living players. Around a table it continues until one player is left. (#turn-limit)",
 ]
 
 
@@ -281,7 +281,7 @@ ALWAYS = [
 def test_every_sheet_has_the_sentences_of_every_game(rules: Ruleset) -> None:
     """The Reformation adds the challenge of an embezzler with a duke, rules.md#embezzlement."""
     output = unfold(sheet.rules_sheet(rules))
-    duke = r"who does have a duke [a-z ]+: it loses an influence of its choice, and the coins stay in the reserve\."
+    duke = r"with a duke [a-z ]+: it loses an influence of its choice, and the coins stay in the reserve\."
     assert [text for text in ALWAYS if text not in output] == []
     assert len(re.findall(duke, output)) == rules.reformation
 
@@ -290,11 +290,11 @@ BOX, ALONE = "50 coins", "9 and 10 players for Coup alone"
 OTHERWISE: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("coup", "duel"), (BOX,)),
     **dict.fromkeys(("inquisitor", "reformation", "reformation-inquisitor"), (ALONE, BOX)),
-    "open-table": ("talk whenever they like", BOX),
+    "open-table": ("players talk at any time", BOX),
     "classroom": ("Here seat 0 is that player", "Here it may decline", BOX),
-    "blog": ("exchange by a player that doesn't have", BOX),
+    "blog": ("exchange by a player that has lost", BOX),
     "andy": ("Foreign aid has no target", "Here it may still block", BOX),
-    **{name: ("Here 10 players are the most",) for name in PRESETS if name.startswith("treason")},
+    **{name: ("Here 10 players are the maximum",) for name in PRESETS if name.startswith("treason")},
 }
 OTHERWISE["andy-as-written"] = OTHERWISE["andy"]
 
