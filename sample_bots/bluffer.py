@@ -1,25 +1,25 @@
 """Pretends to hold a better hand, and sticks to that story: a Captain or a Duke in place of each weak card.
 
-It doesn't lie while a living player challenges often in this match, nor about a role that it was caught without. In all
-else it acts as if the story were true, and it blocks every attack on itself.
+It doesn't lie while a living player challenges often in this match, nor about a role that it was caught without.
+Otherwise it acts as if the story were true, and it blocks every attack on itself.
 """
 
 from __future__ import annotations
 
 from coup_kit import Answer, Bot, Game, Message, Move, Player, run
 
-# The role that each action claims. Actions that are not listed (income, foreign_aid, coup) claim nothing.
+# The role that each action claims. Other actions (income, foreign_aid, coup) claim nothing.
 ROLE_FOR = {"assassinate": "assassin", "steal": "captain", "tax": "duke", "exchange": "ambassador"}
-STRONG = ("captain", "duke", "assassin")  # cards that need no story, and in this order the roles of stories
-SELDOM = 0.05  # challenges for each claim that it heard; who challenges more often is not lied to
-VALUE = {"captain": 5.0, "duke": 4.5, "assassin": 4.0, "contessa": 2.5, "ambassador": 2.0}  # when one must go
+STRONG = ("captain", "duke", "assassin")  # cards that need no story; also the roles of stories, in this order
+SELDOM = 0.05  # challenges per claim; with a player that challenges more often, the bot doesn't lie
+VALUE = {"captain": 5.0, "duke": 4.5, "assassin": 4.0, "contessa": 2.5, "ambassador": 2.0}  # of keeping a card
 
 
 class Bluffer(Bot):
     name, version = "bluffer", "2.0"
 
     def __init__(self) -> None:
-        self.claims = 0  # claims of the match so far, each of which somebody could have challenged
+        self.claims = 0  # claims of the match so far
         self.latest: tuple[str, int | None] = ("", None)  # the latest action and its target
         self.blocked: dict[tuple[str, int | None], int] = {}  # blocked action and target -> the seat that blocked
 
@@ -33,11 +33,11 @@ class Bluffer(Bot):
             self.latest = (event["action"], event.get("target"))
         elif name == "block":
             self.blocked[self.latest] = event["seat"]
-        elif name in ("lost", "shown", "exchanged"):  # this seat has other cards now
+        elif name in ("lost", "shown", "exchanged"):  # this seat may have other cards now
             self.blocked = {action: seat for action, seat in self.blocked.items() if seat != event["seat"]}
 
     def lies_pass(self, game: Game) -> bool:
-        """Say whether no living player challenges often. One challenge in a new match is no habit yet."""
+        """Return whether no living player challenges often. One challenge in a new match doesn't count as often."""
 
         def often(player: Player) -> bool:
             return player.history.challenges > 1 + SELDOM * self.claims
@@ -65,7 +65,7 @@ class Bluffer(Bot):
         story = self.story(game)
 
         def moves(action: str) -> list[Move]:
-            """Give the legal moves of an action that fit the story and were not blocked."""
+            """Return the legal moves of an action that fit the story and weren't blocked."""
             if ROLE_FOR.get(action) not in (None, *story):
                 return []
             return [move for move in game.moves(action) if (action, move.get("target")) not in self.blocked]
@@ -79,9 +79,9 @@ class Bluffer(Bot):
         return quiet[0]
 
     def block(self, game: Game) -> Answer:
-        """Block with a card that we hold, else with one of the story; an attack on us with anything."""
+        """Block with a card that we hold, else with one of the story; block an attack on us with any card."""
         attacked = game.pending.get("target") == game.seat and self.lies_pass(game)
-        last = game.pending["action"] == "assassinate" and len(game.cards) == 1  # passing would lose it too
+        last = game.pending["action"] == "assassinate" and len(game.cards) == 1  # passing would lose the last card, too
         for roles in (game.cards, self.story(game)):
             for move in game.moves("block"):
                 if move["block"] in roles:

@@ -1,16 +1,16 @@
 // Never bluffs: claims only roles it holds, blocks whenever it truly can, never challenges.
 //
-// The same bot as honest.py, choice for choice, for node. No packages needed.
+// It makes the same choices as honest.py. It needs only Node.js, no packages.
 "use strict";
 
 const readline = require("node:readline");
 
-// The role that each action claims. Actions that are not listed (income, foreign_aid, coup) claim nothing.
+// The role that each action claims. Other actions (income, foreign_aid, coup) claim nothing.
 const ROLE_FOR = { assassinate: "assassin", steal: "captain", tax: "duke", exchange: "ambassador" };
 
-// How gladly we keep a card when one must go. A role that is not listed is worth 2.
+// The value of keeping a card. Other roles have the value 2.
 const VALUE = { captain: 5, duke: 4.5, assassin: 4, ambassador: 2.5, contessa: 2 };
-const SECOND_COPY = 2; // a second card of the same role adds no new action, so it is worth this much less
+const SECOND_COPY = 2; // a second card of a role adds no new action, so its value is lower by this
 
 const value = (card) => VALUE[card] ?? 2;
 
@@ -19,29 +19,29 @@ function handValue(cards) {
   return cards.reduce((sum, card) => sum + value(card), 0) - SECOND_COPY * copies;
 }
 
-// The move with the highest score; the first of them where several are equal.
+// Returns the move with the highest score; ties go to the first.
 function best(moves, score) {
   return moves.reduce((top, move) => (score(move) > score(top) ? move : top));
 }
 
-// Remembers which actions were blocked by whom, so as not to run against the same wall for ever.
+// Remembers blocked actions and their blockers, in order not to repeat them.
 class Blocks {
   action = ""; // the latest action and its target
   by = new Map(); // blocked action and target -> the seat that blocked
 
   static key = (move) => `${move.action} ${move.target}`;
 
-  // Take note of one event of the game.
+  // Processes one event of the game.
   see(event) {
     if (event.event === "action") this.action = Blocks.key(event);
     else if (event.event === "block") this.by.set(this.action, event.seat);
     else if (["lost", "shown", "exchanged"].includes(event.event)) {
-      for (const [action, seat] of this.by) if (seat === event.seat) this.by.delete(action); // it has other cards now
+      for (const [action, seat] of this.by) if (seat === event.seat) this.by.delete(action); // its cards may be new
     }
   }
 }
 
-// Choose the action of our turn, from the best to the weakest that is both legal and true.
+// Chooses the best action that is both legal and true.
 function chooseTurn(legal, cards, players, blocks) {
   const coins = (move) => players[move.target].coins;
   const strength = (move) => 1000 * players[move.target].influence + coins(move); // influence first, then coins
@@ -50,9 +50,9 @@ function chooseTurn(legal, cards, players, blocks) {
   const moves = (action) => legal.filter((move) => move.action === action && open(move));
 
   for (const action of ["coup", "assassinate"]) {
-    if (moves(action).length) return best(moves(action), strength); // the one most likely to win
+    if (moves(action).length) return best(moves(action), strength); // the strongest opponent is most likely to win
   }
-  // A steal moves 2 coins from an opponent to us, a tax brings 3 from nobody: about equal, so rob the rich only.
+  // A steal moves 2 coins from an opponent, a tax brings 3 coins: about equal, so steal only from rich players.
   const steals = moves("steal").filter((move) => coins(move) >= 2);
   if (steals.length && (!moves("tax").length || Math.max(...steals.map(coins)) >= 5)) return best(steals, coins);
   for (const action of ["tax", "exchange", "foreign_aid", "income"]) {
@@ -61,7 +61,7 @@ function chooseTurn(legal, cards, players, blocks) {
   return legal[0];
 }
 
-// Return the move of request.legal to play.
+// Returns the move of request.legal to play.
 function choose(request, blocks) {
   const { kind, legal, state } = request;
   const cards = request.you.cards;
@@ -69,8 +69,8 @@ function choose(request, blocks) {
   if (kind === "block") return legal.find((move) => cards.includes(move.block)) ?? legal[0];
   if (kind === "lose") return best(legal, (move) => -value(move.lose));
   if (kind === "exchange") return best(legal, (move) => handValue(move.keep));
-  // Never challenge (the first move is to pass), always prove (the first is to show the card), and for a kind of
-  // request that is not known here the first move is a quiet one too.
+  // Never challenge (the first move is to pass), and always prove (the first move is to show the card). For an unknown
+  // kind of request the first move is a quiet move, too.
   return legal[0];
 }
 

@@ -6,15 +6,15 @@ import sys
 
 rng = random.Random(0)
 
-for line in sys.stdin:  # one JSON message a line; the loop ends when the arena closes our input
+for line in sys.stdin:  # one JSON message a line; the loop ends when the arena closes standard input
     message = json.loads(line)
     if seed := message.get("game_seed") or message.get("bot_seed"):
-        rng = random.Random(seed)  # the arena's, of the match and then of each game, so that a game can be repeated
+        rng = random.Random(seed)  # the arena's seed, so that a game can be repeated
     if message["type"] == "hello":
         answer: dict[str, object] = {"type": "hello", "name": "random", "version": "1.0"}
     elif message["type"] == "request":
         answer = {"id": message["id"], "choice": rng.randrange(len(message["legal"]))}
-    else:  # only those two want an answer
+    else:  # other messages need no answer
         continue
-    sys.stdout.write(json.dumps(answer) + "\n")  # the line in one piece: `print` would write its end apart
+    sys.stdout.write(json.dumps(answer) + "\n")  # in one write: `print` would write the newline separately
     sys.stdout.flush()

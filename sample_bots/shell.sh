@@ -1,10 +1,10 @@
 #!/bin/sh
-# A bot in plain sh, as proof that any language will do: coup as soon as it can be paid, tax with a duke, else the first
-# legal move, which is always a quiet one. Nothing here parses JSON: what is looked for stands nowhere else in a line.
+# A bot in plain sh: coup as soon as it is legal, tax with a duke, else the first legal move, which is a quiet move.
+# It doesn't parse JSON: it searches for texts that occur only once in a line.
 
-set -f # words of a line aren't names of files
+set -f # don't expand words of a line to file names
 
-# Print the place in $legal of the first move that begins with $1: the number of braces before it. Fail if there is none.
+# Print the index in $legal of the first move that starts with $1 (the number of braces before it), or fail.
 place() {
     before=${legal%%"$1"*}
     [ "$before" != "$legal" ] || return 1
@@ -17,7 +17,7 @@ place() {
 }
 
 while IFS= read -r line; do
-    IFS=' ' # take out the blanks: split into words, and join them with nothing between
+    IFS=' ' # remove blanks: split the line into words, and join them without separators
     set -- $line
     IFS=
     line=$*

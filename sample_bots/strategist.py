@@ -2,12 +2,12 @@
 
 It plays honestly, and lies only to block an attack, unless another move wins far more of the imagined games.
 A decision takes these steps:
-  - Belief: a player that claims a role is likelier to hold it, and one that was caught without it is not. Cards are
+  - Belief: a player that claims a role is likelier to hold it; a player that was caught, less likely. Cards are
     dealt to the others by these weights. (With equal weights it wins 65 % at 4 seats among the samples, not 76 %.)
-  - Playouts: `Table` plays an imagined deal to the end by simple habits, once for each move that is worth a thought.
-  - Margin: the honest move stands unless another wins MARGIN more of the games. The habits are poorer than real
+  - Playouts: `Table` plays an imagined deal to the end by simple habits, once for each promising move.
+  - Margin: it plays the honest move unless another wins MARGIN more of the games. The habits are weaker than real
     players, so small gains are mostly errors. (Without the margin it wins 57 %.)
-  - Model: over all games of the match it counts, by handle, who bluffs and who challenges. Habits follow the counts.
+  - Model: over all games of the match it counts, by handle, bluffs and challenges. The habits use the counts.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ ACTION = {
     "examine": EXAMINE,
 }
 CLAIM = [None, None, None, DUKE, CAPTAIN, ASSASSIN, AMBASSADOR, AMBASSADOR]  # by action, the role that it claims
-WORTH = [4.2, 3.7, 5.0, 2.6, 2.2]  # by role, how gladly we keep it
-PAIR = 1.9  # a second card of the same role adds no new action, so it is worth this much less
+WORTH = [4.2, 3.7, 5.0, 2.6, 2.2]  # by role, the value of keeping it
+PAIR = 1.9  # a second card of a role adds no new action, so its value is lower by this
 
 DEALS = 60  # imagined deals for a decision
-FIRST_DEALS = 20  # after so many, moves that do worse than the honest one are dropped
-MARGIN = 0.12  # by how much of a game another move must beat the honest one; 0.08 with 100 deals does as well
-HAND_MARGIN = 0.03  # the same for what to lose or to keep: there the habits mislead less
-# An attack on us is blocked, truly or not, unless a challenge is likelier than this. Caught, we lose a card more.
+FIRST_DEALS = 20  # after this number, moves that win less often than the honest one are dropped
+MARGIN = 0.12  # part of a game by which another move must beat the honest one; 0.08 with 100 deals is equal
+HAND_MARGIN = 0.03  # the same for cards to lose or keep, where the habits mislead less
+# We block an attack, truly or not, unless a challenge is likelier than this. A caught bluff costs one more card.
 BLOCK_RISK = {ASSASSINATE: 0.5, STEAL: 0.25}
-LAST_TURN = 50  # an imagined game that is still open after so many turns is shared out by cards
-TIME = 0.5  # part of a request's free time after which no more deals are begun; never reached where it is 0.5 s
+LAST_TURN = 50  # after this number of turns, an imagined game is shared by cards
+TIME = 0.5  # part of a request's time after which no deal starts; never reached with 0.5 s a move
 
 CLAIM_WEIGHT = 4.3  # how much likelier a claim makes a card
-MAX_WEIGHT = 20.0  # however often it was claimed
+MAX_WEIGHT = 20.0  # for any number of claims
 CAUGHT_WEIGHT = 0.1  # it had no such card; it may have drawn one since
-EXCHANGED = [1.2, 1.1, 1.1, 0.8, 0.9]  # who has exchanged holds better cards
+EXCHANGED = [1.2, 1.1, 1.1, 0.8, 0.9]  # a player that exchanged holds better cards
 
 
-# Stages of an action at which we may be asked.
+# Stages of an action with a request to us.
 DECLARE, CHALLENGE, BLOCK, CHALLENGE_BLOCK = range(4)
 
 
 class Habits:
-    """How one player behaves, as seen in this match. The numbers before the first game are those of common players."""
+    """How one player behaves in this match. Before the first game the numbers are those of average players."""
 
     __slots__ = ("asked", "challenges", "false", "true")
 
     def __init__(self) -> None:
-        self.asked = 0  # times that it could challenge
+        self.asked = 0  # claims that it could challenge
         self.challenges = 0
         self.true = [0, 0]  # claims that turned out true: by actions, by blocks
         self.false = [0, 0]
@@ -72,17 +72,17 @@ class Habits:
         return (self.challenges + 1.4) / (self.asked + 20)
 
     def bluffs(self, block: int) -> float:
-        """How much more often than common players it bluffs."""
+        """Its bluffs in relation to those of average players."""
         true, false = self.true[block], self.false[block]
         return 3 * (false + 1) / (true + false + 3)
 
     def trust(self, block: int) -> float:
-        """How much more a claim of it says than that of a common player."""
+        """The weight of its claims in relation to those of average players."""
         return (self.true[block] + 3) / (self.false[block] + 1) / 3
 
 
 class Table:
-    """A game with all cards open, played to its end by habits. `None` seats and roles mean nobody and nothing."""
+    """A game with all cards open, which is played to its end by habits. A seat or role of None means none."""
 
     __slots__ = (
         "alive",
@@ -102,14 +102,14 @@ class Table:
         self.hands = [hand[:] for hand in hands]  # by seat
         self.deck = deck[:]
         self.coins = like.coins[:]
-        self.gone = like.gone[:]  # by role, how many lie face up
+        self.gone = like.gone[:]  # by role, the number of face-up cards
         self.copies, self.costs = like.copies, like.costs
         self.doubts, self.bluffs, self.block_bluffs = like.doubts, like.bluffs, like.block_bluffs  # by seat
         self.random = like.random
         self.alive = sum(1 for hand in hands if hand)
 
     def finish(self, me: int, actor: int) -> float:
-        """Play on from the turn after `actor`'s; return our part of the game."""
+        """Play from the turn after `actor`'s to the end; return our part of the game."""
         hands = self.hands
         seats = len(hands)
         for _ in range(LAST_TURN):
@@ -172,7 +172,7 @@ class Table:
         blocker: int | None = None,
         block_role: int = DUKE,
     ) -> None:
-        """Play an action from a stage on. `answer` is ours there: whether we challenge, or the role to block with."""
+        """Play an action from a stage on. `answer`: whether we challenge there, or the role to block with."""
         coins, hands = self.coins, self.hands
         if stage == DECLARE:
             coins[actor] -= self.costs[action]
@@ -211,9 +211,9 @@ class Table:
             self.lose(target)
 
     def doubter(self, claimant: int, role: int, me: int, victim: int = -1) -> int | None:
-        """Return who challenges a claim, or None. `me`: who is not asked. `victim`: whose action the claim blocks."""
+        """Return the seat that challenges a claim, or None. `me` isn't asked. `victim`: the actor if it is a block."""
         chance, doubts, gone = self.random, self.doubts, self.gone[role]
-        few = gone >= self.copies[role] - 2  # so few copies are left that someone may hold them all
+        few = gone >= self.copies[role] - 2  # a player may hold all remaining copies
         for seat, hand in enumerate(self.hands):
             if hand and seat != claimant and seat != me:
                 doubt = doubts[seat]
@@ -224,19 +224,19 @@ class Table:
         return None
 
     def proves(self, claimant: int, role: int, doubter: int) -> bool:
-        """Resolve a challenge, and tell whether the claim was true."""
+        """Resolve a challenge; return whether the claim was true."""
         hand = self.hands[claimant]
         if role not in hand:
             self.lose(claimant)
             return False
         self.lose(doubter)
         place = int(self.random() * (len(self.deck) + 1))
-        if place < len(self.deck):  # else the shown card comes back
+        if place < len(self.deck):  # else it draws the shown card again
             hand[hand.index(role)], self.deck[place] = self.deck[place], role
         return True
 
     def lose(self, seat: int) -> None:
-        """Turn up the card that is worth least."""
+        """Turn the card with the lowest value face up."""
         hand = self.hands[seat]
         card = hand.pop(0 if len(hand) > 1 and WORTH[hand[0]] < WORTH[hand[1]] else -1)
         self.gone[card] += 1
@@ -244,7 +244,7 @@ class Table:
             self.alive -= 1
 
     def aid_blocker(self, actor: int, me: int) -> int | None:
-        """Return who blocks foreign aid, or None."""
+        """Return the seat that blocks foreign aid, or None."""
         for seat, hand in enumerate(self.hands):
             asked = hand and seat != actor and seat != me
             if asked and (DUKE in hand or self.random() < 0.08 * self.block_bluffs[seat]):
@@ -252,7 +252,7 @@ class Table:
         return None
 
     def attack_blocker(self, action: int, target: int) -> tuple[int | None, int]:
-        """Return who blocks an attack, the target or None, and with which role."""
+        """Return the seat that blocks an attack (the target or None), and the role."""
         hand, bluffs = self.hands[target], self.block_bluffs[target]
         if not hand:
             return None, DUKE
@@ -272,7 +272,7 @@ class Table:
         for _ in range(min(2, len(deck))):
             hand.append(deck.pop(int(self.random() * len(deck))))
         hand.sort(key=WORTH.__getitem__, reverse=True)
-        if keep == 2 and hand[0] == hand[1]:  # two different ones, if we can
+        if keep == 2 and hand[0] == hand[1]:  # two different roles, if possible
             other = next((place for place, card in enumerate(hand) if card != hand[0]), 1)
             hand[1], hand[other] = hand[other], hand[1]
         deck += hand[keep:]
@@ -280,7 +280,7 @@ class Table:
 
 
 class Sitting:
-    """What we know of the game at one request, as numbers: what all imagined deals have in common."""
+    """Our knowledge of the game at one request, as numbers that all imagined deals share."""
 
     def __init__(self, game: Game, weights: list[list[float]], habits: list[Habits], rng: Random) -> None:
         rules = game.rules
@@ -302,11 +302,11 @@ class Sitting:
         self.block_bluffs = [habit.bluffs(1) for habit in habits]
         self.hand = [ROLE[name] for name in game.cards]
         self.drawn = [ROLE[name] for name in game.drawn]
-        self.weights = [row[:] for row in weights]  # by seat and role; 0: it certainly has none
+        self.weights = [row[:] for row in weights]  # by seat and role; 0: it certainly lacks the role
         for player in players:
             for name in player.lacks:
                 self.weights[player.seat][ROLE[name]] = 0.0
-        self.deck = [ROLE[name] for name in game.request["you"].get("known", {}).get("deck", ())]  # certainly there
+        self.deck = [ROLE[name] for name in game.request["you"].get("known", {}).get("deck", ())]  # certain cards
         self.known = [[ROLE[name] for name in player.known][: player.influence] for player in players]
         self.hidden = [player.influence - len(known) for player, known in zip(players, self.known, strict=True)]
         self.others = [player.seat for player in game.opponents]
@@ -320,12 +320,12 @@ class Sitting:
         left = [max(0, count) for count in self.unseen]
         hands: list[list[int]] = [[] for _ in self.coins]
         hands[self.me] = self.hand
-        first = int(chance() * len(self.others))  # whoever is dealt first gets what he claims: take turns
+        first = int(chance() * len(self.others))  # the first seat gets the cards that it claims, so vary it
         for seat in self.others[first:] + self.others[:first]:
             hand, weights = self.known[seat][:], self.weights[seat]
             for _ in range(self.hidden[seat]):
                 odds = [count * weight for count, weight in zip(left, weights, strict=True)]
-                if not any(odds):  # those who were dealt first took the cards that it may hold
+                if not any(odds):  # earlier seats took the cards that it may hold
                     odds = [*map(float, left)]
                 pick = chance() * sum(odds)
                 for role in ROLES:
@@ -345,11 +345,11 @@ class Strategist(Bot):
         self.habits: dict[str, Habits] = {}  # by handle, for the whole match
         self.latest: tuple[str, int | None] = ("", None)  # the latest action and its target
         self.blocked: dict[tuple[str, int | None], int] = {}  # blocked action and target -> the seat that blocked
-        self.weights: list[list[float]] = []  # by seat and role, how much likelier it holds a card
+        self.weights: list[list[float]] = []  # by seat and role, the weight of holding a card
         self.claimed: list[dict[int, int]] = []  # by seat: role that it claimed -> 0 by an action, 1 by a block
         self.exiled: list[bool] = []  # by seat
         self.imagines = False  # whether the playouts know these rules
-        self.sure = True  # what is certain needs no playouts
+        self.sure = True  # decide certain cases without playouts
 
     def game_start(self, game: Game) -> None:
         seats = len(game.players)
@@ -360,7 +360,7 @@ class Strategist(Bot):
         deck = game.rules.get("deck", {})
         self.imagines = bool(deck) and ROLE.keys() >= deck.keys() and not game.rules.get("reformation")
 
-    # --- what happens -------------------------------------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------------------------------------
 
     def event(self, game: Game, event: Message) -> None:
         name, seat = event["event"], event.get("seat", 0)
@@ -368,7 +368,7 @@ class Strategist(Bot):
             self.latest = (event["action"], event.get("target"))
         elif name == "block":
             self.blocked[self.latest] = seat
-        elif name in ("lost", "shown", "exchanged"):  # this seat has other cards now
+        elif name in ("lost", "shown", "exchanged"):  # this seat may have other cards now
             self.blocked = {action: by for action, by in self.blocked.items() if by != seat}
         if not self.imagines:
             return
@@ -385,7 +385,7 @@ class Strategist(Bot):
             habits.challenges += 1
         elif name == "shown":
             habits.true[claims.get(role, 0)] += 1
-            claims.clear()  # whether its other claims were true we can't tell any more
+            claims.clear()  # we can no longer know whether its other claims were true
             weights[role] = 1.0
         elif name == "unproven":
             habits.false[claims.pop(role, 0)] += 1
@@ -409,7 +409,7 @@ class Strategist(Bot):
             claims.clear()
 
     def habit(self, game: Game, seat: int) -> Habits:
-        """Return what was counted of a player in this match."""
+        """Return the counts of a player in this match."""
         return self.habits.setdefault(game.players[seat].handle, Habits())
 
     # --- decisions ----------------------------------------------------------------------------------------------------
@@ -479,7 +479,7 @@ class Strategist(Bot):
         return self.best(game, [default, *(move for move in game.legal if move != default)], start, sitting)
 
     def risk(self, game: Game) -> float:
-        """Return how likely somebody challenges us."""
+        """Return the probability that a player challenges us."""
         safe = 1.0
         for player in game.opponents:
             safe *= 1 - self.habit(game, player.seat).doubt
@@ -522,7 +522,7 @@ class Strategist(Bot):
         sitting: Sitting | None = None,
         margin: float | None = None,
     ) -> Move:
-        """Return the first move, or another that wins so much more of the imagined games."""
+        """Return the first move, or another that wins at least `margin` more of the imagined games."""
         margin = MARGIN if margin is None else margin
         if len(moves) == 1:
             return moves[0]
@@ -547,14 +547,14 @@ class Strategist(Bot):
         return moves[winner] if wins[winner] - wins[0] > margin * done else moves[0]
 
     def sitting(self, game: Game) -> Sitting:
-        """Put what we know into numbers."""
+        """Return our knowledge as numbers."""
         habits = [self.habit(game, player.seat) for player in game.players]
         return Sitting(game, self.weights, habits, game.random)
 
     # --- the honest moves ---------------------------------------------------------------------------------------------
 
     def strength(self, game: Game, move: Move) -> tuple[int, int]:
-        """Say how strong a move's target is."""
+        """Return the strength of a move's target."""
         target = game.players[move["target"]]
         return target.influence, target.coins
 
@@ -576,7 +576,7 @@ class Strategist(Bot):
         return game.legal[0]
 
     def true_moves(self, game: Game, action: str) -> list[Move]:
-        """Return the legal moves of an action that were not blocked, but only if we hold the role that it claims."""
+        """Return the legal moves of an action that weren't blocked, if we hold the role that it claims."""
         claim = CLAIM[ACTION[action]]
         if claim is not None and claim not in (ROLE.get(card) for card in game.cards):
             return []
@@ -584,14 +584,14 @@ class Strategist(Bot):
 
 
 def under_way(game: Game) -> tuple[int, int, int]:
-    """Return who acts, the action, and its target: the actor where it has none."""
+    """Return the actor, the action and its target; without a target, the actor."""
     actor = game.actor
     target: int = game.pending.get("target", actor)
     return actor, ACTION[game.pending["action"]], target
 
 
 def hand_worth(cards: list[str]) -> float:
-    """Say how good a hand is; a role of another game is worth 2."""
+    """Return the value of a hand; an unknown role has the value 2."""
     copies = len(cards) - len(set(cards))
     return sum(WORTH[ROLE[card]] if card in ROLE else 2.0 for card in cards) - PAIR * copies
 

@@ -7,7 +7,7 @@ class Turtle(Bot):
     name, version = "turtle", "1.0"
 
     def turn(self, game: Game) -> Answer:
-        return game.find("coup")  # legal once we can pay; where there is none, the kit plays income
+        return game.find("coup")  # legal once we can pay; if it isn't legal, the kit plays income
 
 
 if __name__ == "__main__":

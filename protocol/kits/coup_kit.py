@@ -253,14 +253,14 @@ class Game:
         text = _WORDS.get(".".join(names), "")
         for field, value in event.items():
             if field in ("seat", "target", "claimant"):
-                said = self.players[value].handle
+                shown = self.players[value].handle
             elif field == "delta":
-                said = f"{value:+d}"
+                shown = f"{value:+d}"
             elif field == "text":  # so that it can't close the quotation
-                said = str(value).replace("“", "'").replace("”", "'")
+                shown = str(value).replace("“", "'").replace("”", "'")
             else:
-                said = (" and ".join(value) or "nothing") if isinstance(value, list) else str(value)
-            text = text.replace("{" + field + "}", said)
+                shown = (" and ".join(value) or "nothing") if isinstance(value, list) else str(value)
+            text = text.replace("{" + field + "}", shown)
         return text
 
     def say(self, says: str, what: str | int, target: int | None = None) -> None:
@@ -565,8 +565,8 @@ def _report_misspelt(bot: Bot) -> None:
 
         for name in others:
             for near in get_close_matches(name, called, 1, 0.8):
-                said = f"the kit never calls {own.__name__}.{name}; did you mean {near}?"
-                print(f"coup_kit: {said}", file=sys.stderr, flush=True)
+                text = f"the kit never calls {own.__name__}.{name}; did you mean {near}?"
+                print(f"coup_kit: {text}", file=sys.stderr, flush=True)
 
 
 def run(bot: Bot) -> None:

@@ -412,11 +412,11 @@ impl<B: Bot> Talk<B> {
                     *player.blocks.0.entry(event["role"].text().to_string()).or_default() += 1;
                 }
             }
-            self.tell("event", message, |bot, game| bot.event(game, event));
+            self.notify("event", message, |bot, game| bot.event(game, event));
         }
         match message["type"].text() {
             "hello" => {
-                self.tell("match_start", message, B::match_start);
+                self.notify("match_start", message, B::match_start);
                 let (name, version) = (Json::from(self.name()), Json::from(self.bot.version()));
                 return Some(format!("{{\"type\":\"hello\",\"name\":{},\"version\":{}}}", name, version));
             }
@@ -426,14 +426,14 @@ impl<B: Bot> Talk<B> {
                 let say = if words.is_empty() { String::new() } else { format!(",\"say\":{}", Json::List(words)) };
                 return Some(format!("{{\"id\":{},\"choice\":{}{}}}", message["id"], choice, say));
             }
-            "game_start" => self.tell("game_start", message, B::game_start),
+            "game_start" => self.notify("game_start", message, B::game_start),
             "game_over" => {
                 self.game.end(message);
-                self.tell("game_over", message, B::game_over);
+                self.notify("game_over", message, B::game_over);
             }
-            "error" => self.tell("fault", message, |bot, game| bot.fault(game, message)),
+            "error" => self.notify("fault", message, |bot, game| bot.fault(game, message)),
             "match_over" => {
-                self.tell("match_over", message, B::match_over);
+                self.notify("match_over", message, B::match_over);
                 self.ended = true;
             }
             _ => {}
@@ -468,7 +468,7 @@ impl<B: Bot> Talk<B> {
         })
     }
 
-    fn tell(&mut self, method: &str, message: &Json, call: impl FnOnce(&mut B, &Game)) {
+    fn notify(&mut self, method: &str, message: &Json, call: impl FnOnce(&mut B, &Game)) {
         self.guarded(method, message, |bot, game| {
             call(bot, game);
             0

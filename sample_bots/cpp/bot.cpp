@@ -72,21 +72,21 @@ private:
         return found == values.end() ? 4 : found->second;
     }
 
-    // How good a hand is.
+    // Returns the value of a hand.
     static int worth(const Cards& cards) {
         int sum = -second_copy * int(cards.size() - std::set<std::string>(cards.begin(), cards.end()).size());
         for (const std::string& card : cards) sum += value(card);
         return sum;
     }
 
-    // The move that scores most, the first of them where several are equal; nullptr where there is none.
+    // Returns the move with the highest score, or nullptr; ties go to the first.
     template <class Score>
     static const Move* best(const Moves& moves, Score score) {
         auto top = std::max_element(moves.begin(), moves.end(), [&](auto a, auto b) { return score(a) < score(b); });
         return top == moves.end() ? nullptr : *top;
     }
 
-    // The legal moves of an action, if we hold its role, but not those that would be blocked again.
+    // Returns the legal moves of an action if we hold its role, without those that were blocked in this game.
     static Moves honest(Game& game, const std::string& action) {
         static std::map<std::string, Cards> roles = {{"assassinate", {"assassin"}},
                                                      {"tax", {"duke"}},

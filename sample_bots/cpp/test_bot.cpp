@@ -1,6 +1,6 @@
-// Tries the bot's choices, without an arena: make test
+// Tests of the bot's choices, without the arena: make test
 
-#define main bot_main // bot.cpp has a main of its own
+#define main bot_main // bot.cpp has its own main
 #include "bot.cpp"
 #undef main
 
@@ -8,7 +8,7 @@ static int failures = 0;
 
 using std::string;
 
-// Begins a game of three as seat 0, asks for one move, and compares its index. `lost`: a lost card of seat 2.
+// Starts a game of three players as seat 0, and compares the bot's choice. `lost`: a lost card of seat 2.
 static void expect(int choice, const string& kind, const string& cards, const string& more, const string& lost = "") {
     MyBot bot;
     string now = R"("game":0, "you":{"seat":0,"cards":[)" + cards + R"(]}, "state":{"turn":1,"actor":0,"deck":9,

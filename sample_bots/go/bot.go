@@ -82,7 +82,7 @@ func (bot *MyBot) Exchange(game *Game) *Move {
 	return best(game.Legal, func(move *Move) int { return worth(move.Keep) })
 }
 
-// honest returns the legal moves of an action, if we hold its role, but not those that would be blocked again.
+// honest returns the legal moves of an action if we hold its role, without those that were blocked in this game.
 func honest(game *Game, action string) []*Move {
 	holds := len(roles[action]) == 0
 	for _, role := range roles[action] {
@@ -115,7 +115,7 @@ func honest(game *Game, action string) []*Move {
 	return found
 }
 
-// best returns the first of the moves that are best, nil of none.
+// best returns the move with the highest key, or nil; ties go to the first.
 func best(moves []*Move, key func(*Move) int) *Move {
 	var found *Move
 	for _, move := range moves {
@@ -133,7 +133,7 @@ func value(card string) int {
 	return 4
 }
 
-// worth says how good a hand is.
+// worth returns the value of a hand.
 func worth(cards []string) int {
 	sum, seen := 0, map[string]bool{}
 	for _, card := range cards {

@@ -12,7 +12,7 @@ const turn = `"kind":"turn","legal":[{"action":"income"},{"action":"tax"},
 const claim = `"kind":"challenge","claim":{"seat":1,"role":"duke","block":false},
 	"legal":[{"pass":true},{"challenge":true}]`
 
-// expect begins a game of three as seat 0, asks for a move, and compares its index. lost: a lost card of seat 2.
+// expect starts a game of three players as seat 0, and compares the bot's choice. lost: a lost card of seat 2.
 func expect(t *testing.T, choice int, request, cards, lost string) {
 	t.Helper()
 	influence := 2

@@ -107,7 +107,7 @@ public class MyBot extends CoupKit.Bot {
         return VALUE.getOrDefault(card, 4);
     }
 
-    /** How good a hand is. */
+    /** Returns the value of a hand. */
     private static int worth(List<String> cards) {
         int sum = 0;
         for (String card : cards) {
@@ -120,7 +120,7 @@ public class MyBot extends CoupKit.Bot {
         return moves.isEmpty() ? null : moves.get(0);
     }
 
-    /** The move against whoever has most cards, then most coins. */
+    /** Returns the move against the player with most cards, then most coins. */
     private static Move strongest(Game game, List<Move> moves) {
         Move best = null;
         int most = -1;
@@ -135,7 +135,7 @@ public class MyBot extends CoupKit.Bot {
         return best;
     }
 
-    /** The move against whoever has most coins, and at least 1. */
+    /** Returns the move against the player with most coins, at least 1. */
     private static Move richest(Game game, List<Move> moves) {
         Move best = null;
         int most = 0;
@@ -149,7 +149,7 @@ public class MyBot extends CoupKit.Bot {
         return best;
     }
 
-    /** The legal moves of an action, if we hold its role, but not those that would be blocked again. */
+    /** Returns the legal moves of an action if we hold its role, without those that were blocked in this game. */
     private static List<Move> honest(Game game, String action) {
         List<Move> moves = game.moves(action);
         if (ROLES.containsKey(action) && Collections.disjoint(ROLES.get(action), game.cards)) {

@@ -1,4 +1,4 @@
-/** Tries the bot's choices, without an arena: javac -d build *.java && java -cp build TestMyBot */
+/** Tests of the bot's choices, without the arena: javac -d build *.java && java -cp build TestMyBot */
 public class TestMyBot {
     private static final String HELLO = "{'type':'hello','bot_seed':'5f1c','ruleset':{'deck':"
             + "{'ambassador':3,'assassin':3,'captain':3,'contessa':3,'duke':3}}}";
@@ -22,7 +22,7 @@ public class TestMyBot {
         System.exit(failures);
     }
 
-    /** Begins a game of three as seat 0, asks for one move, and compares its index. `lost`: a lost card of seat 2. */
+    /** Starts a game of three players as seat 0, and compares the bot's choice. `lost`: a lost card of seat 2. */
     private static void expect(int choice, String kind, String cards, String lost, String more) {
         String now = "'game':0,'you':{'seat':0,'cards':[" + cards + "]},'state':{'turn':1,'actor':0,'deck':9,"
                 + "'players':[{'coins':2,'influence':2,'revealed':[]},{'coins':2,'influence':2,'revealed':[]},"

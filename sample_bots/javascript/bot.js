@@ -39,7 +39,7 @@ class MyBot extends Bot {
     return this.honest(game, "exchange")[0] ?? this.honest(game, "foreign_aid")[0] ?? game.legal[0];
   }
 
-  // The legal moves of an action, if we hold its role, but not those that would be blocked again.
+  // Returns the legal moves of an action if we hold its role, without those that were blocked in this game.
   honest(game, action) {
     if (action in ROLES && !ROLES[action].some((role) => game.cards.includes(role))) return [];
     const blocked = (seat) => (BLOCKERS[action] ?? []).some((role) => game.players[seat].blocks[role] > 0);
@@ -65,12 +65,12 @@ class MyBot extends Bot {
   }
 }
 
-// The move with the highest score; the first of them where several are equal.
+// Returns the move with the highest score; ties go to the first.
 function best(moves, score) {
   return moves.reduce((top, move) => (score(move) > score(top) ? move : top));
 }
 
-// How good a hand is.
+// Returns the value of a hand.
 function worth(cards) {
   const sum = cards.reduce((total, card) => total + (VALUE[card] ?? 4), 0);
   return sum - SECOND_COPY * (cards.length - new Set(cards).size);

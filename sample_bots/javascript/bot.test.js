@@ -1,4 +1,4 @@
-// Tries the bot's choices, without an arena: `node --test`.
+// Tests of the bot's choices, without the arena: `node --test`.
 "use strict";
 
 const assert = require("node:assert");
@@ -13,7 +13,7 @@ const HELLO = {
   bot_seed: "5f1c09a7d2e84b3690c1f7a85d3e2b46",
 };
 
-// Begins a game of three as seat 0, asks for one move, and returns it. `revealed`: a lost card of seat 2.
+// Starts a game of three players as seat 0, and returns the bot's move. `revealed`: a lost card of seat 2.
 function ask(kind, cards, legal, { revealed = [], ...more } = {}) {
   const players = [
     { coins: 2, influence: cards.length, revealed: [] },

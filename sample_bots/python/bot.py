@@ -43,7 +43,7 @@ class MyBot(Bot):
         return quiet[0]
 
     def honest(self, game: Game, action: str) -> list[Move]:
-        """Return the legal moves of an action, if we hold its role, but not those that would be blocked again."""
+        """Return the legal moves of an action if we hold its role, without those that were blocked in this game."""
         if action in ROLES and not any(role in game.cards for role in ROLES[action]):
             return []
 
@@ -69,7 +69,7 @@ class MyBot(Bot):
 
 
 def worth(cards: list[str]) -> int:
-    """Say how good a hand is."""
+    """Return the value of a hand."""
     return sum(VALUE.get(card, 4) for card in cards) - SECOND_COPY * (len(cards) - len(set(cards)))
 
 

@@ -1,4 +1,4 @@
-"""Tries the bot's choices, without an arena: `python3 test_bot.py`."""
+"""Tests of the bot's choices, without the arena: `python3 test_bot.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HELLO: Message = {
 def ask(
     bot: Bot, kind: str, cards: list[str], legal: list[Move], revealed: list[str] | None = None, **more: object
 ) -> Move:
-    """Begin a game of three as seat 0, ask for one move, and return it. `revealed`: a lost card of seat 2."""
+    """Start a game of three players as seat 0, and return the bot's move. `revealed`: a lost card of seat 2."""
     lost = revealed or []
     state = {
         "turn": 1,

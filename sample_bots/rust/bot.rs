@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 const DOUBT: f64 = 0.22;
 const SECOND_COPY: i64 = 4; // a second card of a role is worth this much less
 
-/// The roles of which an action claims one.
+/// Return the roles of which an action claims one.
 fn roles(action: &str) -> &'static [&'static str] {
     match action {
         "assassinate" => &["assassin"],
@@ -32,7 +32,7 @@ fn roles(action: &str) -> &'static [&'static str] {
     }
 }
 
-/// The roles that block an action.
+/// Return the roles that block an action.
 fn blockers(action: &str) -> &'static [&'static str] {
     match action {
         "assassinate" => &["contessa"],
@@ -52,14 +52,14 @@ fn value(card: &str) -> i64 {
     }
 }
 
-/// How good a hand is.
+/// Return the value of a hand.
 fn worth(cards: &[String]) -> i64 {
     let second = |place: usize| cards[..place].contains(&cards[place]);
     let copies = (0..cards.len()).filter(|place| second(*place)).count() as i64;
     cards.iter().map(|card| value(card)).sum::<i64>() - SECOND_COPY * copies
 }
 
-/// The first of the moves that are best, if there is one.
+/// Return the index of the move with the highest key, if any; ties go to the first.
 fn best<K: Ord>(moves: &[&Move], key: impl Fn(&Move) -> K) -> Option<usize> {
     moves.iter().min_by_key(|found| Reverse(key(found))).map(|found| found.index)
 }
@@ -67,7 +67,7 @@ fn best<K: Ord>(moves: &[&Move], key: impl Fn(&Move) -> K) -> Option<usize> {
 struct MyBot;
 
 impl MyBot {
-    /// The legal moves of an action, if we hold its role, but not those that would be blocked again.
+    /// Return the legal moves of an action if we hold its role, without those that were blocked in this game.
     fn honest<'a>(&self, game: &'a Game, action: &str) -> Vec<&'a Move> {
         let claimed = roles(action);
         if !claimed.is_empty() && !claimed.iter().any(|role| game.holds(role)) {
@@ -124,7 +124,7 @@ fn main() {
     coup_kit::run(MyBot)
 }
 
-/// Tries the bot's choices, without an arena.
+/// Tests of the bot's choices, without the arena.
 #[cfg(test)]
 mod tests {
     use super::coup_kit::Talk;
@@ -137,7 +137,7 @@ mod tests {
     const CLAIM: &str = r#""kind":"challenge","claim":{"seat":1,"role":"duke","block":false},
         "legal":[{"pass":true},{"challenge":true}]"#;
 
-    /// Begin a game of three as seat 0, ask for a move, and return the answer. `lost`: a lost card of seat 2.
+    /// Start a game of three players as seat 0, and return the bot's answer. `lost`: a lost card of seat 2.
     fn ask(request: &str, cards: &str, lost: &str) -> String {
         let now = format!(
             r#""game":0,"you":{{"seat":0,"cards":[{}]}},"state":{{"turn":1,"actor":0,"deck":9,"players":[

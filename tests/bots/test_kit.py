@@ -18,11 +18,11 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (9, "3f0bb92c9ac3"),
+    "coup_kit.py": (9, "80ff6bf7eb59"),
     "coup_kit.js": (7, "941d90fa398b"),
     "CoupKit.java": (7, "f1141a76bd7e"),
     "coup_kit.hpp": (6, "53aa1c033d5a"),
-    "coup_kit.rs": (7, "21e4f5d5ffcf"),
+    "coup_kit.rs": (7, "e8fd4179f747"),
     "coup_kit.go": (7, "9e4709f780f5"),
 }
 

@@ -217,7 +217,7 @@ def test_without_an_endpoint_or_with_an_invalid_number_it_plays_quiet_moves(tmp_
     assert played(tmp_path, "", COUP_LLM_CALLS="many") == []
     said = b"".join(file.read_bytes() for file in (tmp_path / "r" / "logs").rglob("*") if file.is_file())
     assert b"COUP_LLM_URL isn't set" in said
-    assert b"COUP_LLM_CALLS is no number" in said
+    assert b"COUP_LLM_CALLS isn't a number" in said
 
 
 @pytest.mark.parametrize(
