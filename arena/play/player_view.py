@@ -195,9 +195,10 @@ class _Follower(Bot):
 
 
 class PlayerView:
-    """The match as one player or spectator knows it, built from messages."""
+    """The match as one player or spectator knows it, built from messages. labels: names of players by handle."""
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Mapping[str, str] | None = None) -> None:
+        self.labels = labels or {}
         self._follower = _Follower()
         self.request: Message = {}  # the open request, else {}
         self.history: list[str] = []  # of this game, a line for each turn
@@ -301,6 +302,7 @@ class PlayerView:
         """
         says, *rest = words.lower().split() or [""]
         roles, others = self.game.rules.get("deck", ()), {player.handle.lower(): player for player in self.game.players}
+        others |= {self.labels.get(player.handle, player.handle).lower(): player for player in self.game.players}
         match rest:
             case [role] if says in ("hold", "lack") and role in roles:
                 statement: Message = {"says": says, "role": role}
@@ -318,9 +320,9 @@ class PlayerView:
 
     @property
     def names(self) -> list[str]:
-        """The players' names by seat; the viewer's is "you"."""
-        you = self.game.request["you"]["seat"]
-        return [YOU if player.seat == you else player.handle for player in self.game.players]
+        """The players' names by seat: their labels, else their handles; the viewer's is "you"."""
+        you, labels = self.game.request["you"]["seat"], self.labels
+        return [YOU if each.seat == you else labels.get(each.handle, each.handle) for each in self.game.players]
 
     # --- history
 

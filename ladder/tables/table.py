@@ -13,13 +13,13 @@ import asyncio
 import hmac
 import json
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from arena.play import GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, Message, PlayerView, StateUpdate
+from arena.play import YOU, GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, Message, PlayerView, StateUpdate
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
 
@@ -229,6 +229,7 @@ class LiveTable:
 
     def _set_state(self, state: TableState, why: str | None = None) -> None:
         self.state, self.why = state, why
+        self._relabel()
         for slot in self.slots:
             slot.again = False
         self._on_change(self)
@@ -296,6 +297,7 @@ class LiveTable:
     def renamed(self, number: int, name: str) -> None:
         """Rename the player of a slot."""
         self.slots[number].name = name
+        self._relabel()
         self._notify_clients()
 
     def show_replay(self, match: int, address: str) -> None:
@@ -346,6 +348,25 @@ class LiveTable:
             self._least_s,
         )
         self._set_state("playing")
+
+    def _labels(self) -> dict[str, str]:
+        """Return the names that all clients see, by handle; equal names, and "you", get their handle as well."""
+        if self._dealt is None:
+            return {}
+        shown = [
+            (handle, slot.name)
+            for handle, slot in zip(self._dealt.spec.handles, self.slots, strict=True)
+            if self._shows_name(slot)
+        ]
+        taken = Counter(name.casefold() for _, name in shown) | Counter({YOU: 2})
+        return {handle: name if taken[name.casefold()] == 1 else f"{name} {handle}" for handle, name in shown}
+
+    def _relabel(self) -> None:
+        for sight in (self._public, *(slot.sight for slot in self.slots)):
+            sight.labels = self._labels()
+
+    def _shows_name(self, slot: Slot) -> bool:
+        return slot.kind == "person" or self.state in ("over", "void") or self.offer.match_settings.open_names
 
     def _slots_of(self, kind: str) -> list[int]:
         return [number for number, slot in enumerate(self.slots) if slot.kind == kind]
@@ -527,7 +548,7 @@ class LiveTable:
         else:
             message = line.message
             if message["type"] == "hello":
-                slot.sight = PlayerView()
+                slot.sight = PlayerView(self._labels())
             answer = slot.sight.take(message)
             if answer is not None and self._playing is not None:
                 self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
@@ -569,10 +590,9 @@ class LiveTable:
 
     def _describe_slot(self, number: int, slot: Slot, client: TableClient) -> Message:
         spec = self._dealt.spec if self._dealt is not None else None
-        shows = slot.kind == "person" or self.state in ("over", "void") or self.offer.match_settings.open_names
         return {
             "handle": spec.handles[number] if spec is not None else "",
-            "name": slot.name if shows else None,
+            "name": slot.name if self._shows_name(slot) else None,
             "kind": slot.kind,
             "here": slot.kind == "bot" or slot.guest is not None,
             "you": number == client.slot,

@@ -211,6 +211,26 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
     verify_record(sample_table(play).records[0])
 
 
+def test_people_are_called_by_their_names_and_hidden_bots_by_their_letters() -> None:
+    """Two of one name, and one called "you", get their letter as well. The bots' names are shown at the end."""
+
+    async def play(there: SampleTable) -> None:
+        there.slots[2].name, there.slots[3].name = "you", "Ada"
+        first, second = there.table.join("secret0"), there.table.join("secret1")
+        frame = await there.until(first, lambda frame: frame["game"])
+        handles = {seat["handle"]: seat["name"] for seat in frame["game"]["seats"]}
+        assert sorted(name for name in handles.values() if len(name) > 1) == ["Ada", "you"]
+        frame = await there.until(second, lambda frame: frame["game"])
+        names = [seat["name"] for seat in frame["game"]["seats"]]
+        assert sorted(name for name in names if len(name) > 1 and "bot" not in name)[0] == "you"
+        assert any(name.startswith("you ") for name in names)
+        await asyncio.gather(there.play(first, 1), there.play(second, 2))
+        frame = there.table.frame(first)
+        assert {seat["name"] for seat in frame["game"]["seats"]} >= {"bot0", "bot1"}
+
+    sample_table(play, games=1)
+
+
 def test_invalid_answers_to_the_open_request_are_ignored() -> None:
     """They are garbage, moves of others, illegal moves, and actions at the wrong moment."""
 
