@@ -1,6 +1,4 @@
-"""Render a comparison as an HTML page: where OLD and NEW diverge, the effect of each divergence, the evidence.
-
-The page has no scripts."""
+"""Render a comparison as an HTML page without scripts: the divergences of OLD and NEW, their effect, the evidence."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -23,19 +21,19 @@ from arena.replay import html_page, style_sheets
 
 _WIDTH, _HEIGHT = 480, 220  # of the plot, in SVG units
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 34, 10, 30
-_AXIS_MAXIMA = (0.1, 0.2, 0.3, 0.5, 1.0)  # of the axis of differences
-_TICKS = 5
+_AXIS_MAXIMA = (0.1, 0.2, 0.3, 0.5, 1.0)  # possible ends of the axis of differences
+_TICKS = 5  # of the axis of blocks
 
 
 def comparison_page(report: CompareReport) -> str:
     """Return the HTML page of a comparison."""
     title = f"NEW is {report.verdict_text}" if report.verdict != "not known" else report.verdict_text.capitalize()
-    body = f"<main class='compare'>\n{_head(report, title)}{_divergences_section(report)}"
+    body = f"<main class='compare'>\n{_page_header(report, title)}{_divergences_section(report)}"
     body += f"{_opponents_section(report)}{_evidence_section(report)}{_versions_section(report)}</main>"
     return html_page(f"Comparison: {title}", body, [style_sheets("look", "stats", "compare")], [])
 
 
-def _head(report: CompareReport, title: str) -> str:
+def _page_header(report: CompareReport, title: str) -> str:
     lines = [f"OLD is {report.old.argument}, NEW is {report.new.argument}, against {', '.join(report.opponents)}."]
     if report.pairs:
         lines.append(
@@ -50,7 +48,7 @@ def _head(report: CompareReport, title: str) -> str:
     return f"<header>\n<h1>{escape(title)}</h1>\n{text}</header>\n"
 
 
-# --- where they differ ------------------------------------------------------------------------------------------------
+# --- divergences ------------------------------------------------------------------------------------------------------
 
 
 def _divergences_section(report: CompareReport) -> str:
@@ -82,30 +80,34 @@ def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
         _percent(row.new_win_rate),
     )
     summary = "examples" if len(row.examples) > 1 else "example"
-    examples = "".join(_example(report, seen) for seen in row.examples)
+    examples = "".join(_divergence_example(report, position) for position in row.examples)
     more = f"<tr class='more'><td colspan='6'><details><summary>{summary}</summary>{examples}</details></td></tr>\n"
     return _row("td", ("long", choices), *_number_cells(*cells)) + more
 
 
-def _example(report: CompareReport, seen: DivergencePosition) -> str:
-    halves = (("OLD", seen.old, seen.old_won, seen.match), ("NEW", seen.new, seen.new_won, seen.new_match))
-    lines = "".join(
-        f"<br>{name}: {escape(turn)}. <b>{_outcome(won)}</b><br><code>{escape(_command(report, seen, match))}</code>"
-        for name, turn, won, match in halves
+def _divergence_example(report: CompareReport, position: DivergencePosition) -> str:
+    sides = (
+        ("OLD", position.old, position.old_won, position.match),
+        ("NEW", position.new, position.new_won, position.new_match),
     )
-    return f"<p><b>{escape(', '.join(seen.hand))}</b> in turn {seen.turn}; {escape(seen.table)}{lines}</p>"
+    lines = "".join(
+        f"<br>{name}: {escape(turn)}. <b>{_outcome(won)}</b>"
+        f"<br><code>{escape(_replay_command(report, position, match))}</code>"
+        for name, turn, won, match in sides
+    )
+    return f"<p><b>{escape(', '.join(position.hand))}</b> in turn {position.turn}; {escape(position.table)}{lines}</p>"
 
 
-def _command(report: CompareReport, seen: DivergencePosition, match: int) -> str:
-    return f"arena replay {shlex.quote(report.run)} --match {match} --game {seen.game} --from {seen.turn}"
+def _replay_command(report: CompareReport, position: DivergencePosition, match: int) -> str:
+    return f"arena replay {shlex.quote(report.run)} --match {match} --game {position.game} --from {position.turn}"
 
 
-def _outcome(worth: float) -> str:
-    return "won" if worth == 1 else "lost" if not worth else "a draw"
+def _outcome(won: float) -> str:
+    return "won" if won == 1 else "lost" if not won else "a draw"
 
 
 def _opponents_section(report: CompareReport) -> str:
-    """Return the differences by opponent; "" if the same opponents sit at all tables."""
+    """Return the section of differences by opponent; "" if the same opponents sit at all tables."""
     if len(report.opponents) < report.seats:
         return ""
     rows = "".join(
@@ -113,7 +115,7 @@ def _opponents_section(report: CompareReport) -> str:
         for row in report.by_opponent
     )
     about = "Each row counts the blocks with this opponent at the table. 1 interval in 20 misses the true value."
-    table = _table("Against whom", ("opponent", "points", "blocks"), rows)
+    table = _table("Differences by opponent", ("opponent", "points", "blocks"), rows)
     return f"<section class='panel'>\n<h2>By opponent</h2>\n{_muted(about)}{table}</section>\n"
 
 
@@ -139,20 +141,20 @@ def _evidence_section(report: CompareReport) -> str:
     )
 
 
-def _interim_row(look: InterimResult) -> str:
-    evidence = (f"{look.better:.3g}", f"{look.not_better:.3g}")
-    return _row("td", *_number_cells(str(look.blocks), *map(format_points, _ends(look)), *evidence))
+def _interim_row(interim: InterimResult) -> str:
+    evidence = (f"{interim.better:.3g}", f"{interim.not_better:.3g}")
+    return _row("td", *_number_cells(str(interim.blocks), *map(format_points, _ends(interim)), *evidence))
 
 
-def _ends(look: InterimResult | CompareReport) -> tuple[float, float, float]:
-    """Return (difference, low, high); all interim results have an interval."""
-    value, low, high = astuple(look.difference)
+def _ends(interim: InterimResult | CompareReport) -> tuple[float, float, float]:
+    """Return (difference, low, high) of a result with an interval; all interim results have one."""
+    value, low, high = astuple(interim.difference)
     return value, low, high
 
 
 def _plot(report: CompareReport) -> str:
-    """Return a plot of the difference and its interval by number of blocks."""
-    looks, last = report.interim_results, report.interim_results[-1]
+    """Return a plot of the difference with its interval, by number of blocks."""
+    interims, last = report.interim_results, report.interim_results[-1]
     widest = max(*map(abs, _ends(last)[1:]), report.min_effect) * 1.6
     end = next(scale for scale in _AXIS_MAXIMA if scale >= min(widest, 1.0))
 
@@ -162,8 +164,8 @@ def _plot(report: CompareReport) -> str:
     def y(difference: float) -> float:
         return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (end - max(-end, min(end, difference))) / (2 * end)
 
-    band = [(look.blocks, _ends(look)[2]) for look in looks]
-    band += [(look.blocks, _ends(look)[1]) for look in reversed(looks)]
+    band = [(interim.blocks, _ends(interim)[2]) for interim in interims]
+    band += [(interim.blocks, _ends(interim)[1]) for interim in reversed(interims)]
     marks = "".join(
         _grid_line(level, y(level), report.min_effect)
         for level in (-end, -end / 2, 0.0, end / 2, end, report.min_effect)
@@ -173,36 +175,36 @@ def _plot(report: CompareReport) -> str:
         f"<text class='axis' x='{x(tick):.1f}' y='{_HEIGHT - 12}' text-anchor='middle'>{tick}</text>" for tick in ticks
     )
     label = f"The difference in points after each block, at the end {format_points(last.difference.value)}"
-    line = _points_text([(x(look.blocks), y(look.difference.value)) for look in looks])
+    line = _svg_points([(x(interim.blocks), y(interim.difference.value)) for interim in interims])
     return (
         f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{escape(label)}'>\n{marks}"
-        f"<polygon class='band' points='{_points_text([(x(at), y(value)) for at, value in band])}'/>\n"
+        f"<polygon class='band' points='{_svg_points([(x(blocks), y(value)) for blocks, value in band])}'/>\n"
         f"<polyline class='line' points='{line}'/>\n{below}"
         f"</svg><figcaption class='muted'>Points by which NEW leads, after each block, with their interval; the broken "
         f"line is what counts as better.</figcaption></figure>\n"
     )
 
 
-def _grid_line(level: float, at: float, points: float) -> str:
-    kind = "wanted" if level == points else "zero" if not level else "grid"
+def _grid_line(level: float, y: float, min_effect: float) -> str:
+    kind = "wanted" if level == min_effect else "zero" if not level else "grid"
     label = format_points(level).removesuffix(".0") if level else "0"
     anchor = f"'{_WIDTH - _RIGHT + 4}'" if kind == "wanted" else f"'{_LEFT - 6}' text-anchor='end'"
     return (
-        f"<line class='{kind}' x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{at:.1f}' y2='{at:.1f}'/>"
-        f"<text class='axis' y='{at + 4:.1f}' x={anchor}>{label}</text>\n"
+        f"<line class='{kind}' x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{y:.1f}' y2='{y:.1f}'/>"
+        f"<text class='axis' y='{y + 4:.1f}' x={anchor}>{label}</text>\n"
     )
 
 
-def _points_text(places: Sequence[tuple[float, float]]) -> str:
+def _svg_points(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
 def _versions_section(report: CompareReport) -> str:
     rows = "".join(
-        _row("td", name, ("long", escape(half.resolved)), *_number_cells(str(half.faults), str(half.forfeits)))
-        for name, half in (("OLD", report.old), ("NEW", report.new))
+        _row("td", name, ("long", escape(side.resolved)), *_number_cells(str(side.faults), str(side.forfeits)))
+        for name, side in (("OLD", report.old), ("NEW", report.new))
     )
-    table = _table("The two", ("version", "bot", "faults", "forfeits"), rows)
+    table = _table("Versions", ("version", "bot", "faults", "forfeits"), rows)
     seed = "" if report.seed is None else f", seed {report.seed}"
     played = f"{report.rules} at {report.seats} seats{seed}; records in {report.run}."
     return f"<section class='panel'>\n<h2>Versions</h2>\n{table}{_muted(played)}</section>\n"
@@ -229,9 +231,9 @@ def _number_cells(*texts: str) -> Iterator[tuple[str, str]]:
 
 
 def _row(kind: str, *cells: str | tuple[str, str]) -> str:
-    """Return a table row of `kind` cells (th or td): each is a text, or (class, HTML)."""
-    report = [cell if isinstance(cell, tuple) else ("", escape(cell)) for cell in cells]
-    return "<tr>" + "".join(f"<{kind} class='{name}'>{text}</{kind}>" for name, text in report) + "</tr>\n"
+    """Return a table row of `kind` cells (th or td). Each cell is a text, or a pair of class and HTML."""
+    pairs = [cell if isinstance(cell, tuple) else ("", escape(cell)) for cell in cells]
+    return "<tr>" + "".join(f"<{kind} class='{name}'>{html}</{kind}>" for name, html in pairs) + "</tr>\n"
 
 
 def _percent(share: float | None) -> str:

@@ -1,7 +1,7 @@
 """Define the report of `arena compare`: the verdict, its evidence, and where the two versions differ.
 
 `--json` prints this report, and the HTML page shows it. All differences are of win rates, from -1 to 1; a point is
-0.01. A new field leaves VERSION unchanged; removing a field or changing its meaning increases it."""
+0.01. A new field leaves VERSION unchanged. Removing a field or changing its meaning increases VERSION."""
 
 from collections.abc import Callable
 from dataclasses import astuple
@@ -20,19 +20,19 @@ from ladder.rating import Estimate
 from ladder.run_standings import RunStandings
 
 VERSION: Literal[2] = 2
-_MIN_BLOCKS = 10  # for an interval
-_MAX_INTERIM_RESULTS = 60  # in the plot: the interval of each must be computed
+_MIN_BLOCKS = 10  # for an interval of one opponent
+_MAX_INTERIM_RESULTS = 60  # in the plot; limits the time to compute their intervals
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Gain = Annotated[float, Field(ge=-1, le=1)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class _Part(BaseModel):
+class _ReportModel(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", from_attributes=True)
 
 
-class ComparedSide(_Part):
+class ComparedSide(_ReportModel):
     """One of the two versions with its results."""
 
     argument: str = Field(description="as given on the command line")
@@ -42,8 +42,8 @@ class ComparedSide(_Part):
     forfeits: Count
 
 
-class InterimResult(_Part):
-    """The result after this number of blocks."""
+class InterimResult(_ReportModel):
+    """The result after the first `blocks` blocks."""
 
     blocks: Count
     difference: Estimate
@@ -51,8 +51,8 @@ class InterimResult(_Part):
     not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; 20 or more decide")
 
 
-class DivergencePosition(_Part):
-    """A decision at which a pair diverged: where it is, the hand, the table, and the whole turn with either choice."""
+class DivergencePosition(_ReportModel):
+    """A decision at which a pair diverged, with hand and table. `old` and `new`: the whole turn after either choice."""
 
     match: Count = Field(description="OLD's")
     new_match: Count
@@ -66,7 +66,7 @@ class DivergencePosition(_Part):
     new_won: Share
 
 
-class DivergenceGroup(_Part):
+class DivergenceGroup(_ReportModel):
     """All pairs that diverged in the same way."""
 
     request: str
@@ -82,7 +82,7 @@ class DivergenceGroup(_Part):
     examples: tuple[DivergencePosition, ...]
 
 
-class OpponentDifference(_Part):
+class OpponentDifference(_ReportModel):
     """The difference in the blocks in which an opponent sat at the table."""
 
     bot: str
@@ -90,7 +90,7 @@ class OpponentDifference(_Part):
     difference: Estimate = Field(description="95 % interval of this row alone; null of fewer than 10 blocks")
 
 
-class CompareReport(_Part):
+class CompareReport(_ReportModel):
     """The result of a comparison that ended or stopped."""
 
     version: Literal[2] = VERSION
@@ -129,7 +129,7 @@ class CompareReport(_Part):
     by_opponent: list[OpponentDifference]
 
 
-class RefusedComparison(_Part):
+class RefusedComparison(_ReportModel):
     """The error of a comparison that wasn't started."""
 
     version: Literal[2] = VERSION
@@ -139,17 +139,17 @@ class RefusedComparison(_Part):
 def make_compare_report(
     comparison: Comparison, standings: RunStandings, run: str, record_of: Callable[[int], Record], error: str | None
 ) -> CompareReport:
-    """Return the report. record_of: returns a match's record. error: why the comparison stopped early, or None."""
+    """Return the report. run: the folder. record_of: returns a match's record. error: why it stopped early, or None."""
     config, evidence, pairs = comparison.config, comparison.evidence, comparison.pairs
-    seen, verdict = evidence.summary(), evidence.verdict
+    last, verdict = evidence.summary(), evidence.verdict
     differing = find_divergences(pairs, record_of)
     step = -(-evidence.blocks // _MAX_INTERIM_RESULTS) or 1
     shown = [*range(step, evidence.blocks, step), evidence.blocks] if evidence.blocks else []
-    sides = [_compared_side(comparison, standings, side) for side in (OLD, NEW)]
+    sides = [_make_side(comparison, standings, side) for side in (OLD, NEW)]
     return CompareReport(
         error=error,
-        verdict="not known" if verdict is None else "better" if verdict else "worse" if seen.high < 0 else "not better",
-        verdict_text=_verdict_text(comparison),
+        verdict="not known" if verdict is None else "better" if verdict else "worse" if last.high < 0 else "not better",
+        verdict_text=_describe_verdict(comparison),
         old=sides[OLD],
         new=sides[NEW],
         opponents=[bot.name for bot in config.bots[2:]],
@@ -158,10 +158,10 @@ def make_compare_report(
         seed=config.seed,
         seats=config.seats,
         min_effect=config.min_effect,
-        difference=_round_estimate(seen.mean, seen.low, seen.high),
-        better=float(f"{seen.better:.4g}"),
-        not_better=float(f"{seen.not_better:.4g}"),
-        studentised_mixture=float(f"{seen.studentised_mixture:.4g}"),
+        difference=_round_estimate(last.mean, last.low, last.high),
+        better=float(f"{last.better:.4g}"),
+        not_better=float(f"{last.not_better:.4g}"),
+        studentised_mixture=float(f"{last.studentised_mixture:.4g}"),
         blocks=evidence.blocks,
         pairs=len(pairs),
         discordant_pairs=sum(pair.old != pair.new for pair in pairs),
@@ -179,8 +179,8 @@ def make_compare_report(
         identical_pairs=differing.identical_pairs,
         diverged_by_opponent=dict(differing.diverged_by_opponent),
         opponent_contribution=_round(differing.opponent_contribution),
-        by_opponent=[_opponent_difference(bot, gains) for bot, gains in comparison.by_opponent()],
-        divergences=[_divergence_group(group) for group in differing.groups],
+        by_opponent=[_make_opponent_difference(bot, gains) for bot, gains in comparison.by_opponent()],
+        divergences=[_make_divergence_group(group) for group in differing.groups],
     )
 
 
@@ -189,16 +189,16 @@ def describe_progress(comparison: Comparison) -> str:
     evidence = comparison.evidence
     if not evidence.blocks:
         return "playing the first block"
-    seen = evidence.summary()
+    last = evidence.summary()
     return (
-        f"{_format_blocks(evidence.blocks)}, {len(comparison.pairs)} pairs: NEW {format_points(seen.mean)} points "
-        f"({format_interval(seen.low, seen.high)}); evidence for better {seen.better:.2g}, for not better "
-        f"{seen.not_better:.2g} ({DECISION_THRESHOLD:g} decide); {_verdict_text(comparison)}"
+        f"{_format_blocks(evidence.blocks)}, {len(comparison.pairs)} pairs: NEW {format_points(last.mean)} points "
+        f"({format_interval(last.low, last.high)}); evidence for better {last.better:.2g}, for not better "
+        f"{last.not_better:.2g} ({DECISION_THRESHOLD:g} decide); {_describe_verdict(comparison)}"
     )
 
 
 def summarize_report(report: CompareReport) -> list[str]:
-    """Return the verdict, the result, the evidence and the remarks, a line each."""
+    """Return the verdict, the result, the evidence and the remarks, one line for each."""
     lines = [report.verdict_text if report.verdict == "not known" else f"NEW is {report.verdict_text}"]
     if report.pairs:
         difference = report.difference
@@ -219,19 +219,19 @@ def _format_blocks(blocks: int) -> str:
     return f"{blocks} block{'s' * (blocks != 1)}"
 
 
-def _verdict_text(comparison: Comparison) -> str:
+def _describe_verdict(comparison: Comparison) -> str:
     """Return the verdict with its interval as a short text, or how many more blocks are needed."""
     evidence = comparison.evidence
-    seen, verdict = evidence.summary(), evidence.verdict
+    last, verdict = evidence.summary(), evidence.verdict
     points = f"{100 * comparison.config.min_effect:.3g}"
     if verdict:
-        return f"better by {_format_range(seen.low, seen.high)} points"
+        return f"better by {_format_range(last.low, last.high)} points"
     if verdict is False:
-        if seen.high < 0:
-            return f"worse by {_format_range(-seen.high, -seen.low)} points"
-        return f"not better by {points}: {format_interval(seen.low, seen.high)} points"
+        if last.high < 0:
+            return f"worse by {_format_range(-last.high, -last.low)} points"
+        return f"not better by {points}: {format_interval(last.low, last.high)} points"
     if comparison.ended:
-        return f"undecided after {len(comparison.pairs)} pairs: {format_interval(seen.low, seen.high)} points"
+        return f"undecided after {len(comparison.pairs)} pairs: {format_interval(last.low, last.high)} points"
     left = evidence.blocks_left()
     if left is None:
         return "undecided"
@@ -257,15 +257,15 @@ def format_interval(low: float | None, high: float | None) -> str:
 
 def mixture_hint(report: CompareReport) -> str:
     """Return the result of the studentised mixture as a text."""
-    says = "better" if report.studentised_mixture >= DECISION_THRESHOLD else "nothing yet"
+    answer = "better" if report.studentised_mixture >= DECISION_THRESHOLD else "nothing yet"
     share = f"{report.studentised_mixture:.3g} of {DECISION_THRESHOLD:g}"
-    return f"the studentised mixture, a hint that assumes normal blocks, indicates {says} ({share})"
+    return f"the studentised mixture, a hint that assumes normal blocks, indicates {answer} ({share})"
 
 
 def format_gain(row: DivergenceGroup | OpponentDifference) -> str:
-    """Return a row's gain in points, with its interval if it has one: "+18.3 (+5.2 to +38.3)"."""
-    found = row.win_rate_gain if isinstance(row, DivergenceGroup) else row.difference
-    return format_points(found.value) + ("" if found.low is None else f" ({format_interval(found.low, found.high)})")
+    """Return the gain of a row in points, with the interval if the row has one: "+18.3 (+5.2 to +38.3)"."""
+    gain = row.win_rate_gain if isinstance(row, DivergenceGroup) else row.difference
+    return format_points(gain.value) + ("" if gain.low is None else f" ({format_interval(gain.low, gain.high)})")
 
 
 def remarks(report: CompareReport) -> list[str]:
@@ -285,7 +285,7 @@ def remarks(report: CompareReport) -> list[str]:
     return lines
 
 
-def _opponent_difference(bot: str, gains: list[float]) -> OpponentDifference:
+def _make_opponent_difference(bot: str, gains: list[float]) -> OpponentDifference:
     mean = fsum(gains) / len(gains)
     low = high = None
     if len(gains) >= _MIN_BLOCKS:
@@ -294,20 +294,20 @@ def _opponent_difference(bot: str, gains: list[float]) -> OpponentDifference:
     return OpponentDifference(bot=bot, blocks=len(gains), difference=_round_estimate(mean, low, high))
 
 
-def _compared_side(comparison: Comparison, standings: RunStandings, side: int) -> ComparedSide:
+def _make_side(comparison: Comparison, standings: RunStandings, side: int) -> ComparedSide:
     version = comparison.config.versions[side]
-    worth = [pair.new if side == NEW else pair.old for pair in comparison.pairs]
+    wins = [pair.new if side == NEW else pair.old for pair in comparison.pairs]
     row = next((row for row in standings.rows if row.bot == NAMES[side]), None)
     return ComparedSide(
         argument=version.argument,
         resolved=version.resolved,
-        win_rate=round(sum(worth) / len(worth), 4) if worth else None,
+        win_rate=round(sum(wins) / len(wins), 4) if wins else None,
         faults=0 if row is None else row.faults,
         forfeits=0 if row is None else row.forfeits,
     )
 
 
-def _divergence_group(group: Divergence) -> DivergenceGroup:
+def _make_divergence_group(group: Divergence) -> DivergenceGroup:
     return DivergenceGroup(
         request=group.request,
         old=group.old,

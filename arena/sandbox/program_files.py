@@ -1,13 +1,12 @@
 """Copy a program's files for an isolating box, and find the interpreters and programs that its command names.
 
-A box shows the copy read-only at /bot, with a matching argv. So a program sees neither its neighbours' files nor
+A box shows the copy read-only at /bot, with a matching argv. So a program sees neither other programs' files nor
 inodes of other matches, and files that were checked before a match can't change during it. Modes become 0555
 (folders, programs) and 0444. The copy omits everything that is neither file, folder nor link, and everything that no
-digest covers (EXCLUDED_NAMES). A link keeps its text, so outside of /bot it points to the box's own files, if they
-exist.
+digest covers (EXCLUDED_NAMES). A link keeps its text, so a link out of /bot points to files of the box, if they exist.
 
-Errors in the files are ProgramError: a bot must not be able to make a match void. Everything is listed and counted
-before the first byte is written, since the copy may be in the host's memory. Must not know how a box is made."""
+An error in the files raises ProgramError: a bot must not be able to make a match void. All entries are listed and
+counted before the first byte is written, since the copy may be in the host's memory."""
 
 import errno
 import os
@@ -22,13 +21,14 @@ from pathlib import Path
 from arena.sandbox.box import Program, ProgramError, SandboxError
 
 BOX_FOLDER = "/bot"
-BLOCK = 4096  # minimum that an entry uses in a tmpfs; so the number of entries is limited too
+BLOCK = 4096  # bytes that each entry counts at least, as in a tmpfs, so that the number of entries is limited, too
 # Generated files that aren't part of a program: bytecode, Finder's files, runs and games of an arena that is started in
 # the folder, and the data of version control.
 EXCLUDED_NAMES = frozenset({"__pycache__", ".git", ".hg", ".svn", ".DS_Store", "arena-runs", "arena-games"})
 
 
 def own_files(program: Program) -> Path:
+    """Return the folder or single file that the box shows in /bot."""
     return program.cwd if program.files is None else program.files
 
 
@@ -38,16 +38,16 @@ def argv_inside(program: Program) -> tuple[str, ...]:
     A program of the machine (an interpreter) keeps its path; a relative path starts at `cwd_inside`.
     """
     files = own_files(program)
-    return tuple(_inside(word, files) for word in program.argv)
+    return tuple(_path_in_box(word, files) for word in program.argv)
 
 
 def cwd_inside(program: Program) -> str:
-    """Return the working folder in a box: the copy of `cwd` if it is in the program's folder, else /bot."""
+    """Return the working folder in a box: the copy of `cwd` if `cwd` is in the program's folder, else /bot."""
     files = own_files(program)
     return (
         BOX_FOLDER
         if files == program.cwd or not program.cwd.is_relative_to(files)
-        else _inside(str(program.cwd), files)
+        else _path_in_box(str(program.cwd), files)
     )
 
 
@@ -59,36 +59,36 @@ def copy_files(program: Program, folder: Path, most_mb: int) -> None:
     """
     files = own_files(program)
     try:
-        left = _CopyBudget(most_mb)
-        parts = _list_entries(files, left)
-        for part in parts:
-            part.copy(files, folder)
-        _add_bytecode(program, parts, folder, left)
-        for part in parts:
-            if stat.S_ISDIR(part.mode):
-                os.chmod(folder / part.name, 0o555)
+        budget = _CopyBudget(most_mb)
+        entries = _list_entries(files, budget)
+        for entry in entries:
+            entry.copy(files, folder)
+        _add_bytecode(program, entries, folder, budget)
+        for entry in entries:
+            if stat.S_ISDIR(entry.mode):
+                os.chmod(folder / entry.name, 0o555)
         os.chmod(folder, 0o555)
     except OSError as problem:
-        # An error's first file name is in the copy if the copy couldn't be written.
-        is_programs = problem.errno == errno.ENAMETOOLONG or (
+        # If the copy can't be written, the error's first file name is in the copy.
+        is_source = problem.errno == errno.ENAMETOOLONG or (
             problem.filename is not None and not str(problem.filename).startswith(str(folder))
         )
-        what = f"{problem.filename or folder}: {problem.strerror or problem}"
-        if is_programs:
-            raise ProgramError(f"its files can't be read: {what}") from problem
-        raise SandboxError(f"the copy of a program's files can't be written: {what}") from problem
+        reason = f"{problem.filename or folder}: {problem.strerror or problem}"
+        if is_source:
+            raise ProgramError(f"its files can't be read: {reason}") from problem
+        raise SandboxError(f"the copy of a program's files can't be written: {reason}") from problem
 
 
-def _add_bytecode(program: Program, parts: "list[_Entry]", folder: Path, left: "_CopyBudget") -> None:
-    """Add bytecode to the copied folders, unless it exceeds the limit."""
-    folders = {Path(), *(Path(part.name) for part in parts if stat.S_ISDIR(part.mode))}
+def _add_bytecode(program: Program, entries: "list[_Entry]", folder: Path, budget: "_CopyBudget") -> None:
+    """Add the program's bytecode to the copied folders, or nothing if it exceeds the limit."""
+    folders = {Path(), *(Path(entry.name) for entry in entries if stat.S_ISDIR(entry.mode))}
     names = [(Path(name), data) for name, data in program.bytecode]
     added = [(name, data) for name, data in names if name.parent.parent in folders]
     try:
         for _, data in added:
-            left.take(0)
-            left.take(len(data))
-            left.take(0)  # its folder
+            budget.take(0)
+            budget.take(len(data))
+            budget.take(0)  # the folder of the file
     except ProgramError:
         return
     for name, data in added:
@@ -99,7 +99,7 @@ def _add_bytecode(program: Program, parts: "list[_Entry]", folder: Path, left: "
         (folder / where).chmod(0o555)
 
 
-def _inside(word: str, files: Path) -> str:
+def _path_in_box(word: str, files: Path) -> str:
     if not os.path.isabs(word):
         return word
     path = Path(word)
@@ -111,7 +111,7 @@ def _inside(word: str, files: Path) -> str:
 
 
 class _CopyBudget:
-    """Count the bytes that may still be copied. `take` raises ProgramError at the limit."""
+    """The bytes that may still be copied. `take` subtracts an entry's size, and raises ProgramError below 0."""
 
     def __init__(self, most_mb: int) -> None:
         self._most_mb = most_mb
@@ -125,7 +125,7 @@ class _CopyBudget:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A file, folder or link: its path in the program's folder ("": a single file), its mode, and a file's size."""
+    """A file, folder or link. name: the path in the program's folder, "" for a single file. size: bytes of a file."""
 
     name: str
     mode: int
@@ -142,7 +142,7 @@ class _Entry:
             self._copy_file(source, target)
 
     def _copy_file(self, source: Path, target: Path) -> None:
-        """Copy through descriptors, so that a link that has replaced the file isn't followed, and a pipe isn't read."""
+        """Copy through descriptors: a link that has replaced the file isn't followed, and a pipe isn't read."""
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if self.name else 0)
         with (
             open(os.open(source, flags), "rb", buffering=0) as original,
@@ -151,7 +151,7 @@ class _Entry:
             mode = os.fstat(original.fileno()).st_mode
             if stat.S_ISREG(mode):
                 left = self.size
-                while piece := original.read(1 << 20):  # at once
+                while piece := original.read(1 << 20):
                     left -= len(piece)
                     if left < 0:
                         raise ProgramError(f"its file {source.name!r} has more bytes than its size says")
@@ -159,12 +159,12 @@ class _Entry:
             os.fchmod(copy.fileno(), 0o555 if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)
 
 
-def _list_entries(files: Path, left: _CopyBudget) -> list[_Entry]:
-    """Return the entries to copy, each folder before its contents. Raises ProgramError at the limit; OSError."""
+def _list_entries(files: Path, budget: _CopyBudget) -> list[_Entry]:
+    """Return the entries to copy, each folder before its contents. Raises ProgramError at the limit, and OSError."""
     status = files.stat()
     if not stat.S_ISDIR(status.st_mode):
         size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-        left.take(size)
+        budget.take(size)
         return [_Entry("", status.st_mode, size)]
     found = []
     waiting = [""]
@@ -174,35 +174,34 @@ def _list_entries(files: Path, left: _CopyBudget) -> list[_Entry]:
             for entry in entries:
                 if entry.name in EXCLUDED_NAMES:
                     continue
-                left.take(0)
-                part = _make_entry(os.path.join(below, entry.name), entry.stat(follow_symlinks=False), left)
-                if part is not None:
-                    found.append(part)
-                    waiting += [part.name] * stat.S_ISDIR(part.mode)
+                budget.take(0)
+                listed = _make_entry(os.path.join(below, entry.name), entry.stat(follow_symlinks=False), budget)
+                if listed is not None:
+                    found.append(listed)
+                    waiting += [listed.name] * stat.S_ISDIR(listed.mode)
     return found
 
 
-def _make_entry(name: str, status: os.stat_result, left: _CopyBudget) -> _Entry | None:
+def _make_entry(name: str, status: os.stat_result, budget: _CopyBudget) -> _Entry | None:
     if stat.S_ISREG(status.st_mode):
-        left.take(status.st_size)
+        budget.take(status.st_size)
         return _Entry(name, status.st_mode, status.st_size)
     return _Entry(name, status.st_mode) if stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode) else None
 
 
 def _own_python() -> str:
-    """Return the path of this process's Python, as python3 if that is the same file: one path for all its names."""
+    """Return the path of this process's Python; if python3 next to it is the same file, the path of python3."""
     usual = os.path.join(os.path.dirname(sys.executable), "python3")
     return usual if os.path.exists(usual) and os.path.samefile(usual, sys.executable) else sys.executable
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The interpreters and programs that a command can name: this machine's, or those that a sandbox shows.
+    """The interpreters and programs that a command can name: those of this machine, or those that a sandbox shows.
 
-    python: runs a `.py` file. path: where names are looked up, as in PATH; None for the user's PATH. For a sandbox with
-    its own PATH, the program that `env` starts is looked up there, too. image: the programs are in a container image,
-    which can't be searched, so names stay unchanged.
-    """
+    python: the path of the program that runs a `.py` file. path: the folders to search for names, as in PATH; None for
+    the user's PATH. For a sandbox with its own PATH, the program that `env` starts is also searched there. image:
+    whether the programs are in a container image, which can't be searched, so that names stay unchanged."""
 
     python: str = _own_python()
     path: str | None = None
@@ -229,7 +228,7 @@ class Programs:
 
 
 def is_executable(path: str) -> bool:
-    """Return whether a path is a program; also on a noexec mount, since boxes run copies of the files."""
+    """Return whether a path is an executable file. A noexec mount is ignored, since boxes run copies of the files."""
     allowed = os.access(path, os.X_OK) or (is_noexec(path) and os.stat(path).st_mode & 0o111)
     return os.path.isfile(path) and bool(allowed)
 
@@ -244,18 +243,18 @@ def is_noexec(path: str) -> bool:
 
 @cache
 def resolve_shim(path: str, folder: Path) -> str:
-    """Return the program that pyenv's shim at a path starts (a shim costs 0.1 s a start); any other path unchanged."""
+    """Return the program that a shim of pyenv starts; any other path unchanged. A shim adds 0.1 s to each start."""
     shims, name = os.path.split(path)
     pyenv = shutil.which("pyenv") if os.path.basename(shims) == "shims" else None
     if pyenv is None:
         return path
-    known = os.environ | {"PYENV_ROOT": os.path.dirname(shims)}
-    known.pop("PYENV_VERSION", None)  # no box has it
+    environment = os.environ | {"PYENV_ROOT": os.path.dirname(shims)}
+    environment.pop("PYENV_VERSION", None)  # boxes don't have this variable
     try:
-        asked = subprocess.run(
-            [pyenv, "which", name], cwd=folder, env=known, capture_output=True, text=True, timeout=10, check=False
+        answer = subprocess.run(
+            [pyenv, "which", name], cwd=folder, env=environment, capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return path
-    found = asked.stdout.strip()
-    return found if asked.returncode == 0 and os.access(found, os.X_OK) else path
+    found = answer.stdout.strip()
+    return found if answer.returncode == 0 and os.access(found, os.X_OK) else path

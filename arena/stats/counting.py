@@ -48,24 +48,24 @@ _ATTACKS = (Action.COUP, Action.ASSASSINATE, Action.STEAL)
 
 @dataclass(slots=True)
 class BotCounts:
-    """The counts of one bot over all records. `tallies` is keyed by (section, name)."""
+    """The counts of one bot over all records. The keys of `tallies` are (section, name)."""
 
     games: int = 0
     matches: int = 0
     tallies: dict[tuple[str, str], Proportion] = field(default_factory=lambda: defaultdict(Proportion))
     attacks: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # target -> action
-    # By kind of request, and ALL.
+    # Kind of request, or ALL -> times in microseconds.
     decision_times: dict[str, LatencyHistogram] = field(default_factory=lambda: defaultdict(LatencyHistogram))
-    faults: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)  # code -> number
     elimination_turns: Counter[int] = field(default_factory=Counter)  # turn -> games
 
 
 class StatsAccumulator:
-    """The counts of all records added so far and, for one pair of bots, the joint counts of their rates."""
+    """The counts of all records added so far and, for the bots of `pair`, the joint counts of their rates."""
 
     def __init__(self, pair: tuple[str, str] | None = None) -> None:
         self._pair = pair
-        self._ties: dict[tuple[str, str], JointCounts] = defaultdict(JointCounts)
+        self._joint_counts: dict[tuple[str, str], JointCounts] = defaultdict(JointCounts)
         self.records = 0
         self.games = 0
         self.draws = 0
@@ -78,19 +78,19 @@ class StatsAccumulator:
 
     def add(self, record: Record) -> None:
         """Count a record. Raises RecordError, and counts nothing, if the engine doesn't reproduce it."""
-        match = _Match(record)
+        match = _MatchCounts(record)
         for game in record.games:
             match.count_game(game)
         match.add_mixes()
         self._add_match(match)
 
     def ties(self, now: str, before: str) -> Mapping[tuple[str, str], JointCounts]:
-        """Return the joint counts of the pair, by (section, name). Raises ValueError for another pair."""
+        """Return the joint counts of two bots, by (section, name). Raises ValueError if `pair` isn't (now, before)."""
         if (now, before) != self._pair:
-            raise ValueError(f"Fold(({now!r}, {before!r})) ties these bots, not Fold({self._pair!r})")
-        return self._ties
+            raise ValueError(f"StatsAccumulator(({now!r}, {before!r})) ties these bots, not {self._pair!r}")
+        return self._joint_counts
 
-    def _add_match(self, match: "_Match") -> None:
+    def _add_match(self, match: "_MatchCounts") -> None:
         header, games = match.record.header, match.record.games
         self.records += 1
         self.games += len(games)
@@ -104,19 +104,19 @@ class StatsAccumulator:
             counted = self.bots[name]
             counted.matches += 1
             counted.games += len(games)
-        cases = {key: (count, int(of)) for key, (count, of) in match.cases.items()}
+        cases = {key: (count, int(total)) for key, (count, total) in match.cases.items()}
         for (name, section, what), case in cases.items():
             self.bots[name].tallies[section, what].add(*case)
         if self._pair is not None:
             now, before = self._pair
             for (name, section, what), case in cases.items():
                 if name == now and (before, section, what) in cases:
-                    self._ties[section, what].add(case, cases[before, section, what])
+                    self._joint_counts[section, what].add(case, cases[before, section, what])
         for (name, target, action), number in match.attacks.items():
             self.bots[name].attacks[target][action] += number
         for (name, kind), times in match.times.items():
-            for each in (ALL, kind):
-                self.bots[name].decision_times[each].add(times)
+            for key in (ALL, kind):
+                self.bots[name].decision_times[key].add(times)
         for (name, code), number in match.faults.items():
             self.bots[name].faults[code] += number
         for (name, turn), number in match.out.items():
@@ -133,8 +133,8 @@ class _OpenClaim:
     challenged: bool = False
 
 
-class _Match:
-    """The counts of one record. `cases[bot, section, name]` is [count, total]."""
+class _MatchCounts:
+    """The counts of one record. `cases[bot, section, name]` is [count, total]. `_mixes[bot, section]` counts names."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -174,7 +174,7 @@ class _Match:
             self.faults[bots[fault.bot], fault.code] += fault.count
 
     def add_mixes(self) -> None:
-        """Turn mixes into cases: a name's count is how often it occurred, its total the sum over all names."""
+        """Turn mixes into cases: the count of a name is its number in the mix, the total is the sum of the mix."""
         header = self.record.header
         names = {
             "actions": tuple(dict.fromkeys(row.action.value for row in header.settings.rules.actions)),
@@ -231,10 +231,10 @@ class _Match:
                     self._mixes[name, "attack_targets"][self._names[target]] += 1
                     self.attacks[name, self._names[target], action.value] += 1
                 if role is not None:
-                    self._open = _open_claim(before, Claim(seat, role, block=False, denies=denies))
+                    self._open = _make_open_claim(before, Claim(seat, role, block=False, denies=denies))
             case Blocked(seat, role):
                 self._close_claim()
-                self._open = _open_claim(before, Claim(seat, role, block=True))
+                self._open = _make_open_claim(before, Claim(seat, role, block=True))
             case Challenged(seat):
                 assert self._open is not None
                 self._open.challenged = True
@@ -242,14 +242,14 @@ class _Match:
             case Shown() | HandShown() | Unproven():
                 self._count_case(self._challenger, "visible_at_table", "right", isinstance(event, Unproven))
             case Lost(seat, _, reason):
-                self._mixes[self._names[seat], "losses"][_loss_cause(reason, seat, self._open)] += 1
+                self._mixes[self._names[seat], "losses"][_find_loss_cause(reason, seat, self._open)] += 1
             case Forfeited(seat, roles):
                 self._mixes[self._names[seat], "losses"]["forfeit"] += len(roles)
-            case Resolved(seat, action, _, how):
-                self._count_case(self._names[seat], "effective_actions", action, how is ActionOutcome.DONE)
+            case Resolved(seat, action, _, outcome):
+                self._count_case(self._names[seat], "effective_actions", action, outcome is ActionOutcome.DONE)
 
     def _close_claim(self) -> None:
-        """Count the open claim, if any: it can no longer be challenged."""
+        """Count the open claim, if any. The caller knows that it can no longer be challenged."""
         claim, self._open = self._open, None
         if claim is None:
             return
@@ -261,7 +261,7 @@ class _Match:
                 self._count_case(name, "challenged_bluffs", what, claim.challenged)
 
 
-def _loss_cause(reason: LossReason, seat: int, claim: _OpenClaim | None) -> str:
+def _find_loss_cause(reason: LossReason, seat: int, claim: _OpenClaim | None) -> str:
     if reason is not LossReason.CHALLENGE:
         return reason.value
     return "unproven" if claim is not None and claim.seat == seat else "wrong_challenge"
@@ -271,11 +271,11 @@ def _is_lie(state: State, claim: Claim) -> bool:
     return (claim.role in state.hands[claim.seat]) == claim.denies
 
 
-def _open_claim(state: State, claim: Claim) -> _OpenClaim:
+def _make_open_claim(state: State, claim: Claim) -> _OpenClaim:
     return _OpenClaim(claim.seat, f"not_{claim.role}" if claim.denies else claim.role.value, _is_lie(state, claim))
 
 
-# Section -> the names of a play style; None for all of its names.
+# Section -> its names that belong to a play style; None for all names.
 _Sections = Mapping[str, tuple[str, ...] | None]
 _PUBLIC: _Sections = {"actions": None, "challenged": (ALL,), "visible_at_table": None}
 _HIDDEN: _Sections = {
@@ -289,17 +289,17 @@ _HIDDEN: _Sections = {
 def count_play_styles(record: Record) -> tuple[tuple[str, str], ...]:
     """Return (bot, play style as JSON) for each bot of a match: `{"public": {"challenged all": [3, 4], ...}, ...}`.
 
-    Each pair is [count, total]; `turns` is [turns, games]. Raises RecordError if the engine doesn't reproduce it.
+    Each pair is [count, total]; `turns` is [turns, games]. Raises RecordError as `StatsAccumulator.add` does.
     """
-    fold = StatsAccumulator()
-    fold.add(record)
-    turns = [sum(number * games for number, games in fold.turns.items()), fold.games]
+    accumulator = StatsAccumulator()
+    accumulator.add(record)
+    turns = [sum(number * games for number, games in accumulator.turns.items()), accumulator.games]
 
-    def style(counted: BotCounts) -> str:
+    def format_style(counted: BotCounts) -> str:
         public = {"turns": turns} | _style_counts(counted, _PUBLIC)
         return json.dumps({"public": public, "hidden": _style_counts(counted, _HIDDEN)}, separators=(",", ":"))
 
-    return tuple((name, style(counted)) for name, counted in fold.bots.items())
+    return tuple((name, format_style(counted)) for name, counted in accumulator.bots.items())
 
 
 def _style_counts(counted: BotCounts, sections: _Sections) -> dict[str, list[int]]:

@@ -3,16 +3,16 @@
 Each worker process belongs to one thread, which sends it one call at a time over a socket and replaces it when it dies.
 If a worker dies, its call's future has a WorkerDiedError. (The standard process pool refuses all work after one death.)
 
-The owner of the workers may be killed at any time. A worker then reads end of file and exits; during a call the kernel
-kills it (Linux). A worker runs in a session of its own, so that Ctrl-C at a terminal reaches only the owner. It has one
-thread, because starting programs is safest from a process with one thread. It has the same import path as its owner,
-without the current folder, where a bot called random.py would replace the standard library's module.
+The owner of the workers may be killed at any time. A worker then reads end of file and exits. During a call the kernel
+kills the worker (Linux). A worker runs in a session of its own, so that Ctrl-C at a terminal reaches only the owner. It
+has one thread, because starting programs is safest from a process with one thread. It has the import path of its owner,
+without the current folder, in which a bot called random.py would replace the standard library's module.
 
 To stop a worker during a call, the owner sends SIGTERM, which raises SystemExit in the worker, so that the call can end
-its processes and remove its files. After `leave_s` the worker is killed.
+its processes and remove its files. After `leave_s` seconds the owner kills the worker.
 
-A call may send messages with `report_progress` before it returns. They reach the owner in order, or not at all; so the
-result must contain all that the owner needs.
+A call may send messages with `report_progress` before it returns. Messages reach the owner in order, or not at all. So
+the result must contain all that the owner needs.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LEAVE_S = 10.0  # from SIGTERM to SIGKILL; closing a table of ten bots takes 0.2 s once the worker gets a core
+_LEAVE_S = 10.0  # from SIGTERM to SIGKILL. Closing a table of ten bots takes 0.2 s once the worker gets a core.
 
 _owner: Connection | None = None  # the connection to this process's owner, if it is a worker
 
@@ -51,7 +51,7 @@ class WorkerRejectedError(Exception):
 
 
 class ExecutorLostError(Exception):
-    """The connection to the workers is lost; calls may or may not have run."""
+    """The connection to the workers is lost. Calls may or may not have run."""
 
 
 class WorkerCall(Future[T]):
@@ -62,7 +62,7 @@ class WorkerCall(Future[T]):
         self._messages: queue.SimpleQueue[object] = queue.SimpleQueue()
 
     def add_message(self, message: object) -> None:
-        """Add a message of the call."""
+        """Add a message that the call sent."""
         self._messages.put(message)
 
     def take_messages(self) -> list[object]:
@@ -77,26 +77,27 @@ class WorkerExecutor(Executor):
     """An executor whose workers may join, leave, and reject calls. Its futures are WorkerCalls."""
 
     def width(self) -> int:
-        """Return how many calls the workers can run at once, 0 while there is no worker."""
+        """Return the number of calls that the workers can run at once; 0 without workers."""
         raise NotImplementedError
 
     def refused(self) -> dict[str, str]:
-        """Return the workers that get no calls, with the reasons."""
+        """Return worker -> reason for each worker that gets no calls."""
         return {}
 
     def changes(self) -> list[tuple[str, bool]]:
-        """Return changes since the last call: (message, True if a worker or scheduler joined, False if it was lost)."""
+        """Return (message, is_restored) for each worker or scheduler that was restored or lost since the last call."""
         return []
 
     def last_error(self) -> str | None:
-        """Return in one line the reason why the width is 0, None if it isn't."""
+        """Return the reason why the width is 0, in one line; None if the width isn't 0."""
         return None
 
 
 class LocalExecutor(WorkerExecutor):
     """An executor with `jobs` worker processes; a context manager. Functions, arguments and results must be picklable.
 
-    Each worker runs `initializer(*initargs)` before its first call; if this fails, the worker counts as dead.
+    Each worker runs `initializer(*initargs)` before its first call. If that fails, the worker counts as dead. leave_s:
+    seconds from SIGTERM to SIGKILL.
     """
 
     def __init__(
@@ -140,14 +141,14 @@ class LocalExecutor(WorkerExecutor):
         return call
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers after all queued calls; with `cancel_futures` immediately, even during a call."""
+        """Stop the workers after all queued calls; with `cancel_futures` immediately, even during a call."""
         self._closing = True
         if cancel_futures:
             self._cancelled = True
             with contextlib.suppress(queue.Empty):
                 while (call := self._calls.get_nowait()) is not None:
                     call[0].cancel()
-            self._signal(signal.SIGTERM if wait else signal.SIGKILL)
+            self._send_signal(signal.SIGTERM if wait else signal.SIGKILL)
         for _ in self._threads:
             self._calls.put(None)
         if not wait:
@@ -156,11 +157,11 @@ class LocalExecutor(WorkerExecutor):
             deadline = time.monotonic() + self._leave_s
             for thread in self._threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
-            self._signal(signal.SIGKILL)
+            self._send_signal(signal.SIGKILL)
         for thread in self._threads:
             thread.join()
 
-    def _signal(self, number: int) -> None:
+    def _send_signal(self, number: int) -> None:
         with self._lock:
             for process in self._processes.values():
                 process.send_signal(number)
@@ -173,7 +174,7 @@ class LocalExecutor(WorkerExecutor):
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                words = pickle.dumps((fn, args, kwargs))
+                data = pickle.dumps((fn, args, kwargs))
             except Exception as error:  # the caller's mistake, not the worker's
                 future.set_exception(error)
                 continue
@@ -181,10 +182,10 @@ class LocalExecutor(WorkerExecutor):
                 if process is None or pipe is None or process.poll() is not None:
                     process, pipe = self._start_process(number, process, pipe)
                     self._initialize(pipe)
-                succeeded, value = _run_in_worker(pipe, words, future.add_message)
-            except Exception as error:  # the pipe can't be used again: it may contain the rest of this call's result
+                succeeded, value = _run_in_worker(pipe, data, future.add_message)
+            except Exception as error:  # the pipe can't be used again: it may contain a part of this call's result
                 if process is not None and not isinstance(error, EOFError | OSError):
-                    process.terminate()  # it may still run the call
+                    process.terminate()  # the worker may still run the call
                 code = self._end_process(process, pipe)
                 process = pipe = None
                 died = CallTimeoutError if code == -signal.SIGALRM else WorkerDiedError
@@ -198,9 +199,9 @@ class LocalExecutor(WorkerExecutor):
         self._end_process(process, pipe)
 
     def _reap_adopted(self) -> None:
-        """Reap the orphans of killed workers if this process adopts them, such as boxes, which have their own sessions.
+        """Reap the orphans of killed workers, for example boxes, if this process adopts orphans.
 
-        The kernel makes orphans children of the main thread; workers are children of other threads.
+        Orphans are children of the main thread and have sessions of their own. Workers are children of other threads.
         """
         with contextlib.suppress(OSError):
             with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
@@ -215,7 +216,7 @@ class LocalExecutor(WorkerExecutor):
         self._end_process(process, pipe)
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            fresh = subprocess.Popen(
+            started = subprocess.Popen(
                 [
                     sys.executable,
                     "-P",
@@ -232,10 +233,10 @@ class LocalExecutor(WorkerExecutor):
             )
             connection = Connection(ours.detach())
         with self._lock:
-            self._processes[fresh.pid] = fresh
+            self._processes[started.pid] = started
             if self._cancelled:
-                fresh.terminate()
-        return fresh, connection
+                started.terminate()
+        return started, connection
 
     def _initialize(self, pipe: Connection) -> None:
         """Call the initializer in a new worker. Raises ChildProcessError if it fails."""
@@ -276,7 +277,7 @@ def _run_in_worker(
 
 
 def report_progress(message: object) -> None:
-    """Send a picklable message to this worker's owner before the call returns; without an owner it is dropped."""
+    """Send a picklable message to the owner of this worker; do nothing if this process isn't a worker."""
     if _owner is not None:
         with contextlib.suppress(OSError):  # the owner is dead, and the kernel will end this process
             _owner.send_bytes(pickle.dumps((None, message)))
@@ -284,7 +285,7 @@ def report_progress(message: object) -> None:
 
 @contextlib.contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
-    """Make the kernel end this worker if the block takes longer; no code can block this, not even a loop in C."""
+    """Make the kernel kill this worker if the context lasts longer, even during a loop in C."""
     before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -300,7 +301,7 @@ def _usable_cores() -> list[int]:
 
 
 def assign_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return, for each worker, the cores that it and its children run on; if there are more workers, they share cores.
+    """Return, for each worker, the cores for it and its children. With more workers than cores, workers share cores.
 
     Measured over pipes: waking a bot on the referee's own core takes a third less CPU than on another core.
     """
@@ -310,22 +311,22 @@ def assign_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def run_worker(descriptor: int, owner: int, cores: str) -> None:
-    """Run calls from the socket `descriptor` until its end. cores: comma-separated, "" for all."""
+    """Run calls from the socket `descriptor` until it ends. owner: the owner's pid. cores: "0,2", "" for all."""
     global _owner
     if cores and hasattr(os, "sched_setaffinity"):
         with contextlib.suppress(OSError):  # a core isn't available any more: run on any
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, lambda *_: None)  # a closed terminal signals the owner, which ends the workers
-    _leave_on_sigterm()
-    _die_with(owner)
+    _exit_on_sigterm()
+    _request_death_with(owner)
     pipe = _owner = Connection(descriptor)
     while True:
         try:
             data = pipe.recv_bytes()
         except (EOFError, OSError):  # the owner has closed the connection, or is dead
             return
-        answer: tuple[bool, Any]
+        answer: tuple[bool, Any]  # (True, the result) or (False, the exception)
         try:
             fn, args, kwargs = pickle.loads(data)
             answer = (True, fn(*args, **kwargs))
@@ -335,14 +336,14 @@ def run_worker(descriptor: int, owner: int, cores: str) -> None:
         try:
             data = pickle.dumps(answer)
         except Exception as error:
-            what = f"{type(answer[1]).__name__} can't be sent: {error!r}"
-            data = pickle.dumps((False, RuntimeError(what)))
+            message = f"{type(answer[1]).__name__} can't be sent: {error!r}"
+            data = pickle.dumps((False, RuntimeError(message)))
         with contextlib.suppress(OSError):
             pipe.send_bytes(data)
 
 
-def _leave_on_sigterm() -> None:
-    """Make SIGTERM raise SystemExit in the call; again if Python drops it in a finalizer or a fork hook."""
+def _exit_on_sigterm() -> None:
+    """Make SIGTERM raise SystemExit in the call, and repeat it if Python drops it in a finalizer or a fork hook."""
     leaving = False
 
     def leave(*_: object) -> None:
@@ -350,22 +351,22 @@ def _leave_on_sigterm() -> None:
         leaving = True
         sys.exit()
 
-    def lost(problem: "sys.UnraisableHookArgs") -> None:
+    def handle_unraisable(problem: "sys.UnraisableHookArgs") -> None:
         if isinstance(problem.exc_value, SystemExit):
             signal.signal(signal.SIGALRM, leave)
             signal.setitimer(signal.ITIMER_REAL, 0.01)  # after the finalizer or hook
         elif leaving and isinstance(problem.exc_value, ResourceWarning):
-            pass  # SystemExit was raised between the opening of a file and its `with`; the finalizer closes the file
+            pass  # SystemExit came between the opening of a file and its `with`: the finalizer closes the file
         else:
             sys.__unraisablehook__(problem)
 
-    sys.unraisablehook = lost
+    sys.unraisablehook = handle_unraisable
     signal.signal(signal.SIGTERM, leave)
     signal.signal(signal.SIGALRM, leave)
 
 
-def _die_with(owner: int) -> None:
-    """Make the kernel send SIGKILL when the owner's thread ends (Linux; elsewhere end of file ends the worker)."""
+def _request_death_with(owner: int) -> None:
+    """Make the kernel kill this worker when the owner's thread ends (Linux; elsewhere end of file ends the worker)."""
     if sys.platform == "linux":
         import ctypes
 

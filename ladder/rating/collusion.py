@@ -1,20 +1,20 @@
 """Find pairs of bots that favour each other at a table, beyond what strength and style explain.
 
-Since a game has one winner and its losers are equal, collusion takes one of two forms.
+A game has one winner, and its losers are equal. So collusion has one of two forms.
 
-- One bot a gives wins to another bot b: b won more than its part of the games that either won. By the fit this part is
-  e^{s_b} / (e^{s_a} + e^{s_b}) at all tables, whatever the other bots. So b's wins among those of both are binomial.
+- A bot a gives wins to a bot b: b won more than its part of the games that either won. By the fit, this part is
+  e^{s_b} / (e^{s_a} + e^{s_b}) at all tables, for any other bots. So b's wins among the wins of both are binomial.
 - Both gain: together they won more games than the fit expects. The number is binomial, or varies less.
 
-A bot whose style suits it against another also wins more against it. So variances are increased for two reasons: style
-effects between opponents in this field (`style_variances`, which excludes the tested pair, or collusion would hide
-itself), and matches that vary more than independent games (the binomial has fewer games by this factor). One-way
-collusion can't be distinguished from style unless it is much larger; the test of both hardly depends on style.
+A bot whose style is strong against another bot also wins more against it. So the variances are increased by two
+effects. `style_variances` estimates the effects of style between opponents in this field, without the tested pair,
+because collusion would otherwise hide itself. The dispersion of matches divides the games of the binomial, because the
+games of a match aren't independent. One-way collusion is found only if it is much larger than the effects of style. The
+test whether both gain hardly depends on style.
 
 A finding is an accusation, and most fields have no collusion. So the tests limit the probability of any false finding
-in a field, by Bonferroni: each p is multiplied by the number of tests. Limiting the share of false findings instead
-(Benjamini and Hochberg) would accept that one finding in twenty accuses the innocent.
-"""
+in a field, by Bonferroni: each p is multiplied by the number of tests. A limit on the part of false findings (Benjamini
+and Hochberg) would accept that one finding in twenty accuses the innocent."""
 
 from collections.abc import Callable, Mapping
 from itertools import combinations
@@ -27,31 +27,31 @@ from ladder.rating.plackett_luce import win_probabilities
 from ladder.rating.ratings_and_intervals import Fit
 from ladder.rating.types import CollusionFinding
 
-MIN_PAIR_MATCHES = 10  # with fewer matches of a pair, the other bots at their tables matter more than the pair
-TESTS_PER_PAIR = 3  # the first gives to the second, the second to the first, both gain
+MIN_PAIR_MATCHES = 10  # with fewer matches of a pair, the other bots at the tables matter more than the pair
+TESTS_PER_PAIR = 3  # the first bot gives to the second, the second gives to the first, both gain
 
 
 def find_collusion(
     fit: Fit, author: Mapping[int, int] | None = None, level: float = 0.05
 ) -> tuple[CollusionFinding, ...]:
-    """Return the findings, in ascending order of p. A field without collusion has any with probability `level` at most.
+    """Return the findings in ascending order of p. In a field without collusion, P(any finding) is at most `level`.
 
-    All bots are tested, including inactive ones. `author` maps each bot to its author: with it, the findings are about
-    pairs of authors, whose bots' results are added up.
+    All bots are tested, including inactive ones. author: bot -> author; if given, the findings are about pairs of
+    authors, and the results of an author's bots are added.
     """
     if fit.posterior is None or not fit.win_rates.known:
         return ()
-    met = _PairSums(fit, fit.posterior, author)
-    given, together = met.tail_probabilities(met.style_variances())
-    tests = TESTS_PER_PAIR * max(1, len(met.matches))
+    sums = _PairSums(fit, fit.posterior, author)
+    given, together = sums.tail_probabilities(sums.style_variances())
+    tests = TESTS_PER_PAIR * max(1, len(sums.matches))
     rows: list[CollusionFinding] = []
-    for kind, each in enumerate((*given, together)):
-        for pair in np.flatnonzero(each * tests < level):
+    for kind, probabilities in enumerate((*given, together)):
+        for pair in np.flatnonzero(probabilities * tests < level):
             order = [1, 0] if kind == 1 else [0, 1]
-            one, other = met.bots[pair, order].tolist()
-            won, fair = met.wins[pair, order].tolist(), met.expected[pair, order].tolist()
-            games, matches = int(met.games[pair]), int(met.matches[pair])
-            p = float(each[pair] * tests)
+            one, other = sums.bots[pair, order].tolist()
+            won, fair = sums.wins[pair, order].tolist(), sums.expected[pair, order].tolist()
+            games, matches = int(sums.games[pair]), int(sums.matches[pair])
+            p = float(probabilities[pair] * tests)
             rows.append(
                 CollusionFinding((one, other), kind < 2, games, matches, (won[0], won[1]), (fair[0], fair[1]), p)
             )
@@ -59,7 +59,9 @@ def find_collusion(
 
 
 class _PairSums:
-    """The pairs that have met in MIN_PAIR_MATCHES matches or more, and sums over each pair's matches."""
+    """The pairs that met in MIN_PAIR_MATCHES matches or more, and sums over the matches of each pair.
+
+    bots: (pairs, 2), ascending in a row. matches, games: (pairs,). wins, expected: (pairs, 2), expected by the fit."""
 
     def __init__(self, fit: Fit, posterior: Posterior, author: Mapping[int, int] | None) -> None:
         names = np.array([bot if author is None else author[bot] for bot in fit.present.tolist()])
@@ -72,11 +74,11 @@ class _PairSums:
         self._seats = np.array(list(combinations(range(tables.shape[1]), 2)))
         one, other = self._names[:, self._seats[:, 0]], self._names[:, self._seats[:, 1]]
         known, places, count = np.unique((one * self._size + other).T, return_inverse=True, return_counts=True)
-        often = (count >= MIN_PAIR_MATCHES) & (known // self._size != known % self._size)
-        number = np.where(often, np.cumsum(often) - 1, -1)
+        is_tested = (count >= MIN_PAIR_MATCHES) & (known // self._size != known % self._size)
+        number = np.where(is_tested, np.cumsum(is_tested) - 1, -1)
         self._places = number[places].reshape(len(self._seats), -1)  # (pairs of seats, M)
-        self.bots = np.stack([known[often] // self._size, known[often] % self._size], axis=1)
-        self.matches = count[often]
+        self.bots = np.stack([known[is_tested] // self._size, known[is_tested] % self._size], axis=1)
+        self.matches = count[is_tested]
         self.games = self._sum(lambda a, b: fit.matches.games)
         self.wins = np.stack([self._sum(lambda a, b: won[:, a]), self._sum(lambda a, b: won[:, b])], axis=1)
         fair = self._chance * self._decided[:, None]
@@ -99,7 +101,7 @@ class _PairSums:
         )
 
     def _expected_second_part(self, chance: Floats, won: Floats) -> Floats:
-        """Return the expected part of the second bot in the games that either bot of a pair won."""
+        """Return the part of the games won by either bot of a pair that the fit expects the second bot to win."""
         either = self.wins.sum(1)
         part = self._sum(
             lambda a, b: (won[:, a] + won[:, b]) * chance[:, b] / np.maximum(chance[:, a] + chance[:, b], 1e-300)
@@ -107,7 +109,7 @@ class _PairSums:
         return np.asarray(np.where(either > 0, part / np.maximum(either, 1e-9), 0.5))
 
     def _sum(self, value: Callable[[int, int], Floats]) -> Floats:
-        """Return each pair's sum over its matches of `value(first seat, second seat)`, which is (M,)."""
+        """Return, for each pair, the sum of `value(first seat, second seat)` over its matches. value: (M,)."""
         total = np.zeros(len(self.bots) + 1)
         for (one, other), places in zip(self._seats.tolist(), self._places, strict=True):
             total += np.bincount(places + 1, value(one, other), len(total))
@@ -173,7 +175,7 @@ class _PairSums:
 
 
 def _tail_probability(wins: Floats, games: Floats, chance: Floats, ratio: Floats) -> Floats:
-    """Return the binomial probability of `wins` or more, after dividing wins and games by `ratio`."""
+    """Return the binomial probability of `wins` or more, with wins and games divided by `ratio`, the overdispersion."""
     from scipy.special import betainc  # slow to import: see `ladder.rating`
 
     won, lost = wins / ratio, (games - wins) / ratio

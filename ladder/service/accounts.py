@@ -4,10 +4,10 @@ A user with access to the ladder's file is staff. A sign-in link works once and 
 random bits.
 
 Passwords can be guessed, so they are stored as Argon2 hashes. Verification takes equally long for a login without a
-password and for an unknown one. argon2 comes with the extra `web` and is imported at its first use.
+password and for an unknown login. argon2 comes with the extra `web` and is imported at its first use.
 
-Users sign up with a link created by staff, which may require approval. Until then the account has no permissions, and
-no command accepts it. Its email is unverified, so rosters and identity providers never match it."""
+Users sign up with a link created by staff, which may require approval. Until approval the account has no permissions,
+and no command accepts it. Its email is unverified, so rosters and identity providers never match it."""
 
 import hashlib
 import secrets
@@ -62,13 +62,13 @@ DAY_S = 86_400.0
 CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
 TOKEN_SCOPES = (READ_SCOPE, SUBMIT_SCOPE)
-SESSION_IDLE_S = 7 * DAY_S  # after which an unused session expires, to within a day
+SESSION_IDLE_S = 7 * DAY_S  # an unused session expires after this time, to within a day
 APPROVAL_SCOPE = "ask"  # the scope of a sign-up link whose accounts need staff's approval
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedSecret:
-    """A user's new secret, which is shown only once and isn't stored. expires_at: Unix time."""
+    """A user's new secret, shown once and not stored. id, kind, scope: the credential's. expires_at: Unix time."""
 
     id: int
     login: str
@@ -91,7 +91,7 @@ def issue_secret(
     lasts_s: float | None = None,
     check: Callable[[Connection, User], None] = lambda connection, user: None,
 ) -> IssuedSecret:
-    """Create a link, a session or a token for a user. Raises LadderError as `issue_secrets` does."""
+    """Create a link, session or token for a user, with the arguments and errors of `issue_secrets`."""
     [issued] = issue_secrets(ladder, [login], kind, who, scope, lasts_s, check)
     return issued
 
@@ -107,8 +107,8 @@ def issue_secrets(
 ) -> list[IssuedSecret]:
     """Create a link, session or token for each of these users, in one transaction. Sessions aren't in the audit log.
 
-    who: the actor. lasts_s: None for the default of the kind. Raises LadderError for an unknown login.
-    """
+    who: the actor. lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
+    Raises LadderError for an unknown login."""
     scope = scope if kind != JOIN or scope == APPROVAL_SCOPE else JOIN
     drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
     ends = now + (lasts_s or (SESSION_IDLE_S if kind == SESSION else CREDENTIAL_LIFETIMES_S[kind]))
@@ -118,10 +118,10 @@ def issue_secrets(
         for login, secret in drawn.items():
             user = get_user(connection, login)
             check(connection, user)
-            one = Credential(user.id, user.login, kind, hash_secret(secret), scope, who, now, ends)
-            new = kind != SESSION and find_credential(connection, one.token_sha256) is None
-            id = insert_credential(connection, one)
-            if new:
+            credential = Credential(user.id, user.login, kind, hash_secret(secret), scope, who, now, ends)
+            is_new = kind != SESSION and find_credential(connection, credential.token_sha256) is None
+            id = insert_credential(connection, credential)
+            if is_new:
                 log_action(connection, AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, user_id=user.id))
             made.append(IssuedSecret(id, user.login, kind, scope, secret, ends))
         return made
@@ -151,11 +151,10 @@ def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
 def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | None) -> IssuedSecret:
     """Start a session for the user with an account at an identity provider. email: verified by the provider, or None.
 
-    The email identifies the user at the first sign-in, and afterwards only the subject, which a provider never reuses.
-    Each user has at most one such account, and staff none, so that a changed email gives no access.
+    The email identifies the user at the first sign-in. Later only the subject does, which a provider never reuses.
+    A user has at most one account at a provider, and staff has none, so that a changed email gives no access.
 
-    Raises AuthenticationError if no user, or more than one, has the email, or the user is staff or locked out.
-    """
+    Raises AuthenticationError if no user, or more than one, has the email, or if the user is staff or locked out."""
     now, digest = ladder.clock(), hash_secret(f"{issuer} {subject}")
 
     def act(connection: Connection) -> Credential:
@@ -179,7 +178,7 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
 
 
 def _get_user_by_email(connection: Connection, email: str | None) -> User:
-    """Return the user with a verified email and no account at a provider yet. Raises AuthenticationError."""
+    """Return the only user with this email. Raises AuthenticationError, also if they have a provider account."""
     if not email:
         raise AuthenticationError(
             "the provider sent no verified email for you: verify your email there, and sign in again"
@@ -192,8 +191,8 @@ def _get_user_by_email(connection: Connection, email: str | None) -> User:
     }
     found = [user for user in owners if user.id in ids]
     if len(found) != 1:
-        many = "several users in the roster have" if found else "no user in the roster has"
-        raise AuthenticationError(f'{many} the email "{escape_control(email)}": ask the staff')
+        owner = "several users in the roster have" if found else "no user in the roster has"
+        raise AuthenticationError(f'{owner} the email "{escape_control(email)}": ask the staff')
     [user] = found
     if user.staff:
         raise AuthenticationError("staff signs in with a link or a password, not at the provider")
@@ -209,14 +208,14 @@ def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
 
     def act(connection: Connection) -> None:
         user = find_user(connection, login) if login else None
-        said = why if user is None else f"{user.login}: {why}"
-        record_event(connection, SIGN_IN_FAILED, ladder.clock(), details=said)
+        details = why if user is None else f"{user.login}: {why}"
+        record_event(connection, SIGN_IN_FAILED, ladder.clock(), details=details)
 
     ladder.database.write(act)
 
 
 def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
-    """Return the viewer of a session or token, and prolong the session. `kind`: SESSION or TOKEN.
+    """Return the viewer of a session or token, and extend the session. kind: SESSION or TOKEN.
 
     Raises AuthenticationError if the secret isn't valid, or the user is suspended, withdrawn or not approved.
     """
@@ -228,11 +227,11 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
             return entry, None, None
         return entry, make_viewer(connection, user), lockout_reason(connection, user)
 
-    entry, viewer, out = ladder.database.read_with_retry(read)
+    entry, viewer, reason = ladder.database.read_with_retry(read)
     if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.is_valid(ladder.clock()):
         raise AuthenticationError(f"this {kind} is unknown, was revoked or has expired")
-    if out is not None:
-        raise AuthenticationError(f"you are {out}")
+    if reason is not None:
+        raise AuthenticationError(f"you are {reason}")
     session = entry.id if kind == SESSION else None
     later = min(entry.created_at + CREDENTIAL_LIFETIMES_S[SESSION], ladder.clock() + SESSION_IDLE_S)
     if session and later >= entry.expires_at + DAY_S:  # at most one write per day
@@ -241,27 +240,26 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
 
 
 def require_not_locked_out(connection: Connection, user: User) -> None:
-    """Raise AuthenticationError, with the reason, for a suspended, withdrawn or not approved user."""
-    out = lockout_reason(connection, user)
-    if out is not None:
-        raise AuthenticationError(f"you are {out}")
+    """Raise AuthenticationError, with the reason, if the user is suspended, withdrawn or not approved."""
+    reason = lockout_reason(connection, user)
+    if reason is not None:
+        raise AuthenticationError(f"you are {reason}")
 
 
 def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
     """Revoke a credential and the sessions that it started; return False if it is revoked already.
 
-    login: the user that revokes it, None for staff. Raises LadderError if it doesn't exist, belongs to another user, or
-    is the user's own password or provider account.
-    """
+    who, why: for the audit log. login: the user that revokes their own credential, None for staff. Raises LadderError
+    if it doesn't exist, belongs to another user, or is the user's own password or provider account."""
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:
         known = all_credentials(connection, login)
         entry = next((each for each in known if each.id == id), None)
-        # A user can't revoke these two here, so that an unattended browser isn't enough.
+        # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.
         if entry is None or (login is not None and entry.kind in (PASSWORD, OPENID)):
-            see = "your account" if login else f"arena ladder access list {ladder.path}"
-            raise LadderError(f"the ladder has no credential {id}.\nSee {see}.")
+            place = "your account" if login else f"arena ladder access list {ladder.path}"
+            raise LadderError(f"the ladder has no credential {id}.\nSee {place}.")
         if entry.revoked:
             return False
         for each in known:
@@ -274,7 +272,7 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
 
 
 def sign_out(ladder: Ladder, session: str) -> None:
-    """Revoke a session by its secret; an unknown one is ignored."""
+    """Revoke the session with this secret; do nothing if it is unknown."""
 
     def act(connection: Connection) -> None:
         entry = find_credential(connection, hash_secret(session))
@@ -285,13 +283,13 @@ def sign_out(ladder: Ladder, session: str) -> None:
 
 
 def hash_secret(secret: str) -> str:
-    """Return the SHA-256 of a secret, as hex, which is stored instead of it."""
+    """Return the SHA-256 of a secret as hex, which is stored instead of the secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS, MIN_DISTINCT_CHARS = 12, 200, 5  # characters
-# Most common passwords of 12 characters or more consist of these. Longer words come first.
-_COMMON = """
+MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS, MIN_DISTINCT_CHARS = 12, 200, 5
+# Most common passwords of 12 characters or more consist of these parts. Longer parts come first.
+_COMMON_PARTS = """
 1234567890 qwertyuiop asdfghjkl 0987654321 123456789 987654321 p@ssw0rd passw0rd passwort password motdepasse contrasena
 administrator superman football baseball basketball princess sunshine iloveyou changeme trustno1 starwars whatever
 computer internet zxcvbnm 12345678 1234567 1q2w3e4r qwerty qwertz azerty asdfgh 123456 654321 123123 abc123 abcdef
@@ -303,21 +301,20 @@ _HASH_SLOTS = threading.BoundedSemaphore(4)  # limits memory: a hash takes 19 Mi
 
 
 def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", tokens: bool = False) -> None:
-    """Set or change a user's password; a change needs the current one. Raises LadderError.
+    """Set or change the viewer's password, and revoke all their other sessions, their links and, if `tokens`, tokens.
 
-    All other sessions and links of the user are revoked; with `tokens`, also all tokens.
-    """
+    Raises LadderError if the new password is too weak, or `current` isn't the current password."""
     _require_strong_password(new, str(viewer.login))
     _replace_password(ladder, viewer, current, _hash(new), tokens)
 
 
 def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
-    """Remove a user's password, given the current one, and revoke other sessions and links. Raises LadderError."""
+    """Remove the viewer's password, and revoke other sessions and links. Raises LadderError for a wrong `current`."""
     _replace_password(ladder, viewer, current, None)
 
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
-    """Start a session. Raises AuthenticationError, with the specific reason only if the password is right."""
+    """Start a session. Raises AuthenticationError; the message gives the reason only if the password is right."""
     credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, ladder.clock()))
     if not _verify_password(credential, password) or credential is None:
         raise AuthenticationError(_WRONG)
@@ -360,9 +357,9 @@ def _find_password(connection: Connection, login: str, now: float) -> Credential
 
 
 def _require_strong_password(password: str, login: str) -> None:
-    """Raise LadderError for a password that is too short, too long, or mostly the login or common passwords."""
+    """Raise LadderError for a password that is too short, too long, or mostly the login or common parts."""
     plain = _normalize(password).casefold().replace(login.casefold(), "")
-    for word in _COMMON.split():
+    for word in _COMMON_PARTS.split():
         plain = plain.replace(word, word[0])
     if len(password) > MAX_PASSWORD_CHARS or len(plain) < MIN_PASSWORD_CHARS or len(set(plain)) < MIN_DISTINCT_CHARS:
         raise LadderError(
@@ -379,7 +376,7 @@ def _normalize(password: str) -> str:
 
 @cache
 def _hasher() -> "tuple[PasswordHasher, str]":
-    """Return the hasher, and the hash of a random password, for logins without one."""
+    """Return the hasher and the hash of a random password, which is verified for logins without a password."""
     from argon2 import PasswordHasher
 
     hasher = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1)
@@ -392,7 +389,7 @@ def _hash(password: str) -> str:
 
 
 def _verify_password(credential: Credential | None, password: str) -> bool:
-    """Return whether this is the password; without a credential this takes equally long and is False."""
+    """Return whether this is the credential's password; without a credential return False after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
     hasher, unused = _hasher()
@@ -414,7 +411,7 @@ def find_join_link(ladder: Ladder, link: str) -> Credential | None:
 
 
 def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:
-    """Create an account by a sign-up link, and return a session; the email is shown to staff. Raises LadderError."""
+    """Create an account by a sign-up link, and return a session. Staff sees its email. Raises LadderError."""
     login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
     person = make_roster_entry(login, name, email or None, None, None)
     if "@" in login:
@@ -441,7 +438,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
         new = User(login, name, pseudonym, person.email if waits else None, waiting=waits)
         save_users(connection, [new], now)
         user = find_user(connection, login)
-        assert user is not None, "it was written"
+        assert user is not None, "the user was saved"
         by = f"link {entry.id}"
         if not waits:
             log_action(
@@ -454,10 +451,9 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
 
 
 def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
-    """Approve an account; return False if it is approved already. Raises LadderError if it doesn't exist.
+    """Approve an account, and remove its unverified email; return False if the account is approved already.
 
-    Its unverified email is removed; a roster or staff can set another one.
-    """
+    A roster or staff can set another email. Raises LadderError if the account doesn't exist."""
 
     def act(connection: Connection) -> bool:
         user = _get_applicant(connection, login)
@@ -472,7 +468,7 @@ def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
 
 
 def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
-    """Remove an account that isn't approved; return False if it doesn't exist. Raises LadderError if it is approved."""
+    """Remove an account without approval; return False if none has the login. Raises LadderError if it is approved."""
 
     def act(connection: Connection) -> bool:
         user = find_user(connection, login)

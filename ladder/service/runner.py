@@ -71,19 +71,19 @@ from ladder.store.database import (
 from ladder.views import serialize_step
 from ladder.worker import Task, VersionCheckResult, run_task
 
-STANDINGS_UPDATE_S = 10.0  # between two folds, and never more than a twentieth of the time
-FIRST_STANDINGS_UPDATE_S = 1.0  # to the first: one that dies again and again rates, too
+STANDINGS_UPDATE_S = 10.0  # between two updates of the standings
+FIRST_STANDINGS_UPDATE_S = 1.0  # to the first update, so that a runner that dies often also updates the standings
 MAX_CLOCK_SKEW_S = 60.0  # clocks of several machines differ by less
-_SHARE = 20
+_MIN_UPDATE_PERIODS = 20  # durations of an update between two updates: updates take at most a twentieth of the time
 PRUNE_INTERVAL_S = 86_400.0
 SETTINGS_POLL_S = 2.0
 
 
 class LadderRunner:
-    """Runs a ladder with a pool of workers: iterate over `events`. `stop` ends it once running tasks are finished.
+    """Runs a ladder with a pool of workers: iterate over `events`, which ends after `stop` and the running tasks.
 
-    silent_s: the time without a heartbeat after which the matches of another runner are given to others.
-    """
+    matches: the maximum number of matches, None for no limit. until: "idle", "decided" or None. silent_s: the time
+    without a heartbeat after which another runner counts as dead, and its tasks return to the queue."""
 
     def __init__(
         self,
@@ -100,22 +100,22 @@ class LadderRunner:
         self.queue = TaskSource(ladder, self.runner, pool.width, matches)
         self.fold = StandingsUpdater(ladder)
         self._pool = pool
-        self._misread = ""
+        self._settings_error = ""
         self._excluded: dict[str, str] = {}
         self._watch = LivenessCheck(time.monotonic, silent_s)
         self._beat_s = silent_s / 12
         self._next_beat = 0.0
-        self._newest = ladder.database.read_with_retry(latest_timestamp)
+        self._latest_time = ladder.database.read_with_retry(latest_timestamp)
         self._clock_is_behind = False
-        self._next_fold = time.monotonic() + FIRST_STANDINGS_UPDATE_S
+        self._next_update = time.monotonic() + FIRST_STANDINGS_UPDATE_S
         self._next_prune = 0.0
         self._next_settings = 0.0
-        self._rated = 0
+        self._rated_games = 0
         self._until = until
         self.queue.rated = until != "idle"
 
     def summary(self) -> str:
-        """Return a line about the waiting and the running tasks."""
+        """Return one line about the waiting and running tasks, or the reason why the pool has no workers."""
         doing = self.queue.doing
         checks = sum(task.is_check for task in doing)
         waiting = self.ladder.database.read_with_retry(count_queued_checks)
@@ -126,8 +126,8 @@ class LadderRunner:
         idle = None if len(doing) > checks else self.queue.no_match_reason()
         return text if idle is None else f"{text}; no matches: {idle}"
 
-    def _width(self) -> int:
-        """Return how many tasks to submit: one more than workers, so that no worker waits for its next task."""
+    def _max_submitted(self) -> int:
+        """Return how many tasks to submit: one more than can run, so that no worker waits; 0 without workers."""
         return self.width and self.width + 1
 
     @property
@@ -140,41 +140,41 @@ class LadderRunner:
         self.queue.stopping = True
 
     def events(self) -> Generator[RunnerUpdate, None, None]:
-        """Run tasks and yield events, until `stop` or the end that was asked for. Raises DatabaseError, LadderError."""
+        """Run tasks and yield events, until `stop` or the end that `until` names. Raises DatabaseError, LadderError."""
         try:
-            yield from self._beat()
-            for event in drive_jobs(self.queue, run_task, self._pool, self._width, (Exception,)):
-                yield from self._note(event)
-                yield from self._beat()
-                yield from self._look_at_settings()
-                yield from self._fold()
-                yield from self._prune()
-                if self.queue.exhausted or self._is_enough():
+            yield from self._send_heartbeat()
+            for event in drive_jobs(self.queue, run_task, self._pool, self._max_submitted, (Exception,)):
+                yield from self._handle_event(event)
+                yield from self._send_heartbeat()
+                yield from self._check_settings()
+                yield from self._update_standings()
+                yield from self._prune_expired()
+                if self.queue.exhausted or self._is_finished():
                     self.stop()
-            yield from self._fold(at_once=True)
+            yield from self._update_standings(at_once=True)
         finally:
             with suppress(DatabaseError):
                 self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
 
-    def _note(
+    def _handle_event(
         self,
         event: "JobCompleted[Task, MatchOutput | VersionCheckResult] | JobFailed[Task] | WorkerMessages[Task] | Idle",
     ) -> Iterator[RunnerUpdate]:
         match event:
             case JobCompleted(task, MatchOutput() as played):
-                yield from self._save(played)
+                yield from self._save_match_output(played)
                 self.queue.mark_saved(task)
             case JobCompleted(task, VersionCheckResult() as checked):
-                yield from self._checked(task.id, checked)
+                yield from self._save_check(task.id, checked)
                 self.queue.mark_saved(task)
             case JobFailed():
                 yield from self.queue.news()
             case WorkerMessages(task, messages):
-                self._note_steps(task.id, [step for step in messages if isinstance(step, CheckStep)])
+                self._save_steps(task.id, [step for step in messages if isinstance(step, CheckStep)])
             case Idle():
                 yield event
 
-    def _is_enough(self) -> bool:
+    def _is_finished(self) -> bool:
         if self._until == "idle":
             idle = not self.queue.doing and self.queue.empty
             return idle and not self.ladder.database.read_with_retry(
@@ -184,8 +184,8 @@ class LadderRunner:
 
     # --- matches
 
-    def _save(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
-        match = _with_costs(played)
+    def _save_match_output(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
+        match = _add_usage(played)
         now = self.ladder.clock()
         streak = self.ladder.last_settings.auto_disable.after_matches
 
@@ -206,33 +206,33 @@ class LadderRunner:
 
     # --- checks
 
-    def _note_steps(self, version: int, steps: Sequence[CheckStep]) -> None:
+    def _save_steps(self, version: int, steps: Sequence[CheckStep]) -> None:
         """Store the steps of a running check, so that pages show them."""
         now, rows = self.ladder.clock(), [(step.number, *serialize_step(step)) for step in steps]
         self.ladder.database.write(lambda connection: save_check_steps(connection, version, self.runner, rows, now))
 
-    def _checked(self, version: int, check: VersionCheckResult) -> Iterator[RunnerUpdate]:
+    def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[RunnerUpdate]:
         now = self.ladder.clock()
         reason = None if check.passed else rejection_reason(check.steps)
         seats = self.ladder.play.seats
 
         def act(connection: Connection) -> CheckFinished | None:
             steps = [serialize_step(step) for step in check.steps]
-            words = None if check.bot is None else check.bot.argv
+            argv = None if check.bot is None else check.bot.argv
             built = None
             if check.built is not None and check.bot is not None:
                 built = check.bot.digest
                 insert_archive(connection, built, check.bot.file, check.built)
-            if not finish_check(connection, version, steps, reason, words, built, now, check.language):
+            if not finish_check(connection, version, steps, reason, argv, built, now, check.language):
                 return None
             this = get_version_by_id(connection, version)
             if check.played is not None and len(set(versions_in_match(connection, check.played.match))) == seats:
                 save_match(connection, check.played, now)
             cancel_queued_matches(connection, "the check had ended before", now, version, (QUALIFYING,))
-            plays = reason is None and is_newest_version(connection, this)
-            if plays:
+            is_activated = reason is None and is_newest_version(connection, this)
+            if is_activated:
                 set_active_version(connection, this, LADDER_ACTOR, "accepted", now)
-            return CheckFinished(this.version_ref, reason, plays)
+            return CheckFinished(this.version_ref, reason, is_activated)
 
         finished = self.ladder.database.write(act)
         if finished is not None:
@@ -240,7 +240,7 @@ class LadderRunner:
 
     # --- every few seconds
 
-    def _beat(self) -> Iterator[RunnerUpdate]:
+    def _send_heartbeat(self) -> Iterator[RunnerUpdate]:
         """Record this runner's heartbeat, and return the tasks of dead runners to the queue."""
         now = time.monotonic()
         if now < self._next_beat:
@@ -255,44 +255,44 @@ class LadderRunner:
             release_ended(connection)
 
         self.ladder.database.write(act)
-        behind = self._newest - self.ladder.clock()
+        behind = self._latest_time - self.ladder.clock()
         if behind > MAX_CLOCK_SKEW_S and not self._clock_is_behind:
             yield ClockBehind(behind)
         self._clock_is_behind = behind > MAX_CLOCK_SKEW_S
-        self._newest = max(self._newest, self.ladder.clock())
-        for what, back in self._pool.changes():
-            yield DependencyRestored(what) if back else DependencyLost(what)
+        self._latest_time = max(self._latest_time, self.ladder.clock())
+        for message, is_restored in self._pool.changes():
+            yield DependencyRestored(message) if is_restored else DependencyLost(message)
         excluded = self._pool.refused()
         for worker, reason in excluded.items():
             if self._excluded.get(worker) != reason:
                 yield WorkerExcluded(worker, reason)
         self._excluded = excluded
 
-    def _fold(self, at_once: bool = False) -> Iterator[RunnerUpdate]:
+    def _update_standings(self, at_once: bool = False) -> Iterator[RunnerUpdate]:
         now = time.monotonic()
-        if not at_once and now < self._next_fold:
+        if not at_once and now < self._next_update:
             return
         games = self.fold.update()
         took = time.monotonic() - now
-        self._next_fold = time.monotonic() + max(STANDINGS_UPDATE_S, _SHARE * took)
-        if games != self._rated:
-            self._rated = games
+        self._next_update = time.monotonic() + max(STANDINGS_UPDATE_S, _MIN_UPDATE_PERIODS * took)
+        if games != self._rated_games:
+            self._rated_games = games
             yield StandingsUpdated(games, took)
 
-    def _look_at_settings(self) -> Iterator[RunnerUpdate]:
+    def _check_settings(self) -> Iterator[RunnerUpdate]:
         """Warn once if ladder.toml has become unreadable; the runner continues with the previous content."""
         now = time.monotonic()
         if now < self._next_settings:
             return
         self._next_settings = now + SETTINGS_POLL_S
         try:
-            _, self._misread = self.ladder.settings, ""
+            _, self._settings_error = self.ladder.settings, ""
         except LadderError as error:
-            if str(error) != self._misread:
-                self._misread = str(error)
-                yield SettingsUnreadable(self._misread)
+            if str(error) != self._settings_error:
+                self._settings_error = str(error)
+                yield SettingsUnreadable(self._settings_error)
 
-    def _prune(self) -> Iterator[RunnerUpdate]:
+    def _prune_expired(self) -> Iterator[RunnerUpdate]:
         """Remove expired data, once a day."""
         now = time.monotonic()
         if now < self._next_prune:
@@ -304,7 +304,7 @@ class LadderRunner:
 
 
 def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[VersionAutoDisabled]:
-    """Disable a version, unless it is a reference or isn't active; return the events."""
+    """Disable an active version, unless it is a reference bot's; return the events: one, or none if nothing changed."""
     row = get_version_by_id(connection, version)
     if row.is_reference or not row.is_active:
         return []
@@ -314,12 +314,12 @@ def auto_disable_version(connection: Connection, version: int, why: str, now: fl
 
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:
-    """Return the reason why a check failed, in one line: its first failed step."""
+    """Return the first failed step of a failed check, in one line."""
     step = next(step for step in steps if step.severity is Severity.FAIL)
     return escape_control(f"{step.check}: {step.message}")
 
 
-def _with_costs(played: MatchOutput) -> PlayedMatch:
+def _add_usage(played: MatchOutput) -> PlayedMatch:
     peaks = dict(played.peaks)
     spent = tuple(
         (bot, SlotUsage(len(times), sum(times), max(times, default=0), peaks.get(bot))) for bot, times in played.times
@@ -331,12 +331,12 @@ DEFAULT_HOST = "127.0.0.1"
 
 
 class RunnerMetrics:
-    """The Prometheus metrics of one runner. Call `count` with each of its events."""
+    """The Prometheus metrics of one runner and its ladder. Call `count` with each of the runner's events."""
 
     def __init__(self, service: LadderRunner) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics
 
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type here
         self._ladder = service.ladder
         self._last = time.monotonic()
         self.registry = registry = CollectorRegistry(auto_describe=False)
@@ -357,7 +357,7 @@ class RunnerMetrics:
             ClockBehind,
         ):
             self._events.labels(event_kind(kind))
-        self._rated = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
+        self._rated_games = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
         current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
         current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.doing))
         current.labels("match").set_function(lambda: sum(not task.is_check for task in service.queue.doing))
@@ -371,13 +371,13 @@ class RunnerMetrics:
         silent.set_function(lambda: time.monotonic() - self._last)
 
     def count(self, event: RunnerUpdate) -> None:
-        """Count an event."""
+        """Update the metrics of this runner after an event."""
         self._last = time.monotonic()
         match event:
             case MatchFinished(seconds=seconds):
                 self._commits.observe(seconds)
             case StandingsUpdated(games, seconds):
-                self._rated.set(games)
+                self._rated_games.set(games)
                 self._ratings.observe(seconds)
             case CheckFinished(reason=reason):
                 self._checks.labels("accepted" if reason is None else "rejected").inc()
@@ -439,7 +439,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 @contextmanager
 def serve_metrics(metrics: RunnerMetrics, text: str) -> Iterator[str]:
-    """Serve the metrics over HTTP during the context; yield the URL. Raises LadderError."""
+    """Serve metrics over HTTP during the context; yield the URL. text: see `parse_address`. Raises LadderError."""
     from prometheus_client import start_http_server
 
     host, port = parse_address(text)

@@ -1,16 +1,16 @@
 """Read /proc: usage of a process tree, scheduling of single tasks, and the identity of a process. Linux only.
 
-Usage without control groups: `ProcessMonitor` reads /proc/PID/task/*/children from the program and the known orphans
-of its tree. CPU time is the sum of the living processes' CPU clocks and the last readings of ended processes. A process
-that lives only between two readings is missed. Must not know how a program was started.
+`ProcessMonitor` measures usage without control groups. It reads /proc/PID/task/*/children from the program and the
+known orphans of its tree. CPU time is the sum of the living processes' CPU clocks and the last readings of ended
+processes. The monitor misses a process that lives only between two readings.
 
-Tasks: schedstat gives the time on a core, and the time in which a task was ready and got no core, in ns. A wait is
-added when it ends. Sleeping, stopped and frozen tasks don't wait; time that a hypervisor takes counts as neither.
+For a task, schedstat gives the time on a core, and the time in which the task was ready and got no core, in ns. A wait
+is added when it ends. Sleeping, stopped and frozen tasks don't wait. Time that a hypervisor takes counts as neither.
 /proc/PID/status shows whether a task slept between two readings.
 
-Identity: the owner's name in groups and containers is a process's number, start time and pid namespace. A container
-can outlive a boot and serve several machines, so its label also names machine and boot. Scratch folders and user ids
-are locked instead: the kernel releases a lock when its holder dies."""
+The identity of a process is its pid, start time and pid namespace, and names the owner of a control group. A container
+can outlive a boot and serve several machines, so its owner's identity also contains machine and boot. Scratch folders
+and user ids are locked instead: the kernel releases a lock when its holder dies."""
 
 import contextlib
 import os
@@ -69,23 +69,23 @@ class ProcessMonitor:
 
     def __init__(self, roots: Callable[[], Iterable[int]]) -> None:
         self._roots = roots
-        self._seen: dict[int, int] = {}  # pid -> its CPU time at the last reading, in ns
+        self._readings: dict[int, int] = {}  # pid -> CPU time of the process at the last reading, in ns
         self._ended = 0  # CPU time of ended processes, in ns
 
     def cpu_ns(self) -> int:
-        """Return the CPU time seen so far, in ns. Never falls."""
+        """Return the CPU time of all processes so far, in ns. The result never decreases."""
         pids = self.pids()
         for pid in pids:
             with contextlib.suppress(OSError):
                 used = time.clock_gettime_ns(_cpu_clock(pid))
-                before = self._seen.get(pid, 0)
-                if used < before:  # another process has the number now
+                before = self._readings.get(pid, 0)
+                if used < before:  # another process has the pid now
                     self._ended += before
-                self._seen[pid] = used
-        for pid in self._seen.keys() - pids:  # it ended, or was missed while it changed its parent
+                self._readings[pid] = used
+        for pid in self._readings.keys() - pids:  # the process ended, or was missed while its parent changed
             if not os.path.exists(f"/proc/{pid}"):
-                self._ended += self._seen.pop(pid)
-        return self._ended + sum(self._seen.values())
+                self._ended += self._readings.pop(pid)
+        return self._ended + sum(self._readings.values())
 
     def tasks(self) -> list[int]:
         """Return the ids of all tasks of the roots and their descendants."""
@@ -104,12 +104,12 @@ class ProcessMonitor:
 
 
 def list_children(pid: int | str) -> list[int]:
-    """Return the pids of a process's children, dead ones until they are reaped. "self" is this process.
+    """Return the pids of a process's children, including unreaped ones. "self" is this process.
 
-    Empty if the kernel doesn't list children.
+    The list is empty if the process has ended, or the kernel doesn't list children.
     """
     found: list[int] = []
-    with contextlib.suppress(OSError):  # the kernel lists none, or a thread or the process ended
+    with contextlib.suppress(OSError):  # the kernel lists no children, or a thread or the process ended
         for thread in os.listdir(f"/proc/{pid}/task"):
             found += map(int, _read_file(f"/proc/{pid}/task/{thread}/children").split())
     return found
@@ -130,7 +130,7 @@ def _cpu_clock(pid: int) -> int:
     return (~pid << 3) | 2  # CPUCLOCK_SCHED of a whole process: MAKE_PROCESS_CPUCLOCK in the kernel's posix-timers.h
 
 
-_NAME = re.compile(r"(?:(?P<host>[^/]*)/(?P<boot>[^/]*)/)?(?P<pid>\d+)\.(?P<start>\d+)\.(?P<namespace>\d+)")
+_IDENTITY = re.compile(r"(?:(?P<host>[^/]*)/(?P<boot>[^/]*)/)?(?P<pid>\d+)\.(?P<start>\d+)\.(?P<namespace>\d+)")
 
 
 def local_identity() -> str:
@@ -144,11 +144,11 @@ def global_identity() -> str:
 
 
 def is_alive(name: str) -> bool:
-    """Return whether the process with a local or global identity lives; True if this process can't determine it.
+    """Return whether the process with a local or global identity lives; True if that can't be determined.
 
-    This is the case for another host or pid namespace, and for text that is no identity.
+    It can't be determined for another host or pid namespace, or for a text that isn't an identity.
     """
-    found = _NAME.fullmatch(name)
+    found = _IDENTITY.fullmatch(name)
     if found is None or found["host"] not in (None, platform.node()):
         return True
     if found["boot"] not in (None, _boot_id()):
@@ -158,12 +158,12 @@ def is_alive(name: str) -> bool:
 
 @cache
 def _identity_of(pid: int) -> str:
-    """Return the local identity of this process. `pid` is its own, since a fork inherits the cache."""
+    """Return the local identity of this process. `pid` is its own pid: the key of the cache, which a fork inherits."""
     return f"{pid}.{_start_time(pid)}.{_namespace()}"
 
 
 def _start_time(pid: int) -> int:
-    """Return when a process started, in ticks after boot; 0 if it doesn't exist, or is a zombie."""
+    """Return the start time of a process, in clock ticks after boot; 0 if it doesn't exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # a name may contain any text
     except OSError:

@@ -1,11 +1,10 @@
 """Inspect, prune and copy a ladder's database.
 
-Inspection reports the database's health and only reads. Pruning removes old events, records and logs. Results and
-other data that affects ratings are permanent. So are the records of finals, with which anyone can verify the cards
-once the key is revealed.
+Inspection only reads. Pruning removes old events, records and logs. Results and other data that affect ratings are
+permanent. The records of finals are also permanent, so that anyone can verify the cards after the key is revealed.
 
-A copy is one SQLite file, made from a database or loaded into one, even while other processes write. It is consistent:
-SQLite copies itself in one read transaction, and PostgreSQL is read in one snapshot."""
+A copy is one SQLite file. It is consistent even if other processes write meanwhile: SQLite copies itself in one read
+transaction, and PostgreSQL is read in one snapshot."""
 
 import sqlite3
 from collections import defaultdict
@@ -54,9 +53,9 @@ _TIMES = (
 
 @dataclass(frozen=True, slots=True)
 class RunnerLoad:
-    """A runner that hasn't ended, the number of its leased tasks, and the ids of the matches among them.
+    """A runner that hasn't ended. leases: the number of its leased tasks. matches: the ids of its leased matches.
 
-    is_dead: whether its process has ended; None if it runs on another machine.
+    is_dead: whether the runner's process has ended; None if the process runs on another machine.
     """
 
     runner: RunnerRecord
@@ -67,16 +66,16 @@ class RunnerLoad:
 
 @dataclass(frozen=True, slots=True)
 class AbandonedMatch:
-    """A match without a result after too many failed attempts."""
+    """A match without a result after its last failed attempt."""
 
     match: int
     reason: str
 
 
 def find_corruption(database: Database, deep: bool) -> list[str]:
-    """Return messages about corruption in an SQLite file, about ten at most; empty for PostgreSQL.
+    """Return at most about ten messages about corruption in an SQLite file; none for PostgreSQL.
 
-    deep: check also contents of indexes and foreign keys, which takes longer.
+    deep: check the contents of indexes and the foreign keys, too, which takes longer.
     """
     if database.sqlite is None:
         return []
@@ -90,7 +89,7 @@ def find_corruption(database: Database, deep: bool) -> list[str]:
 
 
 def find_wrong_totals(connection: Connection) -> list[int]:
-    """Return the matches in which a bot's totals differ from its games; takes about ten seconds for 100,000 matches."""
+    """Return the ids of matches in which a bot's totals differ from its games. 100,000 matches take about 10 s."""
     wins: defaultdict[tuple[int, int], float] = defaultdict(float)
     count: defaultdict[tuple[int, int], int] = defaultdict(int)
     rows = select(games.c.match, games.c.seats, games.c.survivors).execution_options(yield_per=10_000)
@@ -112,13 +111,13 @@ def find_wrong_totals(connection: Connection) -> list[int]:
 
 
 def latest_timestamp(connection: Connection) -> float:
-    """Return the newest Unix time in the database; 0 if it is empty."""
+    """Return the newest Unix time in the database; 0 if the database is empty."""
     times = [connection.scalar(select(func.max(column))) for column in _TIMES]
     return max((time for time in times if time is not None), default=0.0)
 
 
 def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
-    """Return the runners that haven't ended, in order of their start."""
+    """Return the loads of the runners that haven't ended, in order of their start."""
     result = []
     for runner in list_live_runners(connection):
         plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.status == LEASED)
@@ -175,20 +174,20 @@ def _count(connection: Connection, table: Table) -> int:
     return connection.scalar(select(func.count()).select_from(table)) or 0
 
 
-_MATCHES_PER_WRITE = 200  # this blocks other writers for a few milliseconds
-_PAGES_PER_WRITE = 500  # of SQLite, for the same reason
+_MATCHES_PER_WRITE = 200  # a write of this size blocks other writers for a few milliseconds
+_PAGES_PER_WRITE = 500  # pages of SQLite, for the same reason
 
 
 def list_expired_matches(
     connection: Connection, records_before: float, logs_before: float
 ) -> tuple[list[int], list[int]]:
-    """Return the matches that ended before these Unix times: those with records to remove, and those with logs."""
-    with_records = _expired_matches(connection, records, records_before)
-    return with_records, _expired_matches(connection, logs, logs_before)
+    """Return the ids of the matches that ended before these Unix times: with records to remove, with logs to remove."""
+    with_records = _list_expired(connection, records, records_before)
+    return with_records, _list_expired(connection, logs, logs_before)
 
 
 def prune_records(database: Database, records_before: float, logs_before: float) -> tuple[int, int]:
-    """Remove records and logs of matches that ended before these Unix times; return the number of matches of each."""
+    """Remove records and logs of matches that ended before these Unix times; return both numbers of matches."""
     with_records, with_logs = database.read_with_retry(
         lambda connection: list_expired_matches(connection, records_before, logs_before)
     )
@@ -205,7 +204,7 @@ def prune_events(database: Database, before: float) -> None:
     database.write(lambda connection: delete_events(connection, before))
 
 
-def _expired_matches(connection: Connection, table: Table, before: float) -> list[int]:
+def _list_expired(connection: Connection, table: Table, before: float) -> list[int]:
     query = (
         select(table.c.match)
         .distinct()
@@ -218,9 +217,9 @@ def _expired_matches(connection: Connection, table: Table, before: float) -> lis
     return list(connection.scalars(query))
 
 
-def _delete_rows(database: Database, table: Table, old: Sequence[int]) -> None:
-    for at in range(0, len(old), _MATCHES_PER_WRITE):
-        part = old[at : at + _MATCHES_PER_WRITE]
+def _delete_rows(database: Database, table: Table, matches_to_prune: Sequence[int]) -> None:
+    for start in range(0, len(matches_to_prune), _MATCHES_PER_WRITE):
+        part = matches_to_prune[start : start + _MATCHES_PER_WRITE]
 
         def act(connection: Connection, part: Sequence[int] = part) -> None:
             connection.execute(delete(table).where(table.c.match.in_(part)))
@@ -231,13 +230,13 @@ def _delete_rows(database: Database, table: Table, old: Sequence[int]) -> None:
 
 
 def _shrink_file(database: Database) -> None:
-    """Remove free pages from SQLite's file. PostgreSQL does this itself."""
+    """Remove free pages from SQLite's file. PostgreSQL reuses its free pages."""
 
     def act(connection: Connection) -> int:
         before = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
         driver = connection.connection.driver_connection
         assert driver is not None
-        driver.execute(f"PRAGMA incremental_vacuum({_PAGES_PER_WRITE})").fetchall()  # an empty row for each page
+        driver.execute(f"PRAGMA incremental_vacuum({_PAGES_PER_WRITE})").fetchall()  # one empty row for each page
         return int(before)
 
     last = 0
@@ -249,7 +248,7 @@ _ROWS_PER_INSERT = 500  # limits memory: rows of records are about 10 KB each
 
 
 def clone_to_file(database: Database, path: Path) -> None:
-    """Copy the database to a new SQLite file. Raises DatabaseError."""
+    """Copy the database to a new SQLite file, also while other processes write. Raises DatabaseError."""
     if database.sqlite is not None:
         _copy_sqlite(database, path)
         return
@@ -264,7 +263,7 @@ def clone_to_file(database: Database, path: Path) -> None:
 def _copy_sqlite(database: Database, path: Path) -> None:
     connection = database.engine.raw_connection()
     try:
-        connection.cursor().execute("VACUUM INTO ?", (str(path),))  # in a read transaction of its own
+        connection.cursor().execute("VACUUM INTO ?", (str(path),))  # SQLite uses one read transaction
     except sqlite3.Error as error:
         raise DatabaseError(f"the database can't be copied to {path.parent}: {error}") from error
     finally:
@@ -272,7 +271,7 @@ def _copy_sqlite(database: Database, path: Path) -> None:
 
 
 def clone_from_file(path: Path, database: Database) -> None:
-    """Fill an empty database from a file of `clone_to_file`, of the same revision. Raises DatabaseError."""
+    """Fill an empty database from a file of `clone_to_file` with the same schema revision. Raises DatabaseError."""
     source = Database(f"sqlite:///{path}")
     try:
         with source.read() as connection:
@@ -294,14 +293,14 @@ def _copy_rows(source: Connection, target: Connection) -> None:
         rows = (
             source.execution_options(stream_results=True, yield_per=_ROWS_PER_INSERT).execute(select(table)).mappings()
         )
-        for some in _chunks(_ROWS_PER_INSERT, iter(rows)):
-            target.execute(insert(table), [dict(row) for row in some])
+        for chunk in _split_rows(_ROWS_PER_INSERT, iter(rows)):
+            target.execute(insert(table), [dict(row) for row in chunk])
         _advance_sequence(target, table)
 
 
-def _chunks(number: int, rows: Iterator[Any]) -> Iterator[Sequence[Any]]:
-    while some := list(islice(rows, number)):
-        yield some
+def _split_rows(number: int, rows: Iterator[Any]) -> Iterator[Sequence[Any]]:
+    while chunk := list(islice(rows, number)):
+        yield chunk
 
 
 def _advance_sequence(connection: Connection, table: Table) -> None:
