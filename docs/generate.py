@@ -44,7 +44,8 @@ Each page of a ladder has its data as JSON below `/api`, with the same permissio
 - `GET /openapi.json` returns the OpenAPI document.""",
     "metrics.md": """\
 `arena ladder run --metrics PORT` serves these Prometheus metrics. Metrics whose name contains `runner` belong to that
-runner; the others describe the ladder: each runner reports the same values.""",
+runner; the others describe the ladder: each runner reports the same values.
+Without a runner there are no metrics. [Monitor a ladder](../howto/operate/monitor.md#export-metrics) lists alerts.""",
 }
 
 

@@ -48,10 +48,11 @@ def test_every_command_and_option_has_a_help_text(words: str, command: click.Com
     assert [option.name for option in options if not re.search(r"\w\w\.", option.help or "")] == []
 
 
-# Options of docker run, createdb, useradd, systemctl and pip.
+# Options of docker run, createdb, useradd, systemctl, systemd-run, certbot and pip.
 OTHERS = {"--no-deps", "--privileged", "--cgroupns", "--read-only", "--cap-drop", "--owner", "--encoding", "--system"}
 OTHERS |= {"--memory-limit", "--no-dashboard", "--no-nanny", "--nthreads", "--protocol", "--tls-ca-file"}  # of dask
 OTHERS |= {"--install"}  # of wsl
+OTHERS |= {"--uid", "--pipe", "--wait", "--webroot", "--deploy-hook", "--wheel-dir"}
 OTHERS |= {"--create-home", "--home-dir", "--now", "--target", "--index-url", "--help", "--version"}
 
 
