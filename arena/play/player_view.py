@@ -511,6 +511,7 @@ class PlayerView:
             "text": option.text,
             "action": move.get("action"),
             "block": move.get("block"),
+            "card": move.get("lose") or move.get("reveal"),
             "bluff": option.bluff,
             "risk": self._risk(move, option.bluff),
             "choices": option.choices,

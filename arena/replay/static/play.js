@@ -229,9 +229,10 @@ class Play {
     this.passButton.setAttribute("aria-pressed", String(this.passing));
     this.drawLog(game);
     const own = game?.seats.find((seat) => seat.own);
-    refill(this.hand, own && !own.out ? [...own.cards, ...own.drawn].map((role) => card(role)) : []);
     const ask = game?.ask ?? null;
     const open = ask && ask.id !== this.sent ? ask : null;
+    refill(this.hand, own && !own.out ? [...own.cards, ...own.drawn].map((role) => this.ownCard(role, open)) : []);
+    this.aimAtSeats(open);
     say(this.question, this.asked(table, game, open));
     this.words.hidden = !open || table.talk === "off";
     say(this.tip, open && !this.option && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
@@ -272,6 +273,27 @@ class Play {
         h("span", { class: "what" }, plain(option.text), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
       ),
     );
+  }
+
+  /** A card of the player; a button where the open request chooses a card. */
+  ownCard(role, ask) {
+    const option = ask?.options.find((each) => each.card === role);
+    return option ? h("button", { class: "choice", onclick: () => this.late() && this.choose(option) }, card(role)) : card(role);
+  }
+
+  /** Make the seats that the chosen action may aim at buttons. */
+  aimAtSeats(ask) {
+    const choices = new Map((ask && this.option ? this.option.choices : []).map(([index, seat]) => [seat, index]));
+    this.table?.places.forEach(({ element }, seat) => {
+      const index = choices.get(seat);
+      element.classList.toggle("aim", index !== undefined);
+      element.onclick = index === undefined ? null : () => this.late() && this.answer(index);
+    });
+  }
+
+  /** Return whether the request has been shown long enough for a click to be meant for it. */
+  late() {
+    return !this.moves.classList.contains("early");
   }
 
   does(option) {
@@ -351,15 +373,16 @@ class Play {
       refill(this.place, this.table.root);
     }
     refill(this.table.stage, h("p", { class: "muted" }, `Turn ${game.turn}, ${game.deck} cards in the deck${game.reserve === null ? "" : `, ${game.reserve} in the reserve`}`), h("p", { class: "sentence" }, plain(game.history.at(-1) ?? "")));
+    this.follow(game);
     game.seats.forEach((seat, place) =>
       this.table.places[place].show({
         coins: seat.coins,
-        change: 0,
+        change: this.changes[place],
         hand: seat.cards,
         known: false,
         drawn: [],
         revealed: seat.revealed,
-        fresh: 0,
+        fresh: this.fresh[place],
         out: seat.out,
         side: seat.side,
         label: place === game.actor && !game.end ? "actor" : "",
@@ -369,6 +392,16 @@ class Play {
         true: [],
       }),
     );
+  }
+
+  /** Note the coins and face-up cards that the newest change of the table has moved. */
+  follow(game) {
+    const before = this.before?.number === game.number ? this.before.seats : game.seats;
+    const changes = game.seats.map((seat, place) => seat.coins - before[place].coins);
+    const fresh = game.seats.map((seat, place) => seat.revealed.length - before[place].revealed.length);
+    const moved = [...changes, ...fresh].some((number) => number !== 0);
+    if (moved || this.before?.number !== game.number || this.before.turn !== game.turn) [this.changes, this.fresh] = [changes, fresh];
+    this.before = game;
   }
 
   drawLog(game) {

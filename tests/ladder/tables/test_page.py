@@ -152,7 +152,15 @@ def asked(
 
 
 def option(number: int, text: str, choices: Sequence[tuple[int, int | None]], **more: Any) -> dict[str, Any]:
-    said = {"number": str(number), "letter": None, "action": None, "block": None, "bluff": False, "risk": None}
+    said = {
+        "number": str(number),
+        "letter": None,
+        "action": None,
+        "block": None,
+        "card": None,
+        "bluff": False,
+        "risk": None,
+    }
     return {**said, "text": text, "choices": choices, **more}
 
 
@@ -241,3 +249,26 @@ def test_a_block_is_chosen_together_with_the_challenge(window: Callable[..., Any
             page.keyboard.press(key)
             page.locator(".question", has_text=str(asks[-1]["question"])).wait_for()
             assert [message["answer"]["choice"] for message in sent] == choices
+
+
+def test_targets_are_chosen_on_seats_and_lost_cards_on_cards(window: Callable[..., Any]) -> None:
+    """Both ignore clicks while the request has just arrived."""
+    steal = {"kind": "turn", "question": "Your turn", "options": [option(1, "steal", [(5, 1), (6, 2)])]}
+    lose = {
+        "kind": "lose",
+        "question": "You lose a card",
+        "options": [option(1, "lose", [(0, None)], card="ambassador")],
+    }
+    with serve_tables("person", "bot", "bot") as there:
+        page, sent = asked(window, there, steal, lose, steal)
+        page.locator(".moves:not(.early) .move").first.click()
+        page.locator(".seat.aim").first.click(delay=0)
+        assert sent == []
+        page.locator(".moves:not(.early)").wait_for()
+        page.locator(".seat.aim").nth(1).click()
+        page.locator(".question", has_text="You lose").wait_for()
+        page.locator(".moves:not(.early)").wait_for()
+        page.locator(".own-cards .choice").first.click()
+        page.locator(".question", has_text="Your turn").wait_for()
+        assert [message["answer"]["choice"] for message in sent] == [6, 0]
+        assert page.locator(".seat.aim").count() == 0
