@@ -101,10 +101,10 @@ public class CoupKit {
         public Move prove(Game game) { return null; } // show the card that you claimed (the default), or decline
         public Move lose(Game game) { return null; } // choose the card to lose; game.reason is the reason
         public Move exchange(Game game) { return null; } // choose the cards to keep from game.cards and game.drawn
-        /** Keep the card that you showed, or have it replaced (the default). Only in variants, like the next four. */
+        /** Keep the card that you showed, or replace it (the default). Only in variants, like the next four. */
         public Move keepShown(Game game) { return null; }
         public Move examineShow(Game game) { return null; } // choose the card to show to the inquisitor
-        public Move examineDecide(Game game) { return null; } // hand back game.seen (the default), or have it replaced
+        public Move examineDecide(Game game) { return null; } // hand back game.seen (the default), or replace it
         public Move draft(Game game) { return null; } // choose the first of your two cards
         public Move allegiance(Game game) { return null; } // choose your side
         public Move other(Game game) { return null; } // answer a kind of request that this kit doesn't know

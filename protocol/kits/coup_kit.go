@@ -45,9 +45,9 @@ var methods = map[string]string{
 	"prove":          "Prove",         // show the card that you claimed (the default), or decline
 	"lose":           "Lose",          // choose the card to lose; game.Reason is the reason
 	"exchange":       "Exchange",      // choose the cards to keep from game.Cards and game.Drawn; by default your hand
-	"keep_shown":     "KeepShown",     // a variant: keep the card that you showed, or have it replaced (the default)
+	"keep_shown":     "KeepShown",     // a variant: keep the card that you showed, or replace it (the default)
 	"examine_show":   "ExamineShow",   // a variant: choose the card to show to the inquisitor
-	"examine_decide": "ExamineDecide", // a variant: hand back game.Seen (the default), or have it replaced
+	"examine_decide": "ExamineDecide", // a variant: hand back game.Seen (the default), or replace it
 	"draft":          "Draft",         // a variant: choose the first of your two cards
 	"allegiance":     "Allegiance",    // a variant: choose your side
 	"other":          "Other",         // answer a kind of request that this kit doesn't know

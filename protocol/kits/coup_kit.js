@@ -316,9 +316,9 @@ class Bot {
   prove(game) {} // show the card that you claimed (the default), or decline
   lose(game) {} // choose the card to lose; game.reason is the reason
   exchange(game) {} // choose the cards to keep from game.cards and game.drawn; by default your hand
-  keepShown(game) {} // keep the card that you showed, or have it replaced (the default)
+  keepShown(game) {} // keep the card that you showed, or replace it (the default)
   examineShow(game) {} // choose the card to show to the inquisitor
-  examineDecide(game) {} // hand back the card game.seen (the default), or have it replaced
+  examineDecide(game) {} // hand back game.seen (the default), or replace it
   draft(game) {} // choose the first of your two cards
   allegiance(game) {} // choose your side
   other(game) {} // answer a kind of request that this kit doesn't know; game.legal[0] is a quiet move

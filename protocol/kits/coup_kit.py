@@ -422,7 +422,7 @@ class Bot:
         return 0
 
     def keep_shown(self, game: Game) -> Answer:
-        """Keep the card that you showed, or have it replaced (the default)."""
+        """Keep the card that you showed, or replace it (the default)."""
         return 0
 
     def examine_show(self, game: Game) -> Answer:
@@ -430,7 +430,7 @@ class Bot:
         return 0
 
     def examine_decide(self, game: Game) -> Answer:
-        """Hand back the card `game.seen` (the default), or have it replaced."""
+        """Hand back `game.seen` (the default), or replace it."""
         return 0
 
     def draft(self, game: Game) -> Answer:

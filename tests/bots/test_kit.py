@@ -18,12 +18,12 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (9, "80ff6bf7eb59"),
-    "coup_kit.js": (7, "941d90fa398b"),
-    "CoupKit.java": (7, "f1141a76bd7e"),
-    "coup_kit.hpp": (6, "53aa1c033d5a"),
+    "coup_kit.py": (9, "98c56e241208"),
+    "coup_kit.js": (7, "1e0219e1d6a1"),
+    "CoupKit.java": (7, "a280c8aae1a3"),
+    "coup_kit.hpp": (6, "bba3708119a7"),
     "coup_kit.rs": (7, "e8fd4179f747"),
-    "coup_kit.go": (7, "9e4709f780f5"),
+    "coup_kit.go": (7, "f7db53f344e3"),
 }
 
 
