@@ -73,15 +73,15 @@ class LocalProgram:
                 self.spoke = True
                 self._unasked += 1
                 if self._unasked > _MAX_LINES:
-                    self.why = f"it wrote {_MAX_LINES} unsolicited lines"
+                    self.why = f"the program wrote {_MAX_LINES} unsolicited lines"
                     break
                 self._said.put_nowait((self, line))
         except ValueError:
-            self.why = f"it wrote a line of more than {LINE_LIMIT} bytes"
+            self.why = f"the program wrote a line of more than {LINE_LIMIT} bytes"
         if self.why:
             self.kill()
         code = await self._process.wait()
-        ended = f"it ended with exit code {code}" if code >= 0 else f"it ended by signal {-code}"
+        ended = f"the program ended with exit code {code}" if code >= 0 else f"the program ended by signal {-code}"
         self.why = self.why or ended
         self._said.put_nowait((self, None))
 
@@ -111,7 +111,7 @@ class MatchReporter:
                 match, limits = message["match"], message["limits"]
                 self.of = match["games"]
                 self.away_s = (limits["limit_ms"] + limits["bank_ms"]) / 1000
-                clock = f"{limits['limit_ms'] / 1000:g} s a move, then {limits['bank_ms'] / 1000:g} s a game"
+                clock = f"{limits['limit_ms'] / 1000:g} s per move, then {limits['bank_ms'] / 1000:g} s per game"
                 rules = message["ruleset"]["name"]
                 yield f"match: {rules}, {match['seats']} seats, you are {match['your_handle']}; {clock}"
             case "game_start":
@@ -124,7 +124,7 @@ class MatchReporter:
             case "game_over":
                 yield f"game {message['game'] + 1} of {self.of}: {self._count_game(message)}"
             case "match_over":
-                yield f"the match is over: {self.summary}"
+                yield f"match over: {self.summary}"
 
     @property
     def summary(self) -> str:
@@ -150,9 +150,9 @@ ProgramOutput = asyncio.Queue[tuple[LocalProgram, bytes | None]]
 
 _OVER = 1000  # close code of both sides, see docs/howto/bots/connect-a-remote-bot.md
 _ENDS = {
-    1008: "the table cut the connection",
-    4001: "another client has shown the same token, and has the seat now",
-    4004: "the table doesn't know this token",
+    1008: "the table closed the connection",
+    4001: "another client used the same token and took over the seat",
+    4004: "the table rejected the token",
     4011: "the match is void",
 }
 _IDLE = 1013  # close code of the server: it plays no tables at present
@@ -237,7 +237,7 @@ class _ConnectedProgram:
                 if self._is_over(end):
                     return
                 idle = end.rcvd is not None and end.rcvd.code == _IDLE
-                problem = "the server plays no tables now" if idle else "the connection is lost"
+                problem = "the server doesn't serve tables at the moment" if idle else "the connection was lost"
                 if idle:
                     tries, lost_at = before
             except InvalidStatus as refusal:
@@ -245,7 +245,7 @@ class _ConnectedProgram:
                 if refusal.response.status_code < 500 or not self._met:
                     raise ConnectError(problem) from None
             except InvalidURI:
-                raise ConnectError(f"{self._url} is no table's address: it begins with https://", usage=True) from None
+                raise ConnectError(f"{self._url} isn't a table's address: use https://", usage=True) from None
             except (OSError, InvalidHandshake, TimeoutError) as error:
                 problem = f"{self._url} doesn't answer: {str(error) or type(error).__name__}"
                 if not self._met:
@@ -258,9 +258,9 @@ class _ConnectedProgram:
             )
             if lost_at is None:
                 lost_at = now
-                self._say(f"{problem}; the seat is kept, and its clock runs: trying again for {most_s:.0f} s")
+                self._say(f"{problem}; the seat is kept and its clock runs; trying again for {most_s:.0f} s")
             elif now - lost_at > most_s:
-                raise ConnectError(f"{problem}: given up after {now - lost_at:.0f} s")
+                raise ConnectError(f"{problem}; gave up after {now - lost_at:.0f} s")
             await asyncio.sleep(_RETRY_PAUSES_S[min(tries, len(_RETRY_PAUSES_S) - 1)])
             tries += 1
 
@@ -280,7 +280,7 @@ class _ConnectedProgram:
     def _is_over(self, end: ConnectionClosed) -> bool:
         code, why = (end.rcvd.code, end.rcvd.reason) if end.rcvd is not None else (None, "")
         if code == _OVER:
-            self._say(f"the table is closed: {why or 'it has no more'}")
+            self._say(f"the table is closed: {why or 'no more matches'}")
         elif code in _ENDS:
             raise ConnectError(f"{_ENDS[code]}{f': {why}' if why else ''}")
         return code == _OVER
@@ -331,7 +331,7 @@ class _ConnectedProgram:
         try:
             self.program = await LocalProgram.start(self._command, self._said)
         except OSError as problem:
-            raise ConnectError(f"{self._command[0]} doesn't start: {problem.strerror}", usage=True) from None
+            raise ConnectError(f"{self._command[0]} can't be started: {problem.strerror}", usage=True) from None
         self._playing = True
 
     async def _relay_to_table(self, socket: ClientConnection) -> None:
@@ -347,8 +347,8 @@ class _ConnectedProgram:
                 self.program, self._fresh, self._last = None, True, b""
                 self.reporter.lost += 1
                 if not program.spoke:
-                    raise ConnectError(f"the program doesn't play: {program.why} before its first line")
-                self._say(f"the program is gone: {program.why}; this game is lost, the next one starts it again")
+                    raise ConnectError(f"the program can't play: {program.why} before its first line")
+                self._say(f"{program.why}; this game is lost, and the next game restarts the program")
                 return
 
     async def _measure_delay(self, socket: ClientConnection) -> None:
@@ -357,7 +357,7 @@ class _ConnectedProgram:
             while True:
                 delay_ms = round(1000 * await (await socket.ping()))
                 if self._delay_ms is None:
-                    self._say(f"connected; the way there and back takes {delay_ms} ms")
+                    self._say(f"connected; round-trip time {delay_ms} ms")
                 if self._delay_ms is None or abs(delay_ms - self._delay_ms) > _DELAY_CHANGE_MS:
                     self._delay_ms = delay_ms
                 await socket.send(f'{{"type":"delay","ms":{self._delay_ms}}}')
@@ -370,5 +370,5 @@ def _refusal_text(refusal: InvalidStatus) -> str:
     with suppress(ValueError, KeyError, TypeError):
         return str(json.loads(body)["error"])
     if status in (401, 403):
-        return "the server refuses the token"
-    return "the server has no such table" if status == 404 else f"the server answers {status}"
+        return "the server rejected the token"
+    return "the server doesn't have this table" if status == 404 else f"the server answered with status {status}"

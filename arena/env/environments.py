@@ -32,7 +32,7 @@ class BaseEnv:
     def __init__(self, rules: str | Ruleset = "coup", seats: int = 4, render_mode: str | None = None) -> None:
         super().__init__()
         if render_mode not in (None, "ansi"):
-            raise ValueError(f"there is no render_mode {render_mode!r}; there are: None, 'ansi'")
+            raise ValueError(f"invalid render_mode {render_mode!r}; valid are None and 'ansi'")
         self._game = game = EnvironmentGames(rules, seats)
         self.render_mode = render_mode
         self.agents: list[str] = []
@@ -93,7 +93,7 @@ class _MissingBeforeReset:
     """
 
     def __get__(self, game: object, kind: type | None = None) -> Any:
-        raise AttributeError("there is no agent_selection: call reset() first")
+        raise AttributeError("agent_selection isn't set: call reset() first")
 
 
 class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's name)

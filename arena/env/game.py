@@ -168,10 +168,10 @@ class _MissingBeforeReset:
     """The placeholder of attributes before `reset`: any use raises an error with the fix."""
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError("there is no game: call reset() first")
+        raise AttributeError("no game has started: call reset() first")
 
     def __iter__(self) -> Iterator[Any]:
-        raise AttributeError("there is no game: call reset() first")
+        raise AttributeError("no game has started: call reset() first")
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ class EnvironmentGames:
     def __init__(self, rules: str | Ruleset, seats: int) -> None:
         if isinstance(rules, str):
             if rules not in PRESETS:
-                raise ValueError(f"there is no preset {rules!r}; there are: {', '.join(PRESETS)}")
+                raise ValueError(f"unknown preset {rules!r}; the presets are {', '.join(PRESETS)}")
             rules = PRESETS[rules]
         problem = rules.problem(seats)
         if problem:

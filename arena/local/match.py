@@ -53,7 +53,7 @@ def sample(name: str) -> type[coup_kit.Bot]:
     if path is not None and path.is_dir():
         path /= "bot.py"
     if path is None or not path.is_file() or kit_of_file(path) != "python":
-        raise ValueError(f"{name!r} is no sample bot that plays in this process, as sample:honest does")
+        raise ValueError(f"{name!r} isn't a sample bot that plays in this process, such as sample:honest")
     title = "sample_bot_" + name.removeprefix("sample:").removesuffix(".py")  # a folder's file is always bot.py
     if title not in sys.modules:
         spec = spec_from_file_location(title, path)
@@ -106,7 +106,7 @@ def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[s
     Raises ValueError or TypeError for arguments that can't play, BotError for an unknown sample bot.
     """
     if isinstance(bots, str):
-        raise TypeError(f"give a list of bots: [{bots!r}]")
+        raise TypeError(f"pass a list of bots: [{bots!r}]")
     if isinstance(bots, Mapping):
         named = {name: _resolve_sample(bot) for name, bot in bots.items()}
     else:
@@ -120,9 +120,9 @@ def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[s
     objects = [bot for bot in named.values() if not _is_factory(bot)]
     for name, bot in named.items():
         if not callable(getattr(bot, "reply", None)) and not callable(bot):
-            raise TypeError(f"{name!r} is no bot: give a class, or an object, with the method reply(message)")
+            raise TypeError(f"{name!r} isn't a bot: pass a class, or an object, with the method reply(message)")
     if len({id(bot) for bot in objects}) < len(objects):
-        raise ValueError("one object can't sit in two seats: give its class, or an object for each seat")
+        raise ValueError("one object can't play in two seats: pass its class, or an object for each seat")
     return named
 
 
@@ -130,14 +130,14 @@ def require_factories(named: Mapping[str, ReplyingBot | BotFactory], when: str) 
     """Raise ValueError for a bot that is an object, as it keeps its memory between matches. when: for the message."""
     for name, bot in named.items():
         if not _is_factory(bot):
-            raise ValueError(f"{name!r} is an object, which remembers all matches: {when} give its class")
+            raise ValueError(f"{name!r} is an object, which remembers all matches: {when} pass its class")
 
 
 def _resolve_sample(bot: BotArgument) -> ReplyingBot | BotFactory:
     if not isinstance(bot, str):
         return bot
     if not bot.startswith("sample:"):
-        raise TypeError(f"{bot!r} is no bot: give a class, an object with the method reply(message), or sample:honest")
+        raise TypeError(f"{bot!r} isn't a bot: pass a class, an object with reply(message), or sample:honest")
     return sample(bot)
 
 
@@ -160,7 +160,7 @@ class LocalPlayer:
         self.name = name
         player: Any = bot() if _is_factory(bot) else bot  # type: ignore[operator]
         if not callable(getattr(player, "reply", None)):
-            raise TypeError(f"{name!r} made a {type(player).__name__}, which has no method reply(message)")
+            raise TypeError(f"{name!r} created a {type(player).__name__}, which has no method reply(message)")
         self._reply = player.reply
         self.number = 0
         self.said: tuple[StatementMade, ...] = ()  # statements with the last choice
@@ -178,7 +178,7 @@ class LocalPlayer:
         answer = self._send_to_bot(message)
         if answer is not None:
             raise WrongReplyError(
-                f"bot {self.name!r} replied {answer!r} to {message['type']}, which asks for nothing: return None"
+                f"bot {self.name!r} replied {answer!r} to {message['type']}, which isn't a request: return None"
             )
 
     def choice(self, message: Message, menu: LegalMoves, board: Board | None = None) -> int:
@@ -189,7 +189,7 @@ class LocalPlayer:
         reply = self._send_to_bot(message)
         answer = parse_reply(reply) if isinstance(reply, dict) else None
         if answer is None:
-            raise self._reply_error(message, reply, "a reply is a dict with id, and choice or move")
+            raise self._reply_error(message, reply, "a reply must be a dict with id, and choice or move")
         if isinstance(answer, Malformed):
             raise self._reply_error(message, reply, answer.message)
         if answer.id != self.number:

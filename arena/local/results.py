@@ -94,7 +94,7 @@ class Results:
         Raises ValueError if no records were kept.
         """
         if not self.records:
-            raise ValueError("no records were kept: play(..., records=True)")
+            raise ValueError("there are no records: call play(..., records=True)")
         fold = StatsAccumulator()
         for record in self.records:
             fold.add(record)
@@ -120,7 +120,7 @@ class Results:
         Raises ValueError if no records were kept, OSError if a file can't be written.
         """
         if not self.records:
-            raise ValueError("no records were kept: play(..., records=True)")
+            raise ValueError("there are no records: call play(..., records=True)")
         folder = Path(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         files = []

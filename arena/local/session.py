@@ -50,7 +50,7 @@ def play_in_processes(
         yield from map(play, range(len(matches)))
         return
     if not sys.platform.startswith("linux"):
-        raise ValueError("jobs above 1 fork this process, which is safe on Linux alone: leave jobs at 1")
+        raise ValueError("jobs above 1 fork this process, which is safe only on Linux: use jobs=1")
     context = get_context("fork")
     ends = [context.Pipe(duplex=False) for _ in range(jobs)]
     readers = [reader for reader, _ in ends]
@@ -161,7 +161,7 @@ def play(
         raise ValueError(problem)
     names = tuple(named)
     if jobs < 1:
-        raise ValueError(f"jobs={jobs}: one process or more")
+        raise ValueError(f"jobs={jobs}: jobs must be at least 1")
     if jobs > 1:
         require_factories(named, f"with jobs={jobs}")
 
@@ -221,9 +221,9 @@ def sweep(
     """
     tried = {parameter: list(given) for parameter, given in values.items()}
     if not tried or not all(tried.values()):
-        raise ValueError('give each parameter values to try: {"doubt": [0.1, 0.2]}')
+        raise ValueError('pass a list of values for each parameter: {"doubt": [0.1, 0.2]}')
     if taken := tried.keys() & _COLUMNS:
-        raise ValueError(f"a parameter can't be called as a column of the table is: {', '.join(sorted(taken))}")
+        raise ValueError(f"a parameter can't have the name of a column of the table: {', '.join(sorted(taken))}")
     opponents = name_bots(against)
     require_factories(opponents, "in a sweep")
     name = getattr(make_bot, "__name__", "bot")

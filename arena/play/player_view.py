@@ -180,7 +180,7 @@ class GameView:
     end: str | None
 
 
-_RISK = "If it goes wrong you lose both cards."
+_RISK = "If this fails, you lose both cards."
 _SPECTATOR = -1  # the seat of a spectator
 
 
@@ -406,7 +406,7 @@ class PlayerView:
                 block = " or block" if self._later_blocks() else ""
                 return f"{pending}, claiming {_role_text(claim['role'])}. Challenge{block}?"
             case "block":
-                shown = " The claim was proven." if game.proven else ""
+                shown = " The claim was proved." if game.proven else ""
                 return f"{pending}.{shown} Block?"
             case "prove":
                 doubter = names[game.challenger] if game.challenger is not None else "somebody"
@@ -422,7 +422,7 @@ class PlayerView:
             case "examine_decide":
                 return f"{names[game.pending['target']]} shows you the {game.seen}."
             case "draft":
-                return "Which card do you begin with?"
+                return "Which card do you start with?"
             case "allegiance":
                 return "Which side are you on?"
         return f"{game.kind}?"
@@ -537,17 +537,17 @@ class PlayerView:
         game, names = self.game, self.names
         roles = sorted(game.rules["deck"])
         if not game.opponents:
-            yield "Nobody else has a card yet."
+            yield "The other players have no cards yet."
             return
         wide = max(len(names[player.seat]) for player in game.opponents)
         short = 4 if columns < wide + 3 + 11 * len(roles) else 10
-        yield "How likely each holds at least one, by the cards you see:"
+        yield "Probability that each player holds a role, by the cards you see:"
         yield " ".join([" " * (wide + 1), *(role[:short].rjust(max(short, 4)) for role in roles)])
         for player in game.opponents:
             chances = [f"{100 * game.odds(player.seat, role):.0f}%".rjust(max(short, 4)) for role in roles]
             yield " ".join([f" {names[player.seat].ljust(wide)}", *chances])
         if game.rules.get("draft"):
-            yield "After a draft, where cards are chosen, this is a guess."
+            yield "After a draft, where players choose cards, this is a guess."
         for player in game.opponents:
             past = player.history
             if past.challenged:

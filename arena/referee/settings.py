@@ -93,8 +93,8 @@ def _values(of: type[MatchSettings] | type[Timing] | type[Limits], payload: dict
 _DAY_MS = 86_400_000  # more is a typing error
 _DEFAULT = Timing()
 _TIMES = (
-    LimitRule(_DEFAULT.limit_ms, 1, _DAY_MS, "ms", "Free time for each request, in ms.", field="limit_ms"),
-    LimitRule(_DEFAULT.bank_ms, 0, _DAY_MS, "ms", "Further time for all requests of a game, in ms.", field="bank_ms"),
+    LimitRule(_DEFAULT.limit_ms, 1, _DAY_MS, "ms", "Time per move, in ms.", field="limit_ms"),
+    LimitRule(_DEFAULT.bank_ms, 0, _DAY_MS, "ms", "Time bank per game, in ms.", field="bank_ms"),
     LimitRule(_DEFAULT.start_ms, 1, _DAY_MS, "ms", "Time to start and say hello, in ms.", field="start_ms"),
 )
 TIME_LIMITS = {row.field: row for row in _TIMES}

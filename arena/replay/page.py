@@ -153,14 +153,14 @@ def replay_page(
     these games, and `caution`, a line on how to read it. Raises ValueError if there is no game.
     """
     if not any(match["games"] for match in matches):
-        raise ValueError("there is no game to show")
+        raise ValueError("no game to show")
     body = "".join(
         (
             f'<aside class="holds" aria-label="cards">{escape_html(_cards_notice(matches, front))}</aside>\n',
             '<div id="page"></div>\n<noscript>\n',
             f"<main class='plain'>\n<h1>{escape_html(title)}</h1>\n",
-            "<p>This page shows recorded games of Coup, step by step. It is one file and asks nothing of the network. ",
-            "Your browser runs no JavaScript here, so below are the games as text.</p>\n",
+            "<p>This page shows recorded games of Coup, step by step. It is one file and doesn't use the network. ",
+            "Your browser doesn't run JavaScript here, so the games are shown as text.</p>\n",
             *(_match_html(match) for match in matches),
             "</main>\n</noscript>\n",
             json_element("matches", pack_matches([match for match in matches if match["games"]])),
@@ -174,9 +174,9 @@ def replay_page(
 
 def _cards_notice(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
     if any("viewers" not in match for match in matches):
-        return "This page holds all cards." + (f" It opens with what {escape_control(front)} knew." if front else "")
+        return "This page contains all cards." + (f" It opens with what {escape_control(front)} knew." if front else "")
     bots = dict.fromkeys(escape_control(match["bots"][place]) for match in matches for place in match["viewers"])
-    return f"This page holds only what {' and '.join(bots) or 'everybody at the table'} could know."
+    return f"This page contains only what {' and '.join(bots) or 'everybody at the table'} could know."
 
 
 def _match_html(match: Mapping[str, Any]) -> str:
@@ -220,7 +220,7 @@ def table_page(
     """
     body = "".join(
         (
-            '<div id="page"></div>\n<noscript><p>To play here, the browser must run JavaScript.</p></noscript>\n',
+            '<div id="page"></div>\n<noscript><p>Enable JavaScript to play here.</p></noscript>\n',
             json_element("sheet", sheet),
             json_element("card", list(card)),
             json_element("home", home),

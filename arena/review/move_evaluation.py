@@ -79,7 +79,7 @@ class MoveEvaluator:
                 raise self._problem
             if message["type"] == "game_start" and not self._bot.imagines:
                 raise UnknownRulesError(
-                    "the playouts know games with the five roles, or the inquisitor, and without the Reformation"
+                    "review supports games with the base roles or the inquisitor, but without the Reformation"
                 )
             if self._evaluation is not None:
                 yield MoveEvaluation(each.game, message, *self._evaluation)

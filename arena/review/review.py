@@ -191,17 +191,17 @@ def _pattern_text(evaluation: MoveEvaluation) -> str:
     dies = " when its last card is attacked" if last and request["pending"].get("target") == seat else ""
     match request["kind"]:
         case "challenge" if "challenge" in move:
-            return "challenges claims that are better let pass"
+            return "challenges claims where passing is better"
         case "challenge" if evaluation.claim_probability == 0:
-            return "lets claims pass that can't be true"
+            return "doesn't challenge claims that can't be true"
         case "challenge":
-            return f"lets claims pass that are better challenged{dies}"
+            return f"passes where challenging is better{dies}"
         case "block" if "pass" in better:
             return "blocks where passing is better"
         case "block" if "pass" not in move:
             return f"blocks as {move['block']} where {better['block']} is better"
         case "block":
-            held = "with the card in its hand" if better["block"] in cards else "by a bluff"
+            held = "with the card in its hand" if better["block"] in cards else "with a bluff"
             return f"passes where blocking {held} is better{dies}"
         case "turn" if move["action"] == better["action"]:
             return f"aims {_action_text(move)} at the wrong player"

@@ -65,7 +65,7 @@ def _head(report: StatsReport) -> str:
             f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
             f"{records.turns.p90}."
         )
-    line = "; the line through it holds the true rate in about 95 of 100 such runs" if report.has_intervals else ""
+    line = "; the line through it contains the true rate in about 95 of 100 such runs" if report.has_intervals else ""
     lines.append(f"A point is a rate{line}.")
     if report.of_one_match:
         lines.append(f"A point without a line has {ONE_MATCH}.")
@@ -76,7 +76,7 @@ def _head(report: StatsReport) -> str:
         clear = sum(each.significant for each in every)
         lines.append(
             f"Compared with {pair.other.bot} (before): {clear} of {len(every)} rates differ "
-            "clearly *: beyond chance, with this many rates compared. Where nothing differs, 1 page in 20 has a star."
+            "clearly *: more than chance, for this many rates. Without real differences 1 page in 20 has a star."
         )
         legend = f"<p class='legend'>{_legend_entry('now')}{_legend_entry('before')}</p>\n"
     return "".join(f"<p class='muted'>{escape_html(line)}</p>\n" for line in lines) + legend

@@ -108,7 +108,7 @@ class Profile(_Part):
         "of its blocks, those without the role. Each counts, also where another's counted in the game",
     )
     attack_targets: Rates = Field(
-        title="whom it attacks", description="of its coups, assassinations and steals at tables with that bot"
+        title="attacked bots", description="of its coups, assassinations and steals at tables with that bot"
     )
     attack_counts: dict[str, dict[str, Count]] = Field(description="numbers of the same, by bot and action")
     losses: Rates = Field(
@@ -129,7 +129,7 @@ SECTIONS: dict[str, tuple[str, str]] = {
 }
 """Each section of a profile: (title, description of the total), as shown to people, with blanks in names."""
 
-ONE_MATCH = "no interval: all cases are of one match; how matches vary takes two or more"
+ONE_MATCH = "no interval: all cases are from one match, and an interval needs two or more"
 
 
 class Records(_Part):
@@ -144,7 +144,7 @@ class Records(_Part):
     draws: Count
     requests: Count
     turns: Turns | None = Field(description="lengths of games")
-    skipped: list[str] = Field(description="files that weren't counted, each with the reason")
+    skipped: list[str] = Field(description="files that weren't counted, with the reason")
 
 
 class RateDifference(_Part):

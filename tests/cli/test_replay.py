@@ -203,11 +203,11 @@ def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(record_folder: Pa
     done = replay(record_folder, "--lost-by", loser, "--html", page)
     assert f"It contains all cards, and opens with what {loser} knew" in done.stderr.replace("\n", " ")
     text = page.read_text("utf-8")
-    assert f"This page holds all cards. It opens with what {loser} knew.<" in text
+    assert f"This page contains all cards. It opens with what {loser} knew.<" in text
     assert f'id="front">"{loser}"<' in text
     replay(record_folder, "--lost-by", loser, "--seat", loser, "--html", page)
     text = page.read_text("utf-8")
-    assert f"This page holds only what {loser} could know.<" in text
+    assert f"This page contains only what {loser} could know.<" in text
     assert 'id="front">null<' in text
 
 

@@ -37,7 +37,7 @@ def test_one_bot_has_all_sections(recorded_run: Place) -> None:
     assert max(map(len, ran.out.splitlines())) <= 80
     for title, _ in SECTIONS.values():
         assert f"\n{title}" in ran.out
-    assert "bot2" in ran.out.split("\nwhom it attacks")[1]
+    assert "bot2" in ran.out.split("\nattacked bots")[1]
 
 
 PAIR = ("--bot", "bot1", "--with", "bot2")
@@ -52,7 +52,7 @@ def test_two_bots_are_compared(recorded_run: Place) -> None:
 
 
 def test_one_match_has_no_interval_and_no_star(recorded_run: Place) -> None:
-    one, why = "new/records/000000.jsonl", "no interval: all cases are of one match"
+    one, why = "new/records/000000.jsonl", "no interval: all cases are from one match"
     for more in ([], ["--bot", "bot1"], PAIR):
         ran = recorded_run.call("stats", one, *more)
         assert (ran.code, why in ran.out) == (0, True)

@@ -71,7 +71,7 @@ def test_a_program_plays_a_match_as_a_local_bot_does(files: Path) -> None:
         "game 1 of 2 begins",
         "game 2 of 2: ",
         "the table is closed",
-        "there and back",
+        "round-trip",
     ):
         assert said in err
     assert isinstance(delay, int)
@@ -90,9 +90,9 @@ def test_a_challenge_asks_the_server_for_a_seat(files: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("sys.exit(3)", "the program doesn't play: it ended with exit code 3 before its first line"),
+        ("sys.exit(3)", "the program can't play: the program ended with exit code 3 before its first line"),
         ("print('x' * 70000)", "a line of more than 65536 bytes"),
-        ("print('{\"type\":\"hello\"}' + 300 * '\\nx')", "it wrote 100 unsolicited lines"),
+        ("print('{\"type\":\"hello\"}' + 300 * '\\nx')", "the program wrote 100 unsolicited lines"),
         (
             '\nprint(\'{"type":"hello"}\', flush=True); sys.stdin.readline(); sys.stdin.readline(); sys.exit(4)',
             "exit code 4",
@@ -115,8 +115,8 @@ def test_a_crash_or_flood_is_reported_and_the_match_continues(files: Path, progr
     [
         ("nonsense", "secret1", 2, "isn't a server's address"),
         ("http://127.0.0.1:9/program", "secret1", 1, "doesn't answer"),
-        ("{url}/nothing", "secret1", 1, "the server refuses the token"),
-        ("{url}/program", "wrong", 1, "the table doesn't know this token"),
+        ("{url}/nothing", "secret1", 1, "the server rejected the token"),
+        ("{url}/program", "wrong", 1, "the table rejected the token"),
         ("{url}/program", "withdrawn", 1, "this token was withdrawn"),
         ("{url}/program", "two words", 2, "doesn't contain a token"),
     ],
@@ -141,12 +141,12 @@ def test_a_program_that_is_not_there_is_refused_before_anything_is_asked(files: 
 def test_ctrl_c_leaves_the_table(files: Path) -> None:
     with serve_tables("bot", "program", "program", games=4) as there:
         command = begun(files, f"{there.url}/program")
-        read_until(command, "there and back")
+        read_until(command, "round-trip")
         command.send_signal(signal.SIGINT)
         assert wait_for_end(command)[0] == 130
         (files / "token").write_text("secret2", "utf-8")
         other = begun(files, f"{there.url}/program")
-        read_until(other, "there and back")
+        read_until(other, "round-trip")
         again = (files / "token").write_text("secret1", "utf-8")
         assert again
         command = begun(files, f"{there.url}/program")
@@ -161,7 +161,7 @@ def test_a_cut_socket_is_reopened_without_effect_on_the_program(files: Path) -> 
     """It is cut several times in a game: no line is lost and none arrives twice."""
     with serve_tables("person", "program", games=1) as there:
         command = begun(files, f"{there.url}/program")
-        read_until(command, "there and back")
+        read_until(command, "round-trip")
         with person(there, 0) as socket:
             read_until(command, "game 1 of 1 begins")
             for _ in range(3):
@@ -198,13 +198,13 @@ def test_a_restarted_program_stays_in_the_match_when_the_socket_is_cut(files: Pa
 def test_an_unreachable_server_is_given_up(files: Path) -> None:
     with serve_tables("bot", "program", "person") as there:
         command = begun(files, f"{there.url}/program", "--reconnect-timeout", "1")
-        read_until(command, "there and back")
+        read_until(command, "round-trip")
         there.away = True
         there.cut()
-        said = read_until(command, "the seat is kept, and its clock runs")
+        said = read_until(command, "the seat is kept and its clock runs")
         code, _, err = wait_for_end(command)
     assert code == 1
-    assert "given up after" in said + err
+    assert "gave up after" in said + err
 
 
 def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
@@ -229,5 +229,5 @@ def test_a_server_that_plays_no_tables_is_given_up_as_one_that_is_away(files: Pa
         code, _, err = wait_for_end(begun(files, url, "--reconnect-timeout", "1"))
         server.shutdown()
     assert code == 1
-    assert "plays no tables now: given up after" in err
+    assert "doesn't serve tables at the moment; gave up after" in err
     assert "connected again" not in err

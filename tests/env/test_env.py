@@ -333,18 +333,18 @@ def test_a_masked_action_is_refused(action: object) -> None:
     [lambda: env().step(1), lambda: env().observe("player_0"), lambda: parallel_env().step({"player_0": 1})],
 )
 def test_methods_before_the_first_reset_raise(too_early: Callable[[], object]) -> None:
-    with pytest.raises(AttributeError, match=r"there is no (agent_selection|game): call reset\(\) first"):
+    with pytest.raises(AttributeError, match=r"call reset\(\) first"):
         too_early()
 
 
 def test_rules_and_seats_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="no preset 'chess'; there are: coup, duel"):
+    with pytest.raises(ValueError, match="unknown preset 'chess'; the presets are coup, duel"):
         env(rules="chess")
     with pytest.raises(ValueError, match="not to 4"):
         env(rules="duel")
     with pytest.raises(ValueError, match="2 to 10 players, not 11"):
         parallel_env(seats=11)
-    with pytest.raises(ValueError, match="no render_mode 'human'"):
+    with pytest.raises(ValueError, match="invalid render_mode 'human'"):
         raw_env(render_mode="human")
 
 
@@ -611,7 +611,7 @@ def test_sample_bots_are_opponents_by_name_and_a_seed_restarts_their_match() -> 
     assert actions(1) == actions(1) != actions(2)
     game.reset(seed=1)
     assert opponents["player_1"].action() == 0
-    with pytest.raises(ValueError, match="no sample bot that plays in this process"):
+    with pytest.raises(ValueError, match="n't a sample bot that plays in this process"):
         game.opponent("player_0", "sample:shell.sh")
     with pytest.raises(AttributeError, match=r"call reset\(\) first"):
         env().opponent("player_0", "sample:turtle").action()

@@ -327,7 +327,7 @@ class Wrong(Dice):
 
 
 MISTAKES: dict[str, tuple[Callable[[Message], object], str]] = {
-    "nothing": (lambda message: None, "a reply is a dict"),
+    "nothing": (lambda message: None, "a reply must be a dict"),
     "a move alone": (lambda message: message["legal"][0], "id must be the request's id"),
     "another id": (lambda message: {"id": 2, "choice": 0}, "the request's id is 3"),
     "beyond the list": (lambda message: {"id": 3, "choice": 99}, "not in the list of legal moves"),
@@ -369,7 +369,7 @@ def one_in_two_seats() -> Results:
 
 REFUSED: dict[str, tuple[Callable[[], Results], type[Exception], str]] = {
     "one object in two seats": (one_in_two_seats, ValueError, "two seats"),
-    "a name": (lambda: play(["honest", Dice]), TypeError, "'honest' is no bot"),
+    "a name": (lambda: play(["honest", Dice]), TypeError, "'honest' isn't a bot"),
     "one bot": (lambda: play([Dice]), ValueError, "at least 2"),
     "a game without name": (lambda: play([Dice, Dice], rules="chess"), RulesetError, "chess"),
     "no games": (lambda: play([Dice, Dice], games=0), ValueError, "at least 1"),
@@ -388,7 +388,7 @@ def test_a_bot_without_the_method_is_refused() -> None:
     def none() -> Iterable[int]:
         return []
 
-    with pytest.raises(TypeError, match="'none' made a list"):
+    with pytest.raises(TypeError, match="'none' created a list"):
         play([none, Dice], games=2)  # type: ignore[list-item]
 
 
@@ -428,7 +428,7 @@ def test_sample_bots_play_by_name_against_other_bots() -> None:
     results = play(named, games=10, seed=1)
     assert sorted(results.win_rates) == ["Honest", "Honest-2", "MyBot", "Turtle"]
     for name in ("sample:random_bot", "sample:shell.sh", "sample:honest.js", "sample:cpp"):
-        with pytest.raises(ValueError, match=f"{name}' is no sample bot that plays in this process"):
+        with pytest.raises(ValueError, match=f"{name}' isn't a sample bot that plays in this process"):
             play([name, "sample:honest"], games=2)
     with pytest.raises(BotError, match="honest"):
         play(["sample:honset", "sample:honest"], games=2)
@@ -573,18 +573,18 @@ play({"a": Stuck, "b": Stuck}, games=48, jobs=2)
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
 def test_jobs_are_refused_where_forking_is_not_safe(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    with pytest.raises(ValueError, match="Linux alone: leave jobs at 1"):
+    with pytest.raises(ValueError, match="only on Linux: use jobs=1"):
         play([Dice, Dice], games=48, jobs=2)
 
 
 def test_an_object_plays_in_one_process_and_in_no_sweep() -> None:
     with pytest.raises(
-        ValueError, match="'Dice' is an object, which remembers all matches: with jobs=2 give its class"
+        ValueError, match="'Dice' is an object, which remembers all matches: with jobs=2 pass its class"
     ):
         play([Dice(), Fails], games=48, jobs=2)
-    with pytest.raises(ValueError, match="in a sweep give its class"):
+    with pytest.raises(ValueError, match="in a sweep pass its class"):
         sweep(Dice, {"seed": [1]}, against=[Dice()])
-    with pytest.raises(ValueError, match="jobs=0: one process or more"):
+    with pytest.raises(ValueError, match="jobs=0: jobs must be at least 1"):
         play([Dice, Dice], jobs=0)
 
 
@@ -606,7 +606,7 @@ def test_a_sweep_pairs_its_rows() -> None:
     assert better["gain"] == pytest.approx(better["win_rate"] - rows[0]["win_rate"])
     assert better["gain_low"] < better["gain"] < better["gain_high"]
     assert rows == sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=120, seed=1)
-    with pytest.raises(ValueError, match="give each parameter values"):
+    with pytest.raises(ValueError, match="pass a list of values"):
         sweep(Lazy, {"busy": []}, ["sample:honest"])
     with pytest.raises(TypeError, match=r"give a list of bots: \['sample:honest'\]"):
         sweep(Lazy, {"busy": [True]}, "sample:honest")

@@ -91,10 +91,10 @@ def test_a_page_without_a_game_is_refused(matches: list[dict[str, Any]]) -> None
 @pytest.mark.parametrize(
     ("viewers", "front", "holds"),
     [
-        (None, None, "This page holds all cards."),
-        (None, "b&b", "This page holds all cards. It opens with what b&amp;b knew."),
-        ((1, 2), None, "This page holds only what b&amp;b and c could know."),
-        ((), None, "This page holds only what everybody at the table could know."),
+        (None, None, "This page contains all cards."),
+        (None, "b&b", "This page contains all cards. It opens with what b&amp;b knew."),
+        ((1, 2), None, "This page contains only what b&amp;b and c could know."),
+        ((), None, "This page contains only what everybody at the table could know."),
     ],
 )
 def test_the_page_states_its_cards(viewers: tuple[int, ...] | None, front: str | None, holds: str) -> None:

@@ -64,9 +64,12 @@ def test_the_first_pattern_of_a_review_is_the_bots_mistake() -> None:
         (
             Meek,
             Kills,
-            ["passes where blocking by a bluff is better", "passes where blocking with the card in its hand is better"],
+            [
+                "passes where blocking with a bluff is better",
+                "passes where blocking with the card in its hand is better",
+            ],
         ),
-        (Blind, Honest, ["challenges claims that are better let pass"]),
+        (Blind, Honest, ["challenges claims where passing is better"]),
     ):
         found = review_bot(records(bot, other, games=24), "bot0", 100)
         output = [pattern.text.removesuffix(" when its last card is attacked") for pattern in found.patterns]

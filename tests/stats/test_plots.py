@@ -121,7 +121,7 @@ def test_a_page_of_another_game_has_its_actions() -> None:
     text = stats_page(make_stats_report(fold, ["x"], []), "title")
     assert ">convert" in text
     assert "<line class='range" not in text
-    assert "all cases are of one match" in text
+    assert "all cases are from one match" in text
     assert "the line through it" not in text
 
 
@@ -132,8 +132,8 @@ def test_a_rate_without_an_interval_leaves_the_legend_of_the_others() -> None:
     assert {*lines} == {True, False}
     text = stats_page(found, "title")
     assert text.count("<line class='range") == sum(lines)
-    assert "A point is a rate; the line through it holds the true rate" in text
-    assert "A point without a line has no interval: all cases are of one match" in text
+    assert "A point is a rate; the line through it contains the true rate" in text
+    assert "A point without a line has no interval: all cases are from one match" in text
 
 
 def test_the_denominator_of_a_rate_has_the_names_of_its_row() -> None:
