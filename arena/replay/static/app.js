@@ -242,7 +242,7 @@ class App {
     return this.eyes === null ? null : games[game].seating.indexOf(bots.indexOf(this.eyes));
   }
 
-  /** The name of the bot through whose eyes the game is seen: null for all cards, "" for an onlooker's. */
+  /** The name of the bot through whose eyes the game is seen: null for all cards, "" for a spectator. */
   get looker() {
     const { seat } = this.state;
     return seat === null ? null : (this.match.bots[this.game.seating[seat]] ?? "");
@@ -363,13 +363,13 @@ class App {
     act();
   }
 
-  // ---- a game, as somebody sees it
+  // ---- a game, as a viewer sees it
 
   load() {
     const { game, match, moments, truth } = this;
     const { seat } = this.state;
     this.names = game.seating.map((bot) => plain(match.bots[bot]));
-    this.told = this.names.map((text) => `\u2068${text}\u2069`); // cut off from what stands around it
+    this.told = this.names.map((text) => `\u2068${text}\u2069`); // isolated from the text around it
     this.known = knowledge(moments, match.ruleset, seat);
     this.entries = game.stderr ?? [];
     if (seat !== null) this.entries = this.entries.filter((entry) => entry.seat === seat);
@@ -460,7 +460,7 @@ class App {
     });
   }
 
-  /** What happened in a step, in words; "" where nothing is told. */
+  /** What happened in a step, as text; "" for a step without text. */
   text(moment) {
     if (!moment.step) return "";
     const { seat } = this.state;

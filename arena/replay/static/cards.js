@@ -1,4 +1,4 @@
-// Cards, coins and signs as elements. A role is told by its colour, its sign and its name.
+// Cards, coins and signs as elements. A role has a colour, a sign and a name.
 
 import { drawn, h } from "./dom.js";
 
@@ -39,7 +39,7 @@ export function title(role) {
   return role.startsWith("not_") ? `no ${title(role.slice(4))}` : role.charAt(0).toUpperCase() + role.slice(1);
 }
 
-/** Two letters, since one isn't enough to tell roles apart. */
+/** Two letters, since one letter is ambiguous. */
 export function short(role) {
   return role.startsWith("not_") ? `¬${short(role.slice(4))}` : title(role).slice(0, 2);
 }

@@ -86,7 +86,7 @@ export class Claims {
     );
   }
 
-  /** Begin anew: for another game, or another looker, who is told in words. `any`: whether it knows any claim's truth. */
+  /** Start again for another game or viewer, which is given in words. `any`: whether it knows any claim's truth. */
   load(looker, truth, any) {
     this.truth = truth;
     this.table.classList.toggle("untold", !any);

@@ -27,7 +27,7 @@ export function refill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
-/** Set an element's text if it is another: what stays the same is neither drawn nor read out anew. */
+/** Set an element's text if it is another: unchanged text is neither drawn nor read out again. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -47,7 +47,7 @@ export function read(name) {
 // Controls, marks that turn the direction of writing, halves of surrogate pairs, other blanks than the plain one.
 const UNSHOWN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** Return a stranger's text with an escape for what can't be seen; `lines`: newlines and tabs stay. */
+/** Return untrusted text with escapes for invisible characters; `lines`: newlines and tabs stay. */
 export function plain(text, lines = false) {
   return String(text).replace(UNSHOWN, (character) => {
     if (lines && (character === "\n" || character === "\t")) return character;
@@ -57,7 +57,7 @@ export function plain(text, lines = false) {
   });
 }
 
-/** A stranger's name, cut off from what stands around it if it is written the other way. */
+/** An untrusted name, isolated from the text around it if its direction differs. */
 export function name(text) {
   return h("bdi", { class: "name", title: plain(text) }, plain(text));
 }

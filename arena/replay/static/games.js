@@ -11,7 +11,7 @@ export function margin(game, end) {
 
 export class Games {
   /**
-   * `row(place)` gives { href, title, winner, end, turns, closeness, rank } of a game: what tells how close it was, and a
+   * `row(place)` gives { href, title, winner, end, turns, closeness, rank } of a game: how close it was, and a
    * number that is higher for closer. `heading` and `about` say what that is.
    */
   constructor(matches, row, heading, about) {
@@ -34,7 +34,7 @@ export class Games {
     );
   }
 
-  /** Return the game that stands so many places on in the list; undefined where it ends. */
+  /** Return the game that many places further in the list; undefined after its end. */
   next({ match, game }, by) {
     return this.order[this.order.findIndex((one) => one.match === match && one.game === game) + by];
   }

@@ -14,7 +14,7 @@ export class Log {
     this.scrolling = null;
   }
 
-  /** `lines`: for each moment { turn, title, text, href, marks }, or null for one of which nothing is told. */
+  /** `lines`: for each moment { turn, title, text, href, marks }, or null for a moment without text. */
   load(lines) {
     this.lines = [];
     this.current = null;
@@ -37,7 +37,7 @@ export class Log {
     );
   }
 
-  /** Mark the line of a moment, or the last before it of which something is told. */
+  /** Mark the line of a moment, or the last one before it that has text. */
   show(index) {
     let place = index;
     while (place > 0 && !this.lines[place]) place--;

@@ -1,7 +1,7 @@
 // A link to a moment: "#match=12&game=7&turn=14&step=2&seat=2". Pure.
 //
 // `step` counts the steps of a turn from 0 and is left out where it is 0; `match` is left out where there is one match;
-// `seat` is whose knowledge is shown, -1 an onlooker's; it is left out where it is what the page opens with.
+// `seat` is whose knowledge is shown, -1 a spectator's; it is left out where it is what the page opens with.
 
 /** Return { match, game, turn, step, seat }, each a number or null, from a link's part after "#". */
 export function parsed(hash) {

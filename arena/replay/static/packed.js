@@ -1,6 +1,6 @@
 // Matches as the page carries them (packed.py): each different event once, steps as arrays. Pure.
 
-/** Return the matches of a page's data, as they were told. */
+/** Return the matches of a page's data, as they were recorded. */
 export function unpacked({ events, matches }) {
   for (const match of matches) {
     for (const game of match.games) {

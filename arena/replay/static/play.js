@@ -17,7 +17,7 @@ const KEYS = [
   [["?"], "show this help"],
 ];
 
-// What a newcomer is told when he first meets it, by the kind of request.
+// Tips for a player's first requests, by the kind of request.
 const TIPS = {
   turn: "Choose an action. You may claim a role that you don't hold. If no player challenges you, the action works anyway.",
   challenge: "Challenge if you think that the claim is a lie. The player who is wrong loses a card. If you pass, you may still be asked whether you block.",
@@ -125,7 +125,7 @@ class Play {
     return Boolean(option);
   }
 
-  /** Say that the time ran out, and what comes of it; others aren't told. */
+  /** Show the player, and no other, that their time ran out. */
   missed({ state, missed, spare }) {
     if (!missed || !["playing", "between"].includes(state)) return this.notice(null);
     const next = spare === 1 ? "If your time runs out again, the arena plays your seat until you return." : "Your seat is kept.";
@@ -320,7 +320,7 @@ class Play {
     return [table.again ? wanting("Play again", { rematch: true }) : null, replay];
   }
 
-  /** Who sits where, who is away, and who wants to go on; never who has answered. */
+  /** Show the players, absent ones and those that want to continue; never which have answered. */
   drawPeople(table) {
     const key = JSON.stringify([table.state, table.places]);
     if (key === this.peopleShown) return;

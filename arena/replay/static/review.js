@@ -1,4 +1,4 @@
-// What `arena review` told of the games: the curve of a bot's chances under the scrubber, its costly decisions, their patterns.
+// The report of `arena review` on the games: the curve of a bot's chances under the scrubber, its costly decisions, their patterns.
 
 import { percent } from "./cards.js";
 import { drawn, h, name, plain, refill, say } from "./dom.js";

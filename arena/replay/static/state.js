@@ -1,4 +1,4 @@
-// A game as it was told, folded into moments: the deal, and one after each step. Pure: no page, no clock.
+// A recorded game, folded into moments: the deal, and one after each step. Pure: no page, no clock.
 //
 // A step is what the referee asked at once, with the answers and the events that followed. A moment has the whole table
 // after its step, with all cards that the page was given, and null for each other; what one seat knows is view.js's.
@@ -155,7 +155,7 @@ function returned(now) {
 
 function claimed(now, seat, role, block) {
   const { actor, action, target } = now.pending ?? { actor: seat, action: null, target: null };
-  const honest = now.hands[seat].includes(null) ? null : holds(now.hands[seat], role); // null: the page can't tell
+  const honest = now.hands[seat].includes(null) ? null : holds(now.hands[seat], role); // null: unknown
   if (honest === false) now.marks.push("bluff");
   now.claims.push({
     index: now.index,
@@ -178,7 +178,7 @@ function outcome(now, seat, change) {
   if (place >= 0) now.claims[place] = { ...now.claims[place], ...change };
 }
 
-/** Tell whether a hand makes a claim true: "duke" by having one, "not_duke" by having none. */
+/** Return whether a hand makes a claim true: "duke" by having one, "not_duke" by having none. */
 export function holds(hand, claim) {
   return claim.startsWith("not_") ? !hand.includes(claim.slice(4)) : hand.includes(claim);
 }

@@ -1,12 +1,12 @@
 // What one seat knows of a moment: its own cards, what is face up, and what is certain of others' cards, which each step
-// says. Pure. In place of a seat, `null` is a looker who sees all cards, and -1 an onlooker, who sees what is face up.
+// says. Pure. In place of a seat, `null` is a looker who sees all cards, and -1 a spectator, who sees face-up cards.
 
 import { without } from "./state.js";
 
 /**
  * Return, for each moment, what the seat knows: `hands[owner]`, the roles that the owner certainly has, and
  * `chances[owner]`, by role how likely it has one by the cards in sight (the kits' `odds`). Who sees all cards has the
- * chances of an onlooker.
+ * chances of a spectator.
  */
 export function knowledge(moments, ruleset, seat) {
   const looker = seat ?? -1;
@@ -60,12 +60,12 @@ function publicly(event, seat) {
   return hidden;
 }
 
-// Requests whose answers the events tell to all.
+// Requests whose answers are public events.
 const OPEN = ["turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"];
 
 /**
- * Return the answers of a step that the seat knows of: its own, and without their times those that all are told.
- * Who passed, or also wanted to speak, is told to nobody.
+ * Return the answers of a step that the seat knows of: its own, and without their times the public ones.
+ * Passes, and further challenges and blocks, stay sealed.
  */
 export function answers(step, seat) {
   if (seat === null) return step.answers;

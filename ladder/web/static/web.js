@@ -141,7 +141,7 @@ for (const button of document.querySelectorAll(".print")) {
   button.addEventListener("click", () => window.print());
 }
 
-// What is sent to somebody is copied by a button beside it.
+// A button next to a link or token copies it.
 for (const text of navigator.clipboard ? document.querySelectorAll("[data-copy]") : []) {
   const button = document.createElement("button");
   button.type = "button";
