@@ -164,7 +164,7 @@ def no_round_reason(field: Sequence[Entrant], seats: int) -> str | None:
     missing = seats - owners - references
     if missing <= 0:
         placed = not owners and all(entrant.games >= PLACED_GAMES for entrant in field)
-        return f"only reference bots play, and each has {PLACED_GAMES} games or more" if placed else None
+        return f"only reference bots are active, and each has {PLACED_GAMES} games or more" if placed else None
     return (
         f"{_count_with_noun(owners, 'owner')} with an active bot and {_count_with_noun(references, 'reference bot')} "
         f"for tables of {seats}: two bots of one owner or team never meet, "

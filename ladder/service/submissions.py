@@ -350,7 +350,7 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
     most = settings.quotas.max_bots_per_user
     if len(names) >= most:
         raise LadderError(
-            f"a user or team can have {most} bots (quotas in ladder.toml), and has {', '.join(names)}.\n"
+            f"the quota of {most} bots for a user or team is used up: {', '.join(names)}.\n"
             f'Submit a version of one of them: --name {names[0]}, or the field "Name of the bot" on the page.'
         )
 

@@ -300,7 +300,7 @@ class RunFolder:
             fill()
             replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
         except OSError as error:
-            raise FolderError(f"{self.path} can't be made: {error.strerror}; name another --out") from None
+            raise FolderError(f"{self.path} can't be created: {error.strerror}; name another --out") from None
 
     def refuse_existing(self) -> None:
         """Raise FolderError if a file or folder exists at the path."""
@@ -321,7 +321,9 @@ class RunFolder:
             fcntl.flock(self._locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.unlock()
-            raise FolderError(f"{self.path} is being played by another arena; wait for its end, or stop it") from None
+            raise FolderError(
+                f"{self.path} is in use by another arena process; wait until it ends, or stop it"
+            ) from None
         except OSError:
             pass  # a file system without locks
 
@@ -339,13 +341,17 @@ class RunFolder:
                 self._require_own_file(path)
             config = json.loads(text)
         except (FileNotFoundError, NotADirectoryError):
-            raise FolderError(f"{self.path} holds no run: it has no run.json; name the folder of a run") from None
+            raise FolderError(
+                f"{self.path} isn't the folder of a run: it has no run.json; name another folder"
+            ) from None
         except OSError as error:
-            raise FolderError(f"{self.path / 'run.json'} can't be read: {error.strerror}") from None
+            raise FolderError(
+                f"{self.path / 'run.json'} can't be read: {error.strerror}; check its permissions"
+            ) from None
         except (ValueError, RecursionError):
-            raise FolderError(f"{self.path / 'run.json'} is not JSON: it was changed; start a new run") from None
+            raise FolderError(f"{self.path / 'run.json'} isn't valid JSON: it was changed; start a new run") from None
         if not isinstance(config, dict):
-            raise FolderError(f"{self.path / 'run.json'} holds no JSON object: it was changed; start a new run")
+            raise FolderError(f"{self.path / 'run.json'} isn't a JSON object: it was changed; start a new run")
         return config
 
     def _require_own_file(self, path: Path) -> None:
@@ -453,7 +459,7 @@ class RunFolder:
             except FileNotFoundError:
                 self._samples[bot] = ()
             except (KeyError, TypeError, ValueError) as error:
-                raise FolderError(f"{file} was changed: {error}; remove it, and resume") from None
+                raise FolderError(f"{file} was changed: {error}; remove the file, and resume") from None
         return self._samples[bot]
 
     def _write_samples(self, played: PlayedMatch) -> None:
@@ -490,7 +496,7 @@ class RunFolder:
             return results
         except (FolderError, UnicodeDecodeError) as error:
             path = self.record(match)
-            raise FolderError(f"{path}: {error}; remove it, and --resume plays the match again") from None
+            raise FolderError(f"{path}: {error}; remove the file, and --resume plays the match again") from None
 
     def _write_result_lines(self, over_gaps: bool = False) -> None:
         """Append lines to results.jsonl up to the first missing match; with `over_gaps`, those of all stored matches.

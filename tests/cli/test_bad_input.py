@@ -179,7 +179,7 @@ def finished_run_copy(place: Place, finished_run: Path) -> Path:
 def test_resume_wants_the_folder_of_a_run(place: Place) -> None:
     place.bots(1)
     for name in (".", "gone", "a.py"):
-        refused(place.call("run", "--resume", name), f"{name} holds no run", "name the folder of a run")
+        refused(place.call("run", "--resume", name), f"{name} isn't the folder of a run", "name another folder")
 
 
 def test_resume_refuses_options_that_would_change_the_run(place: Place, finished_run_copy: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
 
 
 CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
-    "is no JSON": (lambda config: "{", "is not JSON"),
+    "is no JSON": (lambda config: "{", "isn't valid JSON"),
     "is of another version": (lambda config: json.dumps({**config, "run": 4}), "version 4, this arena reads version 8"),
     "has rules of another arena": (
         lambda config: json.dumps({**config, "terms": {**config["terms"], "rules": {"castle": 9}}}),
@@ -279,7 +279,7 @@ def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
     """Two processes in one folder would count matches twice and remove each other's files."""
     process = place.start("run", *place.bots(2), "--games", 10_000, "--match-games", 2, "--out", "out")
     place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
-    refused(place.call("run", "--resume", "out"), "out is being played by another arena", "wait for its end")
+    refused(place.call("run", "--resume", "out"), "out is in use by another arena process", "wait until it ends")
     process.send_signal(signal.SIGTERM)
     assert place.end(process).code == 130
     place.require_nothing_left()

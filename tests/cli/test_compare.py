@@ -165,7 +165,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
         (("old.py@HEAD", "new.py", "--against", "c.py"), "isn't in a git repository"),
         (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py does not exist"),
         (("old.py", "new.py", "--against", "c.py", "--out", "."), "exists; name another --out"),
-        (("--resume", "nothing"), "holds no run"),
+        (("--resume", "nothing"), "isn't the folder of a run"),
         (("--resume", "nothing", "--min-effect", 3), "omit --min-effect"),
     ],
 )

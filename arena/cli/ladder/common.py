@@ -289,7 +289,7 @@ class Journal:
 
     def database_state(self, problem: str | None) -> None:
         """Log that the database can't be reached, or with None that it can be again."""
-        self.info("the database is back") if problem is None else self.warn(problem)
+        self.info("the database is reachable again") if problem is None else self.warn(problem)
 
     def _say(self, level: str, text: str, ids: dict[str, object]) -> None:
         about = " ".join(f"{name} {value}" for name, value in ids.items())

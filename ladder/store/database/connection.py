@@ -55,7 +55,7 @@ _USE_SNAPSHOT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _IDLE_S = 30.0  # after which PostgreSQL ends an idle writer's transaction, so that others can write
 _READ_ONLY = "coup_read_only"  # key in a connection's info: the reason why it can't write
 _UNWRITABLE = (
-    "the database can't be written: {}; free space on its disk, or make its file and folder writable, and start again"
+    "the database can't be written: {}; free disk space, or make its file and folder writable, and start again"
 )
 
 
@@ -91,9 +91,9 @@ class Database:
             self.engine = _create_engine(self.url)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
             # The message doesn't contain the URL, which may contain a password.
-            why = error if isinstance(error, (NoSuchModuleError, ModuleNotFoundError)) else "it is no URL"
+            why = error if isinstance(error, (NoSuchModuleError, ModuleNotFoundError)) else "not a valid URL"
             raise DatabaseError(
-                f"there is no such database ({why}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
+                f"the database can't be opened ({why}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
             ) from None
 
     @property
@@ -176,7 +176,7 @@ class Database:
                 if self._away_since is None:
                     self._away_since = now
                     self.losses += 1
-                    self._hear(f"{_error_text(error)}; waits for it, {self._patience_s:g} s at most")
+                    self._hear(f"{_error_text(error)}; waiting up to {self._patience_s:g} s")
                 if now - self._away_since >= self._patience_s:
                     raise DatabaseUnavailableError(_error_text(error)) from error
                 time.sleep(_PAUSE_S)
@@ -290,14 +290,14 @@ def prepare_schema(database: Database, new: bool = False, fill: Callable[[Connec
     def act(connection: Connection) -> None:
         revision = _revision(connection)
         if new and revision is not None:
-            raise DatabaseError("the database holds a ladder already; name another, or continue with this one")
+            raise DatabaseError("the database contains a ladder already; name another database, or use this ladder")
         if not new and revision is None:
-            raise DatabaseError("the database holds no ladder; make one with arena ladder init")
+            raise DatabaseError("the database contains no ladder; create one: arena ladder init LADDER")
         if revision == NEWEST_REVISION:
             return
         if revision is not None and revision not in _KNOWN:
             raise DatabaseError(
-                f"another version of the arena made the database (revision {revision}): install that version, or "
+                f"another version of the arena created the database (revision {revision}): install that version, or "
                 "make a new ladder"
             )
         from alembic import command

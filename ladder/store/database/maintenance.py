@@ -84,7 +84,7 @@ def find_corruption(database: Database, deep: bool) -> list[str]:
         problems = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {check}(5)")]
         if deep:
             rows = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(5)
-            problems += [f"a row of {row[0]} names none of {row[2]}" for row in rows]
+            problems += [f"a row of {row[0]} refers to a missing row of {row[2]}" for row in rows]
     return [line for line in problems if line != "ok"]
 
 

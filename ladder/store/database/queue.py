@@ -145,9 +145,9 @@ def _unplayable_reason(connection: Connection, match: int) -> str | None:
     )
     table = connection.execute(query).all()
     if any(active != version or not takes_part for version, active, takes_part, *_ in table):
-        return "one of its table no longer plays"
+        return "one of its bots is no longer active"
     parties = [party for *_, reference, party in table if not reference]
-    return "two of its table are of one owner or team" if len(set(parties)) < len(parties) else None
+    return "two of its bots belong to one owner or team" if len(set(parties)) < len(parties) else None
 
 
 def cancel_unplayable(connection: Connection, at: float) -> int:
@@ -303,7 +303,7 @@ def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lo
     for table, give_back in ((matches, record_failed_attempt), (versions, release_check)):
         held = select(table.c.id, table.c.runner).where(table.c.runner.in_(ids))
         for id, runner in connection.execute(held).all():
-            give_back(connection, id, runner, "each runner that began it was lost", lost_at or 0.0, cost)
+            give_back(connection, id, runner, "each runner that started it was lost", lost_at or 0.0, cost)
 
 
 def list_live_runners(connection: Connection, table_servers: bool = False) -> list[RunnerRecord]:

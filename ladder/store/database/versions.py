@@ -387,7 +387,7 @@ def release_check(
     if abandoned is not None:
         _delete_steps(connection, version)
     if abandoned:
-        values = {"status": REJECTED, "rejection_reason": f"it could not be checked: {reason}"}
+        values = {"status": REJECTED, "rejection_reason": f"the check couldn't be completed: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
         record_event(connection, CHECK_FINISHED, at, version)
     return abandoned

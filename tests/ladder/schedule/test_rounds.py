@@ -112,7 +112,7 @@ def test_reference_bots_alone_play_until_each_is_placed() -> None:
     played = ladder.play(2 * PLACED_GAMES // GAMES)
     assert played[-1] == ()
     assert PLACED_GAMES <= min(ladder.games.values()) <= max(ladder.games.values()) < PLACED_GAMES + 2 * GAMES
-    assert "only reference bots play" in str(no_round_reason(ladder.field(), 4))
+    assert "only reference bots are active" in str(no_round_reason(ladder.field(), 4))
     ladder.join(make_bots(1, 0))
     assert [bool(tables) for tables in ladder.play(3)] == [True] * 3
 

@@ -56,7 +56,7 @@ def test_attempts_lost_with_their_runner_are_free_ten_times(connection: Connecti
     assert claim_match(connection, register_runner(connection, 1, NOW), [], NOW) is None
     abandoned = get_version_by_id(connection, version)
     assert (abandoned.status, abandoned.attempts, abandoned.is_check_abandoned) == ("rejected", 0, True)
-    assert abandoned.rejection_reason == "it could not be checked: each runner that began it was lost"
+    assert abandoned.rejection_reason == "the check couldn't be completed: each runner that started it was lost"
 
 
 @pytest.mark.parametrize(("later", "begins"), [(29.0, False), (30.0, True), (-3600.0, True)])

@@ -109,7 +109,7 @@ def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
     (place.folder / "final" / "final-last.txt").touch()
     with pytest.raises(LadderError, match="isn't overwritten"):
         restore_backup(place.folder / "one.tar", place.folder / "final")
-    with pytest.raises(DatabaseError, match="holds a ladder already"):
+    with pytest.raises(DatabaseError, match="contains a ladder already"):
         restore_backup(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
     assert not (place.folder / "third").exists()
 

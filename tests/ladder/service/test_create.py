@@ -53,7 +53,7 @@ def test_init_keeps_the_mode_of_a_folder_with_files(tmp_path: Path) -> None:
 )
 def test_a_url_that_names_no_database_is_refused_without_its_password(url: str) -> None:
     """Users copy error messages into questions."""
-    with pytest.raises(DatabaseError, match="there is no such database") as refused:
+    with pytest.raises(DatabaseError, match="the database can't be opened") as refused:
         Database(url)
     assert "SECRET" not in str(refused.value)
 

@@ -236,6 +236,6 @@ def test_a_runner_waits_for_a_restarting_database_server(
         process.terminate()
         ran = place.end(process)
         assert ran.code == 0
-        assert ran.err.count("; waits for it, 120 s at most") == ran.err.count("the database is back") == crashes
+        assert ran.err.count("; waiting up to 120 s") == ran.err.count("the database is reachable again") == crashes
         require_sound(ladder)
     place.require_nothing_left()

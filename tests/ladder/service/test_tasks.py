@@ -151,7 +151,9 @@ def test_a_version_that_no_machine_could_check_is_rejected(ladder: Ladder, begun
         assert (task.is_check, task.work.name) == (True, "owner0@1")
         assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
     with ladder.database.read() as connection:
-        assert get_version_by_id(connection, task.id).rejection_reason == "it could not be checked: the disk burns"
+        assert (
+            get_version_by_id(connection, task.id).rejection_reason == "the check couldn't be completed: the disk burns"
+        )
         assert list(problems(connection)) == []
     assert submit_bot(ladder, begun.parent / "owner0.py", "owner0").version_ref == "owner0@2"
     assert submit_bot(ladder, begun.parent / "owner1.py", "owner1").duplicate

@@ -180,7 +180,7 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     assert found is not None
     assert views.inactive_reason(found) == "no active version: ask the staff"
     assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
-    with pytest.raises(LadderError, match="there are bot-eve"):
+    with pytest.raises(LadderError, match="is used up: bot-eve"):
         send(ladder, "eve", "other", "2")
 
 
@@ -308,7 +308,7 @@ def test_waiting_matches_between_new_teammates_are_cancelled(ladder: Ladder) -> 
         query = select(matches.c.status, matches.c.reason).where(matches.c.id.in_([*rated, *asked]))
         return [tuple(row) for row in connection.execute(query.order_by(matches.c.id))]
 
-    why = "two of its table are of one owner or team"
+    why = "two of its bots belong to one owner or team"
     waits = ("queued", None)
     assert ladder.database.read_with_retry(ends) == [("leased", None), waits, waits, ("ended", why), waits]
 
@@ -375,7 +375,7 @@ def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
     assert send(ladder, "ada", "bot-bob", "2") == "bot-bob@2"
     with pytest.raises(LadderError, match="the team of bob has submitted 4 of 4 versions allowed today"):
         send(ladder, "bob", "bot-bob", "3")
-    with pytest.raises(LadderError, match=r"can have 1 bots .* bot-ada, bot-bob"):
+    with pytest.raises(LadderError, match=r"is used up: bot-ada, bot-bob"):
         send(ladder, "ada", "third", "4")
     newest = ladder.database.read_with_retry(lambda connection: get_version_by_id(connection, versions(connection) - 1))
     assert (newest.version_ref, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")

@@ -52,7 +52,7 @@ def test_a_folder_is_made_once(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     with pytest.raises(FolderError, match=r"other exists; name another --out$"):
         RunFolder(tmp_path / "other", results_of).create({})
-    with pytest.raises(FolderError, match="can't be made"):
+    with pytest.raises(FolderError, match="can't be created"):
         RunFolder(folder.path / "run.json" / "below", results_of).create({})
 
 
@@ -151,7 +151,7 @@ def test_an_incomplete_record_is_named(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     folder.save(match_of(0))
     folder.record(0).write_text("0 broken")
-    with pytest.raises(FolderError, match=r"000000\.jsonl: the record is cut off; remove it, and --resume plays"):
+    with pytest.raises(FolderError, match=r"000000\.jsonl: the record is cut off; remove the file, and --resume plays"):
         reopen(folder).load()
     folder.record(0).write_bytes(b"\xff")
     with pytest.raises(FolderError, match=r"000000\.jsonl: .*; remove it"):
@@ -242,7 +242,7 @@ def test_a_changed_file_of_fault_samples_is_named(tmp_path: Path, text: str) -> 
     folder = fresh(tmp_path)
     folder.save(match_of(0, fault_samples=(sample_of(0),)))
     folder.fault_sample_file("a@1").write_bytes(text.encode("latin-1"))
-    with pytest.raises(FolderError, match=r"faults/a%000401\.jsonl was changed: .*; remove it, and resume"):
+    with pytest.raises(FolderError, match=r"faults/a%000401\.jsonl was changed: .*; remove the file, and resume"):
         load_session(folder).fault_samples("a@1")
 
 
@@ -251,7 +251,7 @@ def test_only_one_session_plays_in_a_folder(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     other = reopen(folder)
     folder.lock()
-    with pytest.raises(FolderError, match="is being played by another arena"):
+    with pytest.raises(FolderError, match="is in use by another arena process"):
         other.lock()
     folder.unlock()
     other.lock()
@@ -261,10 +261,10 @@ def test_only_one_session_plays_in_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (None, "holds no run: it has no run.json"),
-        ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
-        ("7", "holds no JSON object"),
+        (None, "isn't the folder of a run: it has no run.json"),
+        ("{", "isn't valid JSON"),
+        ("[" * 100_000, "isn't valid JSON"),
+        ("7", "isn't a JSON object"),
     ],
 )
 def test_an_unreadable_config_is_reported(tmp_path: Path, text: str | None, words: str) -> None:

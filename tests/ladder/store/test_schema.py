@@ -29,11 +29,11 @@ def test_the_revisions_make_the_tables(url: str) -> None:
 
 def test_a_database_holds_one_ladder(url: str) -> None:
     with closing(Database(url)) as database:
-        with pytest.raises(DatabaseError, match="holds no ladder; make one with arena ladder init"):
+        with pytest.raises(DatabaseError, match="contains no ladder; create one: arena ladder init LADDER"):
             prepare_schema(database)
         prepare_schema(database, new=True)
         prepare_schema(database)
-        with pytest.raises(DatabaseError, match="holds a ladder already"):
+        with pytest.raises(DatabaseError, match="contains a ladder already"):
             prepare_schema(database, new=True)
 
 

@@ -68,7 +68,7 @@ def test_a_canvas_roster_is_imported_completely_or_not_at_all(web: Pages, staff:
     assert "2 users added, 0 changed" in output
     assert person(web.ladder, "kay").user.section == "B"
     wrong = {"roster": ("wrong.csv", "login,email\nmoe,moe@example.org\nned,nowhere\n")}
-    assert "line 3: &#34;nowhere&#34; isn't a valid email" in post(staff, "/admin/users/import", 400, files=wrong)
+    assert "line 3: &#34;nowhere&#34; isn&#39;t a valid email" in post(staff, "/admin/users/import", 400, files=wrong)
     assert "moe" not in staff.get("/admin/users").text
     assert "1 person added" in post(staff, "/admin/users/import", 200, files=wrong, partial="true")
 
@@ -279,7 +279,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     published = ada.get("/finals/last/published").text
     assert staff.get("/api/finals/last").json()["commitment"] in published
     assert "matches played" in ada.get("/finals/last/projector").text
-    assert "haven't ended" in post(staff, "/finals/last/reveal", 400)
+    assert "haven&#39;t ended" in post(staff, "/finals/last/reveal", 400)
     ended = matches.update().where(matches.c.kind == "final")
     ended = ended.values(status="ended", outcome="abandoned", reason="no space", ended_at=1.0)
     web.ladder.database.write(lambda connection: connection.execute(ended))

@@ -42,7 +42,7 @@ def test_staff_gives_and_revokes_an_extension_on_a_users_page(web: Pages, staff:
     assert post(staff, page, deadline="first", until="2100-01-03T01:00", reason="ill <b>") == "/admin/users/ada"
     assert last_entry(web.ladder) == ("staff", "extend", "first, extended until 3 Jan 2100 01:00 +01:00: ill <b>")
     assert "already" in post(staff, page, 409, deadline="first", until="2100-01-03T01:00", reason="ill")
-    assert "one end" in post(staff, page, 400, deadline="first", reason="ill")
+    assert "exactly one new end" in post(staff, page, 400, deadline="first", reason="ill")
     for path in ("/account", "/submit"):
         assert "2100-01-03 00:00 UTC</time>" in ada.get(path).text
         assert "extended: ill &lt;b&gt;" in ada.get(path).text
