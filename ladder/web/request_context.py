@@ -246,11 +246,7 @@ def authorize(http: Request) -> RequestContext:
     if not allowed:
         message = "Only the ladder's staff has access."
         if viewer.token:
-            message = (
-                "Tokens have no access. Sign in instead."
-                if viewer.can_write
-                else "This token can only read. Use a token with the scope submit."
-            )
+            message = "Tokens have no access here: sign in." if viewer.can_write else "This token can only read."
         raise HTTPError(403, message, request)
     return request
 

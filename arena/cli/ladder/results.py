@@ -127,8 +127,9 @@ def _standings_notes(ranking: Standings) -> Iterator[str]:
         yield NO_INTERVALS
     verdict = ranking.verdict
     if verdict is not None and verdict.leader is not None:
-        sure = f"{verdict.probability:.0%} certain" if verdict.decided else "not certain yet"
-        yield f"leader: {escape_control(verdict.leader)}; that it is within 2 points of the best is {sure}"
+        known = f"within 2 points of the best ({verdict.probability:.0%})"
+        state = known if verdict.decided else "not yet known to be within 2 points of the best"
+        yield f"the leader, {escape_control(verdict.leader)}, is {state}"
     if ranking.collusion is not None:
         yield from map(collusion_line, ranking.collusion.suspects or ())
 

@@ -73,7 +73,7 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
     assert ended.code == 0
     lines = ended.err.splitlines()
     assert [line for line in lines if not LINE.match(line)] == []
-    assert any(re.search(r" match=\d+ played$", line) for line in lines)
+    assert any(re.search(r" match=\d+ finished$", line) for line in lines)
     assert any("stopping after the matches in progress" in line for line in lines)
     assert sum("ladder.toml isn't valid TOML" in line for line in lines) == 1
     held = rows(ladder)

@@ -86,10 +86,7 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
     assert fold.table is not None
     assert fold.table.verdict is not None
     assert fold.table.verdict.leader == "a@1"
-    assert (
-        "leader: a@1; that it is within 2 points of the best is 100% certain"
-        in Term(ladder.path).arena("standings").out
-    )
+    assert "the leader, a@1, is within 2 points of the best (100%)" in Term(ladder.path).arena("standings").out
 
 
 def test_standings_without_intervals_state_the_reason_and_omit_the_column(ladder: Ladder) -> None:

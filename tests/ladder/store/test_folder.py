@@ -154,7 +154,7 @@ def test_an_incomplete_record_is_named(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match=r"000000\.jsonl: the record is cut off; remove the file, and --resume plays"):
         reopen(folder).load()
     folder.record(0).write_bytes(b"\xff")
-    with pytest.raises(FolderError, match=r"000000\.jsonl: .*; remove it"):
+    with pytest.raises(FolderError, match=r"000000\.jsonl: .*; remove the file"):
         reopen(folder).load()
 
 

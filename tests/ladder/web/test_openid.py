@@ -95,7 +95,7 @@ def back(to: str, sub: str) -> str:
 
 def test_a_provider_user_in_the_roster_is_signed_in(web: Pages, own: Term, provider: str) -> None:
     use(own, provider)
-    assert "Sign in at localhost" in web.visitor("anonymous").get("/sign-in").text
+    assert "Sign in with localhost" in web.visitor("anonymous").get("/sign-in").text
     visitor, to = sent(web, "/bots/late")
     query = parse_qs(urlsplit(to).query)
     assert query["code_challenge_method"] == ["S256"]
