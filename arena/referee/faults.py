@@ -49,12 +49,12 @@ _ROWS = (
         "the line is not JSON",
         "print nothing but replies to standard output; debug output goes to standard error",
     ),
-    FaultRule("duplicate_key", Consequence.LIFE, "an object names a key twice", "write each key once"),
+    FaultRule("duplicate_key", Consequence.LIFE, "an object contains a key twice", "write each key once"),
     FaultRule(
         "bad_number", Consequence.LIFE, "a number is NaN, infinite or too long", "send finite numbers of ordinary size"
     ),
     FaultRule("too_deep", Consequence.LIFE, "the JSON is nested too deeply", "a reply needs three levels"),
-    FaultRule("lone_surrogate", Consequence.LIFE, "a string holds half a surrogate pair", "send whole characters"),
+    FaultRule("lone_surrogate", Consequence.LIFE, "a string contains half a surrogate pair", "send whole characters"),
     FaultRule("not_an_object", Consequence.LIFE, "the line is not a JSON object", 'reply {"id":ID,"choice":INDEX}'),
     FaultRule(
         "bad_reply",
@@ -80,7 +80,7 @@ _ROWS = (
     FaultRule(
         "timeout",
         Consequence.LIFE,
-        "no reply came within the free time and the bank",
+        "no reply came within the time per move and the time bank",
         "answer faster, and flush standard output after each line",
     ),
     FaultRule("late_reply", Consequence.FREE, "the reply to a request that had timed out", "answer faster"),
