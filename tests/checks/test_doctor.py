@@ -111,8 +111,8 @@ def test_findings_are_in_order_of_weight(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bubblewrap", "docker", "level", "text"),
     [
-        (None, None, "ok", "takes bubblewrap"),
-        (NO_BWRAP, None, "ok", "takes docker"),
+        (None, None, "ok", "uses bubblewrap"),
+        (NO_BWRAP, None, "ok", "uses docker"),
         (NO_BWRAP, NO_DOCKER, "warn", "without isolation"),
     ],
 )
