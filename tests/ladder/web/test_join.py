@@ -41,7 +41,7 @@ def test_signing_up_signs_in(web: Pages) -> None:
     assert (shown.headers["cache-control"], shown.headers["referrer-policy"]) == ("no-store", "no-referrer")
     assert post(visitor, "/join", link=secret, **FORM) == "/account"
     assert visitor.get("/api/account").json()["user"]["login"] == "cyd"
-    assert "is taken" in post(web.visitor("anonymous"), "/join", 400, link=secret, **FORM)
+    assert "already" in post(web.visitor("anonymous"), "/join", 400, link=secret, **FORM)
 
 
 def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: Term) -> None:
