@@ -77,7 +77,7 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
     assert any("stopping after the matches in progress" in line for line in lines)
     assert sum("ladder.toml isn't valid TOML" in line for line in lines) == 1
     held = rows(ladder)
-    assert len(held["records"]) == sum(line.endswith(" played") for line in lines)
+    assert len(held["records"]) == sum(line.endswith(" finished") for line in lines)
     assert not [row for row in held["matches"] if "leased" in row]
 
 

@@ -70,7 +70,7 @@ def test_a_canvas_roster_is_imported_completely_or_not_at_all(web: Pages, staff:
     wrong = {"roster": ("wrong.csv", "login,email\nmoe,moe@example.org\nned,nowhere\n")}
     assert "line 3: &#34;nowhere&#34; isn&#39;t a valid email" in post(staff, "/admin/users/import", 400, files=wrong)
     assert "moe" not in staff.get("/admin/users").text
-    assert "1 person added" in post(staff, "/admin/users/import", 200, files=wrong, partial="true")
+    assert "1 user added" in post(staff, "/admin/users/import", 200, files=wrong, partial="true")
 
 
 def test_a_user_is_added_and_updated(web: Pages, staff: TestClient) -> None:

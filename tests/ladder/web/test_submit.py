@@ -122,16 +122,16 @@ def test_the_page_shows_the_remaining_quota_and_the_bots(web: Pages) -> None:
 
 REFUSED: dict[str, tuple[Files, str, int, str]] = {
     "no file": ([], "x", 400, "The form contains no file"),
-    "a path that leaves": ([("../bot.py", "x"), ("b.py", "x")], "", 400, "points outside of its folder"),
-    "an absolute path": ([("/etc/cron.d/x", "x")], "", 400, "points outside of its folder"),
+    "a path that leaves": ([("../bot.py", "x"), ("b.py", "x")], "", 400, "outside of its folder"),
+    "an absolute path": ([("/etc/cron.d/x", "x")], "", 400, "outside of its folder"),
     "a path that is too deep": ([("a/" * 60 + "x", "x")], "", 400, "too long"),
     "a name that is too long": ([("a" * 300, "x")], "", 400, "too long"),
     "one name twice": ([("a.py", "x"), ("a.py", "y")], "", 400, "occurs twice"),
     "a file that is a folder": ([("a", "x"), ("a/b", "y")], "", 400, "occurs twice"),
-    "too much": ([("a.py", bytes(3 << 20))], "", 413, "larger than the 1 MB"),
+    "too much": ([("a.py", bytes(3 << 20))], "", 413, "larger than the allowed 1 MB"),
     "too many": ([(f"f/{number}", "x") for number in range(2001)], "", 413, "more than 2000 files"),
     "a wrong archive": ([("a.zip", "no archive")], "", 400, "isn't one"),
-    "another's name": ([("a.py", QUICK_BOT)], "broken", 400, "another's"),
+    "another's name": ([("a.py", QUICK_BOT)], "broken", 400, "belongs to another user"),
 }
 
 
@@ -200,6 +200,6 @@ def test_staff_submits_for_a_user_with_a_time(web: Pages) -> None:
         assert found["owner"] == ("ada" if login == "staff" else "bob")
         [version] = found["versions"]
         assert version["received_at"] == (at or version["submitted_at"])
-    assert "as staff says" in web.visitor("ada").get("/bots/by staff").text
+    assert "set by staff" in web.visitor("ada").get("/bots/by staff").text
     wrong = {**words, "at": "yesterday"}
     assert "isn't a valid time" in web.visitor("staff").post("/api/submissions", files=file, data=wrong).json()["error"]

@@ -119,7 +119,7 @@ def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(site: Served
     for id, token in places:
         assert asyncio.run(play(id, token)) == 1000
         wait_for(lambda id=id: site.line(id, "bob")["status"] == "ended")  # type: ignore[misc]  # a default binds it
-        assert site.line(id, "bob")["end_reason"] == "it was played"
+        assert site.line(id, "bob")["end_reason"] == "all matches were played"
         [match] = site.table(id, "bob")["matches"]
         assert match["games"] == 1
 
