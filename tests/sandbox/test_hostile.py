@@ -229,7 +229,7 @@ def test_a_watch_forgets_the_dead_but_not_their_time() -> None:
             now = watch.cpu_ns()
             assert now >= before
             before = now
-            seen = max(seen, len(watch._seen))
+            seen = max(seen, len(watch._readings))
         assert 1 <= seen <= 3
         assert before >= FORKED_NS
     finally:
