@@ -117,7 +117,7 @@ def _answers(rules: Ruleset) -> str:
     free = _named(rules, lambda row: not row.claim and bool(row.block_roles))
     claimed = _named(rules, lambda row: bool(row.claim) and not row.block_roles)
     both = _named(rules, lambda row: bool(row.claim) and bool(row.block_roles))
-    then = "or, if nobody challenges," if _never_after_a_challenge(rules) else "and then"
+    then = "or, if no player challenges," if _never_after_a_challenge(rules) else "and then"
     return (
         f"No player can answer {join_words(silent, 'or')}. {join_words(free).capitalize()} can be blocked, "
         f"{join_words(claimed)} can be "
@@ -151,15 +151,13 @@ def _shown(rules: Ruleset) -> str:
     card = "is kept or replaced" if rules.shown_card is ShownCard.MAY_KEEP else "is replaced"
     return (
         f"When a challenge fails, the shown card {card} first; then the challenger loses an influence; then the action "
-        "goes on, or the block stands."
+        "continues, or the block stands."
     )
 
 
 def _order(rules: Ruleset) -> str:
     if _never_after_a_challenge(rules):
-        steps = (
-            "the challenge of the claim; if nobody challenged, the block, and the challenge of the block; the effect"
-        )
+        steps = "the challenge of the claim; without a challenge, the block, and the challenge of the block; the effect"
     else:
         steps = "the challenge of the claim, the block, the challenge of the block, the effect"
     return (
@@ -395,7 +393,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
                 lambda rules: (
                     "When the challenge of a block succeeds, the blocker loses an influence, and the action takes "
                     "effect as if it had not been blocked"
-                    f"{', on its target, whoever blocked' if _attacks_by_anyone(rules) else ''}. So a target "
+                    f"{', on its target, whichever player blocked' if _attacks_by_anyone(rules) else ''}. So a target "
                     "that is caught bluffing the contessa loses two influences, or its last."
                 ),
                 "blocks",
@@ -604,7 +602,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "aside",
-                "The author wishes that a shown card may be kept; his written rules don't say so.",
+                "The author wishes that a shown card may be kept; the written rules don't say so.",
                 "documents",
                 lambda rules: rules.shown_card is ShownCard.MAY_KEEP,
             ),

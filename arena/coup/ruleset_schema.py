@@ -210,23 +210,23 @@ FIELDS: tuple[RulesetField, ...] = (
         (
             FieldOption(
                 BlockAfterChallenge.YES,
-                "After a failed challenge, whoever may block the action still may, the challenger too.",
+                "After a failed challenge, players may still block the action, including the challenger.",
             ),
-            FieldOption(BlockAfterChallenge.NEVER, "After a failed challenge, nobody may block the action."),
+            FieldOption(BlockAfterChallenge.NEVER, "After a failed challenge, the action can't be blocked."),
             FieldOption(
                 BlockAfterChallenge.NOT_CHALLENGER,
-                "After a failed challenge, whoever may block the action still may, but for the challenger.",
+                "After a failed challenge, players may still block the action, except the challenger.",
             ),
         ),
         treason_value=BlockAfterChallenge.YES,
     ),
     RulesetField(
         "forced_coup",
-        "From how many coins on a player must coup.",
+        "Number of coins from which a player must coup.",
         "forced-coup",
-        (FieldOption(0, "Nobody has to coup, however rich.", word="off"),),
+        (FieldOption(0, "No player has to coup.", word="off"),),
         span=(_COUP_COST, _MAX_COINS),
-        number_sentence="Who starts a turn with {} coins or more must coup.",
+        number_sentence="A player that starts a turn with {} coins or more must coup.",
     ),
     RulesetField(
         "exchange_draw",
@@ -363,28 +363,28 @@ FIELDS: tuple[RulesetField, ...] = (
             ),
             FieldOption(
                 DeadTarget.COINS,
-                "A player who is out keeps its coins, and they count for nobody. But a steal whose target is out "
-                "before the effect takes up to 2 of them, and nobody is asked to block it.",
+                "A player who is out keeps its coins, which have no further use. But a steal whose target is out "
+                "before the effect takes up to 2 of them, and can't be blocked any more.",
             ),
         ),
         treason_value=DeadTarget.COINS,
     ),
     RulesetField(
         "talk",
-        "What players may say beside their moves.",
+        "What players may say in addition to their moves.",
         "talk",
         (
             FieldOption(Talk.OFF, "Players can't talk."),
             FieldOption(
                 Talk.STATEMENTS,
                 "With each answer a player may make up to four statements about its cards, its plans or another's "
-                "cards. All hear them once all who were asked have answered. They may be lies, and bind nobody.",
+                "cards. They are heard after all asked players have answered. They may be lies and aren't binding.",
             ),
             FieldOption(
                 Talk.TEXT,
                 "With each answer a player may make up to four statements about its cards, its plans or another's "
-                "cards, one of which may be any text of up to 200 characters. All hear them once all who were asked "
-                "have answered. They may be lies, and bind nobody.",
+                "cards, one of which may be any text of up to 200 characters. All players hear them after all asked "
+                "players have answered. They may be lies and aren't binding.",
             ),
         ),
     ),
@@ -472,7 +472,7 @@ def no_effect_reason(rules: Ruleset, name: str) -> str | None:
     if name == "max_seats" and rules.draft and rules.max_seats > 2:
         return f"with draft = true: a draft is for two players ({RULES_PAGE}#draft)"
     if name == "embezzle_concede" and rules.embezzle_concede and rules.prove is Proof.AUTOMATIC:
-        return 'with prove = "automatic": nobody is asked whether to concede'
+        return 'with prove = "automatic": no player is asked whether to concede'
     return None
 
 

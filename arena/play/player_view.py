@@ -409,7 +409,7 @@ class PlayerView:
                 shown = " The claim was proved." if game.proven else ""
                 return f"{pending}.{shown} Block?"
             case "prove":
-                doubter = names[game.challenger] if game.challenger is not None else "somebody"
+                doubter = names[game.challenger] if game.challenger is not None else "a player"
                 return f"{doubter} challenges you: show {_role_text(game.claim['role'])}?"
             case "lose":
                 return f"You lose a card to {_CAUSES.get(game.reason or '', 'it')}. Which one?"
@@ -569,7 +569,7 @@ class PlayerView:
         if game.winner is not None:
             name = self.names[game.winner]
             return "You win!" if name == YOU else f"{name} wins."
-        return f"A draw: {' and '.join(self.names[seat] for seat in game.survivors) or 'nobody'}."
+        return f"A draw: {' and '.join(self.names[seat] for seat in game.survivors) or 'no player'}."
 
 
 def to_second_person(text: str) -> str:

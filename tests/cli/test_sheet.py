@@ -204,7 +204,7 @@ def test_a_sheet_of_treason_lists_differences_from_its_program(name: str) -> Non
 
 # A sentence, and the rulesets for which it is true.
 HOLDS: dict[str, Callable[[Ruleset], bool]] = {
-    "A player who is out keeps its coins, and they count for nobody.": lambda rules: rules.dead_target == "coins",
+    "A player who is out keeps its coins, which have no further use.": lambda rules: rules.dead_target == "coins",
     "They choose cards before the choice of a side.": lambda rules: rules.draft and rules.reformation,
     "may keep it or have it replaced at random": lambda rules: rules.shown_card == "may_keep",
     "isn't asked if the challenger's loss ends the game.": lambda rules: (
@@ -219,7 +219,7 @@ HOLDS: dict[str, Callable[[Ruleset], bool]] = {
         rules.reformation and rules.embezzle_concede and rules.prove == "choose"
     ),
     "with a duke must concede": lambda rules: rules.reformation and rules.embezzle_concede and rules.prove == "choose",
-    "the challenge of the claim; if nobody challenged, the block, and the challenge of the block; the effect. Then": (
+    "the challenge of the claim; without a challenge, the block, and the challenge of the block; the effect. Then": (
         lambda rules: rules.block_after_failed_challenge == "never"
     ),
     "seat 0 and the last seat are on the same side": lambda rules: (
@@ -328,5 +328,5 @@ def test_the_fields_are_printed_with_default_values_and_section() -> None:
         for option in rule.options:
             assert option.sentence in output
     assert 'attacks_blocked_by = "target"' in output
-    assert '0 or "off": Nobody has to coup, however rich. 7 to 100' in output
+    assert '0 or "off": No player has to coup. 7 to 100' in output
     assert "exchange_draw = 1 with the inquisitor, else 2" in output
