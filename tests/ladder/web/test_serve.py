@@ -57,7 +57,7 @@ def test_pages_and_runner_are_served_together_and_end_together(place: Place, fol
         server.process.terminate()
         ran = place.end(server.process)
     assert ran.code == 0, ran.err
-    assert "has ended" in ran.err
+    assert "stopped; print the standings" in ran.err
 
 
 @pytest.mark.parametrize("own", [True, False])

@@ -29,7 +29,7 @@ def test_staff_has_versions_compared(web: Pages) -> None:
     listed = staff.get("/admin/similarity?compare=yes").text
     assert "1 pair of 4 versions" in listed
     assert "weigher@1" in listed
-    assert "It accuses nobody" in listed
+    assert "no proof of copying" in listed
 
 
 @each("kind", ["anonymous", "ada", "bob", "suspended", "reading token", "token"])
