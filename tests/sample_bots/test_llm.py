@@ -187,12 +187,12 @@ def test_valid_statements_of_the_model_are_sent(tmp_path: Path) -> None:
     wanted = [statement for _, said in SPOKEN for statement in said]
     said = [statement_payload(statement) for game in record.games for _, statement in game.statements]
     assert [{name: statement[name] for name in want} for want, statement in zip(wanted, said, strict=True)] == wanted
-    assert all("You may say something" in each["messages"][1]["content"] for each in asked)
+    assert all("You may make statements" in each["messages"][1]["content"] for each in asked)
     assert any("says: I hold the duke" in each["messages"][1]["content"] for each in asked)
     with endpoint(lambda handler, prompt: output(handler, SPOKEN[0][0])) as (url, asked):
         (tmp_path / "silent").mkdir()
         played(tmp_path / "silent", url, COUP_LLM_CALLS="3")
-    assert not any("You may say something" in each["messages"][1]["content"] for each in asked)
+    assert not any("You may make statements" in each["messages"][1]["content"] for each in asked)
 
 
 def test_a_busy_endpoint_is_asked_twice(tmp_path: Path) -> None:
