@@ -161,8 +161,8 @@ def _parse_command(value: list[str] | str, field: str, where: Path) -> tuple[str
 
 
 IN_BOXES = (
-    "A box contains the programs in /usr, but no toolchains in home folders (rustup, Go, nvm, sdkman). Install it in "
-    "/usr, as apt does, or submit the built program without a build. arena doctor lists the languages."
+    "A box contains the programs in /usr, but no toolchains in home folders (rustup, Go, nvm, sdkman). Install "
+    "the toolchain in /usr, as apt does, or submit the built program without a build. arena doctor lists the languages."
 )
 
 

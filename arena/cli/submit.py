@@ -84,7 +84,7 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     with _exit_on_refusal(url, file):
         server = LadderClient(url, read_token(file, url))
         if server.readable:
-            print_note(f"{server.url} isn't encrypted: others on the way can read your token")
+            print_note(f"{server.url} isn't encrypted: others on the network can read your token")
         sent = SubmissionReport(**_upload_with_retries(server, bot, name))
         where = f"/bots/{quote(sent.name, safe='')}/{sent.number}"
         try:

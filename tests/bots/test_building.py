@@ -114,7 +114,7 @@ def test_a_toolchain_outside_of_the_box_is_reported_with_a_fix(bubblewrap_builde
     """Boxes don't show home folders, where toolchains may be."""
     output = bubblewrap_builder.refusal("no-such-cargo build")
     assert "not found" in output
-    assert "no toolchains in home folders (rustup, Go, nvm, sdkman): install it below /usr" in output
+    assert "no toolchains in home folders (rustup, Go, nvm, sdkman). Install the toolchain in /usr" in output
 
 
 def test_a_build_makes_a_complete_folder_and_leaves_the_source_unchanged(builder: Builder) -> None:
@@ -168,7 +168,7 @@ PRINTED = [*map(str, range(1, 501)), *SHOWN[1:3], *map(str, range(501, 100_001))
 
 def test_a_failed_build_shows_the_first_error_and_the_end_and_keeps_the_whole_log(builder: Builder) -> None:
     output = builder.refusal(LONG).splitlines()
-    assert output[0] == '"b": the build failed: it exited with code 3.'
+    assert output[0] == '"b": the build failed: the build exited with code 3.'
     assert output[1] == f"Full log: {builder.logs / 'build-00-b.log'}"
     assert output[2:] == [f"  {line}" for line in SHOWN]
     assert (builder.logs / "build-00-b.log").read_text().splitlines() == PRINTED
@@ -369,7 +369,7 @@ def test_a_build_that_fails_in_the_box_keeps_its_log(place: Place, c_bot: Path, 
     flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
     ran = place.run("run", "cbot", *place.bots(1), *flags)
     assert ran.code == 2
-    assert ran.messages[0].startswith('arena: "cbot": the build failed: it exited with code 1')
+    assert ran.messages[0].startswith('arena: "cbot": the build failed: the build exited with code 1')
     assert "nothing" in "\n".join(ran.messages[2:])
     log = Path(ran.messages[1].removeprefix("Full log: "))
     assert log == place.folder / "out.building" / "logs" / "build-00-cbot.log"

@@ -65,7 +65,7 @@ def test_a_file_name_that_acts_on_a_terminal_is_escaped(place: Place) -> None:
 # --- numbers and names ------------------------------------------------------------------------------------------------
 
 USES: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {
-    "one bot": (("a.py",), ("at least 2 bots, 1 given", "arena run mybot.py")),
+    "one bot": (("a.py",), ("at least 2 bots, not 1", "arena run mybot.py")),
     "more seats than bots": (("a.py", "b.py", "--seats", 3), ("3 seats for 2 bots",)),
     "match games that are no multiple of the seats": (
         ("a.py", "b.py", "--match-games", 5),
@@ -217,7 +217,10 @@ def test_a_bot_that_changes_while_it_plays_ends_the_run(place: Place) -> None:
 
 CONFIGS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "is no JSON": (lambda config: "{", "isn't valid JSON"),
-    "is of another version": (lambda config: json.dumps({**config, "run": 4}), "version 4, this arena reads version 8"),
+    "is of another version": (
+        lambda config: json.dumps({**config, "run": 4}),
+        "version 4, but this arena reads version 8",
+    ),
     "has rules of another arena": (
         lambda config: json.dumps({**config, "terms": {**config["terms"], "rules": {"castle": 9}}}),
         "was changed",
@@ -267,9 +270,9 @@ def test_a_damaged_record_is_named_and_its_match_can_be_played_again(place: Plac
     before = (finished_run_copy / "results.jsonl").read_bytes()
     record = finished_run_copy / "records" / "000000.jsonl"
     record.write_bytes(record.read_bytes()[:-100])
-    refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: the record is cut off", "remove it")
+    refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: the record is cut off", "remove the file")
     record.write_bytes(b"\xff\n")
-    refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: ", "remove it")
+    refused(place.run("run", "--resume", "out"), "out/records/000000.jsonl: ", "remove the file")
     record.unlink()
     assert place.run("run", "--resume", "out").code == 0
     assert (finished_run_copy / "results.jsonl").read_bytes() == before
@@ -299,7 +302,7 @@ def test_verify_wants_a_run_or_a_record(place: Place, finished_run_copy: Path) -
     (place.folder / "binary").write_bytes(b"\xff\xfe\n")
     refused(place.call("verify", "gone"), "gone doesn't exist; name a run's folder or a record file")
     refused(place.call("verify", "empty"), "empty contains no records; name a run's folder or a record file")
-    refused(place.call("verify", "binary"), "binary: ")
+    refused(place.call("verify", "binary"), "binary isn't a valid record: it isn't text")
     refused(place.call("verify"), "Missing argument")
     refused(place.call("verify", "out/run.json"), "out/run.json: ")
 

@@ -161,8 +161,8 @@ def test_a_host_without_isolation_gets_a_warning(place: Place) -> None:
     lines = ran.err.splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("sandbox (auto): process: "))
     assert "no isolation, only for bots that you trust" in lines[start]
-    assert lines[start + 1].startswith("  not bubblewrap: ")
-    assert lines[start + 2].startswith("  not docker: ")
+    assert lines[start + 1].startswith("  bubblewrap doesn't work: ")
+    assert lines[start + 2].startswith("  docker doesn't work: ")
     assert lines[start + 3].startswith("  WARNING: bots can access your files, each other and the network")
 
 
@@ -261,9 +261,9 @@ def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> 
 WRONG: dict[str, tuple[str, str]] = {
     "an unknown field": ("memory = 300", 'unknown field "memory"; did you mean memory_mb?'),
     "a number beyond all": (f"cpu_s = {'9' * 400}", "limits.cpu_s is a number of more than 60 digits"),
-    "no whole number": ("memory_mb = 64.5", "limits.memory_mb is 64.5.\nIt is a whole number"),
+    "no whole number": ("memory_mb = 64.5", "limits.memory_mb is 64.5.\nIt must be a whole number"),
     "no number": ('memory_mb = "64"', 'limits.memory_mb is "64"'),
-    "not a number": ("cores = nan", "limits.cores is nan.\nIt is a number from 0.05 to"),
+    "not a number": ("cores = nan", "limits.cores is nan.\nIt must be a number from 0.05 to"),
 }
 
 

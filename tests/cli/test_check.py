@@ -88,7 +88,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "no end of line": (
         answers('{"id":ID,"choice":0}', "print(reply, end='', flush=True)"),
         "first game",
-        "no end of line",
+        "the reply lacks its newline",
         "flush it",
     ),
     "answers twice": (
@@ -167,7 +167,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "still runs",
         "end threads",
     ),
-    "no exec bit": (lambda place: program(place, b"\x7fELF", 0o644), "file", "can't be run", "chmod +x"),
+    "no exec bit": (lambda place: program(place, b"\x7fELF", 0o644), "file", "isn't executable", "chmod +x"),
 }
 
 

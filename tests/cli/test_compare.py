@@ -151,7 +151,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
     assert ran.json["old"]["resolved"] == f"one@1 of {term.path}"
     refused = bots.call("compare", "one@7", "new.py", "--against", "c.py", "--ladder", term.path)
     assert refused.code == 2
-    assert 'there is no version "one@7"' in refused.err
+    assert 'the bot one has no version "one@7"' in refused.err
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
         (("old.py",), "name both versions and their opponents"),
         (("old.py", "--against", "new.py", "c.py"), "name both versions and their opponents"),
         (("old.py", "new.py"), "name both versions and their opponents"),
-        (("old.py", "new.py", "--against", "c.py", "--seats", 4), "4 seats for 1 opponent"),
+        (("old.py", "new.py", "--against", "c.py", "--seats", 4), "4 seats, but 1 opponent: --against needs 3"),
         (("old.py", "new.py", "--against", "c.py", "--min-effect", 0), "--min-effect"),
         (("old.py@HEAD", "new.py", "--against", "c.py"), "isn't in a git repository"),
         (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py does not exist"),

@@ -47,7 +47,7 @@ def test_an_unknown_game_or_bot_is_refused(place: Place, run: Path) -> None:
         (("--seat", "crash", "--game", 9), "has games 0 to 1"),
         (("--seat", "crash", "--match", 4), "choose one with --match"),
         (("--seat", 0), "for a seat number, add --game"),
-        (("--seat", "good", "--", "no-such-program"), "there is no program no-such-program"),
+        (("--seat", "good", "--", "no-such-program"), "program not found: no-such-program"),
     ):
         ran = place.call("feed", run, *words)
         assert ran.code == 2, ran

@@ -65,7 +65,7 @@ def test_a_base_that_cannot_be_fetched_is_one_message_with_a_fix() -> None:
     result = arena_sandbox("image", "build", "java", "--base", "no-such-base-image:1")
     assert result.exit_code == 1
     problem = result.stderr.splitlines()[-1]
-    assert problem.startswith("arena: building coup-arena/java: its base no-such-base-image:1 isn't here")
+    assert problem.startswith("arena: building coup-arena/java: its base no-such-base-image:1 can't be downloaded")
     assert "--base IMAGE" in problem
 
 

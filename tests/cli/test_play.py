@@ -270,7 +270,12 @@ def screen(tmp_path: Path) -> Iterator[Screen]:
 
 def test_lines_are_typed_and_fit_a_narrow_terminal(screen: Screen, tmp_path: Path) -> None:
     screen.until(PROMPT)
-    for typed, said in (("h", "How likely"), ("l", ""), ("?", "no clock"), ("x 1", "x[?] Type 1 to")):
+    for typed, said in (
+        ("h", "Probability that each player holds a role"),
+        ("l", ""),
+        ("?", "You have no time limit"),
+        ("x 1", "x[?] Type 1 to"),
+    ):
         screen.type(f"{typed}\n")
         drawn = screen.until(PROMPT)
         assert re.search(said, " ".join(drawn.split()))
@@ -289,7 +294,7 @@ def test_ctrl_c_at_the_question_for_a_target_leaves_a_complete_record(screen: Sc
         screen.type("1\n")
         asked = screen.until(PROMPT)
     screen.type("s\n")
-    screen.until(r"whom\? > $")
+    screen.until(r"player\? > $")
     os.killpg(screen.process.pid, signal.SIGINT)
     screen.until("kept")
     assert screen.process.wait(60) == 130

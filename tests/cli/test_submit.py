@@ -48,7 +48,7 @@ def test_each_step_is_shown_before_the_check_has_ended(server: tuple[Place, Ladd
     assert process.stdout.readline().startswith(" 1  ok    file")
     wait_for(lambda: "<b>build</b> sh make" in web.get("/bots/ada", ada))
     page = web.get("/bots/ada", ada)
-    assert "It is being checked." in page
+    assert "The check is running." in page
     assert page.index("<b>file</b>") < page.index('<li class="now"><span class="muted small">2 now</span>')
     assert "<b>build</b> sh make" in web.get("/bots/ada", staff)
     assert "<b>" not in web.get("/bots/ada", bob)
@@ -111,7 +111,7 @@ def test_errors_have_one_or_two_lines(place: Place) -> None:
         for words, code, output in (
             ((server.url, bot, "--token", "none"), 2, "/account"),
             ((server.url, bot, "--token", reads), 2, "doesn't contain a token"),
-            ((server.url[7:], bot, "--token", file), 2, "begins with https://"),
+            ((server.url[7:], bot, "--token", file), 2, "the address must begin with https://"),
             ((server.url, large, "--token", file), 2, "the limit is 16 MB"),
             ((server.url, bot, "--token", file, "--name", "a@b"), 2, "--name NAME"),
             ((server.url, bot, "--token", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
@@ -124,7 +124,7 @@ def test_errors_have_one_or_two_lines(place: Place) -> None:
         ran = place.call("submit", server.url, bot, "--token", reads)
         assert ran.code == 2
         assert "chmod 600" in ran.err
-        assert "not known" in ran.err
+        assert "This token is unknown" in ran.err
         process = place.start("submit", server.url, bot, "--name", "ada", "--token", file)
         assert process.stderr is not None
         process.stderr.readline()
@@ -166,10 +166,10 @@ def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
     for status, body, headers, code, output in (
         (200, b"<html>", {}, 2, "isn't a ladder server"),
         (200, b"[]", {}, 2, "isn't a ladder server"),
-        (404, b"<html>", {}, 2, "answers 404"),
+        (404, b"<html>", {}, 2, "isn't a ladder server, or its proxy fails: status 404"),
         (302, b"", {"Location": "https://elsewhere.example/"}, 2, "redirects to https://elsewhere.example/"),
         (429, b'{"error": "That was too often. Try again in 3 s."}', {"Retry_After": "3"}, 1, "too often"),
-        (502, b"<html>", {}, 1, "answers 502"),
+        (502, b"<html>", {}, 1, "isn't a ladder server, or its proxy fails: status 502"),
     ):
         with serve_answers(status, body, **headers) as url:  # type: ignore[arg-type]
             ran = place.call("submit", url, "x.py", "--token", "token")
