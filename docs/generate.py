@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import inspect
 import io
 import json
 import re
@@ -189,7 +190,7 @@ def settings_page() -> str:
             f"| `{key}` | {setting_type(part)} | {setting_default(part)} | {describe_setting(part)} |"
             for key, part in table.model_fields.items()
         ]
-        lists += [head, (table.__doc__ or "").strip(), "\n".join([SETTINGS_HEAD, *rows])]
+        lists += [head, inspect.cleandoc(table.__doc__ or ""), "\n".join([SETTINGS_HEAD, *rows])]
     return "\n\n".join([*parts, "\n".join([SETTINGS_HEAD, *single]), *lists]) + "\n"
 
 

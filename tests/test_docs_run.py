@@ -167,6 +167,9 @@ def test_the_commands_of_the_course_run(place: Place) -> None:
         ran = place.run(*words, "--jobs", 2) if words[1] == "run" else place.call(*words)
         assert ran.code == 0 or words[1] == "doctor", (command, ran.err)
         output[command] = ran.out
+    published = re.findall(r"`(spring/final-[^`]+)`", COURSE)
+    assert published == ["spring/final-week-1.txt", "spring/final-week-4.txt"]
+    assert all((place.folder / name).is_file() for name in published)
     (final,) = (out for command, out in output.items() if command.endswith("--final week-4"))
     ada, bob = csv.DictReader(io.StringIO(final))
     assert (ada["version"], ada["max_points"], bob["reason"]) == ("mine@1", "100", "no version was submitted")
