@@ -641,7 +641,7 @@ def test_a_user_id_is_held_once_and_freed(tmp_path: Path) -> None:
     """Trap 1: one for each live box of the machine; the kernel frees it when its holder is killed."""
     lock_file = tmp_path / "uids"
     slots: list[user_ids.UserIdLease] = []
-    with pytest.raises(BlockingIOError, match="in use"):
+    with pytest.raises(BlockingIOError, match="already use all user ids"):
         take_all(lock_file, slots)
     numbers = {slot.uid for slot in slots}
     assert len(numbers) == len(slots) > 100  # all but those of processes: boxes of other runs, which come and go
