@@ -268,7 +268,7 @@ def test_an_unknown_image_is_an_error_with_the_remedy(tmp_path: Path, folder: Pa
         unavailable_reason("docker", SandboxChoice("docker", image="no-such-image"))
     )
     sandbox = DockerSandbox(tmp_path / "scratch", image="no-such-image")
-    with pytest.raises(SandboxError, match="the image no-such-image doesn't exist: .*docker pull no-such-image"):
+    with pytest.raises(SandboxError, match=r"the image no-such-image doesn't exist: .*docker pull no-such-image"):
         sandbox.start(Program(("true",), folder), Limits())
     sandbox.close()
 
@@ -319,7 +319,8 @@ def test_the_organiser_adds_numpy_for_all(
 
 
 def test_an_unknown_runtime_is_an_error_with_the_known_ones(tmp_path: Path) -> None:
-    assert "the Docker engine has no runtime no-such-runtime (only " in str(docker.unavailable_reason("no-such-runtime"))
+    reason = str(docker.unavailable_reason("no-such-runtime"))
+    assert "the Docker engine has no runtime no-such-runtime (only " in reason
     with pytest.raises(SandboxError, match="runc"):
         DockerSandbox(tmp_path / "scratch", runtime="no-such-runtime")
 
