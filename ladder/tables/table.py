@@ -157,6 +157,7 @@ class Slot:
     won: float = 0.0
     again: bool = False  # the player wants the next game, or a rematch
     missed: int = 0  # requests in a row whose time a person let run out
+    left_at: float | None = None  # the loop's time since which no client of a person is connected
     ends: asyncio.TimerHandle | None = None  # the time of the request that is open
     delay_ms: int | None = None  # the round trip, as measured by a program's client
     measures_at: float = 0.0  # the loop's time from which on the next delay is accepted
@@ -169,6 +170,7 @@ class Slot:
 
 ProcessLogs = Sequence[tuple[int, int, bytes]]
 TableState = Literal["open", "playing", "between", "over", "void"]
+ABSENCE_S = 60.0  # how long a person is away before others, at a table without a clock, can go on without them
 _MAX_PAUSE_S = 20.0  # between two games, if people have a clock
 _MAX_MISSES = 3  # in a row, after which a seat plays by itself
 _ABSENT_LIMIT_MS = 2_000  # the time per move of such a seat
@@ -208,6 +210,7 @@ class LiveTable:
         changed: Callable[["LiveTable"], object] = lambda table: None,
         pace_s: float = 0.0,
         least_s: float = 0.0,
+        absence_s: float = ABSENCE_S,
     ) -> None:
         self.name = name
         self.slots = tuple(slots)
@@ -218,7 +221,7 @@ class LiveTable:
         self.matches = 0
         self._deal = deal
         self._on_change = changed
-        self._pace_s, self._least_s = pace_s, least_s
+        self._pace_s, self._least_s, self._absence_s = pace_s, least_s, absence_s
         self._dealt: MatchSetup | None = None
         self._playing: LiveMatch | None = None
         self._public = PlayerView()  # what a spectator sees
@@ -273,7 +276,10 @@ class LiveTable:
             slot = self.slots[client.slot]
             if slot.guest is not None:
                 slot.guest.oust(Superseded())
-            slot.guest = client
+            slot.guest, slot.left_at = client, None
+            if slot.missed and not self.offer.person.timed:  # a return takes the seat back
+                slot.missed = 0
+                self._start_timer(client.slot)
         self._clients.add(client)
         self._begin_if_all_joined()
         self._notify_clients()
@@ -283,6 +289,8 @@ class LiveTable:
         self._clients.discard(client)
         if client.slot is not None and self.slots[client.slot].guest is client:
             self.slots[client.slot].guest = None
+            self.slots[client.slot].left_at = self._loop.time()
+            self._loop.call_later(self._absence_s, self._notify_clients)
             if any(self.slots[number].guest and self.slots[number].again for number in self._slots_of("person")):
                 self._continue_if_all_want()  # the others needn't wait for this one any more
         self._notify_clients()
@@ -389,6 +397,11 @@ class LiveTable:
                 self._start_timer(client.slot)
                 client.changed.set()
                 return None
+            case {"skip": True} if self._absent():
+                for number in self._absent():
+                    self.slots[number].missed = _MAX_MISSES
+                    self._start_timer(number)
+                return None
             case {"hint": True} if slot.sight.seen() is not None:
                 return {"hint": list(slot.sight.hint(80))}
             case {"go_on": True} if self.state == "between":
@@ -432,7 +445,10 @@ class LiveTable:
         request = slot.sight.request
         if slot.ends is not None:
             slot.ends.cancel()
-        if not request or not self.offer.person.timed:
+        if not request:
+            return
+        if slot.missed < _MAX_MISSES and not self.offer.person.timed:
+            slot.sight.allow(UNTIMED_MS)
             return
 
         def end() -> None:
@@ -445,6 +461,16 @@ class LiveTable:
         limit_ms = min(limit_ms, _ABSENT_LIMIT_MS) if slot.missed >= _MAX_MISSES else limit_ms
         slot.sight.allow(limit_ms)
         slot.ends = self._loop.call_later(limit_ms / 1000, end)
+
+    def _absent(self) -> list[int]:
+        """Return the people, at a table without a clock, that have been away for long and aren't played for yet."""
+        if self.state != "playing" or self.offer.person.timed:
+            return []
+        since = self._loop.time() - self._absence_s
+        people = ((number, self.slots[number]) for number in self._slots_of("person"))
+        return [
+            number for number, slot in people if slot.left_at is not None and slot.left_at <= since and not slot.missed
+        ]
 
     def _continue_if_all_want(self) -> None:
         """Begin the next game if all connected players want it."""
@@ -584,6 +610,7 @@ class LiveTable:
                 "replay": self.replay,
                 "missed": missed,
                 "spare": max(0, _MAX_MISSES - missed),
+                "skip": client.slot is not None and bool(self._absent()),
             },
             "game": None if seen is None else asdict(seen),
         }

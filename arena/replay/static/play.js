@@ -145,7 +145,8 @@ class Play {
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
     this.passButton = h("button", { class: "tool", onclick: () => this.passOn() }, "Pass until my turn");
     const always = h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: () => remember("autopass", always.checked ? "on" : "off") });
-    this.auto = h("div", { class: "auto" }, this.passButton, h("label", { class: "small muted" }, always, " always pass where I'm not involved"));
+    this.skipButton = h("button", { class: "tool", onclick: () => this.send({ skip: true }) }, "Go on without the absent");
+    this.auto = h("div", { class: "auto" }, this.skipButton, this.passButton, h("label", { class: "small muted" }, always, " always pass where I'm not involved"));
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
     this.place = h("div", { class: "place" });
@@ -226,6 +227,7 @@ class Play {
     this.hintButton.hidden = !seated;
     this.leaveButton.hidden = !(seated && ["playing", "between"].includes(table.state));
     this.auto.hidden = !seated || table.state !== "playing" || !game || Boolean(game.seats[game.seat]?.out);
+    this.skipButton.hidden = !table.skip;
     this.passButton.setAttribute("aria-pressed", String(this.passing));
     this.drawLog(game);
     const own = game?.seats.find((seat) => seat.own);

@@ -21,7 +21,7 @@ WAIT_S = 60.0  # only a failure takes this long
 GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "history", "ask", "end"}
 TABLE = {
     *("id", "rules", "games", "clock", "program_clock", "talk", "open_names", "state", "why", "again", "places"),
-    *("replay", "missed", "spare"),
+    *("replay", "missed", "spare", "skip"),
 }
 
 
@@ -37,6 +37,7 @@ class SampleTable:
         least_s: float = 0.0,
         ponder: bool = False,
         limit_ms: int = UNTIMED_MS,
+        absence_s: float = 60.0,
     ) -> None:
         self.records: dict[int, Record] = {}
         self.games, self.broken = games, broken
@@ -46,7 +47,7 @@ class SampleTable:
         places = [Slot("bot", "bot0"), Slot("bot", "bot1"), *people_there]
         self.slots, self.names = places, tuple(place.name for place in places)
         self.offer = TableSettings(self.settings, games, Timing(limit_ms=limit_ms, bank_ms=0))
-        self.table = LiveTable("here", places, self.offer, self.deal, least_s=least_s)
+        self.table = LiveTable("here", places, self.offer, self.deal, least_s=least_s, absence_s=absence_s)
 
     def deal(self, number: int) -> MatchSetup:
         seats = len(self.names)
@@ -209,6 +210,26 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
         await asyncio.gather(there.play(there.table.join("secret0"), 1), there.play(second, 2))
 
     verify_record(sample_table(play).records[0])
+
+
+def test_without_a_clock_the_others_can_go_on_without_the_absent() -> None:
+    """Not while a player is away only for a moment; a return takes the seat back."""
+
+    async def play(there: SampleTable) -> None:
+        first, second = there.table.join("secret0"), there.table.join("secret1")
+        await there.until(first, _asks)
+        there.table.take(first, {"skip": True})
+        assert not there.table.frame(first)["table"]["skip"]
+        there.table.part(second)
+        await there.until(first, lambda frame: frame["table"]["skip"])
+        there.table.take(first, {"skip": True})
+        assert not there.table.frame(first)["table"]["skip"]
+        await there.play(first, 1, end="between")
+        again = there.table.join("secret1")
+        assert there.table.frame(again)["table"]["missed"] == 0
+        await asyncio.gather(there.play(first, 1), there.play(again, 2))
+
+    verify_record(sample_table(play, absence_s=0.01).records[0])
 
 
 def test_people_are_called_by_their_names_and_hidden_bots_by_their_letters() -> None:
