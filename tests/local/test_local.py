@@ -608,7 +608,7 @@ def test_a_sweep_pairs_its_rows() -> None:
     assert rows == sweep(Lazy, {"busy": [False, True], "label": ["a", "b"]}, ["sample:honest"], games=120, seed=1)
     with pytest.raises(ValueError, match="pass a list of values"):
         sweep(Lazy, {"busy": []}, ["sample:honest"])
-    with pytest.raises(TypeError, match=r"give a list of bots: \['sample:honest'\]"):
+    with pytest.raises(TypeError, match=r"pass a list of bots: \['sample:honest'\]"):
         sweep(Lazy, {"busy": [True]}, "sample:honest")
     with pytest.raises(ZeroDivisionError) as failure:
         sweep(lambda wrong: Fails(wrong), {"wrong": [4]}, ["sample:honest"], games=2)

@@ -62,7 +62,9 @@ def test_where_another_arena_builds_a_run_is_refused_and_touches_nothing(tmp_pat
     """Neither the refusal nor the cleanup removes the other's builds."""
     building = RunBuilds(tmp_path / "out")
     building.remove_dead()
-    with pytest.raises(FolderError, match=r"another arena builds into .*/out\.building now; wait for it, or name"):
+    with pytest.raises(
+        FolderError, match=r"another arena is building in .*/out\.building; wait until it ends, or name"
+    ):
         build(building, tmp_path)
     building.discard()
     assert (in_use / "bots" / "00-cbot").is_dir()

@@ -220,6 +220,6 @@ def test_unsuitable_workers_get_no_match(cluster: Cluster, tmp_path: Path) -> No
         reasons = sorted(executor.refused().values())
         assert executor.width() == 0
     assert reasons.pop(0) == "ModuleNotFoundError: No module named 'ladder.pool'"
-    assert reasons[0].startswith("it has version 9.")
-    assert reasons[1].startswith("untrusted bots can't play there in bubblewrap: ")
-    assert "bubblewrap is missing" in reasons[1]
+    assert reasons[0].startswith("the worker can't run untrusted bots in bubblewrap: ")
+    assert "bubblewrap is missing" in reasons[0]
+    assert reasons[1].startswith("the worker has arena 9.")
