@@ -26,10 +26,12 @@ def folder(place: Place) -> Path:
 
 
 def runners(server: LadderServer) -> list[int]:
-    tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")
-    children = [int(pid) for task in tasks for pid in task.read_text().split()]
-    dead = [pid for pid in children if ") Z " in Path(f"/proc/{pid}/stat").read_text()]
-    return dead + [pid for pid in children if b"ladder\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    while True:
+        with suppress(FileNotFoundError, ProcessLookupError):  # one of them was reaped since the listing: list again
+            tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")
+            children = [int(pid) for task in tasks for pid in task.read_text().split()]
+            dead = [pid for pid in children if ") Z " in Path(f"/proc/{pid}/stat").read_text()]
+            return dead + [pid for pid in children if b"ladder\0run\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def test_a_runner_that_dies_is_started_again_some_times_and_leaves_no_zombie(place: Place, folder: Path) -> None:
