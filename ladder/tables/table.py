@@ -170,7 +170,7 @@ class Slot:
 
 ProcessLogs = Sequence[tuple[int, int, bytes]]
 TableState = Literal["open", "playing", "between", "over", "void"]
-ABSENCE_S = 60.0  # how long a person is away before others, at a table without a clock, can go on without them
+ABSENCE_S = 60.0  # how long a person is away before others, at a table without a clock, can continue without them
 _MAX_PAUSE_S = 20.0  # between two games, if people have a clock
 _MAX_MISSES = 3  # in a row, after which a seat plays by itself
 _ABSENT_LIMIT_MS = 2_000  # the time per move of such a seat

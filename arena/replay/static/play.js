@@ -145,7 +145,7 @@ class Play {
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
     this.passButton = h("button", { class: "tool", onclick: () => this.passOn() }, "Pass until my turn");
     const always = h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: () => remember("autopass", always.checked ? "on" : "off") });
-    this.skipButton = h("button", { class: "tool", onclick: () => this.send({ skip: true }) }, "Go on without the absent");
+    this.skipButton = h("button", { class: "tool", onclick: () => this.send({ skip: true }) }, "Continue without absent players");
     this.auto = h("div", { class: "auto" }, this.skipButton, this.passButton, h("label", { class: "small muted" }, always, " always pass where I'm not involved"));
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
