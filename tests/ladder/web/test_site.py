@@ -46,9 +46,9 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
         if "<nav" in text:
             assert "<form" not in text
             assert re.findall(r"<a\s*>", "".join(re.findall(r"<nav.*?</nav>|<footer.*", text, re.DOTALL))) == []
-    own_pages = [page for page in pages if "documents" not in page.parts]
+    own_pages = [page for page in pages if "docs" not in page.parts]
     text = "".join(page.read_text() for page in own_pages)
-    assert "<td>" in (tmp_path / "site/docs/docs/rules~2emd/index.html").read_text()
+    assert "<td>" in (tmp_path / "site/docs/docs/reference/rules~2emd/index.html").read_text()
     assert zipfile.is_zipfile(tmp_path / "site/downloads/mybot-rust.zip")
     wheel = next((tmp_path / "site/downloads").glob("*.whl")).name
     assert f"pip install ./{wheel}\n" in (tmp_path / "site/index.html").read_text(), "the site's address is unknown"
