@@ -582,4 +582,6 @@ def test_a_program_that_cannot_be_run_is_a_program_error(kind: Kind, files: Path
     with pytest.raises(ProgramError):
         kind.sandbox.start(Program(("true",), tmp_path / "gone"), Limits())
     assert descriptors() <= before
-    assert [path for path in kind.scratch.glob("*") if not path.name.startswith("docker-")] == []  # the sandbox's own
+    if kind.name == "docker":  # a thread removes the folders of containers
+        until(lambda: not list(kind.scratch.glob("*")), "folders are left")
+    assert list(kind.scratch.glob("*")) == []
