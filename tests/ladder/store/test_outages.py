@@ -41,4 +41,4 @@ def test_an_outage_has_one_deadline() -> None:
                 act(all_bots)
         assert time.monotonic() - began < 3
     assert len(heard) == database.losses == 1
-    assert "at most" in str(heard[0])
+    assert "waiting up to 1.5 s" in str(heard[0])
