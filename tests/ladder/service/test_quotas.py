@@ -47,5 +47,5 @@ def test_a_quota_is_per_day(ladder: Ladder, ask: object) -> None:
             clock.now += 1.0
             ask(ladder, 10 * day + number)
         clock.now += 1.0
-        with pytest.raises(LadderError, match="2 of 2 .* allowed today"):
+        with pytest.raises(LadderError, match=r"2 of 2 .* allowed today"):
             ask(ladder, 10 * day + 9)
