@@ -439,7 +439,8 @@ class LiveTable:
     def _start_timer(self, number: int) -> None:
         """Start the time limit of a person's open request. At its end the table answers with the quietest move.
 
-        So a person never forfeits on a slow machine, and other players can't see that the time ran out.
+        So a person never forfeits on a slow machine, and other players can't see that the time ran out. At a table
+        without a clock, only absent players that others continue without have a limit.
         """
         slot, limit_ms = self.slots[number], self.offer.person.limit_ms
         request = slot.sight.request
