@@ -2,6 +2,7 @@
 
 import { card } from "./cards.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
+import { Lobby, awaited } from "./lobby.js";
 import { Table } from "./table.js";
 
 const KEYS = [
@@ -43,8 +44,6 @@ const MINUTE = [
 ];
 
 const TIMES = 3; // that a tip is given
-
-const KINDS = { bot: "a bot", person: "a person", program: "a remote bot" };
 
 const CALM_MS = 400; // after a question has changed, in which a click or a key was meant for the one before
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
@@ -154,7 +153,7 @@ class Play {
     this.hints = dialog("Hint");
     this.rules = dialog("The rules of this game");
     this.help = dialog("Keys");
-    this.people = h("ul", { class: "people" });
+    this.lobby = new Lobby((message) => this.send(message));
     this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(this.card));
     this.hintButton = h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint");
     this.leaveButton = h("button", { class: "tool", onclick: () => this.leave() }, "Leave");
@@ -189,7 +188,7 @@ class Play {
           { class: "beside" },
           this.place,
           this.minute,
-          h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.people),
+          h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.lobby.people),
         ),
         h(
           "div",
@@ -219,9 +218,9 @@ class Play {
 
   show() {
     const { table, game } = this.frame;
-    if (table.state === "open") this.drawLobby(table);
+    if (table.state === "open") this.drawLobby();
     else this.drawTable(game);
-    this.drawPeople(table);
+    this.lobby.show(table);
     say(this.count, table.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "");
     const seated = table.places.some((place) => place.you);
     this.hintButton.hidden = !seated;
@@ -238,7 +237,7 @@ class Play {
     say(this.question, this.asked(table, game, open));
     this.words.hidden = !open || table.talk === "off";
     say(this.tip, open && !this.option && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
-    refill(this.moves, open ? this.options(open, game) : this.steps(table));
+    refill(this.moves, open ? this.options(open, game) : this.lobby.steps(table));
     const asked = JSON.stringify([table.state, game?.number, open?.id, this.option?.number]);
     if (asked !== this.shown) this.calm(this.moves);
     this.shown = asked;
@@ -308,64 +307,12 @@ class Play {
     return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), h("span", { class: "what" }, whom));
   }
 
-  /** What may be done where nothing is asked. */
-  steps(table) {
-    const you = table.places.find((place) => place.you);
-    const wanting = (text, message) => {
-      if (!you) return null;
-      const others = table.places.filter((place) => place.kind === "person" && !place.again && (table.state !== "between" || place.here));
-      return you.again ? h("p", {}, awaited(others)) : h("button", { class: "move first", onclick: () => this.send(message) }, text);
-    };
-    if (table.state === "between") return [wanting("Next game", { go_on: true })];
-    if (table.state !== "over" && table.state !== "void") return [];
-    const replay = table.replay ? h("a", { class: "move", href: table.replay }, read("home") ? "Watch the replay" : "Watch the replay, with all cards") : null;
-    return [table.again ? wanting("Play again", { rematch: true }) : null, replay];
-  }
-
-  /** Show the players, absent ones and those that want to continue; never which have answered. */
-  drawPeople(table) {
-    const key = JSON.stringify([table.state, table.places]);
-    if (key === this.peopleShown) return;
-    this.peopleShown = key;
-    const over = table.state === "over" || table.state === "void";
-    const rows = table.places.map((place) => {
-      const called = place.you ? "you" : place.name === null ? KINDS[place.kind] : h("bdi", {}, plain(place.name));
-      const marks = [
-        place.you ? h("bdi", {}, plain(place.name)) : place.name !== null && KINDS[place.kind],
-        place.delay_ms !== null && `${place.delay_ms} ms away`,
-        place.won > 0 && `won ${Number(place.won.toFixed(2))}`,
-        over && place.again && "wants to play again",
-      ];
-      return h(
-        "li",
-        {},
-        place.handle ? h("span", { class: "chip" }, plain(place.handle)) : null,
-        called,
-        marks.filter(Boolean).map((mark) => h("span", { class: "muted" }, mark)),
-        place.here ? null : h("span", { class: "tag gone" }, table.state === "open" ? "awaited" : "away"),
-      );
-    });
-    refill(this.people, rows);
-  }
-
-  /** What is agreed on by sitting down, and whom the table waits for. */
-  drawLobby(table) {
-    const far = table.places.some((place) => place.kind === "program");
-    const terms = [
-      [`Rules: ${table.rules}`, `${table.games} ${table.games === 1 ? "game" : "games"}`, `clock: ${clock(table.clock)}`].join("; "),
-      table.open_names ? "All players use their names." : "Bots play under letters. Their names are shown after the match.",
-      far && `A remote bot runs on its author's machine and isn't frozen while others think. Its clock: ${clock(table.program_clock)}.`,
-      `Matches here aren't rated. A player who is away keeps the seat: ${table.clock ? "when their time runs out, the arena plays a safe move (income or pass)" : "the others wait"}.`,
-    ];
-    const key = JSON.stringify(terms);
-    if (this.lobby === key) return;
-    this.lobby = key;
+  drawLobby() {
     this.players = null;
-    refill(this.place, h("section", { class: "panel lobby" }, h("h2", {}, "Before the match"), h("ul", {}, terms.filter(Boolean).map((text) => h("li", {}, plain(text))))));
+    if (this.place.firstChild !== this.lobby.terms) refill(this.place, this.lobby.terms);
   }
 
   drawTable(game) {
-    this.lobby = null;
     if (!game) return refill(this.place);
     const players = game.seats.map((seat) => ({ name: plain(seat.name), handle: seat.handle }));
     const key = JSON.stringify(players);
@@ -534,16 +481,6 @@ function does(row) {
 function minute(card) {
   const rows = card.map((row) => h("li", {}, h("b", {}, row.action.replace("_", " ")), `: ${does(row)}`));
   return h("ul", {}, MINUTE.map((text) => h("li", {}, text)), rows);
-}
-
-function awaited(places) {
-  const names = places.map((place) => plain(place.name ?? KINDS[place.kind]));
-  return names.length ? `Waiting for ${names.join(", ")}.` : "The match is starting.";
-}
-
-function clock(times) {
-  if (!times) return "none";
-  return `${times.move_s} s a move${times.game_s ? `, then ${times.game_s} s for a whole game` : ""}`;
 }
 
 function beep() {
