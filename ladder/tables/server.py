@@ -188,6 +188,7 @@ class HostedSession:
         self._ladder = ladder
         self._write = write
         self._last: Record | None = None
+        self._players: tuple[int, ...] = ()  # the slots of the players of the last match, in the order of its record
         configured = ladder.last_settings.tables
         self._people = any(slot.kind == PERSON for slot in session.slots)
         pace_s = configured.min_move_display_seconds if self._people else 0.0
@@ -217,7 +218,7 @@ class HostedSession:
         games = -(-self._offer.games // len(slots)) * len(slots)
         rows = seat_orders(len(slots), games, keyed_shuffle(key, "seats"))[: self._offer.games]
         names = tuple(slot.name for slot in slots)
-        self._last = None
+        self._last, self._players = None, tuple(range(len(slots)))
 
         def launch(slot: int) -> Box:
             return self.boxes.sandbox.start(self.boxes.programs[slot], settings.limits)
@@ -233,9 +234,14 @@ class HostedSession:
 
     def _write_record(self, record: Record, ended: bool, then: Callable[[], object] | None) -> None:
         number, games, now = record.header.match, len(record.games), self._ladder.clock()
+        won = [0.0] * len(self._players)
+        for game in record.games:
+            for seat in game.survivors:
+                won[game.seating[seat]] += 1 / len(game.survivors)
+        players = list(zip(self._players, won, strict=True))
 
         def act(connection: Connection) -> None:
-            save_session_match(connection, self.id, number, write_record(record), games, ended, now)
+            save_session_match(connection, self.id, number, write_record(record), games, ended, now, players)
 
         self._write(act, then)
 

@@ -28,6 +28,7 @@ from ladder.store.database import (
     WAITING,
     SessionMatch,
     TableSession,
+    find_match_players,
     find_record,
     find_session,
     find_session_record,
@@ -494,21 +495,21 @@ def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay
         return None
     text = find_session_record(context.connection, id, number)
     try:
-        why, match = ("not kept", None) if text is None else (None, _make_table_replay(context, session, text))
+        why, match = ("not kept", None) if text is None else (None, _make_table_replay(context, id, number, text))
     except RecordError:
         why, match = "unreadable", None
     return TableReplay(id, number, why, match, context.revision)
 
 
-def _make_table_replay(context: ViewContext, session: TableSession, text: str) -> dict[str, Any]:
+def _make_table_replay(context: ViewContext, id: int, number: int, text: str) -> dict[str, Any]:
     """Return the replay of a record, redacted for the viewer. Raises RecordError."""
     viewer = context.viewer
     if viewer.can("record:read"):
         return make_replay_object(read_record(text))
     own = [
-        number
-        for number, slot in enumerate(session.slots)
-        if slot.login is not None and viewer.can("player_cards:view", slot.login)
+        player
+        for player, login in enumerate(find_match_players(context.connection, id, number))
+        if login is not None and viewer.can("player_cards:view", login)
     ]
     return make_replay_object(read_record(text), viewers=own)
 

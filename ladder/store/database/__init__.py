@@ -145,6 +145,7 @@ from ladder.store.database.table_sessions import (
     count_open_sessions,
     count_session_states,
     end_session,
+    find_match_players,
     find_session,
     find_session_opened_at,
     find_session_record,

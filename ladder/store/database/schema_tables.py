@@ -432,3 +432,17 @@ session_matches = Table(
     Column("updated_at", Float, nullable=False),
     Column("data", LargeBinary),  # the record; null: its time was over
 )
+
+# The players of a match of a table session: the slots may change between two matches. Written with the match's record.
+session_players = Table(
+    "session_players",
+    METADATA,
+    Column("table_session_id", ForeignKey("table_sessions.id"), primary_key=True),
+    Column("match", Integer, primary_key=True),  # its number
+    Column("player", Integer, primary_key=True),  # the index of the player in the record
+    Column("kind", String(10), nullable=False),  # bot, person, program
+    Column("user_id", ForeignKey("users.id"), index=True),  # the person, or the owner; null: a guest, or no account
+    Column("games", Integer, nullable=False),  # that the record has
+    Column("won", Float, nullable=False),  # games won; a game with several survivors is divided among them
+    sqlite_with_rowid=False,
+)

@@ -7,10 +7,18 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, literal, select, update
 
 from ladder.store.database.events import TABLE_CHANGED, record_event
-from ladder.store.database.schema_tables import bots, session_matches, session_slots, table_sessions, users, versions
+from ladder.store.database.schema_tables import (
+    bots,
+    session_matches,
+    session_players,
+    session_slots,
+    table_sessions,
+    users,
+    versions,
+)
 from ladder.store.database.users import User
 
 OPEN, PLAYING, CLOSED = "open", "playing", "ended"
@@ -215,9 +223,19 @@ def _set_slot(connection: Connection, id: int, slot: int, **values: object) -> N
 
 
 def save_session_match(
-    connection: Connection, id: int, number: int, record: str, games: int, is_complete: bool, at: float
+    connection: Connection,
+    id: int,
+    number: int,
+    record: str,
+    games: int,
+    is_complete: bool,
+    at: float,
+    players: Sequence[tuple[int, float]] = (),
 ) -> None:
-    """Store a match's record, unless one with as many games is stored. In an ended session the match is complete."""
+    """Store a match's record, unless one with as many games is stored. In an ended session the match is complete.
+
+    players: in the order of the record, each player's slot and the games that the player has won.
+    """
     key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
     row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
     over = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
@@ -229,8 +247,41 @@ def save_session_match(
         connection.execute(update(session_matches).where(*key).values(**values))
     elif is_complete and not row.is_complete:
         connection.execute(update(session_matches).where(*key).values(is_complete=True))
+    if row is None or games > row.games:
+        _save_players(connection, id, number, games, players)
     if is_complete and not (row is not None and row.is_complete):
         record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+
+
+def _save_players(
+    connection: Connection, id: int, number: int, games: int, players: Sequence[tuple[int, float]]
+) -> None:
+    """Store the players of a match, by its present slots, with the results so far."""
+    row = session_players.c
+    connection.execute(delete(session_players).where(row.table_session_id == id, row.match == number))
+    for player, (slot, won) in enumerate(players):
+        found = (
+            select(
+                _slot.table_session_id, literal(number), literal(player), _slot.kind,
+                func.coalesce(_slot.user_id, bots.c.owner_id), literal(games), literal(won),
+            )
+            .outerjoin(versions, versions.c.id == _slot.version)
+            .outerjoin(bots, bots.c.id == versions.c.bot)
+            .where(_slot.table_session_id == id, _slot.slot == slot)
+        )  # fmt: skip
+        connection.execute(insert(session_players).from_select([column.name for column in row], found))
+
+
+def find_match_players(connection: Connection, id: int, number: int) -> list[str | None]:
+    """Return the login of each player of a match of a table session, in the order of the record.
+
+    It is the owner's for a bot or a program, and None for a guest.
+    """
+    row = session_players.c
+    query = select(users.c.login).select_from(session_players).outerjoin(users, users.c.id == row.user_id)
+    return list(
+        connection.scalars(query.where(row.table_session_id == id, row.match == number).order_by(row.player)).all()
+    )
 
 
 def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:

@@ -17,6 +17,7 @@ from ladder.store.database.schema_tables import (
     credentials,
     deadline_extensions,
     matches,
+    session_players,
     session_slots,
     table_sessions,
     team_members,
@@ -190,7 +191,8 @@ def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> 
     for table, column in (
         (bots, bots.c.owner_id), (matches, matches.c.requested_by), (table_sessions, table_sessions.c.opened_by),
         (deadline_extensions, deadline_extensions.c.user_id), (session_slots, session_slots.c.user_id),
-        (team_members, team_members.c.user_id), (users, users.c.merged_into),
+        (session_players, session_players.c.user_id), (team_members, team_members.c.user_id),
+        (users, users.c.merged_into),
     ):  # fmt: skip
         connection.execute(update(table).where(column == old.id).values({column: new.id}))
     of_old = update(credentials).where(credentials.c.user_id == old.id)

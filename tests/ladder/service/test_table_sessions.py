@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from ladder import views
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
@@ -34,6 +35,7 @@ from ladder.service import (
 from ladder.store.database import (
     claim_session,
     end_session,
+    find_match_players,
     find_session,
     find_session_record,
     list_session_matches,
@@ -41,6 +43,7 @@ from ladder.store.database import (
     save_session_match,
     set_session_playing,
 )
+from ladder.store.database.schema_tables import session_players
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 
@@ -263,3 +266,27 @@ def test_rules_are_the_ladders_own_or_a_preset(ladder: Ladder) -> None:
     assert get_rules(ladder, "treason-site").name == "treason-site"
     with pytest.raises(LadderError, match="The presets are"):
         get_rules(ladder, "chess")
+
+
+def test_each_match_remembers_its_players(ladder: Ladder) -> None:
+    """Storing a match twice counts it once, and a player who comes later doesn't see the cards of an earlier match."""
+    id, secrets = opened(ladder, people=1)
+
+    def store(number: int, games: int, won: float) -> None:
+        players = [(0, games - won), (1, won), (2, 0.0)]
+        ladder.database.write(
+            lambda connection: save_session_match(connection, id, number, "", games, True, 1.0, players)
+        )
+
+    def players(number: int) -> list[str | None]:
+        return ladder.database.read_with_retry(lambda connection: find_match_players(connection, id, number))
+
+    store(0, 1, 0.5)
+    join_table(ladder, id, secrets[2], "bob")
+    store(0, 1, 1.0)
+    store(1, 1, 1.0)
+    store(1, 2, 2.0)
+    assert [players(number) for number in (0, 1, 2)] == [["one", "ada", None], ["one", "ada", "bob"], []]
+    with ladder.database.engine.connect() as connection:
+        rows = connection.execute(select(session_players.c.games, session_players.c.won)).all()
+    assert sorted(rows) == [(1, 0.0), (1, 0.5), (1, 0.5), (2, 0.0), (2, 0.0), (2, 2.0)]
