@@ -286,7 +286,7 @@ def test_each_match_remembers_its_players(ladder: Ladder) -> None:
     store(0, 1, 1.0)
     store(1, 1, 1.0)
     store(1, 2, 2.0)
-    assert [players(number) for number in (0, 1, 2)] == [["one", "ada", None], ["one", "ada", "bob"], []]
+    assert [players(number) for number in (0, 1, 2)] == [["staff", "ada", None], ["staff", "ada", "bob"], []]
     with ladder.database.engine.connect() as connection:
         rows = connection.execute(select(session_players.c.games, session_players.c.won)).all()
     assert sorted(rows) == [(1, 0.0), (1, 0.5), (1, 0.5), (2, 0.0), (2, 0.0), (2, 2.0)]
