@@ -260,9 +260,10 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "PublishedGrades": {_ANYBODY: "release grades changes"},
     "ReleaseSummary": {_ANYBODY: "name scope created_at", _STAFF: "created_by reason"},
     "BaselineResult": {_OWNER: "baseline passed points max_points threshold value low high inconclusive explanation"},
+    "DashboardProblem": {_STAFF: "text path"},
     "Dashboard": {
-        _STAFF: "frozen suspended awaiting_approval users bots active_bots versions matches runners audit_log quotas"
-        " findings revision"
+        _STAFF: "problems frozen suspended awaiting_approval users bots active_bots versions matches runners audit_log"
+        " quotas findings revision"
     },
     "Finding": {_STAFF: "check severity message fix_command advice"},
     "UserSummary": {

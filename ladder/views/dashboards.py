@@ -4,6 +4,7 @@ The dashboard shows frozen ladders, suspended users, the queue and the runners.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
@@ -16,9 +17,11 @@ from ladder.store.database import (
     SIGN_IN_FAILED,
     SIGNED_IN,
     USERS_CHANGED,
+    AuditEntry,
     BotRecord,
     Event,
     Membership,
+    User,
     all_bots,
     all_users,
     count_ladder,
@@ -33,6 +36,7 @@ from ladder.store.database import (
 from ladder.views.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
 from ladder.views.bots import BotSummary, VersionCheckView, list_bots
 from ladder.views.context import ViewContext, paginate
+from ladder.views.grades import list_finals
 from ladder.views.matches import RunnerSummary, list_runners
 from ladder.views.standings import DeadlineSummary
 from ladder.views.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
@@ -128,13 +132,24 @@ class QuotaSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class DashboardProblem:
+    """A problem of a ladder. text: the cause, and what to do. path: the page to do it on, None on the machine."""
+
+    text: str
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Dashboard:
-    """The state of a ladder, for staff. frozen: the decision that froze it, None if it isn't frozen.
+    """The state of a ladder, for staff. problems: most urgent first; without any, all is well.
+
+    frozen: the decision that froze it, None if it isn't frozen.
 
     users: the number of users that take part. awaiting_approval: accounts to be approved. bots, active_bots: counts,
     with reference bots. versions: counts by status. matches: counts by outcome. findings: of a checkup, if any.
     """
 
+    problems: tuple[DashboardProblem, ...]
     frozen: DecisionSummary | None
     suspended: tuple[UserSummary, ...]
     awaiting_approval: tuple[UserSummary, ...]
@@ -151,9 +166,12 @@ class Dashboard:
 
 
 def view_dashboard(
-    context: ViewContext, quotas: QuotaSummary, findings: tuple[Finding, ...] | None = None
+    context: ViewContext,
+    quotas: QuotaSummary,
+    findings: tuple[Finding, ...] | None = None,
+    settings_problem: str | None = None,
 ) -> Dashboard:
-    """Return a ladder's dashboard, with these quotas and findings of a checkup."""
+    """Return a ladder's dashboard, with these quotas, findings of a checkup, and the problem of ladder.toml, if any."""
     connection = context.connection
     counts = count_ladder(connection)
     became: Counter[str] = Counter()
@@ -161,7 +179,10 @@ def view_dashboard(
         became[end] += count
     owners, bots = all_users(connection), all_bots(connection)
     act = find_freeze_entry(connection)
+    runners = list_runners(context)
+    problems = _list_problems(context, owners, runners or (), act, findings or (), settings_problem)
     whole = Dashboard(
+        tuple(hide_fields(problem, context.viewer) for problem in problems),
         summarize_decisions(context, [act], {})[0] if act else None,
         tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.suspended),
         tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.waiting),
@@ -170,13 +191,44 @@ def view_dashboard(
         sum(bot.active_version_id is not None for bot in bots),
         counts.versions,
         dict(became),
-        list_runners(context),
+        runners,
         list_audit_log(context, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
         hide_fields(quotas, context.viewer),
         None if findings is None else tuple(hide_fields(finding, context.viewer) for finding in findings),
         context.revision,
     )
     return hide_fields(whole, context.viewer)
+
+
+def _list_problems(
+    context: ViewContext,
+    owners: Sequence[User],
+    runners: Sequence[RunnerSummary],
+    freeze: AuditEntry | None,
+    findings: Sequence[Finding],
+    settings_problem: str | None,
+) -> list[DashboardProblem]:
+    found: list[tuple[str, str | None]] = []
+    if settings_problem is not None:
+        reason = settings_problem.partition("\n")[0]
+        found.append((f"{reason} Until it is corrected, its last valid content applies.", None))
+    if all(runner.is_dead for runner in runners):
+        how = "Start one on its machine: arena ladder run LADDER"
+        found.append((f"No runner is active, so no checks or matches run. {how}", None))
+    found += [(f"{each.check}: {each.message}", "#health") for each in findings if each.severity == "fail"]
+    if freeze is not None:
+        found.append(("The ladder is frozen, so no rated matches start. Unfreeze it", "#freeze"))
+    if waiting := sum(owner.waiting for owner in owners):
+        found.append((f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval"))
+    for final in list_finals(context).items:
+        if final.key is None and final.abandoned:
+            text = f"Final {final.name}: {len(final.abandoned)} matches were abandoned. Retry them"
+            found.append((text, f"/finals/{final.name}"))
+        elif final.key is None and not final.pending:
+            found.append((f"Final {final.name}: all matches are played. Reveal the results", f"/finals/{final.name}"))
+    if all(owner.staff for owner in owners):
+        found.append(("No users take part yet. Import a roster", "/admin/users"))
+    return [DashboardProblem(*each) for each in found]
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,13 +225,16 @@ def _etag(of: object) -> str:
     return f'"{hashlib.sha256(repr(of).encode()).hexdigest()[:20]}"'
 
 
-def format_time(at: float | None) -> Markup:
-    """Return a time as HTML in UTC, which the browser's script converts to local time; "-" for None."""
+def format_time(at: float | None, exact: bool = False) -> Markup:
+    """Return a time as HTML in UTC; "-" for None.
+
+    The browser's script shows it relative to now, with the time in the reader's zone on hover; if `exact`, that time.
+    """
     if at is None:
         return Markup("-")
     text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
-    exact = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
-    return Markup('<time datetime="{}">{} UTC</time>').format(exact, text)
+    machine = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+    return Markup('<time datetime="{}"{}>{} UTC</time>').format(machine, Markup(" data-exact" if exact else ""), text)
 
 
 def format_time_left(at: float, now: float) -> str:

@@ -97,7 +97,16 @@ _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> Dashboard:
     """Return the dashboard. `check`: with the findings of `arena ladder doctor`, which is run at most once a minute."""
     quotas = views.QuotaSummary(**ladder.last_settings.quotas.model_dump())
-    return views.view_dashboard(context, quotas, _get_checkup(ladder) if check else None)
+    return views.view_dashboard(context, quotas, _get_checkup(ladder) if check else None, _settings_problem(ladder))
+
+
+def _settings_problem(ladder: Ladder) -> str | None:
+    """Return why ladder.toml can't be read, as text, None if it can."""
+    try:
+        _ = ladder.settings
+    except LadderError as error:
+        return str(error)
+    return None
 
 
 def _get_checkup(ladder: Ladder) -> tuple[Finding, ...]:

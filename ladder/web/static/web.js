@@ -6,11 +6,23 @@ const soon = () => document.querySelector("[data-soon]") !== null;
 let last = performance.now();
 let waits = false;
 
+const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
+const FAR_S = 30 * 86_400; // beyond, a date says more than a number of days
+
+function relativeTime(at) {
+  const seconds = (at - Date.now()) / 1_000;
+  if (Math.abs(seconds) > FAR_S) return at.toLocaleDateString(undefined, { dateStyle: "medium" });
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 2 * size) ?? ["minute", 60];
+  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.trunc(seconds / size), unit).replace("this minute", "now");
+}
+
 function localTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
-    time.title = time.textContent;
-    time.textContent = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+    const exact = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+    const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(at).find((part) => part.type === "timeZoneName").value;
+    time.title = `${exact} ${zone}`;
+    time.textContent = "exact" in time.dataset ? time.title : relativeTime(at);
   }
 }
 
@@ -43,6 +55,7 @@ function follow() {
 }
 
 localTimes(document);
+setInterval(() => localTimes(document), 60_000);
 follow();
 addEventListener("hashchange", () => {
   follow();

@@ -209,6 +209,21 @@ def test_the_dashboard_agrees_with_the_commands(web: Pages, staff: TestClient, o
     assert "No runner is active" not in web.visitor("ada").get("/queue").text
 
 
+def test_the_dashboard_first_says_what_to_do_or_that_all_is_well(web: Pages, staff: TestClient, own: Term) -> None:
+    def paths() -> list[str | None]:
+        return [each["path"] for each in staff.get("/api/admin").json()["problems"]]
+
+    assert "<b>No runner is active" in staff.get("/admin").text
+    web.ladder.database.write(lambda connection: register_runner(connection, 1, 4.0))
+    assert (paths(), "<b>All is well.</b>" in staff.get("/admin").text) == ([], True)
+    post(staff, "/finals", name="last", games=6)
+    own.run()
+    web.ladder.database.write(lambda connection: register_runner(connection, 1, 4.0))
+    post(staff, "/admin/freeze", reason="the network is down")
+    (own.path / "ladder.toml").write_text("broken")
+    assert paths() == [None, "#freeze", "/finals/last"]
+
+
 def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, staff: TestClient) -> None:
     """Only staff see a runner's matches; problems are above healthy parts.
 
