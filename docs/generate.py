@@ -208,7 +208,7 @@ def setting_type(field: FieldInfo) -> str:
     schema = next((part for part in schema.get("anyOf", ()) if part.get("type") != "null"), schema)
     ends = [schema.get("minimum", schema.get("exclusiveMinimum")), schema.get("maximum")]
     if ends[0] is None:
-        return str(schema["type"])
+        return str(schema.get("type", "string"))  # an enumeration is a reference
     more = "more than " if "exclusiveMinimum" in schema else ""
     return f"{schema['type']}, {more}{ends[0]:g} {'or more' if ends[1] is None else f'to {ends[1]:g}'}"
 

@@ -227,4 +227,5 @@ def table_page(
             json_element("socket", socket),
         )
     )
-    return html_page(title, body, [style_sheets("look", "page", "play")], [inline_module("play")], connects=True)
+    styles = [style_sheets("look", "page", "play", "chat")]
+    return html_page(title, body, styles, [inline_module("play")], connects=True)

@@ -25,6 +25,14 @@ from ladder.service.accounts import (
     sign_in_by_provider,
     sign_out,
 )
+from ladder.service.chat import (
+    MAX_CHAT_CHARACTERS,
+    delete_chat_line,
+    limit_chat_mode,
+    set_muted,
+    write_chat_line,
+    write_lobby_line,
+)
 from ladder.service.deadlines import (
     deadlines_of_bot,
     extend_deadline,
@@ -87,6 +95,7 @@ from ladder.service.maintenance import (
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster
 from ladder.service.runner import LadderRunner, RunnerMetrics, parse_address, serve_metrics
 from ladder.service.settings import (
+    ChatMode,
     Deadline,
     LadderError,
     LadderSettings,

@@ -46,6 +46,7 @@ from ladder.store.database import (
     Version,
     all_bots,
     all_users,
+    delete_chat_messages,
     find_bot,
     find_user,
     get_archive,
@@ -404,8 +405,10 @@ class PruneResult:
 
 
 def prune_expired(ladder: Ladder) -> PruneResult:
-    """Remove events, records and logs older than the limits in ladder.toml. Raises DatabaseError."""
-    prune_events(ladder.database, ladder.clock() - ladder.last_settings.retention.events_days * _DAY_S)
+    """Remove events, chat lines, records and logs older than the limits in ladder.toml. Raises DatabaseError."""
+    kept, now = ladder.last_settings.retention, ladder.clock()
+    prune_events(ladder.database, now - kept.events_days * _DAY_S)
+    ladder.database.write(lambda connection: delete_chat_messages(connection, now - kept.chat_days * _DAY_S))
     return PruneResult(*prune_records(ladder.database, *_pruning_times(ladder)))
 
 

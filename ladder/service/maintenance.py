@@ -7,9 +7,9 @@ SHA256SUMS. The digests come last, so they are absent from a truncated file; `sh
 to stop. A restored ladder has the same key and deals; matches that were in progress are played again.
 
 An export contains results.jsonl (one line a game, as `arena run` writes it; bots are versions: honest@3),
-matches.csv, versions.csv, standings.csv and the audit log. Users are pseudonyms; their names are exported only on
-request. Times are seconds since 1970, UTC. Formula-like texts begin with an apostrophe. All files show one moment,
-also while the ladder runs, and are streamed row by row.
+matches.csv, versions.csv, standings.csv and the audit log. Users are pseudonyms; their names, and chat lines, are
+exported only on request. Times are seconds since 1970, UTC. Formula-like texts begin with an apostrophe. All files
+show one moment, also while the ladder runs, and are streamed row by row.
 """
 
 import csv

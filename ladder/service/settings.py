@@ -7,6 +7,7 @@ couldn't be compared.
 import json
 import re
 import tomllib
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -95,18 +96,30 @@ class SubmissionCheckSettings(_Table):
     build_timeout_seconds: Annotated[int, Field(ge=1, le=3600, description="Time limit of a build.")] = 120
 
 
+class ChatMode(StrEnum):
+    """When people at tables may chat, in ascending order of freedom. The lobby's chat is off only with OFF."""
+
+    OFF = "off"
+    BETWEEN = "between"
+    ALWAYS = "always"
+
+
 class RetentionSettings(_Table):
     """How long files are kept. Results and the records of finals are kept forever."""
 
     records_days: Annotated[int, Field(ge=1, description="Records, and the bots' statistics in them.")] = 400
     logs_days: Annotated[int, Field(ge=1, description="The bots' standard error.")] = 60
     events_days: Annotated[int, Field(ge=1, description="The event log.")] = 30
+    chat_days: Annotated[int, Field(ge=1, description="Lines of chat.")] = 30
 
 
 class UserTableSettings(_Table):
     """Live tables for people and remote bots. Their matches aren't rated."""
 
     allow_guests: Annotated[bool, Field(description="Whether a link lets people without an account play.")] = False
+    chat: Annotated[
+        ChatMode, Field(description="Chat in the lobby and, at most, at tables: `off`, `between` games, or `always`.")
+    ] = ChatMode.OFF
     max_per_user: Annotated[int, Field(ge=1, description="Open tables of a user.")] = 2
     max_total: Annotated[int, Field(ge=0, description="Open tables in all; 0 turns live tables off.")] = 20
     min_move_display_seconds: Annotated[
@@ -121,6 +134,7 @@ class WebSettings(_Table):
     """The pages that `arena ladder serve` shows."""
 
     public: Annotated[bool, Field(description="Whether visitors can read the pages without signing in.")] = False
+    banner: Annotated[str, Field(max_length=200, description="A line of text on all pages.")] = ""
     base_url: Annotated[
         Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")] | None,
         Field(description="The public address, if a proxy serves the pages.", examples=["https://coup.example.org"]),

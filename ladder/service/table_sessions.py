@@ -15,8 +15,9 @@ from arena.bots import escape_control, normal_name
 from arena.coup import PRESETS, Ruleset
 from ladder.permissions import Viewer
 from ladder.service.accounts import hash_secret
+from ladder.service.chat import limit_chat_mode
 from ladder.service.ladder import Ladder, get_accepted_version, get_acting_user
-from ladder.service.settings import LadderError
+from ladder.service.settings import ChatMode, LadderError
 from ladder.store.database import (
     ACCEPTED,
     BOT,
@@ -54,6 +55,7 @@ class OpenTableRequest:
     rules: a preset, None for the ladder's own. move_time_s: the time per move of people, None without a clock. bots:
     names or version refs. me: whether the opener has a slot. program: the name of the opener's own program, if it has a
     slot. people, programs: slots for others. allow_spectators: whether other viewers may watch.
+    chat: when people may chat, at most as ladder.toml allows.
     """
 
     rules: str | None = None
@@ -65,6 +67,7 @@ class OpenTableRequest:
     me: bool = False
     program: str | None = None
     allow_spectators: bool = True
+    chat: ChatMode = ChatMode.OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,15 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
             called = f"program {programs}" if kinds[slot] == PROGRAM else None
             slots.append(SessionSlot(kinds[slot], name=called, token_sha256=hash_secret(secret)))
         id = insert_session(
-            connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators, slots
+            connection,
+            owner,
+            now,
+            rules.name,
+            wanted.games,
+            wanted.move_time_s,
+            wanted.allow_spectators,
+            slots,
+            limit_chat_mode(wanted.chat, most.chat),
         )
         return get_session(connection, id)
 

@@ -27,6 +27,7 @@ from ladder.store.database import (
     all_users,
     cancel_queued_matches,
     cancel_unplayable,
+    delete_lines_of_user,
     find_user,
     join_team,
     leave_team,
@@ -247,9 +248,9 @@ def _make_import_error(wrong: Sequence[RosterRemark], source: str | None) -> Lad
 def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
     """Merge user `old` into `new`; return False if they are merged already.
 
-    Bots, challenges, tables, extensions and team memberships move to `new`; results stay. Waiting rated matches between
-    bots of both are cancelled. The old login then means `new` in commands, rosters and at a provider; its links,
-    sessions, tokens and password are revoked.
+    Bots, challenges, tables, chat lines, extensions and team memberships move to `new`; results stay. Waiting rated
+    matches between bots of both are cancelled. The old login then means `new` in commands, rosters and at a provider;
+    its links, sessions, tokens and password are revoked.
 
     Raises LadderError for an unknown login, the login "staff", equal logins, or if only one of both is staff, if only
     one is suspended, or if only `new` is withdrawn.
@@ -488,7 +489,8 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
 def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) -> bool:
     """Withdraw a user from the course, or reinstate the user; return False if this applies already.
 
-    The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError as `set_suspended`.
+    The effect is that of a suspension; in addition, the user isn't in grades, and all chat lines are removed.
+    Raises LadderError as `set_suspended`.
     """
 
     def act(connection: Connection) -> bool:
@@ -500,6 +502,7 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
         set_user_withdrawn(connection, user.id, gone)
         if gone:
             _stop_versions(connection, user, "its owner left the course", now)
+            delete_lines_of_user(connection, user.id)
         return True
 
     return ladder.database.write(act)

@@ -42,7 +42,17 @@ from arena.sandbox import (
     scratch_folder,
 )
 from ladder.schedule import seat_orders
-from ladder.service import FROZEN_REASON, Ladder, LadderError, get_rules, make_portable_bot, unplayable_reason
+from ladder.service import (
+    FROZEN_REASON,
+    ChatMode,
+    Ladder,
+    LadderError,
+    get_rules,
+    limit_chat_mode,
+    make_portable_bot,
+    unplayable_reason,
+    write_chat_line,
+)
 from ladder.store.database import (
     CLOSED,
     HEARTBEAT_TIMEOUT_S,
@@ -58,6 +68,7 @@ from ladder.store.database import (
     get_archive,
     get_version_by_id,
     last_event_id,
+    list_deleted_lines,
     list_live_runners,
     record_heartbeat,
     register_runner,
@@ -68,12 +79,14 @@ from ladder.store.database import (
 from ladder.tables import (
     UNKNOWN,
     UNREACHABLE,
+    ChatLine,
     LiveTable,
     MatchSetup,
     ProcessLogs,
     RelayHello,
     Slot,
     StreamChannel,
+    TableChat,
     TableSettings,
     listen_for_relays,
     serve_client,
@@ -204,12 +217,32 @@ class HostedSession:
             self._on_state_change,
             pace_s,
             configured.min_window_seconds,
+            chat=self._make_chat(ChatMode(session.chat)),
         )
 
     def called(self, slot: int, name: str) -> None:
         """Name a slot after the person that joined it, if no match has begun."""
         if self.table.state == "open":
             self.table.renamed(slot, name)
+
+    def _make_chat(self, opened: ChatMode) -> TableChat | None:
+        """Return the table's chat, None if it is off."""
+        mode = limit_chat_mode(opened, self._ladder.last_settings.tables.chat)
+        return None if mode is ChatMode.OFF else TableChat(mode.value, self._store_line)
+
+    def _store_line(
+        self, slot: int | None, login: str | None, text: str, then: Callable[[ChatLine | str], None]
+    ) -> None:
+        stored: list[ChatLine | str] = []
+
+        def act(connection: Connection) -> None:
+            try:
+                line = write_chat_line(self._ladder, connection, self.id, login, slot, text)
+                stored.append(ChatLine(line.id, line.name, line.text, line.created_at))
+            except LadderError as error:
+                stored.append(" ".join(str(error).splitlines()).capitalize())
+
+        self._write(act, lambda: then(stored[-1]))
 
     def _make_match(self, number: int) -> MatchSetup:
         """Return match `number` of this table, from 0."""
@@ -389,7 +422,7 @@ class TableServer:
         if hello["program"]:
             await serve_program(channel, hosted.table, str(slot), hello["after"])
         else:
-            await serve_client(channel, hosted.table, None if slot is None else str(slot))
+            await serve_client(channel, hosted.table, None if slot is None else str(slot), hello["login"])
 
     async def _find_hosted(self, id: int) -> HostedSession | None:
         """Return a session, claimed on first use; None if it is over, or another process has it."""
@@ -500,10 +533,19 @@ class TableServer:
                 why = session.end_reason if session.status == CLOSED else unplayable_reason(connection, session)
                 if why is not None:
                     end_reasons[session.id] = why
+            self._loop.call_soon_threadsafe(self._remove_lines, list_deleted_lines(connection, ids))
             self._last_read = last, ids
             return end_reasons
 
         return database.read_with_retry(read)
+
+    def _remove_lines(self, deleted: dict[int, list[int]]) -> None:
+        """Remove deleted lines of chat from the tables with these ids."""
+        for id, lines in deleted.items():
+            task = self._hosted.get(id)
+            hosted = task.result() if task is not None and task.done() and not task.exception() else None
+            if hosted is not None and hosted.table.chat is not None:
+                hosted.table.chat.remove(lines)
 
     def _record_heartbeat(self, connection: Connection) -> None:
         """Record this process's heartbeat; end the sessions of dead processes, and those that no player joined."""

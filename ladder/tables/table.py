@@ -22,6 +22,7 @@ from typing import Literal
 from arena.play import YOU, GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, Message, PlayerView, StateUpdate
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
+from ladder.tables.chat import TableChat
 
 PROGRAM_TIMING = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # includes the network delay
 _PERSON_START_MS = 3_600_000  # the table greets for a person; a busy machine must not make them forfeit
@@ -65,11 +66,15 @@ class TableClosed(Exception):  # noqa: N818  # not an error: the client is done
 
 @dataclass(eq=False)
 class TableClient:
-    """A connected browser or program; `slot`: its number, None for a spectator. `changed` is set for each update."""
+    """A connected browser or program; `slot`: its number, None for a spectator. `changed` is set for each update.
+
+    login: of the user whose browser it is, None for a guest or an unknown spectator.
+    """
 
     slot: int | None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     gone: Superseded | TableClosed | None = None
+    login: str | None = None
 
     async def news(self) -> None:
         """Wait for an update. Raises Superseded or TableClosed, after the updates before it."""
@@ -211,10 +216,12 @@ class LiveTable:
         pace_s: float = 0.0,
         least_s: float = 0.0,
         absence_s: float = ABSENCE_S,
+        chat: TableChat | None = None,
     ) -> None:
         self.name = name
         self.slots = tuple(slots)
         self.offer = offer
+        self.chat = chat
         self.state: TableState = "open"
         self.why: str | None = None
         self.replay: str | None = None
@@ -239,12 +246,12 @@ class LiveTable:
 
     # --- clients
 
-    def join(self, secret: str | None) -> TableClient:
+    def join(self, secret: str | None, login: str | None = None) -> TableClient:
         """Add a spectator, or the player of the slot with this secret, whose client before is superseded.
 
         Raises KeyError if no person's slot has the secret.
         """
-        client = TableClient(None if secret is None else self._find_slot(secret, "person"))
+        client = TableClient(None if secret is None else self._find_slot(secret, "person"), login=login)
         self._add_client(client)
         return client
 
@@ -382,7 +389,15 @@ class LiveTable:
     # --- requests of browsers
 
     def take(self, client: TableClient, message: Message) -> Message | None:
-        """Carry out a seated client's request if it is possible now; return the reply to this client, if any."""
+        """Carry out a client's request if it is possible now; return the reply to this client, if any.
+
+        A spectator can only write lines of chat.
+        """
+        if isinstance(message.get("chat"), str):
+            if self.chat is not None:
+                handle = None if self._dealt is None or client.slot is None else self._dealt.spec.handles[client.slot]
+                self.chat.write(client, message["chat"], self.state == "playing", handle)
+            return None
         slot = None if client.slot is None else self.slots[client.slot]
         if slot is None or client.slot is None or slot.guest is not client:
             return None

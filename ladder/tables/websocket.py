@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from ladder.tables.chat import TableChat
 from ladder.tables.table import LiveTable, ProgramConnection, Superseded, TableClient, TableClosed
 
 # Close codes.
@@ -93,15 +94,21 @@ class WebChannel:
             await self._socket.close(code, reason)
 
 
-async def serve_client(channel: Channel, table: LiveTable, secret: str | None) -> None:
-    """Send frames to a browser and receive its requests until the socket closes; without a secret, to a spectator."""
+async def serve_client(channel: Channel, table: LiveTable, secret: str | None, login: str | None = None) -> None:
+    """Send frames to a browser and receive its requests until the socket closes; without a secret, to a spectator.
+
+    login: of the user whose browser it is.
+    """
     try:
-        client = table.join(secret)
+        client = table.join(secret, login)
     except KeyError:
         await channel.close(UNKNOWN, "you have no access to this table")
         return
     try:
-        await _run_both(channel, _send_frames(channel, table, client), _receive_requests(channel, table, client))
+        directions = [_send_frames(channel, table, client), _receive_requests(channel, table, client)]
+        if table.chat is not None:
+            directions.append(_send_chat(channel, table.chat, client))
+        await _run_both(channel, *directions)
     finally:
         table.part(client)
 
@@ -122,7 +129,7 @@ async def serve_program(channel: Channel, table: LiveTable, secret: str, after: 
 
 
 async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) -> int:
-    """Run both directions until one ends, cancel the other, and close the socket; return the client's close code.
+    """Run all directions until one ends, cancel the others, and close the socket; return the client's close code.
 
     It is LOST if the client didn't close the socket.
     """
@@ -161,6 +168,12 @@ async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) 
             await asyncio.wait_for(channel.send(_serialize_frame(frame)), _SEND_TIMEOUT_S)
             shown = frame
         await client.news()
+
+
+async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> None:
+    """Send lines of chat as they come. Raises ChannelClosed, TimeoutError."""
+    async for message in chat.follow(client):
+        await asyncio.wait_for(channel.send(json.dumps(message)), _SEND_TIMEOUT_S)
 
 
 def _serialize_frame(frame: dict[str, Any]) -> str:

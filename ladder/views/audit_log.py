@@ -88,6 +88,7 @@ class DecisionSummary:
 _PAST_TENSE = {
     "activate": "activated {version}",
     "auto_disable": "auto-disabled {version}",
+    "delete_line": "deleted a line of chat",
     "disable": "disabled the bot",
     "extend": "changed the extension of the owner",
     "final": "changed a final",
@@ -96,6 +97,7 @@ _PAST_TENSE = {
     "issue": "created a credential",
     "leave": "withdrew the owner",
     "merge": "merged two users",
+    "mute": "muted a user or guest in the chat",
     "receive": "set the time of submission of {version}",
     "refuse": "rejected an account",
     "release": "released grades",
@@ -105,6 +107,7 @@ _PAST_TENSE = {
     "team": "changed the owner's team",
     "suspend": "suspended the owner",
     "unfreeze": "unfroze the ladder",
+    "unmute": "unmuted a user or guest in the chat",
     "unsuspend": "lifted the suspension",
     "unvoid": "counted the match again",
     "void": "voided the match",

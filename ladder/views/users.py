@@ -132,15 +132,16 @@ def list_teams(context: ViewContext) -> TeamList:
     return TeamList(tuple(row for row in rows if row.team is not None), context.revision)
 
 
-audit_log, bots, matches, users, versions = (
-    METADATA.tables[name] for name in ("audit_log", "bots", "matches", "users", "versions")
+audit_log, bots, chat_messages, matches, users, versions = (
+    METADATA.tables[name] for name in ("audit_log", "bots", "chat_messages", "matches", "users", "versions")
 )
 
 
 def make_export_queries(context: ViewContext) -> dict[str, Select[Any]]:
     """Return a query for each exported table, by name. Users appear by login if the viewer may see it, else pseudonym.
 
-    Staff and the ladder itself appear as stored. The table of users, and decisions about them, require that right.
+    Staff and the ladder itself appear as stored. The table of users, decisions about them, and chat lines require that
+    right.
     """
     logins = context.viewer.can_view(UserSummary, "login")
     user = users.c.login if logins else users.c.pseudonym
@@ -171,6 +172,10 @@ def make_export_queries(context: ViewContext) -> dict[str, Select[Any]]:
         .order_by(audit_log.c.id),
     }  # fmt: skip
     if logins:
+        tables["chat"] = select(
+            chat_messages.c.id, chat_messages.c.table_session_id.label("table"), users.c.login, chat_messages.c.name,
+            chat_messages.c.text, chat_messages.c.created_at, chat_messages.c.deleted, chat_messages.c.muted,
+        ).outerjoin(users, users.c.id == chat_messages.c.user_id).order_by(chat_messages.c.id)  # fmt: skip
         names = ("login", "name", "pseudonym", "section", "email", "student_id", "staff", "suspended", "withdrawn")
         listed = users.c.merged_into.is_(None) & users.c.waiting.is_(False)
         listed &= users.c.login != "staff"  # this user owns the reference bots

@@ -19,6 +19,7 @@ from arena.replay import replay_page, table_page
 from ladder import views
 from ladder.permissions import Viewer
 from ladder.service import (
+    ChatMode,
     Ladder,
     OpenedSession,
     OpenTableRequest,
@@ -29,6 +30,7 @@ from ladder.service import (
     find_table_server,
     get_rules,
     join_table,
+    limit_chat_mode,
     open_session,
     renew_slot_secret,
 )
@@ -94,7 +96,10 @@ def new(request: CurrentContext) -> Response:
     with request.ladder.reading(request.viewer) as context:
         bots = [line.bot for line in views.list_bots(context, "", None).items if line.active_version]
     own = request.ladder.play.settings.rules.name
-    return render_form(request, "new_table.html", rules=[own, *(name for name in PRESETS if name != own)], bots=bots)
+    allowed = request.ladder.last_settings.tables.chat
+    modes = [mode for mode in ChatMode if allowed is not ChatMode.OFF and limit_chat_mode(mode, allowed) is mode]
+    rules = [own, *(name for name in PRESETS if name != own)]
+    return render_form(request, "new_table.html", rules=rules, bots=bots, modes=modes)
 
 
 @tables_router.post("/tables", include_in_schema=False)
@@ -109,6 +114,7 @@ def open_by_form(
     me: Annotated[bool, Form()] = False,
     program: Annotated[str, Form(max_length=60)] = "",
     allow_spectators: Annotated[bool, Form()] = False,
+    chat: Annotated[ChatMode, Form()] = ChatMode.OFF,
 ) -> Response:
     """Open a table, and show the links of its slots, only this once."""
     named = tuple(name.strip() for name in bots.split(",") if name.strip())
@@ -118,6 +124,7 @@ def open_by_form(
         OpenTableRequest(
             rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, bots=named,
             people=people, programs=programs, me=me, program=program.strip() or None, allow_spectators=allow_spectators,
+            chat=chat,
         ),
         request.actor,
     )  # fmt: skip
@@ -347,13 +354,19 @@ async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int
     person = viewer.login or (None if access.slot is None else f"{id}/{access.slot}")
     with hold_connection(state, socket, person) as held:
         if held:
-            await _relay_socket(socket, access, runner, is_program, after)
+            login = None if viewer.token else viewer.login
+            await _relay_socket(socket, access, runner, login, is_program, after)
         else:
             await socket.send_denial_response(JSONResponse({"error": TOO_MANY_TABS}, 429))
 
 
 async def _relay_socket(
-    socket: WebSocket, access: TableAccess, runner: RunnerRecord | None, is_program: bool, after: int | None
+    socket: WebSocket,
+    access: TableAccess,
+    runner: RunnerRecord | None,
+    login: str | None,
+    is_program: bool,
+    after: int | None,
 ) -> None:
     channel = WebChannel(socket)
     await channel.open()
@@ -364,7 +377,7 @@ async def _relay_socket(
     else:
         name = None if access.slot is None else access.session.slots[access.slot].name
         hello = {
-            "secret": runner.secret, "table": access.session.id, "place": access.slot, "name": name,
+            "secret": runner.secret, "table": access.session.id, "place": access.slot, "name": name, "login": login,
             "program": is_program, "after": after,
         }  # fmt: skip
         relaying = asyncio.create_task(relay_frames(channel, runner.port, hello))

@@ -1,6 +1,7 @@
 // The page of a table at which its reader plays, or looks on: what the server sends is shown whole, each time.
 
 import { card } from "./cards.js";
+import { Chat } from "./chat.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Lobby, awaited } from "./lobby.js";
 import { Table } from "./table.js";
@@ -15,6 +16,7 @@ const KEYS = [
   [["s"], "turn the sound on or off"],
   [["d"], "switch between dark and light"],
   [["say"], "say something with a move, if the rules allow talk: hold duke, lack duke, attack B, spare B, doubt B duke, or your own words"],
+  [["/"], "write to the table, if it has a chat"],
   [["?"], "show this help"],
 ];
 
@@ -96,6 +98,7 @@ class Play {
   }
 
   take(message) {
+    if (message.chat) return this.chat.take(message);
     if (message.hint) return this.tell(this.hints, "Hint", message.hint.join("\n"));
     this.failed = 0;
     const asked = this.frame?.game?.ask?.id;
@@ -154,6 +157,7 @@ class Play {
     this.rules = dialog("The rules of this game");
     this.help = dialog("Keys");
     this.lobby = new Lobby((message) => this.send(message));
+    this.chat = new Chat((message) => this.send(message), (handle) => this.table?.places[this.frame.game.seats.findIndex((seat) => seat.handle === handle)]?.element);
     this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(this.card));
     this.hintButton = h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint");
     this.leaveButton = h("button", { class: "tool", onclick: () => this.leave() }, "Leave");
@@ -189,6 +193,7 @@ class Play {
           this.place,
           this.minute,
           h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.lobby.people),
+          this.chat.panel,
         ),
         h(
           "div",
@@ -221,6 +226,7 @@ class Play {
     if (table.state === "open") this.drawLobby();
     else this.drawTable(game);
     this.lobby.show(table);
+    this.chat.show(table.state);
     say(this.count, table.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "");
     const seated = table.places.some((place) => place.you);
     this.hintButton.hidden = !seated;

@@ -4,6 +4,21 @@
 second, so other packages import it late.
 """
 
+from ladder.store.database.chat import (
+    ChatMessage,
+    count_lines_of_writer,
+    delete_chat_message,
+    delete_chat_messages,
+    delete_lines_of_user,
+    find_chat_message,
+    insert_chat_message,
+    is_writer_muted,
+    last_lobby_line,
+    list_chat_messages,
+    list_deleted_lines,
+    list_muted_messages,
+    set_writer_muted,
+)
 from ladder.store.database.connection import (
     NEWEST_REVISION,
     RETRY_TIMEOUT_S,

@@ -84,7 +84,7 @@ class AuditEntry:
     action: activate, disable (by a user), auto_disable (by the ladder), void, unvoid, freeze, unfreeze, final, reveal,
     suspend, unsuspend, leave, return, merge (two users), issue (a link or a token), revoke, import (users), refuse (an
     account), receive (a version, with a submission time set by staff), extend (a user's deadline), release (grades),
-    team (a user joined or left one).
+    team (a user joined or left one), delete_line, mute, unmute (chat; user_id: None for a guest).
     """
 
     actor: str

@@ -402,6 +402,7 @@ table_sessions = Table(
     Column("games", Integer, nullable=False),  # of a match
     Column("move_time_s", Integer),  # that people have for a move; null: no clock. Programs have limits of their own
     Column("allow_spectators", Boolean, nullable=False),  # whether readers of the ladder may watch
+    Column("chat", String(10), nullable=False, server_default="off"),  # off, between (games), always
     Column("status", String(10), nullable=False, index=True),  # open, playing, ended
     Column("end_reason", Text),  # what ended it
     Column("table_server", String(40)),  # that plays it
@@ -445,4 +446,18 @@ session_players = Table(
     Column("games", Integer, nullable=False),  # that the record has
     Column("won", Float, nullable=False),  # games won; a game with several survivors is divided among them
     sqlite_with_rowid=False,
+)
+
+# What people write in the lobby and at tables. No bot hears it.
+chat_messages = Table(
+    "chat_messages",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("table_session_id", ForeignKey("table_sessions.id"), index=True),  # null: the lobby
+    Column("user_id", ForeignKey("users.id"), index=True),  # null: a guest
+    Column("name", Text, nullable=False),  # a guest's; a user's pseudonym at that time
+    Column("text", Text, nullable=False),
+    Column("created_at", Float, nullable=False, index=True),
+    Column("deleted", Boolean, nullable=False, server_default=false()),  # by staff; the text is then empty
+    Column("muted", Boolean, nullable=False, server_default=false()),  # by staff: the writer may not write
 )

@@ -44,7 +44,10 @@ class SessionSlot:
 
 @dataclass(frozen=True, slots=True)
 class TableSession:
-    """A table session. login, pseudonym: of the user that opened it. move_time_s: people's limit; None: no limit."""
+    """A table session. login, pseudonym: of the user that opened it. move_time_s: people's limit; None: no limit.
+
+    chat: off, between (games) or always.
+    """
 
     id: int
     login: str
@@ -54,6 +57,7 @@ class TableSession:
     games: int
     move_time_s: int | None
     allow_spectators: bool
+    chat: str
     status: str
     end_reason: str | None
     table_server: str | None
@@ -75,8 +79,8 @@ class SessionMatch:
 _session, _slot = table_sessions.c, session_slots.c
 _SESSION_QUERY = select(
     _session.id, users.c.login, users.c.pseudonym, _session.opened_at, _session.rules, _session.games,
-    _session.move_time_s, _session.allow_spectators, _session.status, _session.end_reason, _session.table_server,
-    _session.ended_at,
+    _session.move_time_s, _session.allow_spectators, _session.chat, _session.status, _session.end_reason,
+    _session.table_server, _session.ended_at,
 ).join(users, users.c.id == _session.opened_by)  # fmt: skip
 
 _of_bot = users.alias()
@@ -102,11 +106,12 @@ def insert_session(
     move_time_s: int | None,
     allow_spectators: bool,
     slots: Sequence[SessionSlot],
+    chat: str = "off",
 ) -> int:
     """Open a table session and return its id."""
     values = {
         "opened_by": user.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": move_time_s,
-        "allow_spectators": allow_spectators, "status": OPEN,
+        "allow_spectators": allow_spectators, "chat": chat, "status": OPEN,
     }  # fmt: skip
     id = int(connection.execute(insert(table_sessions).values(values).returning(_session.id)).scalar_one())
     for number, slot in enumerate(slots):

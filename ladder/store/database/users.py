@@ -14,6 +14,7 @@ from sqlalchemy import Connection, and_, delete, func, insert, select, update
 from ladder.store.database.events import SIGNED_IN, USERS_CHANGED, list_audit_entries, record_event
 from ladder.store.database.schema_tables import (
     bots,
+    chat_messages,
     credentials,
     deadline_extensions,
     matches,
@@ -183,7 +184,7 @@ def delete_applicant(connection: Connection, user_id: int) -> None:
 
 
 def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> None:
-    """Merge user `old` into `new`: move bots, challenges, table sessions, extensions and team memberships.
+    """Merge user `old` into `new`: move bots, challenges, tables, chat lines, extensions and team memberships.
 
     `new` gets the values that it lacks, and the account at an identity provider. All other credentials of `old` are
     revoked. The row of `old` stays, so that its login leads to `new`.
@@ -192,7 +193,7 @@ def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> 
         (bots, bots.c.owner_id), (matches, matches.c.requested_by), (table_sessions, table_sessions.c.opened_by),
         (deadline_extensions, deadline_extensions.c.user_id), (session_slots, session_slots.c.user_id),
         (session_players, session_players.c.user_id), (team_members, team_members.c.user_id),
-        (users, users.c.merged_into),
+        (users, users.c.merged_into), (chat_messages, chat_messages.c.user_id),
     ):  # fmt: skip
         connection.execute(update(table).where(column == old.id).values({column: new.id}))
     of_old = update(credentials).where(credentials.c.user_id == old.id)

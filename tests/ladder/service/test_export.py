@@ -55,7 +55,8 @@ def test_names_are_written_where_they_are_asked_for(own: Term, tmp_path: Path) -
     files = own.json("export", "--out", tmp_path / "out", "--show-logins")["items"]
     assert {Path(file).stat().st_mode & 0o777 for file in files} == {0o600}
     assert [Path(file).name for file in files] == [
-        "results.jsonl", "matches.csv", "versions.csv", "audit_log.csv", "users.csv", "standings.csv",
+        "results.jsonl", "matches.csv", "versions.csv", "audit_log.csv", "chat.csv", "users.csv",
+        "standings.csv",
     ]  # fmt: skip
     assert {row["login"]: row["name"] for row in rows(tmp_path / "out" / "users.csv")}["ada"] == "Ada"
     assert {row["owner"] for row in rows(tmp_path / "out" / "versions.csv")} == {"ada", "bob", "staff"}

@@ -125,7 +125,7 @@ def serve_tables(
         channel = WebChannel(ws)
         await channel.open()
         there.people.append(ws)
-        await serve_client(channel, there.table, ws.query_params.get("secret"))
+        await serve_client(channel, there.table, ws.query_params.get("secret"), ws.query_params.get("login"))
 
     async def program(ws: WebSocket) -> None:
         token = ws.headers.get("authorization", "").removeprefix("Bearer ")
@@ -188,8 +188,10 @@ def serve_tables(
             assert not thread.is_alive()
 
 
-def person(there: TableServer, number: int | None = None, **given: Any) -> ClientConnection:
-    return connect(f"{there.url}/socket" + ("" if number is None else f"?secret=secret{number}"), **given)
+def person(there: TableServer, number: int | None = None, login: str | None = None, **given: Any) -> ClientConnection:
+    query = {"secret": None if number is None else f"secret{number}", "login": login}
+    named = "&".join(f"{name}={value}" for name, value in query.items() if value is not None)
+    return connect(f"{there.url}/socket?{named}", **given)
 
 
 def frames(socket: ClientConnection, holds: Callable[[Any], object]) -> Any:

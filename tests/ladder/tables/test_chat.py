@@ -1,0 +1,107 @@
+"""Tests of the chat of a table: its receivers and times. No frame, bot or record contains a line."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ladder.tables import ChatLine, TableChat, TableClient
+from tests.ladder.tables.table_server import WAIT_S, asks, person, serve_tables
+
+IDS = itertools.count(1)
+
+
+def store_at_once(slot: int | None, login: str | None, text: str, then: Callable[[ChatLine | str], None]) -> None:
+    then("Staff muted you." if login == "mute" else ChatLine(next(IDS), login or f"slot {slot}", text, 5.0))
+
+
+def lines(message: Any) -> list[tuple[str, str]]:
+    return [(line["name"], line["text"]) for line in message["chat"]]
+
+
+def test_a_line_reaches_all_people_but_no_frame_bot_or_record() -> None:
+    with serve_tables("bot", "person", "bot", chat=TableChat("always", store_at_once)) as there:  # noqa: SIM117
+        with person(there, 1) as ada, person(there, login="bob") as bob, person(there, login="cleo") as looker:
+            received: list[str] = []
+
+            def next_chat(socket: Any) -> Any:
+                while True:
+                    received.append(str(socket.recv(WAIT_S)))
+                    if "chat" in json.loads(received[-1]):
+                        return json.loads(received[-1])
+
+            assert [next_chat(socket)["writes"] for socket in (ada, bob, looker)] == [True] * 3
+            ada.send(json.dumps({"chat": "well, that was Z-word-1"}))
+            messages = [next_chat(socket) for socket in (ada, bob, looker)]
+            handles = there.on(lambda: there.table._dealt.spec.handles)  # type: ignore[union-attr]
+            assert [lines(message) for message in messages] == [[("slot 1", "well, that was Z-word-1")]] * 3
+            assert messages[0]["chat"][0]["handle"] == handles[1]
+            looker.send(json.dumps({"chat": "Z-word-2"}))
+            assert lines(next_chat(bob)) == [("cleo", "Z-word-2")]
+            with person(there) as late:
+                first = next_chat(late)
+                assert [text for _, text in lines(first)] == ["well, that was Z-word-1", "Z-word-2"]
+                assert first["writes"] is False
+            assert not [text for text in received if "Z-word" in text and "chat" not in json.loads(text)]
+            ada.send(json.dumps({"leave": True}))
+            there.end()
+    assert there.records
+    assert "Z-word" not in repr(there.records)
+
+
+def follow(chat: TableChat, client: TableClient, got: list[Any]) -> asyncio.Task[None]:
+    async def listen() -> None:
+        async for message in chat.follow(client):
+            got.append(message)
+
+    return asyncio.create_task(listen())
+
+
+def test_refusals_reach_only_the_writer_and_deleted_lines_vanish() -> None:
+    async def whole() -> None:
+        chat = TableChat("between", store_at_once)
+        ada, bob, muted = TableClient(0), TableClient(1), TableClient(None, login="mute")
+        got: list[list[Any]] = [[], [], []]
+        tasks = [follow(chat, client, mine) for client, mine in zip((ada, bob, muted), got, strict=True)]
+        await asyncio.sleep(0)
+        chat.write(ada, "in a game", True, "A")
+        chat.write(muted, "noise", False, None)
+        chat.write(ada, "after it", False, "A")
+        chat.write(ada, "at once again", False, "A")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert [message.get("problem") for message in got[0][1:]] == [
+            "The chat is closed during a game.",
+            None,
+            "Wait a second between two lines.",
+        ]
+        assert [message["problem"] for message in got[2] if "problem" in message] == ["Staff muted you."]
+        assert [lines(message) for message in got[1][1:]] == [[("slot 0", "after it")]]
+        chat.remove([got[1][1]["chat"][0]["id"], 999])
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert got[1][-1] == {"chat": [], "deleted": [got[1][1]["chat"][0]["id"]]}
+        late: list[Any] = []
+        tasks.append(follow(chat, TableClient(None), late))
+        await asyncio.sleep(0)
+        assert late == [{"chat": [], "mode": "between", "writes": False}]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(whole())
+
+
+def test_a_line_wakes_no_frame_of_others() -> None:
+    """The time at which a frame is sent depends on the game alone."""
+    with serve_tables("bot", "person", chat=TableChat("always", store_at_once)) as there, person(there, 1) as ada:
+        while not asks(json.loads(ada.recv(WAIT_S))):
+            pass
+        client = next(iter(there.table._clients))
+        there.on(lambda: client.changed.clear())
+        ada.send(json.dumps({"chat": "hello"}))
+        while "chat" not in (message := json.loads(ada.recv(WAIT_S))) or not message["chat"]:
+            pass
+        assert not there.on(lambda: client.changed.is_set())
+        there.on(lambda: there.table.end("the test is over"))
