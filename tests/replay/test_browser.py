@@ -96,10 +96,9 @@ def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str,
         assert place.locator(".who .name").inner_text() == names[seat]
         assert place.locator(".count").inner_text() == str(info["start"]["coins"][seat])
         assert [card.lower() for card in place.locator(".role-name").all_inner_texts()] == info["start"]["hands"][seat]
-    boxes = [place.bounding_box() for place in seats]  # clockwise: the upper row from the left
-    assert boxes[0]["x"] < boxes[1]["x"]
-    assert boxes[2]["x"] > boxes[3]["x"]
-    assert boxes[0]["y"] == boxes[1]["y"] < boxes[2]["y"] == boxes[3]["y"]
+    boxes = [place.bounding_box() for place in seats]  # clockwise from the bottom
+    assert boxes[1]["x"] < boxes[0]["x"] == boxes[2]["x"] < boxes[3]["x"]
+    assert boxes[2]["y"] < boxes[1]["y"] < boxes[0]["y"]
 
     steps, first = info["steps"], info["steps"][0]
     for kind, words in {"challenge": {"challenge"}, "loss": {"lost", "forfeit"}}.items():

@@ -380,6 +380,7 @@ class App {
     this.table = new Table(
       game.seating.map((bot) => ({ name: match.bots[bot], handle: match.handles[bot] })),
       Object.keys(match.ruleset.deck),
+      Math.max(seat, 0),
     );
     refill(this.table.stage, this.turnText, this.sentence, this.claimText, this.facts);
     refill(this.place, this.table.root);

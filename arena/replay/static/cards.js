@@ -1,6 +1,6 @@
-// Cards, coins and signs as elements. A role has a colour, a sign and a name.
+// Cards, coins, avatars and signs as elements. A role has a colour, a figure, a sign and a name.
 
-import { drawn, h } from "./dom.js";
+import { drawn, h, plain } from "./dom.js";
 
 // Signs on a field of 24 by 24.
 const SIGNS = {
@@ -10,6 +10,72 @@ const SIGNS = {
   contessa: "M12 20 2.500 10.500a13.500 13.500 0 0 1 19 0zM12 20 7.500 7.300M12 20V6.500M12 20l4.500-12.700",
   duke: "M4 18.500 2.500 7.500 8 12l4-7 4 7 5.500-4.500-1.500 11z",
   inquisitor: "M2 12s3.600-6.500 10-6.500S22 12 22 12s-3.600 6.500-10 6.500S2 12 2 12zM12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6z",
+};
+
+// Figures on a card of 60 by 84, as [fill, path]: "light", "gold" and "dark" are colours of page.css.
+const SHOULDERS = "M8 70c0-13 8-19 22-19s22 6 22 19z";
+const HEAD = "M30 30a9 9 0 0 1 9 9v3a9 9 0 0 1-18 0v-3a9 9 0 0 1 9-9z";
+const FIGURES = {
+  ambassador: [
+    ["light", SHOULDERS],
+    ["light", HEAD],
+    ["dark", "M12 29h36v5H12zM20 12h20v17H20z"],
+    ["gold", "M20 23h20v4H20z"],
+    ["gold", "M18 55h24v4H18zM18 65h24v4H18z"],
+    ["dark", "M21 59h18v6H21z"],
+  ],
+  assassin: [
+    ["dark", "M30 9c14 6 19 22 19 38 0 8 3 15 3 23H8c0-8 3-15 3-23C11 31 16 15 30 9z"],
+    ["light", "M30 24c7 4 10 10 10 18 0 5-4 9-10 9s-10-4-10-9c0-8 3-14 10-18z"],
+    ["dark", "M18 36h24v7H18z"],
+    ["gold", "M28.500 47h3v8h7v3h-7l-1.500 12-1.500-12h-7v-3h7z"],
+  ],
+  captain: [
+    ["light", SHOULDERS],
+    ["light", HEAD],
+    ["dark", "M6 33c2-13 12-20 24-20s22 7 24 20c-8-4-16-5-24-5s-16 1-24 5z"],
+    ["gold", "M30 15.500a5 5 0 1 1 0 10 5 5 0 0 1 0-10z"],
+    ["dark", "M28.500 54h3v3h4v3h-4v6c2-.5 4-2 5-4l3 1c-1.500 4-5 6.500-9.500 6.500S22 67 20.500 63l3-1c1 2 3 3.500 5 4v-6h-4v-3h4z"],
+    ["gold", "M8 58c2-4 5-6 9-7v6c-3 1-5 3-5 6H8zM52 58c-2-4-5-6-9-7v6c3 1 5 3 5 6h4z"],
+  ],
+  contessa: [
+    ["dark", "M30 11c11 0 17 9 17 20 0 8-3 14-3 22H16c0-8-3-14-3-22 0-11 6-20 17-20z"],
+    ["light", SHOULDERS],
+    ["light", "M30 22a9.500 9.500 0 0 1 9.500 10v5a9.500 9.500 0 0 1-19 0v-5A9.500 9.500 0 0 1 30 22z"],
+    ["gold", "M30 70 11 55c4-6 11-10 19-10s15 4 19 10z"],
+    ["dark", "M30 70 17.700 49.700l2.300-1.300zM30 70l-1.300-25h2.600zM30 70l10-21.600 2.300 1.300z"],
+  ],
+  duke: [
+    ["light", SHOULDERS],
+    ["light", HEAD],
+    ["gold", "M14 33V12l8.500 8L30 9l7.500 11 8.500-8v21z"],
+    ["dark", "M14 27h32v3H14z"],
+    ["dark", "M19 54l11 16 11-16 6 4-9 12H22l-9-12z"],
+    ["gold", "M30 57.500l4 4.500-4 4.500-4-4.500z"],
+  ],
+  inquisitor: [
+    ["dark", "M30 6c7 8 13 22 16 37 2 9 5 18 6 27H8c1-9 4-18 6-27 3-15 9-29 16-37z"],
+    ["light", "M10 46c5-8 12-12 20-12s15 4 20 12c-5 8-12 12-20 12s-15-4-20-12z"],
+    ["gold", "M30 37a9 9 0 1 1 0 18 9 9 0 0 1 0-18z"],
+    ["dark", "M30 42a4 4 0 1 1 0 8 4 4 0 0 1 0-8z"],
+    ["gold", "M28.500 17h3v4h4v3h-4v6h-3v-6h-4v-3h4z"],
+  ],
+};
+const BACK = [
+  ["line", "M6 6h48v72H6z"],
+  ["line", "M30 12 48 42 30 72 12 42z"],
+  ["gold", "M30 27l9 15-9 15-9-15z"],
+  ["dark", "M30 35l4 7-4 7-4-7z"],
+];
+
+// Signs of moves that claim no role.
+const MOVES = {
+  challenge: "M12 3v11M12 19.500v.500",
+  convert: "M4 9h14l-4-4M20 15H6l4 4",
+  coup: "M5 4l14 14M19 4 5 18M4 15l5 5M20 15l-5 5",
+  foreign_aid: "M9 15a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM15.500 9.500a6 6 0 1 1-6 8",
+  income: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16z",
+  pass: "M5 5l7 7-7 7M13 5l7 7-7 7",
 };
 
 const CONTROLS = {
@@ -46,16 +112,40 @@ export function short(role) {
 
 /** A card. `state`: "" in the hand, "lost" face up, "known" for another's that was seen, "drawn" in an exchange. */
 export function card(role, state = "") {
-  if (role === null) {
-    return h("span", { class: `card back ${state}` }, h("span", { "aria-hidden": "true" }, "?"), unseen("a hidden card"));
-  }
+  if (role === null) return h("span", { class: `card back ${state}` }, figure(BACK), unseen("a hidden card"));
+  const mark = drawn("text", { class: "corner", x: 5, y: 16 }, short(role));
   return h(
     "span",
-    { class: `card ${role} ${state}` },
-    sign(SIGNS[role] ?? "", "role"),
+    { class: `card ${role} ${state}`, title: title(role) },
+    figure(FIGURES[role] ?? [], mark, drawn("path", { class: "strike", d: "M5 66 55 16" })),
     h("span", { class: "role-name" }, title(role)),
     state ? unseen(` (${state})`) : null,
   );
+}
+
+function figure(shapes, ...more) {
+  return drawn("svg", { class: "figure", viewBox: "0 0 60 84", "aria-hidden": "true" }, shapes.map(([fill, d]) => drawn("path", { class: fill, d })), more);
+}
+
+/** The sign of a move: that of the role that it claims or names, else its own. `row`: its row of the action table, if any. */
+export function moveSign({ action, block, card: named, letter }, row) {
+  const role = block ?? named ?? row?.claim?.replace(/^no /, "");
+  if (SIGNS[role]) return h("span", { class: `emblem ${role}` }, sign(SIGNS[role], "role"));
+  const path = MOVES[action ?? { c: "challenge", p: "pass" }[letter]];
+  return path ? h("span", { class: "emblem" }, sign(path, "move")) : null;
+}
+
+/** What a move costs, as a number on a coin; null for nothing. */
+export function price(cost) {
+  return cost ? h("span", { class: "price" }, unseen("costs "), coins(cost)) : null;
+}
+
+/** A player's avatar: the first character of the handle on a coloured disc; letters from A to J have ten colours. */
+export function avatar(handle) {
+  const sum = [...handle].reduce((total, character) => (total * 31 + character.codePointAt(0)) % 9973, 0);
+  const disc = h("span", { class: "avatar", title: plain(handle), "aria-hidden": "true" }, plain([...handle.toUpperCase()][0] ?? "?"));
+  disc.style.setProperty("--hue", 36 * (sum % 10));
+  return disc;
 }
 
 /** A claim as a small badge; `outcome` as in state.js. */

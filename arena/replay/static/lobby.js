@@ -1,5 +1,6 @@
 // What a table's page shows around the matches: what is agreed on, who sits there, and what may be done next.
 
+import { avatar } from "./cards.js";
 import { h, plain, read, refill } from "./dom.js";
 
 const KINDS = { bot: "a bot", person: "a person", program: "a remote bot" };
@@ -48,7 +49,7 @@ export class Lobby {
       return h(
         "li",
         {},
-        place.handle ? h("span", { class: "chip" }, plain(place.handle)) : null,
+        place.handle ? avatar(place.handle) : null,
         called,
         marks.filter(Boolean).map((mark) => h("span", { class: "muted" }, mark)),
         place.here ? null : h("span", { class: "tag gone" }, table.state === "open" ? "awaited" : "away"),

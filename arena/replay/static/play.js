@@ -1,6 +1,6 @@
 // The page of a table at which its reader plays, or looks on: what the server sends is shown whole, each time.
 
-import { card } from "./cards.js";
+import { card, moveSign, price } from "./cards.js";
 import { Chat } from "./chat.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Lobby, awaited } from "./lobby.js";
@@ -189,17 +189,22 @@ class Play {
         { class: "playing" },
         h(
           "div",
-          { class: "beside" },
+          { class: "board" },
           this.place,
-          this.minute,
-          h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.lobby.people),
-          this.chat.panel,
+          h(
+            "section",
+            { class: "panel ask", "aria-label": "What is asked" },
+            this.hand,
+            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.question, this.clock), this.news, this.tip, this.words, this.moves, this.auto),
+          ),
         ),
         h(
           "div",
           { class: "beside" },
-          h("section", { class: "panel ask", "aria-label": "What is asked" }, this.hand, this.question, this.clock, this.tip, this.words, this.moves, this.auto),
-          h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.news, this.log),
+          h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.log),
+          h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.lobby.people),
+          this.chat.panel,
+          this.minute,
         ),
       ),
       [this.hints, this.rules, this.help, this.sure].map((each) => each.box),
@@ -277,7 +282,9 @@ class Play {
         "button",
         { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
         h("kbd", {}, option.number),
+        moveSign(option, this.card.find((row) => row.action === option.action)),
         h("span", { class: "what" }, plain(option.text), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
+        price(this.card.find((row) => row.action === option.action)?.cost),
       ),
     );
   }
@@ -324,7 +331,7 @@ class Play {
     const key = JSON.stringify(players);
     if (this.players !== key) {
       this.players = key;
-      this.table = new Table(players, {});
+      this.table = new Table(players, {}, game.seat ?? 0);
       refill(this.place, this.table.root);
     }
     refill(this.table.stage, h("p", { class: "muted" }, `Turn ${game.turn}, ${game.deck} cards in the deck${game.reserve === null ? "" : `, ${game.reserve} in the reserve`}`), h("p", { class: "sentence" }, plain(game.history.at(-1) ?? "")));

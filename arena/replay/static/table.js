@@ -1,23 +1,24 @@
-// The table: a place for each seat, clockwise, with cards, coins and claims, and the stage in its middle.
+// The table: a place for each seat, clockwise around the stage, with cards, coins and claims.
 //
 // What doesn't change between two moments isn't touched, so that stepping is fast and nothing is read out twice.
 
-import { badge, card, coins, percent, title } from "./cards.js";
+import { avatar, badge, card, coins, percent, title } from "./cards.js";
 import { h, name, refill } from "./dom.js";
 import { holds } from "./state.js";
 import { picked } from "./view.js";
 
 const LABELS = { actor: "acts", target: "target", challenger: "challenges", blocker: "blocks" };
 
-/** A table; `players[seat]` is { name, handle }, `roles` are those of the pack. */
+/** A table; `players[seat]` is { name, handle }, `roles` are those of the pack, `nearest` sits at the bottom. */
 export class Table {
-  constructor(players, roles) {
+  constructor(players, roles, nearest = 0) {
     this.roles = roles;
-    this.places = players.map((player, seat) => new Place(player, seat, players.length));
+    const around = cells(players.length);
+    this.places = players.map((player, seat) => new Place(player, around[(seat - nearest + players.length) % players.length]));
     this.stage = h("div", { class: "stage" });
     this.element = h("ol", { class: "seats", "aria-label": "The table" }, this.places.map((place) => place.element));
     this.root = h("section", { class: "felt", "aria-label": "Table" }, this.stage, this.element);
-    this.root.style.setProperty("--columns", 2 * Math.ceil(players.length / 2));
+    this.root.style.setProperty("--columns", 2 * around[0].column);
   }
 
   /** Show a moment as `seat` knows it (null: all cards; `known`: view.js's `knowledge`). `truth`: mark what is true beside what was likely. */
@@ -77,8 +78,21 @@ function latest(claims, seat) {
   return [...found.values()];
 }
 
+// The cells around the stage, clockwise from the bottom's middle: { row, column, order }, in rows 1 to 3 and halves of a
+// column. Up to three players sit at the top and the bottom alone; from eight on the bottom has corners, too.
+function cells(seats) {
+  const low = seats > 7 ? 1 : 0;
+  const middle = seats > 3 ? 1 : 0;
+  const above = seats - 1 - 2 * (low + middle);
+  const wide = Math.max(above, middle ? 4 : 3);
+  const right = 2 * wide - 1;
+  const top = Array.from({ length: above }, (_, place) => [1, wide - above + 2 * place + 1]);
+  const around = [[3, wide], ...(low ? [[3, 1]] : []), ...(middle ? [[2, 1]] : []), ...top, ...(middle ? [[2, right]] : []), ...(low ? [[3, right]] : [])];
+  return around.map(([row, column], place) => ({ row, column, order: place || seats }));
+}
+
 class Place {
-  constructor(player, seat, seats) {
+  constructor(player, cell) {
     this.parts = Object.fromEntries(["cards", "coins", "label", "claims", "odds"].map((part) => [part, h("div", { class: part })]));
     this.element = h(
       "li",
@@ -86,19 +100,14 @@ class Place {
       h(
         "div",
         { class: "top" },
-        h("div", { class: "who" }, h("span", { class: "chip", title: "handle" }, player.handle), name(player.name), this.parts.label),
+        h("div", { class: "who" }, avatar(player.handle), name(player.name), this.parts.label),
         this.parts.coins,
       ),
       this.parts.cards,
       this.parts.claims,
       this.parts.odds,
     );
-    // Clockwise: the upper row from the left, the lower one from the right, in halves of a column so that it is centred.
-    const above = Math.ceil(seats / 2);
-    const below = seats - above;
-    const column = seat < above ? 2 * seat : above - below + 2 * (seats - 1 - seat);
-    this.element.style.setProperty("--column", column + 1);
-    this.element.style.setProperty("--row", seat < above ? 1 : 3);
+    for (const [part, value] of Object.entries(cell)) this.element.style.setProperty(`--${part}`, value);
     this.shown = {};
   }
 
