@@ -40,7 +40,7 @@ from arena.cli.run import (
 )
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
 from arena.coup import action_table, derive_key
-from arena.play import InteractiveMatch, RecordFolder
+from arena.play import PACES, InteractiveMatch, RecordFolder
 from arena.referee import UNTIMED_MS, GameRecord, MatchSettings, MatchSpec, Record, Timing
 from arena.replay import make_replay_object, replay_page, table_page
 from arena.run import RunBuilds, RunConfig, keyed_shuffle, load_ruleset, remove_leftovers, seed_key
@@ -248,11 +248,11 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
 @option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="With --browser: port; 0 for any free one."
 )
-@option("--speed", type=click.FloatRange(0, 30), default=0.8, metavar="S", help="With --browser: seconds per move.")
+@option("--pace", type=click.Choice(tuple(PACES)), default="normal", help="With --browser: how long events are shown.")
 @option("--show-names", is_flag=True, help="Show all players' names instead of letters.")
 @table_options
 def play(
-    bots: tuple[str, ...], name: str, browser: bool, port: int, speed: float, debug: str | None, **given: Any
+    bots: tuple[str, ...], name: str, browser: bool, port: int, pace: str, debug: str | None, **given: Any
 ) -> None:
     """Play against bots in the terminal or the browser.
 
@@ -268,7 +268,7 @@ def play(
         if any(other.casefold() == "you" for other in names[:-1]):
             usage_error('a bot has the name "you", which means you on the screen: name it with NAME=PATH')
         if browser:
-            play_in_browser(table, names, given, port, speed)
+            play_in_browser(table, names, given, port, pace)
             return
         problem = _sit(GameTerminal(), table, names, given)
     if problem is not None:
@@ -317,8 +317,8 @@ def _writing() -> Iterator[None]:
         fail(f"the record can't be written: {os_error_reason(problem)}")
 
 
-def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, Any], port: int, pace_s: float) -> None:
-    """Serve the table until the person ends it, and keep what was played. pace_s: how long a move is seen, in s."""
+def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, Any], port: int, pace: str) -> None:
+    """Serve the table until the person ends it, and keep what was played. pace: of PACES, how long events are shown."""
     try:
         from ladder.tables import LiveTable, MatchSetup, ProcessLogs, Slot, TableSettings, serve_local_table
     except ModuleNotFoundError as missing:
@@ -344,7 +344,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         places = [Slot("bot", bot.name) for bot in table.bots]
         settings = replace(table.settings, open_names=given["show_names"])
         offer = TableSettings(settings, given["games"], table.timings(1)[-1])
-        return LiveTable("here", [*places, Slot("person", names[-1], secret)], offer, deal, pace_s=pace_s)
+        return LiveTable("here", [*places, Slot("person", names[-1], secret)], offer, deal, pace=pace)
 
     def replay() -> str | None:
         return replay_page([make_replay_object(records[max(records)])], "The match") if records else None

@@ -5,6 +5,7 @@ know. Must not know terminals, keys or click, and prints nothing.
 """
 
 from arena.play.live_match import (
+    PACES,
     GameEnded,
     InteractiveMatch,
     LineReceived,

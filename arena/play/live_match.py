@@ -146,7 +146,15 @@ class MatchEnd:
     problem: str | None
 
 
+PACES = {"slow": 1.75, "normal": 1.0, "fast": 0.5, "instant": 0.0}  # factors of the times below
 _SPEEDUP = 3  # of the pace once all people are out
+_SHOWN_MS = 700  # how long an event is shown, except these
+_SHOWN_EVENT_MS = {
+    **dict.fromkeys(("action", "block", "exchanged", "say"), 900),
+    **dict.fromkeys(("shown", "shown_hand", "lost"), 1200),
+    **dict.fromkeys(("challenge", "unproven", "exiled", "forfeit"), 1500),
+}
+_FOLLOWING = ("coins", "resolved")  # are shown together with the event before them in their step
 
 MatchEvent = LineReceived | WaitingFor | StateUpdate | GameEnded | MatchEnd
 
@@ -159,7 +167,8 @@ class LiveMatch(MatchObserver):
     """A match in which the bots `far` of the spec are remote seats; `launch` starts the others.
 
     `notify` is called with each event, from several threads. `eyes`: the bots that get StateUpdates, with None for a
-    spectator. `pace_s`: the pause after each move, in s; a third of it once all `people` are out. `least_s`: the
+    spectator. After each step the match pauses while the step's events are shown: `pace` is the factor of their times,
+    0 for no pause, and three times as fast once all `people` are out. It may change at any time. `least_s`: the
     minimum duration of a window in which one of `people` is asked, so that a fast answer reveals nothing to the others.
     No clock runs during pauses.
     """
@@ -171,7 +180,7 @@ class LiveMatch(MatchObserver):
         launch: Callable[[int], Box],
         notify: Callable[[MatchEvent], None],
         eyes: Collection[int | None] = (),
-        pace_s: float = 0.0,
+        pace: float = 0.0,
         people: Collection[int] = (),
         least_s: float = 0.0,
     ) -> None:
@@ -183,7 +192,9 @@ class LiveMatch(MatchObserver):
         self._launch = launch
         self._boxes: list[Box] = []  # of local bots
         self._abandoned = False
-        self._pace_s = pace_s
+        self.pace = pace
+        self._hurry = threading.Event()
+        self._before: State | None = None  # the state before the next step
         self._people, self._least_s = frozenset(people), least_s
         self._closes_at = 0.0  # the earliest end of the open window
         self._knowledge: dict[int, Knowledge] = {}  # by bot in `eyes`; of the current game
@@ -217,9 +228,14 @@ class LiveMatch(MatchObserver):
         """End a remote seat's process, which forfeits its current game; the next game starts a new process."""
         self._remote_seats[bot].end()
 
+    def hurry(self) -> None:
+        """End the pause in which the newest events are shown."""
+        self._hurry.set()
+
     def give_up(self) -> None:
         """End the match at its next step, without the game that is being played."""
         self._ending.set()
+        self._hurry.set()
         self._resumes.put(False)  # also if there is no remote seat
         for bot in self._remote_seats:
             self.leave(bot)
@@ -261,23 +277,34 @@ class LiveMatch(MatchObserver):
         self._ending.wait(max(0.0, self._closes_at - time.monotonic()))
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
-        """Publish new events as each of `eyes` may see them, then pause."""
+        """Publish a step and its events as each of `eyes` may see them, then pause while they are shown.
+
+        The step and the pause depend only on what all players see.
+        """
         if not self._eyes:
             return
         if first == 0 and not events:  # a game begins
             self._knowledge = {}
         seating = self.spec.seatings[game]
         handles = [self.spec.handles[bot] for bot in seating]
+        before, self._before = self._before, state
+        step: Message = {}
+        if before is not None and (first or events):
+            plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
+            kind = messages.KINDS[type(before.board.phase)]
+            times = list_shown_ms(kind, [event.word for event in events])
+            pace = self.pace if plays else self.pace / _SPEEDUP
+            step = {"turn": before.board.turn, "kind": kind, "shown_ms": [round(pace * time) for time in times]}
         views: dict[int | None, Message] = {}
         for bot in self._eyes:
             seat = None if bot is None else seating.index(bot)
             view = None if seat is None else view_from_seat(state, seat)
             known = NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
-            views[bot] = messages.make_moment(game, handles, state.board, view, known, first, events)
+            views[bot] = {**messages.make_moment(game, handles, state.board, view, known, first, events), "step": step}
+        if not self._ending.is_set():
+            self._hurry.clear()
         self._notify(StateUpdate(views))
-        if events:
-            plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
-            self._ending.wait(self._pace_s if plays else self._pace_s / _SPEEDUP)
+        self._hurry.wait(sum(step.get("shown_ms", ())) / 1000)
 
     def _certain_cards(self, bot: int, view: View, events: Sequence[Event]) -> CertainCards:
         """Return the cards that are certain to a bot's seat; must be called once for each move."""
@@ -322,6 +349,18 @@ class LiveMatch(MatchObserver):
 
     def _forward_line(self, bot: int, line: bytes) -> None:
         self._notify(LineReceived(bot, line))
+
+
+def list_shown_ms(kind: str, words: Sequence[str]) -> list[int]:
+    """Return how long each event of a step is shown at the normal pace, in ms.
+
+    kind: of the step's requests. words: the events' words. A window in which no player objected has one more time,
+    before the others.
+    """
+    objects = {"challenge", "block"}
+    shown = ["quiet", *words] if kind in objects and objects.isdisjoint(words) else [*words]
+    follows = [place > 0 and word in _FOLLOWING for place, word in enumerate(shown)]
+    return [0 if each else _SHOWN_EVENT_MS.get(word, _SHOWN_MS) for word, each in zip(shown, follows, strict=True)]
 
 
 class InteractiveMatch:

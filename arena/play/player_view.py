@@ -12,6 +12,7 @@ the keys of the table's commands."""
 import random
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -166,7 +167,7 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class GameView:
-    """The current state of a game for one viewer. `seat`: None for a spectator; `history`: one line per turn."""
+    """The current state of a game for one viewer. `seat`: None for a spectator; `events`: as this viewer knows them."""
 
     number: int
     turn: int
@@ -175,9 +176,10 @@ class GameView:
     deck: int
     reserve: int | None
     seats: tuple[SeatView, ...]
-    history: tuple[str, ...]
+    events: tuple[Message, ...]
     ask: OpenRequest | None
     end: str | None
+    duration_s: int | None
 
 
 _RISK = "If this fails, you lose both cards."
@@ -202,6 +204,9 @@ class PlayerView:
         self._follower = _Follower()
         self.request: Message = {}  # the open request, else {}
         self.history: list[str] = []  # of this game, a line for each turn
+        self.events: list[Message] = []  # of this game, see _note_step
+        self._steps = 0  # of this game
+        self._began_at, self._duration_s = 0.0, 0
         self._first_unshown = 0  # index of the first line of the history that wasn't completely shown
         self._shown_part = ""  # the shown part of this line
         self._turn_events: list[Message] = []  # the events of the last line
@@ -229,6 +234,7 @@ class PlayerView:
                 self.request = message if message["type"] == "request" else {}
                 self._asked_at = time.monotonic()
                 self._over = message["type"] == "game_over"
+                self._duration_s = round(self._asked_at - self._began_at)
         answer = self._follower.reply(message)
         if "events" in message:
             self._append(message["events"])
@@ -240,7 +246,8 @@ class PlayerView:
 
     def _begin(self) -> None:
         self.history, self._turn_events, self._first_unshown, self._shown_part, self._next = [], [], 0, "", 0
-        self._over = False
+        self.events, self._steps = [], 0
+        self._began_at, self._over = time.monotonic(), False
 
     def _take_moment(self, message: Message) -> None:
         """Process a moment, a message with new events in the form of a request."""
@@ -257,9 +264,33 @@ class PlayerView:
             self._early.append(message)
         else:
             seen["events"] = self._new_events(message["events"])
+            self._note_step(message)
             self.request = {}
             self._follower.reply({**seen, "type": "request", "kind": "moment", "id": 0, "legal": [{"pass": True}]})
             self._append(seen["events"])
+
+    def _note_step(self, message: Message) -> None:
+        """Keep the events of a step for pages, as the viewer may know them. Their `n` counts them.
+
+        Each has its `step` and `turn`, and the time for which the table shows it (`ms`). `drew`: the new cards of the
+        viewer, if the event gave it some. A window in which no player objected has an event of its own, "quiet".
+        """
+        step, events = message.get("step"), message["events"]
+        if not step:
+            return
+        self._steps += 1
+        quiet = [{"event": "quiet", "kind": step["kind"]}] * (len(step["shown_ms"]) - len(events))
+        hand = [*self.game.cards]
+        for event, shown_ms in zip([*quiet, *events], step["shown_ms"], strict=True):
+            noted = {**event, "n": len(self.events), "step": self._steps, "turn": step["turn"], "ms": shown_ms}
+            gone = event.get("roles") or [event["role"]] if event["event"] in ("shown", "shown_hand", "lost") else []
+            if event.get("seat") == self.game.seat and event["event"] == "lost":
+                hand = list((Counter(hand) - Counter(gone)).elements())
+            if "cards" in event:  # of the viewer alone
+                given = [event["role"]] if event["event"] == "examined" else gone
+                noted["drew"] = list((Counter(event["cards"]) - (Counter(hand) - Counter(given))).elements())
+                hand = event["cards"]
+            self.events.append(noted)
 
     def _new_events(self, events: Sequence[Message]) -> list[Message]:
         """Return the events that aren't in the history yet."""
@@ -458,7 +489,6 @@ class PlayerView:
                 )
             )
         seat = None if you["seat"] == _SPECTATOR else you["seat"]
-        lines = tuple(_sentence(line) for line in self.history)
         end = self.end() if self._over else None
         return GameView(
             game.number,
@@ -468,9 +498,10 @@ class PlayerView:
             state["deck"],
             reserve,
             tuple(seats),
-            lines,
+            tuple(self.events),
             self._open_request(),
             end,
+            self._duration_s if self._over else None,
         )
 
     def _open_request(self) -> OpenRequest | None:
@@ -511,11 +542,18 @@ class PlayerView:
             "text": option.text,
             "action": move.get("action"),
             "block": move.get("block"),
-            "card": move.get("lose") or move.get("reveal"),
+            "cards": self._find_cards(move),
             "bluff": option.bluff,
             "risk": self._risk(move, option.bluff),
             "choices": option.choices,
         }
+
+    def _find_cards(self, move: Mapping[str, Any]) -> list[str]:
+        """Return the cards that a move keeps, loses, shows or picks."""
+        if move.get("keep_shown"):
+            return [self.game.claim["role"]]
+        cards = move.get("keep") or move.get("lose") or move.get("reveal") or move.get("pick") or []
+        return [cards] if isinstance(cards, str) else list(cards)
 
     def _risk(self, move: Mapping[str, Any], bluff: bool) -> str | None:
         """Return the warning before a move that may cost two cards, or that challenges a player of the same side."""

@@ -223,6 +223,7 @@ def table_page(
             '<div id="page"></div>\n<noscript><p>Enable JavaScript to play here.</p></noscript>\n',
             json_element("sheet", sheet),
             json_element("card", list(card)),
+            json_element("words", EVENT_TEXTS),
             json_element("home", home),
             json_element("socket", socket),
         )

@@ -9,7 +9,7 @@ import re
 import tomllib
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AwareDatetime,
@@ -122,9 +122,10 @@ class UserTableSettings(_Table):
     ] = ChatMode.OFF
     max_per_user: Annotated[int, Field(ge=1, description="Open tables of a user.")] = 2
     max_total: Annotated[int, Field(ge=0, description="Open tables in all; 0 turns live tables off.")] = 20
-    min_move_display_seconds: Annotated[
-        float, Field(ge=0, le=10, description="How long a move is shown before the game continues.")
-    ] = 0.8
+    pace: Annotated[
+        Literal["slow", "normal", "fast", "instant"],
+        Field(description="How long events are shown to people who don't choose a pace themselves."),
+    ] = "normal"
     min_window_seconds: Annotated[
         float, Field(ge=0, le=10, description="Least time of each question, so that a quick answer reveals nothing.")
     ] = 1.0

@@ -204,7 +204,6 @@ class HostedSession:
         self._players: tuple[int, ...] = ()  # the slots of the players of the last match, in the order of its record
         configured = ladder.last_settings.tables
         self._people = any(slot.kind == PERSON for slot in session.slots)
-        pace_s = configured.min_move_display_seconds if self._people else 0.0
         settings = replace(ladder.play.settings, rules=get_rules(ladder, session.rules))
         clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
         self._offer = TableSettings(settings, session.games, Timing(limit_ms=clock, bank_ms=0))
@@ -215,7 +214,7 @@ class HostedSession:
             self._offer,
             self._make_match,
             self._on_state_change,
-            pace_s,
+            configured.pace if self._people else "instant",
             configured.min_window_seconds,
             chat=self._make_chat(ChatMode(session.chat)),
         )

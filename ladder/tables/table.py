@@ -19,7 +19,18 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from arena.play import YOU, GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, Message, PlayerView, StateUpdate
+from arena.play import (
+    PACES,
+    YOU,
+    GameEnded,
+    LineReceived,
+    LiveMatch,
+    MatchEnd,
+    MatchEvent,
+    Message,
+    PlayerView,
+    StateUpdate,
+)
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
 from ladder.tables.chat import TableChat
@@ -161,6 +172,7 @@ class Slot:
     guest: TableClient | None = None
     won: float = 0.0
     again: bool = False  # the player wants the next game, or a rematch
+    pace: str | None = None  # of PACES, as a person chose it
     missed: int = 0  # requests in a row whose time a person let run out
     left_at: float | None = None  # the loop's time since which no client of a person is connected
     ends: asyncio.TimerHandle | None = None  # the time of the request that is open
@@ -199,8 +211,9 @@ class LiveTable:
     """A table with its clients and matches. Only the thread of the event loop that creates it may call its methods.
 
     `deal(number)` makes the table's next match, numbered from 0, with the settings `offer`. `changed` is called after
-    each change of state. Each move is shown to people for `pace_s` seconds; a window in which people may react stays
-    open for `least_s` seconds or more.
+    each change of state. `pace` (of PACES) says how long events are shown to people; each person may choose their own,
+    and the slowest of connected people applies. A window in which people may react stays open for `least_s` seconds or
+    more.
 
     A match begins as soon as all have joined. State: open, playing, between (two games), over, void. A table that
     was ended stays void.
@@ -213,7 +226,7 @@ class LiveTable:
         offer: TableSettings,
         deal: Callable[[int], MatchSetup],
         changed: Callable[["LiveTable"], object] = lambda table: None,
-        pace_s: float = 0.0,
+        pace: str = "instant",
         least_s: float = 0.0,
         absence_s: float = ABSENCE_S,
         chat: TableChat | None = None,
@@ -228,7 +241,7 @@ class LiveTable:
         self.matches = 0
         self._deal = deal
         self._on_change = changed
-        self._pace_s, self._least_s, self._absence_s = pace_s, least_s, absence_s
+        self._pace, self._least_s, self._absence_s = pace, least_s, absence_s
         self._dealt: MatchSetup | None = None
         self._playing: LiveMatch | None = None
         self._public = PlayerView()  # what a spectator sees
@@ -289,6 +302,7 @@ class LiveTable:
                 self._start_timer(client.slot)
         self._clients.add(client)
         self._begin_if_all_joined()
+        self._apply_pace()
         self._notify_clients()
 
     def part(self, client: TableClient) -> None:
@@ -300,6 +314,7 @@ class LiveTable:
             self._loop.call_later(self._absence_s, self._notify_clients)
             if any(self.slots[number].guest and self.slots[number].again for number in self._slots_of("person")):
                 self._continue_if_all_want()  # the others needn't wait for this one any more
+        self._apply_pace()
         self._notify_clients()
 
     def detach(self, connection: ProgramConnection, left: bool) -> None:
@@ -308,6 +323,15 @@ class LiveTable:
         if left and slot is not None and self.slots[slot].guest is connection and self._playing is not None:
             self._playing.leave(slot)
         self.part(connection)
+
+    def _slowest_pace(self) -> str:
+        """Return the slowest pace that a connected person chose; the table's own for people who chose none."""
+        people = [self.slots[number] for number in self._slots_of("person")]
+        return max([slot.pace or self._pace for slot in people if slot.guest] or [self._pace], key=PACES.__getitem__)
+
+    def _apply_pace(self) -> None:
+        if self._playing is not None:
+            self._playing.pace = PACES[self._slowest_pace()]
 
     def renamed(self, number: int, name: str) -> None:
         """Rename the player of a slot."""
@@ -358,7 +382,7 @@ class LiveTable:
             dealt.launch,
             self._post_event,
             (None, *people),
-            self._pace_s,
+            PACES[self._slowest_pace()],
             people,
             self._least_s,
         )
@@ -416,6 +440,13 @@ class LiveTable:
                 for number in self._absent():
                     self.slots[number].missed = _MAX_MISSES
                     self._start_timer(number)
+                return None
+            case {"pace": str(pace)} if pace in PACES:
+                slot.pace = pace
+                self._apply_pace()
+            case {"hurry": True} if playing is not None:
+                if all(number == client.slot or not self.slots[number].guest for number in self._slots_of("person")):
+                    playing.hurry()
                 return None
             case {"hint": True} if slot.sight.seen() is not None:
                 return {"hint": list(slot.sight.hint(80))}
@@ -620,6 +651,8 @@ class LiveTable:
                 "talk": str(self.offer.match_settings.rules.talk),
                 "open_names": self.offer.match_settings.open_names,
                 "state": self.state,
+                "match": self.matches,
+                "pace": self._slowest_pace(),
                 "why": self.why,
                 "again": not self._ended,
                 "places": sorted(rows, key=lambda row: str(row["handle"])),
@@ -628,7 +661,7 @@ class LiveTable:
                 "spare": max(0, _MAX_MISSES - missed),
                 "skip": client.slot is not None and bool(self._absent()),
             },
-            "game": None if seen is None else asdict(seen),
+            "game": None if seen is None else {**asdict(replace(seen, events=())), "events": list(seen.events)},
         }
 
     def _describe_slot(self, number: int, slot: Slot, client: TableClient) -> Message:

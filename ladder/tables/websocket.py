@@ -160,13 +160,16 @@ async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) ->
 
 
 async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) -> None:
-    """Send each changed frame. Raises Superseded, TableClosed, ChannelClosed, TimeoutError."""
+    """Send each changed frame, with the new events. Raises Superseded, TableClosed, ChannelClosed, TimeoutError."""
     shown: dict[str, Any] = {}
+    game, events = None, 0  # the game that is shown, and how many of its events
     while True:
         frame = table.frame(client)
         if frame != shown:
-            await asyncio.wait_for(channel.send(_serialize_frame(frame)), _SEND_TIMEOUT_S)
-            shown = frame
+            playing = frame["game"] and (frame["table"]["match"], frame["game"]["number"])
+            game, events = playing, events if playing == game else 0
+            await asyncio.wait_for(channel.send(_serialize_frame(frame, events)), _SEND_TIMEOUT_S)
+            shown, events = frame, len(frame["game"]["events"]) if frame["game"] else 0
         await client.news()
 
 
@@ -176,13 +179,18 @@ async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> 
         await asyncio.wait_for(channel.send(json.dumps(message)), _SEND_TIMEOUT_S)
 
 
-def _serialize_frame(frame: dict[str, Any]) -> str:
-    """Return a frame as JSON, with the remaining seconds of the open request in place of the time at which it ends."""
+def _serialize_frame(frame: dict[str, Any], first: int) -> str:
+    """Return a frame as JSON, with the events from `first` on.
+
+    The open request has its remaining seconds in place of the time at which it ends.
+    """
     game = frame["game"]
-    if game is not None and game["ask"] is not None and game["ask"]["ends_at"] is not None:
-        ask = dict(game["ask"])
-        ask["clock_s"] = max(0.0, ask.pop("ends_at") - time.monotonic())
-        frame = {**frame, "game": {**game, "ask": ask}}
+    if game is not None:
+        game = {**game, "events": game["events"][first:]}
+        if game["ask"] is not None and game["ask"]["ends_at"] is not None:
+            ask = game["ask"] = dict(game["ask"])
+            ask["clock_s"] = max(0.0, ask.pop("ends_at") - time.monotonic())
+        frame = {**frame, "game": game}
     return json.dumps(frame, separators=(",", ":"))
 
 

@@ -248,9 +248,7 @@ def test_statements_of_others_cannot_imitate_events() -> None:
     hostile = "Hm” · you takes tax · B shows the duke \x1b[2J <b>"
     sight = at_an_open_table("text", {"says": "spare", "target": 0}, {"says": "text", "text": hostile})
     line = "B says: I won't attack you · B says: “Hm' · you takes tax · B shows the duke \x1b[2J <b>”"
-    seen = sight.seen()
-    assert seen is not None
-    assert seen.history == (line,)
+    assert sight.history == [line]
     assert sight.new_lines() == [line]  # the screen makes its escapes visible, as of every text
 
 

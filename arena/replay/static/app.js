@@ -4,7 +4,7 @@ import { control, percent } from "./cards.js";
 import { Answers, claiming, Claims, Stderr, verdict } from "./details.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Games, margin } from "./games.js";
-import { Log } from "./log.js";
+import { Log, stepText } from "./log.js";
 import { link, parsed, placed } from "./moment.js";
 import { unpacked } from "./packed.js";
 import { Review } from "./review.js";
@@ -397,6 +397,7 @@ class App {
               text: index ? this.texts[index] : "The cards are dealt",
               href: this.href(moment),
               marks: this.marks[index].filter((mark) => mark !== "stderr"),
+              claims: moments.at(-1).claims.filter((claim) => claim.index === index),
             }
           : null,
       ),
@@ -464,15 +465,7 @@ class App {
   /** What happened in a step, as text; "" for a step without text. */
   text(moment) {
     if (!moment.step) return "";
-    const { seat } = this.state;
-    const events = seen(moment.step.events, seat).map((event) =>
-      event.text === undefined ? event : { ...event, text: `\u2068${event.text}\u2069` },
-    );
-    const spoken = this.words.story(events, this.told);
-    const silent = { challenge: "No challenge", block: "No block" }[moment.step.kind];
-    const quiet = silent !== undefined && !events.some((event) => event.event === "challenge" || event.event === "block");
-    const gains = spoken ? "" : this.words.story(events, this.told, true);
-    return [quiet ? silent : "", spoken, gains].filter(Boolean).join(" · ");
+    return stepText(this.words, moment.step.kind, seen(moment.step.events, this.state.seat), this.told);
   }
 
   // ---- a moment

@@ -1,9 +1,21 @@
-// The game in words, a turn after the other. Each line is a link to its moment.
+// The game in words, a turn after the other. On the page of a record each line is a link to its moment.
 
-import { h, refill } from "./dom.js";
+import { badge } from "./cards.js";
+import { h, plain, refill } from "./dom.js";
 import { MARKS } from "./scrubber.js";
 
 const MEANING = Object.fromEntries(MARKS);
+
+const QUIET = { challenge: "No challenge", block: "No block" };
+
+/** What happened in a step, as text; "" for a step without text. `tellers`: of words.js. `kind`: of what was asked. */
+export function stepText(tellers, kind, events, names) {
+  const isolated = events.map((event) => (event.text === undefined ? event : { ...event, text: `\u2068${plain(event.text)}\u2069` }));
+  const spoken = tellers.story(isolated, names);
+  const quiet = !events.some((event) => event.event === "challenge" || event.event === "block");
+  const gains = spoken ? "" : tellers.story(isolated, names, true);
+  return [quiet ? QUIET[kind] : "", spoken, gains].filter(Boolean).join(" · ");
+}
 
 export class Log {
   constructor() {
@@ -14,7 +26,10 @@ export class Log {
     this.scrolling = null;
   }
 
-  /** `lines`: for each moment { turn, title, text, href, marks }, or null for a moment without text. */
+  /**
+   * `lines`: for each moment { turn, title, text, href, marks, claims }, or null for a moment without text. `href` is
+   * null where there is nothing to go to, `claims` are those that were made there.
+   */
   load(lines) {
     this.lines = [];
     this.current = null;
@@ -23,9 +38,10 @@ export class Log {
       if (line === null) return;
       if (turns.at(-1)?.turn !== line.turn) turns.push({ turn: line.turn, title: line.title, items: [] });
       const link = h(
-        "a",
-        { href: line.href },
+        line.href === null ? "div" : "a",
+        { class: "line", href: line.href },
         h("span", { class: "text" }, line.text),
+        line.claims.map(badge),
         line.marks.map((mark) => h("i", { class: `mark ${mark}`, role: "img", "aria-label": MEANING[mark] })),
       );
       this.lines[index] = link;

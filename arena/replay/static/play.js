@@ -1,14 +1,17 @@
 // The page of a table at which its reader plays, or looks on: what the server sends is shown whole, each time.
 
+import { Alerts } from "./alerts.js";
 import { card, moveSign, price } from "./cards.js";
 import { Chat } from "./chat.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Lobby, awaited } from "./lobby.js";
-import { Table } from "./table.js";
+import { remember, remembered } from "./memory.js";
+import { Motion } from "./motion.js";
 
 const KEYS = [
   [["1", "2", "…"], "choose the move with this number or letter"],
   [["Enter"], "pass, if you can"],
+  [["Space"], "skip what is being shown"],
   [["Esc"], "back to the moves, while you choose a target"],
   [["u"], "pass until your turn, unless a move involves you"],
   [["h"], "hint: how likely the other players hold each role"],
@@ -47,6 +50,8 @@ const MINUTE = [
 
 const TIMES = 3; // that a tip is given
 
+const PACES = ["slow", "normal", "fast", "instant"];
+
 const CALM_MS = 400; // after a question has changed, in which a click or a key was meant for the one before
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
 const CLOSED = 1000;
@@ -64,7 +69,10 @@ class Play {
     this.kept = null; // the answer to a block request that may follow, as {game, turn, block}; block null: pass
     this.passing = false; // whether requests that don't involve the player are passed until their turn
     this.failed = 0;
-    this.sound = remembered("sound") === "on";
+    this.live = false; // whether the page has shown what came before the next frame
+    this.chosenCards = []; // places of the cards that the player keeps, among those offered
+    this.alerts = new Alerts();
+    this.motion = new Motion(() => this.show(), () => this.send({ hurry: true }));
     this.build();
     document.addEventListener("keydown", (event) => this.key(event));
     for (const each of [this.moves, this.sure.text]) each.addEventListener("click", (event) => each.classList.contains("early") && event.stopPropagation(), true);
@@ -77,7 +85,11 @@ class Play {
   connect() {
     const scheme = location.protocol.endsWith("s:") ? "wss:" : "ws:";
     this.socket = new WebSocket(`${scheme}//${location.host}${this.path}`);
-    this.socket.onopen = () => (this.sent = null); // what was done meanwhile went nowhere
+    this.socket.onopen = () => {
+      this.sent = null; // what was done meanwhile went nowhere
+      this.live = false;
+      if (remembered("pace")) this.send({ pace: remembered("pace") });
+    };
     this.socket.onmessage = (event) => this.take(JSON.parse(event.data));
     this.socket.onclose = (event) => this.closed(event.code, event.reason);
   }
@@ -101,16 +113,24 @@ class Play {
     if (message.chat) return this.chat.take(message);
     if (message.hint) return this.tell(this.hints, "Hint", message.hint.join("\n"));
     this.failed = 0;
-    const asked = this.frame?.game?.ask?.id;
+    const { table, game } = message;
+    const before = this.frame;
+    const asked = before?.game?.ask?.id;
     this.frame = message;
-    const ask = message.game?.ask ?? null;
-    if (ask?.id !== asked) this.option = null;
+    const ask = game?.ask ?? null;
+    if (ask?.id !== asked) [this.option, this.chosenCards] = [null, []];
     if (ask?.id !== this.sent) this.sent = null; // another match counts from 1 again
-    if (ask && ask.id !== asked && !this.answered(ask, message.game)) this.alert(ask);
-    if (message.game?.end && !this.ended) remember("games", String(1 + Number(remembered("games"))));
-    this.ended = message.game?.end ?? null;
+    if (ask && ask.id !== asked && !this.answered(ask, game)) this.alerts.alert(plain(ask.question), true);
+    if (before?.table.state === "open" && table.state === "playing") this.alerts.alert("The game starts.", false);
+    if (game?.end && !this.ended) {
+      remember("games", String(1 + Number(remembered("games"))));
+      if (before) this.alerts.alert(plain(game.end), false);
+    }
+    this.ended = game?.end ?? null;
     this.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
-    this.missed(message.table);
+    this.missed(table);
+    if (game) this.motion.take(game, `${table.match} ${game.number}`, this.live);
+    this.live = true;
     this.show();
   }
 
@@ -150,20 +170,26 @@ class Play {
     this.skipButton = h("button", { class: "tool", onclick: () => this.send({ skip: true }) }, "Continue without absent players");
     this.auto = h("div", { class: "auto" }, this.skipButton, this.passButton, h("label", { class: "small muted" }, always, " always pass where I'm not involved"));
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
-    this.news = h("p", { class: "news", "aria-live": "polite" });
     this.place = h("div", { class: "place" });
-    this.log = h("ol", { class: "told", tabindex: 0, "aria-labelledby": "log-title" });
+    this.result = h("div", { class: "result" });
+    this.paceChoice = h("select", { onchange: () => this.setPace() }, PACES.map((pace) => h("option", { value: pace }, pace)));
     this.hints = dialog("Hint");
     this.rules = dialog("The rules of this game");
     this.help = dialog("Keys");
     this.lobby = new Lobby((message) => this.send(message));
-    this.chat = new Chat((message) => this.send(message), (handle) => this.table?.places[this.frame.game.seats.findIndex((seat) => seat.handle === handle)]?.element);
+    this.chat = new Chat((message) => this.send(message), (handle) => this.motion.table?.places[this.frame.game.seats.findIndex((seat) => seat.handle === handle)]?.element);
     this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(this.card));
     this.hintButton = h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint");
     this.leaveButton = h("button", { class: "tool", onclick: () => this.leave() }, "Leave");
     this.count = h("span", { class: "muted" });
     this.sure = dialog("Are you sure?");
-    this.soundButton = h("button", { class: "tool", onclick: () => this.hear() });
+    this.settings = dialog("Settings");
+    refill(
+      this.settings.text,
+      h("label", {}, "Pace of the table ", this.paceChoice),
+      h("label", {}, "Sound volume ", this.alerts.volume),
+      h("label", {}, this.alerts.notifies, " notify me of my turn, of the start and of the end while I look elsewhere"),
+    );
     this.tell(this.rules, "The rules of this game", read("sheet"), false);
     refill(this.help.text, h("dl", { class: "keys" }, KEYS.map(([keys, what]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, what)])));
     refill(
@@ -177,7 +203,8 @@ class Play {
           { class: "choices" },
           h("button", { class: "tool", onclick: () => this.rules.box.showModal() }, "Rules"),
           this.hintButton,
-          this.soundButton,
+          this.alerts.soundButton,
+          h("button", { class: "tool", onclick: () => this.settings.box.showModal() }, "Settings"),
           this.leaveButton,
           h("button", { class: "tool", "aria-label": "switch between dark and light", onclick: () => shade() }, "◐"),
           h("button", { class: "tool", "aria-label": "keys", onclick: () => this.help.box.showModal() }, "?"),
@@ -195,21 +222,20 @@ class Play {
             "section",
             { class: "panel ask", "aria-label": "What is asked" },
             this.hand,
-            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.question, this.clock), this.news, this.tip, this.words, this.moves, this.auto),
+            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.question, this.clock), this.motion.news, this.tip, this.words, this.result, this.moves, this.auto),
           ),
         ),
         h(
           "div",
           { class: "beside" },
-          h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.log),
+          this.motion.log.element,
           h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.lobby.people),
           this.chat.panel,
           this.minute,
         ),
       ),
-      [this.hints, this.rules, this.help, this.sure].map((each) => each.box),
+      [this.hints, this.rules, this.help, this.settings, this.sure].map((each) => each.box),
     );
-    this.hear(this.sound);
   }
 
   tell(where, title, text, open = true) {
@@ -228,8 +254,8 @@ class Play {
 
   show() {
     const { table, game } = this.frame;
-    if (table.state === "open") this.drawLobby();
-    else this.drawTable(game);
+    const shown = table.state === "open" ? this.lobby.terms : this.motion.place;
+    if (this.place.firstChild !== shown) refill(this.place, shown);
     this.lobby.show(table);
     this.chat.show(table.state);
     say(this.count, table.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "");
@@ -239,21 +265,44 @@ class Play {
     this.auto.hidden = !seated || table.state !== "playing" || !game || Boolean(game.seats[game.seat]?.out);
     this.skipButton.hidden = !table.skip;
     this.passButton.setAttribute("aria-pressed", String(this.passing));
-    this.drawLog(game);
-    const own = game?.seats.find((seat) => seat.own);
-    const ask = game?.ask ?? null;
-    const open = ask && ask.id !== this.sent ? ask : null;
-    refill(this.hand, own && !own.out ? [...own.cards, ...own.drawn].map((role) => this.ownCard(role, open)) : []);
+    this.paceChoice.value = remembered("pace") ?? table.pace;
+    const { busy } = this.motion;
+    const open = this.open;
+    this.drawHand(game, open);
     this.aimAtSeats(open);
     say(this.question, this.asked(table, game, open));
-    this.words.hidden = !open || table.talk === "off";
+    this.words.hidden = !seated || table.talk === "off" || table.state !== "playing";
+    refill(this.result, game?.end && !busy && table.state !== "open" ? this.places(game) : null);
     say(this.tip, open && !this.option && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
-    refill(this.moves, open ? this.options(open, game) : this.lobby.steps(table));
+    refill(this.moves, open ? this.options(open, game) : busy ? null : this.lobby.steps(table));
     const asked = JSON.stringify([table.state, game?.number, open?.id, this.option?.number]);
     if (asked !== this.shown) this.calm(this.moves);
     this.shown = asked;
-    document.title = `${open ? "● " : ""}${document.title.replace(/^● /, "")}`;
+    this.alerts.mark(Boolean(open));
     this.tick();
+  }
+
+  /** The request that the player can answer now: what led to it has been shown. */
+  get open() {
+    const ask = this.frame?.game?.ask;
+    return ask && ask.id !== this.sent && !this.motion.busy ? ask : null;
+  }
+
+  /** The players by their places, with the cards that lie face up, and the time that the game took. */
+  places(game) {
+    const { gone } = this.motion;
+    const last = game.seats.map((seat, place) => place).filter((place) => !gone.includes(place));
+    const rows = [...last, ...gone.toReversed()].map((place) => game.seats[place]);
+    const minutes = `${Math.floor(game.duration_s / 60)} min ${game.duration_s % 60} s`;
+    return [
+      h("ol", { class: "places" }, rows.map((seat) => h("li", {}, h("bdi", {}, plain(seat.name)), " ", seat.revealed.map((role) => card(role, "lost")), seat.out ? null : seat.cards.map((role) => card(role))))),
+      h("p", { class: "muted" }, `${game.turn} turns, ${minutes}`),
+    ];
+  }
+
+  setPace() {
+    remember("pace", this.paceChoice.value);
+    this.send({ pace: this.paceChoice.value });
   }
 
   /** Take no click and no key here for a moment: something else stood there. */
@@ -267,7 +316,7 @@ class Play {
     if (table.state === "open") return awaited(table.places.filter((place) => !place.here));
     if (table.state === "void") return `The match failed: ${plain(table.why ?? "")}`;
     if (ask) return this.option ? `Whom? ${plain(this.option.text)}` : plain(ask.question);
-    if (game?.end) return plain(game.end);
+    if (game?.end && !this.motion.busy) return plain(game.end);
     if (game && game.seat !== null && game.seats[game.seat].out) return "You are out. The game continues without you.";
     return game ? "Waiting for the other players." : "The match is starting.";
   }
@@ -277,6 +326,8 @@ class Play {
       const back = h("button", { class: "move back", onclick: () => this.choose(null) }, h("kbd", {}, "Esc"), "other moves");
       return [...this.option.choices.map(([index, seat], place) => this.aim(game, index, seat, place)), back];
     }
+    const chosen = ask.kind === "exchange" ? this.chosen(ask) : null;
+    const keep = ask.kind === "exchange" && h("button", { class: "move keep", disabled: !chosen, onclick: () => this.choose(chosen) }, chosen ? plain(chosen.text) : "Choose the cards to keep");
     return [...ask.options, ...ask.blocks].map((option) =>
       h(
         "button",
@@ -286,19 +337,44 @@ class Play {
         h("span", { class: "what" }, plain(option.text), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
         price(this.card.find((row) => row.action === option.action)?.cost),
       ),
-    );
+    ).concat(keep || []);
   }
 
-  /** A card of the player; a button where the open request chooses a card. */
-  ownCard(role, ask) {
-    const option = ask?.options.find((each) => each.card === role);
-    return option ? h("button", { class: "choice", onclick: () => this.late() && this.choose(option) }, card(role)) : card(role);
+  /** Show the player's cards, as buttons where the open request chooses among them. */
+  drawHand(game, ask) {
+    const own = game?.seats.find((seat) => seat.own);
+    const held = own && !own.out ? (ask ? [...own.cards, ...own.drawn] : this.motion.now.hands[game.seat]) : [];
+    const cards = ask?.kind === "draft" ? ask.options.flatMap((option) => option.cards) : held;
+    const button = (role, place) => {
+      const option = ask?.options.find((each) => each.cards[0] === role);
+      if (!option) return card(role);
+      const act = ask.kind === "exchange" ? () => this.keep(ask, place) : () => this.choose(option);
+      const pressed = ask.kind === "exchange" ? String(this.chosenCards.includes(place)) : null;
+      return h("button", { class: "choice", "aria-pressed": pressed, onclick: () => this.late() && act() }, card(role));
+    };
+    refill(this.hand, cards.map(button));
+  }
+
+  /** Keep a card of an exchange, or not; where all are chosen, the first one is dropped. */
+  keep(ask, place) {
+    const others = this.chosenCards.filter((each) => each !== place);
+    this.chosenCards = others.length < this.chosenCards.length ? others : [...others, place].slice(-ask.options[0].cards.length);
+    this.show();
+    this.hand.children[place].focus();
+  }
+
+  /** The option that keeps the chosen cards. */
+  chosen(ask) {
+    const own = this.frame.game.seats[this.frame.game.seat];
+    const key = (cards) => cards.toSorted().join();
+    const cards = this.chosenCards.map((place) => [...own.cards, ...own.drawn][place]);
+    return ask.options.find((option) => key(option.cards) === key(cards));
   }
 
   /** Make the seats that the chosen action may aim at buttons. */
   aimAtSeats(ask) {
     const choices = new Map((ask && this.option ? this.option.choices : []).map(([index, seat]) => [seat, index]));
-    this.table?.places.forEach(({ element }, seat) => {
+    this.motion.table?.places.forEach(({ element }, seat) => {
       const index = choices.get(seat);
       element.classList.toggle("aim", index !== undefined);
       element.onclick = index === undefined ? null : () => this.late() && this.answer(index);
@@ -317,62 +393,9 @@ class Play {
 
   aim(game, index, seat, place) {
     const whom = seat === null ? "yourself" : plain(game.seats[seat].name);
-    return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), h("span", { class: "what" }, whom));
-  }
-
-  drawLobby() {
-    this.players = null;
-    if (this.place.firstChild !== this.lobby.terms) refill(this.place, this.lobby.terms);
-  }
-
-  drawTable(game) {
-    if (!game) return refill(this.place);
-    const players = game.seats.map((seat) => ({ name: plain(seat.name), handle: seat.handle }));
-    const key = JSON.stringify(players);
-    if (this.players !== key) {
-      this.players = key;
-      this.table = new Table(players, {}, game.seat ?? 0);
-      refill(this.place, this.table.root);
-    }
-    refill(this.table.stage, h("p", { class: "muted" }, `Turn ${game.turn}, ${game.deck} cards in the deck${game.reserve === null ? "" : `, ${game.reserve} in the reserve`}`), h("p", { class: "sentence" }, plain(game.history.at(-1) ?? "")));
-    this.follow(game);
-    game.seats.forEach((seat, place) =>
-      this.table.places[place].show({
-        coins: seat.coins,
-        change: this.changes[place],
-        hand: seat.cards,
-        known: false,
-        drawn: [],
-        revealed: seat.revealed,
-        fresh: this.fresh[place],
-        out: seat.out,
-        side: seat.side,
-        label: place === game.actor && !game.end ? "actor" : "",
-        own: seat.own && "you",
-        claims: Object.keys(seat.claims).map((role) => ({ role, outcome: "open" })),
-        likely: null,
-        true: [],
-      }),
-    );
-  }
-
-  /** Note the coins and face-up cards that the newest change of the table has moved. */
-  follow(game) {
-    const before = this.before?.number === game.number ? this.before.seats : game.seats;
-    const changes = game.seats.map((seat, place) => seat.coins - before[place].coins);
-    const fresh = game.seats.map((seat, place) => seat.revealed.length - before[place].revealed.length);
-    const moved = [...changes, ...fresh].some((number) => number !== 0);
-    if (moved || this.before?.number !== game.number || this.before.turn !== game.turn) [this.changes, this.fresh] = [changes, fresh];
-    this.before = game;
-  }
-
-  drawLog(game) {
-    const told = (game?.history ?? []).filter(Boolean);
-    say(this.news, plain(told.at(-1) ?? ""));
-    const texts = told.map((line) => plain(line)).reverse();
-    if (texts.join("\n") === this.logged) return;
-    this.logged = texts.join("\n");
-    refill(this.log, texts.map((text, place) => h("li", { value: texts.length - place }, text)));
+    const rows = this.card.filter((row) => row.action === this.option.action); // for oneself, then for a target
+    const cost = price(rows.at(seat === null ? 0 : -1)?.cost);
+    return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), h("span", { class: "what" }, whom), cost);
   }
 
   // ---- what its reader does
@@ -435,9 +458,13 @@ class Play {
     if (event.repeat && !field && ["Enter", " "].includes(event.key)) event.preventDefault(); // it would press a button again
     if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
     if (field) return;
+    if (event.key === " " && this.motion.busy && !event.target.closest?.("button, a, summary")) {
+      event.preventDefault();
+      return this.motion.skip();
+    }
     const act = { h: () => this.send({ hint: true }), r: () => this.rules.box.showModal(), "?": () => this.help.box.showModal() }[event.key];
     const move = this.pressed(event.key);
-    const other = act ?? { s: () => this.hear(), d: () => shade(), u: () => this.passOn() }[event.key];
+    const other = act ?? { s: () => this.alerts.toggle(), d: () => shade(), u: () => this.passOn() }[event.key];
     if (!move && !other) return;
     event.preventDefault();
     if (move && this.moves.classList.contains("early")) return;
@@ -446,8 +473,8 @@ class Play {
 
   /** What a key does among the moves: those come first, since their letters are always the same. */
   pressed(key) {
-    const ask = this.frame?.game?.ask;
-    if (!ask || ask.id === this.sent) {
+    const ask = this.open;
+    if (!ask) {
       const first = this.moves.querySelector("button.first");
       return key === "Enter" && first && document.activeElement !== first ? () => first.click() : null;
     }
@@ -463,26 +490,12 @@ class Play {
     return passes ? () => this.choose(ask.options[0]) : null;
   }
 
-  // ---- time, and how one is called
+  // ---- time
 
   tick() {
-    const left = this.deadline && this.frame?.game?.ask?.id !== this.sent ? Math.max(0, this.deadline - performance.now()) / 1000 : null;
+    const left = this.deadline && this.open ? Math.max(0, this.deadline - performance.now()) / 1000 : null;
     say(this.clock, left === null ? "" : `${Math.ceil(left)} s`);
     this.clock.classList.toggle("late", left !== null && left < 10);
-  }
-
-  hear(on = !this.sound) {
-    this.sound = on;
-    remember("sound", on ? "on" : "off");
-    say(this.soundButton, on ? "Sound on" : "Sound off");
-    this.soundButton.setAttribute("aria-pressed", String(on));
-    if (on && "Notification" in window && Notification.permission === "default") Notification.requestPermission();
-  }
-
-  alert(ask) {
-    if (!this.sound) return;
-    if (document.hidden && "Notification" in window && Notification.permission === "granted") new Notification("Coup", { body: plain(ask.question) });
-    beep();
   }
 }
 
@@ -496,41 +509,11 @@ function minute(card) {
   return h("ul", {}, MINUTE.map((text) => h("li", {}, text)), rows);
 }
 
-function beep() {
-  const audio = new AudioContext();
-  const tone = audio.createOscillator();
-  const loudness = audio.createGain();
-  loudness.gain.setValueAtTime(0.08, audio.currentTime);
-  loudness.gain.exponentialRampToValueAtTime(0.0001, audio.currentTime + 0.3);
-  tone.frequency.value = 660;
-  tone.connect(loudness).connect(audio.destination);
-  tone.start();
-  tone.stop(audio.currentTime + 0.3);
-  tone.onended = () => audio.close();
-}
-
 function dialog(heading) {
   const title = h("h2", {}, heading);
   const text = h("div", { class: "text" });
   const box = h("dialog", { "aria-label": heading }, title, text, h("form", { method: "dialog" }, h("button", {}, "Close")));
   return { box, title, text };
-}
-
-// A browser may keep nothing; then each time is the first.
-function remembered(what) {
-  try {
-    return localStorage.getItem(`coup-${what}`);
-  } catch {
-    return null;
-  }
-}
-
-function remember(what, value) {
-  try {
-    localStorage.setItem(`coup-${what}`, value);
-  } catch {
-    // each time is the first
-  }
 }
 
 new Play(read("socket"));

@@ -44,23 +44,37 @@ function draws(moment, cards) {
   moment.deck -= cards.length;
 }
 
+/** Return a moment after one more event, without a step. */
+export function follow(before, event) {
+  const now = { ...before, ...copied(before) };
+  EVENTS[event.event]?.(now, event);
+  return now;
+}
+
+// The parts of a moment that events change in place.
+function copied(before) {
+  return {
+    coins: [...before.coins],
+    hands: [...before.hands],
+    revealed: [...before.revealed],
+    out: [...before.out],
+    claims: [...before.claims],
+    marks: [],
+  };
+}
+
 function after(before, step) {
   const now = {
     ...before,
+    ...copied(before),
     index: before.index + 1,
     turn: step.turn,
     within: before.step !== null && before.turn === step.turn ? before.within + 1 : 0,
     step,
     actor: step.kind === "turn" ? step.answers[0][0] : before.actor,
     pending: step.kind === "turn" ? null : before.pending,
-    coins: [...before.coins],
-    hands: [...before.hands],
-    revealed: [...before.revealed],
-    out: [...before.out],
     drawn: [],
     known: { ...before.known, ...step.known },
-    claims: [...before.claims],
-    marks: [],
   };
   if (step.kind === "draft") now.picks = picks(step.answers);
   if (step.faults?.length) now.marks.push("fault");
@@ -150,7 +164,7 @@ function dealt(now, seat, cards) {
 
 // An exchange that ends because its actor left puts the drawn cards back.
 function returned(now) {
-  return now.step.drawn?.length ?? 0;
+  return now.step?.drawn?.length ?? 0;
 }
 
 function claimed(now, seat, role, block) {

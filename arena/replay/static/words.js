@@ -2,13 +2,16 @@
 
 const SEATS = ["seat", "target", "claimant"];
 
-/** Return the tellers of a table (protocol/words.json): `tell`, `tellMove`, `tellEnd` and `story`; names are by seat. */
-export function words(table) {
+/**
+ * Return the tellers of a table (protocol/words.json): `tell`, `tellMove`, `tellEnd` and `story`; names are by seat.
+ * The seat `you` is addressed in the second person, where its name is "you".
+ */
+export function words(table, you = null) {
   const told = (part, keys, fields, names) => {
     const key = keys.find((candidate) => Object.hasOwn(table[part], candidate));
     return key === undefined
       ? ""
-      : table[part][key].replace(/\{(\w+)\}/g, (whole, field) => inWords(field, fields, names, table));
+      : SEATS.reduce((text, field) => (you !== null && fields[field] === you ? addressed(text, field) : text), table[part][key]).replace(/\{(\w+)\}/g, (whole, field) => inWords(field, fields, names, table));
   };
   const tell = (event, names) => told("events", eventNames(event), event, names);
   return {
@@ -26,6 +29,17 @@ export function words(table) {
       return line;
     },
   };
+}
+
+const IRREGULAR = { is: "are", has: "have", "can't": "can't", "doesn't": "don't", launches: "launch" };
+
+// A text of the table in the second person for the seat in this field.
+function addressed(text, field) {
+  const verb = (word) => IRREGULAR[word] ?? word.replace(/s$/, "");
+  return text
+    .replace(`{${field}}'s`, "your")
+    .replace(new RegExp(`\\{${field}\\} ([a-z']+)(.*? and )?(keeps|concedes|doesn't)?`), (whole, first, middle, second) =>
+      `{${field}} ${verb(first)}${middle ?? ""}${second ? verb(second) : ""}`);
 }
 
 // The names under which a text may stand in the table, the most particular first.

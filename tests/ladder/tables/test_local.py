@@ -23,7 +23,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., str]]:
 
     def begin(*words: str) -> str:
         command = Command(
-            ["play", "--browser", "--sandbox", "process", "--speed", "0", "--out", "game", *words],
+            ["play", "--browser", "--sandbox", "process", "--pace", "instant", "--out", "game", *words],
             cwd=tmp_path,
             stdout=-1,
             stderr=-1,

@@ -18,10 +18,10 @@ from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
-GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "history", "ask", "end"}
+GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "events", "ask", "end", "duration_s"}
 TABLE = {
     *("id", "rules", "games", "clock", "program_clock", "talk", "open_names", "state", "why", "again", "places"),
-    *("replay", "missed", "spare", "skip"),
+    *("replay", "missed", "spare", "skip", "match", "pace"),
 }
 
 
@@ -170,7 +170,7 @@ def test_a_spectator_sees_every_turn_at_once_at_a_table_of_bots() -> None:
         looker = there.table.join(None)
         frame = await there.until(looker, lambda frame: frame["table"]["state"] == "over")
         game = there.records[0].games[0]
-        assert len([line for line in frame["game"]["history"] if line]) == game.turns
+        assert [event["event"] for event in frame["game"]["events"]].count("action") == game.turns
         assert frame["game"]["turn"] == game.turns
         assert game.winner is not None
         assert frame["game"]["end"] == f"{frame['game']['seats'][game.winner]['name']} wins."

@@ -102,7 +102,7 @@ def at_once(folder: Path) -> None:
         ("allow_guests = false", "allow_guests = true"),
         ("max_per_user = 2", "max_per_user = 9"),
         ("max_total = 20", "max_total = 60"),
-        ("min_move_display_seconds = 0.8", "min_move_display_seconds = 0"),
+        ('pace = "normal"', 'pace = "instant"'),
         ("min_window_seconds = 1.0", "min_window_seconds = 0"),
     ):
         assert old in text

@@ -1,0 +1,250 @@
+// A live game, shown event by event: the seats, the sentence between them, coins and cards that move, and the log.
+//
+// A frame has the newest state, and the events since the frame before. Each event is shown for as long as the server
+// says (`ms`), then the state of the frame. A player that skips, or doesn't look, sees the newest state at once.
+
+import { card } from "./cards.js";
+import { h, plain, read, refill, say } from "./dom.js";
+import { Log, stepText } from "./log.js";
+import { follow } from "./state.js";
+import { Table } from "./table.js";
+import { words } from "./words.js";
+
+const FLIGHT_MS = 500;
+const APART_MS = 70; // between two coins of a payment
+const MAX_COINS = 6; // that move at once
+
+export class Motion {
+  /** `rest()` is called when all that has happened is shown, `skipped()` when the player skips. */
+  constructor(rest, skipped) {
+    this.rest = rest;
+    this.skipped = skipped;
+    this.place = h("div", { class: "place" });
+    this.news = h("p", { class: "news", "aria-live": "polite" });
+    this.log = new Log();
+    this.skipButton = h("button", { class: "tool skip", title: "Space" }, "Skip");
+    this.queue = [];
+    this.timer = null;
+    document.addEventListener("visibilitychange", () => document.hidden && this.flush());
+  }
+
+  get busy() {
+    return this.timer !== null;
+  }
+
+  /** Show a frame's game; `key` names it. `live`: whether the page has shown what came before. */
+  take(game, key, live) {
+    const fresh = live && key === this.key ? game.events.filter((event) => event.n >= this.count) : game.events;
+    this.game = game;
+    this.names = game.seats.map((seat) => (seat.own ? "you" : `\u2068${plain(seat.name)}\u2069`));
+    this.tellers = words(read("words"), game.seat);
+    if (!live || key !== this.key) {
+      this.begin(game, key);
+      fresh.forEach((event) => this.apply(event));
+      this.queue = [];
+    } else {
+      this.queue.push(...beats(fresh));
+      this.held = fresh.findLast((event) => event.ms)?.ms ?? this.held;
+      if (game.end && !this.over) this.queue.push({ ms: this.held, events: [], text: plain(game.end), kind: "victory" });
+    }
+    this.count = Math.max(this.count, ...fresh.map((event) => event.n + 1));
+    this.over = game.end;
+    if (!this.busy) this.next();
+  }
+
+  begin(game, key) {
+    clearTimeout(this.timer);
+    Object.assign(this, { key, timer: null, count: 0, held: 0, lines: [], gone: [], parts: {}, over: null });
+    this.changes = game.seats.map(() => 0);
+    this.losses = game.seats.map(() => 0);
+    this.now = { ...truth(game), hands: game.seats.map(() => [null, null]), pending: null, claims: [], marks: [] };
+  }
+
+  /** Show all that has happened at once. */
+  flush() {
+    if (!this.busy) return;
+    clearTimeout(this.timer);
+    this.queue.flatMap((beat) => beat.events).forEach((event) => this.apply(event));
+    this.queue = [];
+    this.next();
+  }
+
+  skip() {
+    if (this.busy) this.skipped();
+    this.flush();
+  }
+
+  next() {
+    this.timer = null;
+    while (this.queue.length) {
+      const beat = this.queue.shift();
+      beat.events.forEach((event) => this.apply(event));
+      if (!beat.ms || document.hidden) continue;
+      this.timer = setTimeout(() => this.next(), beat.ms);
+      this.draw(beat);
+      if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.fly(beat.events);
+      return;
+    }
+    Object.assign(this.now, truth(this.game));
+    if (this.parts[this.game.actor] !== "actor") this.parts = { [this.game.actor]: "actor" };
+    this.draw(null);
+    this.rest();
+  }
+
+  /** Take an event into the moment that is shown, and into the log. */
+  apply(event) {
+    const { now } = this;
+    if (event.event === "action") {
+      this.changes.fill(0);
+      this.losses.fill(0);
+      this.parts = { [event.target]: "target", [event.seat]: "actor" };
+      now.actor = event.seat;
+    }
+    if (event.event === "coins") this.changes[event.seat] += event.delta;
+    if (event.event === "lost") this.losses[event.seat] += 1;
+    if (event.event === "block") this.parts[event.seat] = "blocker";
+    if (event.event === "challenge") this.parts[event.seat] = "challenger";
+    if (event.event === "exiled" || event.event === "forfeit") this.gone.push(event.seat);
+    if (this.lines.at(-1)?.step !== event.step) this.lines.push({ ...event, events: [], marks: [] });
+    const line = this.lines.at(-1);
+    line.events.push(event);
+    this.now = follow({ ...now, turn: event.turn, index: this.lines.length - 1 }, event);
+    line.marks = [...new Set([...line.marks, ...this.now.marks])];
+  }
+
+  // ---- what is seen
+
+  draw(beat) {
+    const { game, now } = this;
+    const players = game.seats.map((seat) => ({ name: plain(seat.name), handle: seat.handle }));
+    const key = JSON.stringify(players);
+    if (this.players !== key) {
+      this.players = key;
+      this.table = new Table(players, {}, game.seat ?? 0);
+    }
+    if (this.place.firstChild !== this.table.root) refill(this.place, this.table.root);
+    this.drawStage(beat);
+    game.seats.forEach((seat, place) =>
+      this.table.places[place].show({
+        coins: now.coins[place],
+        change: this.changes[place],
+        hand: now.out[place] ? [] : now.hands[place],
+        known: false,
+        drawn: [],
+        revealed: now.revealed[place],
+        fresh: this.losses[place],
+        out: now.out[place],
+        side: now.sides[place] ?? null,
+        label: game.end && !beat ? "" : (this.parts[place] ?? ""),
+        own: seat.own && "you",
+        claims: Object.values(Object.fromEntries(now.claims.filter((claim) => claim.seat === place).map((claim) => [claim.role, claim]))),
+        likely: null,
+        true: [],
+      }),
+    );
+    this.drawLog();
+  }
+
+  drawStage(beat) {
+    const { now, game } = this;
+    const shown = (beat?.events ?? []).filter((event) => ["shown", "lost"].includes(event.event)).map((event) => event.role);
+    const text = beat?.text ?? this.text(beat ?? this.lines.at(-1) ?? { events: [] });
+    const reserve = game.reserve === null ? "" : `, ${now.reserve} in the reserve`;
+    const { stage } = this.table;
+    stage.classList.toggle("busy", this.busy);
+    stage.dataset.kind = beat?.kind ?? beat?.events[0].event ?? "";
+    stage.onclick = () => this.skip();
+    refill(
+      stage,
+      h("p", { class: "muted" }, `Turn ${now.turn}, ${now.deck} cards in the deck${reserve}`),
+      h("p", { class: "sentence" }, text),
+      h("div", { class: "stage-cards" }, shown.map((role) => card(role, "fresh"))),
+      this.skipButton,
+    );
+    if (text) say(this.news, text);
+  }
+
+  /** A part of a step as text, with what the player alone knows. */
+  text({ events }) {
+    const told = events.filter((event) => event.event !== "quiet");
+    const drew = events.flatMap((event) => event.drew ?? []);
+    const text = stepText(this.tellers, events.find((event) => event.event === "quiet")?.kind, told, this.names);
+    return [text.replace(/^you/, "You"), drew.length && `you draw the ${drew.join(" and the ")}`].filter(Boolean).join(" · ");
+  }
+
+  drawLog() {
+    const { claims } = this.now;
+    const title = (line) => {
+      const acts = this.lines.flatMap((each) => each.events).find((event) => event.turn === line.turn && event.event === "action");
+      return acts ? `Turn ${line.turn} · ${this.names[acts.seat]}` : `Turn ${line.turn}`;
+    };
+    const lines = this.lines.map((line, index) => {
+      const text = this.text(line);
+      return text ? { turn: line.turn, title: title(line), text, href: null, marks: line.marks, claims: claims.filter((claim) => claim.index === index) } : null;
+    });
+    const key = JSON.stringify(lines);
+    if (key === this.logged) return;
+    this.logged = key;
+    this.log.load(lines);
+    this.log.show(lines.length - 1);
+  }
+
+  /** Let coins and cards move between the seats and the middle of the table. */
+  fly(events) {
+    const { stage, places } = this.table;
+    for (const event of events) {
+      const part = (name, seat = event.seat) => places[seat].parts[name];
+      const { count = 1 } = event;
+      if (event.event === "coins" && event.reason !== "stolen") {
+        const from = event.reason === "steal" ? part("coins", events.find((each) => each.reason === "stolen").seat) : stage;
+        const ends = event.delta > 0 ? [from, part("coins")] : [part("coins"), from];
+        move(() => h("span", { class: "coin" }), Math.min(Math.abs(event.delta), MAX_COINS), 0, ...ends);
+      } else if ((event.event === "shown" && event.replaced !== false) || event.event === "shown_hand" || (event.event === "examined" && event.replaced)) {
+        const hand = part("cards", event.target);
+        move(() => card(null), event.roles?.length ?? 1, 0, hand, stage);
+        move(() => card(null), event.roles?.length ?? 1, FLIGHT_MS, stage, hand);
+      } else if (event.event === "exchanged") {
+        move(() => card(null), count, 0, stage, part("cards"));
+        move(() => card(null), count, FLIGHT_MS, part("cards"), stage);
+      } else if (event.event === "drafted") move(() => card(null), 1, 0, stage, part("cards"));
+    }
+  }
+}
+
+// What a frame says about the table, as parts of a moment (state.js).
+function truth(game) {
+  return {
+    turn: game.turn,
+    actor: game.actor,
+    coins: game.seats.map((seat) => seat.coins),
+    hands: game.seats.map((seat) => seat.cards),
+    revealed: game.seats.map((seat) => seat.revealed),
+    out: game.seats.map((seat) => seat.out),
+    sides: game.seats.map((seat) => seat.side),
+    deck: game.deck,
+    reserve: game.reserve,
+  };
+}
+
+// Events that are shown together: one with a time of its own, and those that follow it in its step.
+function beats(events) {
+  const found = [];
+  for (const event of events) {
+    if (!found.length || event.ms || event.step !== found.at(-1).step) found.push({ ms: event.ms, step: event.step, events: [] });
+    found.at(-1).events.push(event);
+  }
+  return found;
+}
+
+function move(make, count, delay, from, to) {
+  const [start, end] = [from, to].map((element) => {
+    const box = element.getBoundingClientRect();
+    return `translate(${box.x + box.width / 2}px, ${box.y + box.height / 2}px) translate(-50%, -50%)`;
+  });
+  for (let number = 0; number < count; number++) {
+    const element = h("span", { class: "flying", "aria-hidden": "true" }, make());
+    document.body.append(element);
+    const timing = { duration: FLIGHT_MS, delay: delay + APART_MS * number, easing: "ease-in-out", fill: "backwards" };
+    element.animate([{ transform: start }, { transform: end }], timing).onfinish = () => element.remove();
+  }
+}
