@@ -144,6 +144,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /matches/{id}/replay": ("ladder:read", READ_SCOPE),
     "GET /queue": ("ladder:read", READ_SCOPE),
     "GET /tables": ("ladder:read", READ_SCOPE),
+    "GET /rules/{name}": ("ladder:read", READ_SCOPE),
     "GET /tables/new": ("account:read", READ_SCOPE),
     "POST /tables": ("table:open", SUBMIT_SCOPE),
     "GET /tables/{id}": ("ladder:read", READ_SCOPE),

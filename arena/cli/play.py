@@ -13,7 +13,7 @@ import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ import click
 from arena import with_extra
 from arena.bots import Bot, BytecodeCache, escape_control, normal_name
 from arena.cli import options
-from arena.cli import rules as sheet
 from arena.cli.console import fail, option, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
 from arena.cli.options import complete_bot
 from arena.cli.replay import describe_records
@@ -39,7 +38,7 @@ from arena.cli.run import (
     timing_of,
 )
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
-from arena.coup import action_table, derive_key
+from arena.coup import derive_key, make_rules_object
 from arena.play import PACES, InteractiveMatch, RecordFolder
 from arena.referee import UNTIMED_MS, GameRecord, MatchSettings, MatchSpec, Record, Timing
 from arena.replay import make_replay_object, replay_page, table_page
@@ -357,9 +356,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
     title = f"Coup: {table.settings.rules.name}"
     with _listening(port) as listening:
         rules = table.settings.rules
-        at_table = table_page(
-            title, sheet.plain_rules_text(rules), "/socket", [asdict(row) for row in action_table(rules)]
-        )
+        at_table = table_page(title, make_rules_object(rules), "/socket")
         serve_local_table(listening, at_table, replay, seats, begun)
     games: list[GameRecord] = [game for record in records.values() for game in record.games]
     print_note(describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was completed")

@@ -3,11 +3,10 @@
 The sheet is generated: rows from `Ruleset.actions`, sentences from arena/coup/rules_text.py, the deck from
 `Ruleset.copies`, and the differences from the base game by comparison. It is ASCII and fits 60 columns."""
 
-import io
 from collections.abc import Iterator
 
 import click
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -93,14 +92,6 @@ def rules_sheet(rules: Ruleset) -> RenderableType:
         *([Text("Explain the fields: arena rules --fields", style="dim")] if others else []),
         _page(),
     )
-
-
-def plain_rules_text(rules: Ruleset) -> str:
-    """Return the rules of one game as plain text, for a page."""
-    console = Console(file=io.StringIO(), width=64, color_system=None)  # columns, of a phone
-    with console.capture() as captured:
-        console.print(rules_sheet(rules))
-    return captured.get()
 
 
 def fields_table() -> RenderableType:

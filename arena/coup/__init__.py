@@ -76,6 +76,7 @@ from arena.coup.rules_text import (
     RuleText,
     list_document_differences,
     list_program_differences,
+    make_rules_object,
     rules_sections,
 )
 from arena.coup.ruleset_schema import (

@@ -5,10 +5,13 @@ field's name in place of a sentence means the sentence of that field. The senten
 change both together."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
+from arena.coup.moves import action_table
 from arena.coup.rules import (
+    ABOUT,
+    PRESETS,
     ActionRule,
     AllegianceStart,
     BlockAfterChallenge,
@@ -18,11 +21,12 @@ from arena.coup.rules import (
     ExchangeReturn,
     FirstPlayer,
     Proof,
+    Role,
     Ruleset,
     ShownCard,
     Talk,
 )
-from arena.coup.ruleset_schema import FIELD_BY_NAME, no_effect_reason
+from arena.coup.ruleset_schema import FIELD_BY_NAME, changed_fields, no_effect_reason, seat_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -645,3 +649,47 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
         ),
     ),
 )
+
+
+def make_rules_object(rules: Ruleset) -> dict[str, Any]:
+    """Return the rules of a game as a page shows them, JSON-compatible.
+
+    name, about (None for a ruleset of one's own); players: a sentence; roles, in the order of the rules: each
+    with the actions that it `allows` and those that it `blocks`; actions: the rows of `action_table`; differences:
+    sentences on what differs from the base game; sections: [title, sentences].
+    """
+    groups: dict[tuple[int, int], list[int]] = {}
+    for count in seat_counts(rules):
+        groups.setdefault((rules.copies(count), rules.limit(count)), []).append(count)
+    decks = [
+        f"{_span(counts)} players: {copies} cards of each role, and a draw after {limit} turns."
+        for (copies, limit), counts in groups.items()
+    ]
+    changed = [field for field in changed_fields(rules) if no_effect_reason(rules, field.name) is None]
+    return {
+        "name": rules.name,
+        "about": ABOUT[rules.name] if rules == PRESETS.get(rules.name) else None,
+        "players": f"{_span(seat_counts(rules))} players. The last one alive wins.",
+        "roles": [_describe_role(rules, role) for role in rules.roles],
+        "actions": [asdict(row) for row in action_table(rules)],
+        "differences": [field.sentence(rules) for field in changed],
+        "sections": [
+            [title, [*(decks if title == SET_UP else ()), *(text.text for text in texts)]]
+            for title, texts in rules_sections(rules)
+        ],
+    }
+
+
+def _describe_role(rules: Ruleset, role: Role) -> dict[str, Any]:
+    def allows(row: ActionRule) -> bool:
+        return row.claim is role and not row.denies
+
+    return {
+        "role": role.value,
+        "allows": _named(rules, allows),
+        "blocks": _named(rules, lambda row: role in row.block_roles),
+    }
+
+
+def _span(counts: list[int]) -> str:
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"

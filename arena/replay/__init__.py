@@ -12,6 +12,7 @@ from arena.replay.page import (
     json_element,
     pack_matches,
     replay_page,
+    rules_page,
     style_sheets,
     table_page,
 )

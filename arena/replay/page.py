@@ -210,23 +210,33 @@ def escape_html(text: str, lines: bool = False) -> str:
     return html.escape("\n".join(map(escape_control, text.split("\n"))) if lines else escape_control(text))
 
 
-def table_page(
-    title: str, sheet: str, socket: str, card: Sequence[dict[str, Any]] = (), home: tuple[str, str] | None = None
-) -> str:
+def table_page(title: str, rules: Mapping[str, Any], socket: str, home: tuple[str, str] | None = None) -> str:
     """Return the HTML of a page on which a person plays at a live table.
 
-    sheet: the rules as plain text. card: one row for each action (`arena.coup.moves`). socket: the path of the table's
-    WebSocket. home: (address, label) of the link back.
+    rules: as made by `arena.coup.make_rules_object`. socket: the path of the table's WebSocket. home: (address, label)
+    of the link back.
     """
     body = "".join(
         (
             '<div id="page"></div>\n<noscript><p>Enable JavaScript to play here.</p></noscript>\n',
-            json_element("sheet", sheet),
-            json_element("card", list(card)),
+            json_element("rules", rules),
             json_element("words", EVENT_TEXTS),
             json_element("home", home),
             json_element("socket", socket),
         )
     )
-    styles = [style_sheets("look", "page", "play", "chat")]
+    styles = [style_sheets("look", "page", "play", "chat", "rules")]
     return html_page(title, body, styles, [inline_module("play")], connects=True)
+
+
+def rules_page(rules: Mapping[str, Any], home: tuple[str, str] | None = None) -> str:
+    """Return the HTML of a page with the rules of a game. `rules`, `home`: as of `table_page`."""
+    sections = [["Differences from the standard rules", rules["differences"]], *rules["sections"]]
+    lists = "".join(
+        f"<h2>{escape_html(title)}</h2>\n<ul>{''.join(f'<li>{escape_html(text)}</li>' for text in texts)}</ul>\n"
+        for title, texts in sections
+    )
+    body = f'<main class="rules" id="rules-page"></main>\n<noscript><main class="rules">{lists}</main></noscript>\n'
+    body += json_element("rules", rules) + json_element("home", home)
+    styles = [style_sheets("look", "page", "rules")]
+    return html_page(f"Rules: {rules['name']}", body, styles, [inline_module("rules")])

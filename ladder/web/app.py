@@ -1,6 +1,5 @@
 """Create the web application with all routes and error pages."""
 
-from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -10,7 +9,6 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.exceptions import HTTPException
 
 from arena.bots import BotError
-from arena.coup import Ruleset
 from ladder.permissions import ROUTES
 from ladder.service import Ladder, LadderError
 from ladder.store.database import DatabaseError
@@ -62,12 +60,10 @@ MAX_FORM_BYTES = 64 << 10  # routes of rosters and submissions have their own li
 MAX_FORM_FIELDS = 100
 
 
-def make_app(
-    ladder: Ladder, url: str, public: bool | None = None, sheet: Callable[[Ruleset], str] = lambda rules: rules.name
-) -> FastAPI:
+def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     """Return the application that serves an open ladder at the public URL `url`.
 
-    public: whether its pages are public, None to follow ladder.toml. sheet: returns a ruleset's text for players.
+    public: whether its pages are public, None to follow ladder.toml.
     Raises ValueError if the routes differ from ROUTES.
     """
     app = FastAPI(
@@ -79,7 +75,7 @@ def make_app(
         redirect_slashes=False,
         form_limits={"max_fields": MAX_FORM_FIELDS, "max_files": 1},
     )
-    app.state.shared = AppState(ladder, url.rstrip("/"), public, sheet)
+    app.state.shared = AppState(ladder, url.rstrip("/"), public)
     routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
     names |= {f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute)}

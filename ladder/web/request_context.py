@@ -21,7 +21,6 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, HTTPConnection
 
-from arena.coup import Ruleset
 from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
 from ladder.service import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, Ladder, authenticate_secret
 from ladder.store.database import DatabaseError
@@ -46,13 +45,12 @@ RowId = Annotated[int, Le(2**31 - 1)]  # a database row's number
 class AppState:
     """The state that all requests share: the open ladder, its public URL, rate limits and caches.
 
-    said_public: whether the pages are public, None if ladder.toml decides. sheet: a ruleset as plain text for players.
+    said_public: whether the pages are public, None if ladder.toml decides.
     """
 
     ladder: Ladder
     url: str
     said_public: bool | None = None
-    sheet: Callable[[Ruleset], str] = lambda rules: rules.name
     limits: RateLimiter = field(default_factory=RateLimiter)
     drawn: dict[Any, Any] = field(default_factory=dict)  # rendered pages that are the same for all
     posted: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # responses by form

@@ -12,7 +12,6 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from arena.coup import Ruleset
 from arena.sandbox import cleanup_all_stale, remove_dead_scratch
 from ladder.service import Ladder, LadderError
 from ladder.tables import MAX_FRAME_BYTES, PING_S
@@ -46,17 +45,15 @@ class ServerAddress:
             )
 
 
-def serve_web(
-    ladder: Ladder, address: ServerAddress, begun: Callable[[str], object], sheet: Callable[[Ruleset], str]
-) -> None:
+def serve_web(ladder: Ladder, address: ServerAddress, begun: Callable[[str], object]) -> None:
     """Serve until SIGINT or SIGTERM. Raises LadderError if the address can't be used.
 
-    begun: called with the public URL once the server listens. sheet: returns a ruleset as plain text for players.
+    begun: called with the public URL once the server listens.
     """
     with _open_socket(address) as listening:
         address = replace(address, port=listening.getsockname()[1])
         config = uvicorn.Config(
-            make_app(ladder, address.url, sheet=sheet),
+            make_app(ladder, address.url),
             ssl_certfile=address.certificate,
             ssl_keyfile=address.key,
             log_config=None,  # URLs may contain a link's secret

@@ -7,15 +7,15 @@ change stream sends only "changed"; a page then reloads itself by its ETag."""
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, WebSocket
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from arena.coup import PRESETS, action_table
-from arena.replay import replay_page, table_page
+from arena.coup import PRESETS, make_rules_object
+from arena.replay import replay_page, rules_page, table_page
 from ladder import views
 from ladder.permissions import Viewer
 from ladder.service import (
@@ -190,10 +190,17 @@ def play(request: CurrentContext, id: RowId) -> Response:
     if access.session.status == CLOSED or not may:
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(request.ladder, access.session.rules)
-    rows, home = [asdict(row) for row in action_table(rules)], (f"/tables/{id}", f"table {id}")
-    text = table_page(rules.name, request.state.sheet(rules), f"/tables/{id}/socket", rows, home)
+    home = (f"/tables/{id}", f"table {id}")
+    text = table_page(rules.name, make_rules_object(rules), f"/tables/{id}/socket", home)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
+
+
+@tables_router.get("/rules/{name}", include_in_schema=False)
+def rules(request: CurrentContext, name: str) -> Response:
+    """Show the rules of a preset, or of the ladder."""
+    shown = make_rules_object(get_rules(request.ladder, name))
+    return static_document(request, lambda context: rules_page(shown, ("/tables", "Tables")))
 
 
 @tables_router.post("/tables/{id}/slots/{slot}/link", include_in_schema=False)

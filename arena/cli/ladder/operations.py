@@ -41,7 +41,6 @@ from arena.cli.console import (
 from arena.cli.ladder.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
 from arena.cli.main import require_extras
 from arena.cli.options import complete_bot, complete_rules
-from arena.cli.rules import plain_rules_text
 from arena.cli.run import count_cores, match_games_of
 from arena.referee import SETTABLE_LIMITS, MatchSettings
 from arena.run import load_ruleset, open_executor
@@ -440,7 +439,7 @@ def serve(
             _keep_running("table server", tables, _end_with_parent),
             suppress(KeyboardInterrupt),
         ):
-            serve_web(ladder, address, begun, plain_rules_text)
+            serve_web(ladder, address, begun)
 
 
 @contextmanager

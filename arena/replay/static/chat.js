@@ -10,7 +10,7 @@ export class Chat {
   constructor(send, seat) {
     this.send = send;
     this.seat = seat;
-    this.lines = h("ol", { class: "lines", tabindex: 0, role: "log", "aria-labelledby": "chat-title" });
+    this.lines = h("ol", { class: "lines", tabindex: 0, "aria-live": "polite", "aria-labelledby": "chat-title" });
     this.problem = h("p", { class: "bad", role: "alert" });
     this.input = h("input", { class: "words", maxlength: MOST, "aria-label": "Write to the table", autocomplete: "off", enterkeyhint: "send" });
     this.form = h("form", { class: "write", onsubmit: (event) => this.write(event) }, this.input, h("button", {}, "Send"));

@@ -7,6 +7,7 @@ import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Lobby, awaited } from "./lobby.js";
 import { remember, remembered } from "./memory.js";
 import { Motion } from "./motion.js";
+import { rulesView } from "./rules.js";
 
 const KEYS = [
   [["1", "2", "…"], "choose the move with this number or letter"],
@@ -62,7 +63,7 @@ const UNKNOWN = 4004;
 class Play {
   constructor(path) {
     this.path = path;
-    this.card = read("card");
+    this.card = read("rules").actions;
     this.frame = null;
     this.option = null; // the option whose target is being chosen
     this.sent = null; // the request that was answered
@@ -190,7 +191,7 @@ class Play {
       h("label", {}, "Sound volume ", this.alerts.volume),
       h("label", {}, this.alerts.notifies, " notify me of my turn, of the start and of the end while I look elsewhere"),
     );
-    this.tell(this.rules, "The rules of this game", read("sheet"), false);
+    refill(this.rules.text, h("div", { class: "rules" }, rulesView(read("rules"))));
     refill(this.help.text, h("dl", { class: "keys" }, KEYS.map(([keys, what]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, what)])));
     refill(
       document.getElementById("page"),

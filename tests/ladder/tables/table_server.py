@@ -5,7 +5,6 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from socket import create_server
 from typing import Any
@@ -17,9 +16,9 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.sync.client import ClientConnection, connect
 
-from arena.coup import PRESETS, action_table
+from arena.coup import PRESETS, make_rules_object
 from arena.referee import MatchSettings, MatchSpec, Record, Timing
-from arena.replay import table_page
+from arena.replay import rules_page, table_page
 from arena.sandbox import InProcessSandbox, Limits, Program
 from ladder.tables import (
     MAX_FRAME_BYTES,
@@ -149,11 +148,11 @@ def serve_tables(
     def page(request: Any) -> HTMLResponse:
         secret = request.query_params.get("secret")
         socket = "/socket" if secret is None else f"/socket?secret={secret}"
-        rows = [asdict(row) for row in action_table(PRESETS[rules])]
-        return HTMLResponse(table_page("Coup", "rules", socket, rows, ("/home", "Tables")))
+        return HTMLResponse(table_page("Coup", make_rules_object(PRESETS[rules]), socket, ("/home", "Tables")))
 
     routes = [
         Route("/", page),
+        Route("/rules", lambda request: HTMLResponse(rules_page(make_rules_object(PRESETS[rules])))),
         WebSocketRoute("/socket", person),
         WebSocketRoute("/program", program),
         Route("/api/tables", opened, methods=["POST"]),

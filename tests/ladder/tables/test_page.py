@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from arena.referee import messages
+from ladder.tables import TableChat
 from tests.chromium import WAIT_MS, Reader
 from tests.ladder.tables.table_server import TableServer, serve_tables
+from tests.ladder.tables.test_chat import store_at_once
 
 HOSTILE = '<img src=x onerror="alert(1)">\u202e"'
 
@@ -272,3 +274,60 @@ def test_targets_are_chosen_on_seats_and_lost_cards_on_cards(window: Callable[..
         page.locator(".question", has_text="Your turn").wait_for()
         assert [message["answer"]["choice"] for message in sent] == [6, 0]
         assert page.locator(".seat.aim").count() == 0
+
+
+def test_chat_is_written_by_keys_that_answer_no_question(
+    window: Callable[..., Any], axe: Callable[[Any], list[str]]
+) -> None:
+    """A line from a seat is also shown as a bubble; its text is never HTML."""
+    with serve_tables("person", "person", chat=TableChat("always", store_at_once)) as there:
+        first = window(there, "secret0", viewport={"width": 390, "height": 844})
+        second = window(there, "secret1", viewport={"width": 1280, "height": 800})
+        for page in (first, second):
+            page.locator(".felt").wait_for()
+        player = next(page for page in (first, second) if page.locator(".moves button.move").count())
+        question = player.locator(".question").inner_text()
+        player.wait_for_timeout(500)
+        player.keyboard.press("/")
+        player.keyboard.type("1" + HOSTILE)
+        assert player.locator(".chat input").input_value() == "1" + HOSTILE
+        assert player.locator(".question").inner_text() == question
+        player.keyboard.press("Enter")
+        for page in (first, second):
+            page.locator(".chat li").wait_for()
+            assert "1<img src=x" in page.locator(".chat li").inner_text()
+            assert page.locator(".bubble").inner_text().startswith("1<img src=x")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert axe(first) == []
+        there.on(lambda: there.table.chat.remove(range(1_000)))  # type: ignore[union-attr]
+        second.locator(".chat li").wait_for(state="detached")
+        there.on(lambda: there.table.end("the test is over"))
+
+
+def test_a_table_without_chat_shows_none(window: Callable[..., Any]) -> None:
+    with serve_tables("bot", "person") as there:
+        page = window(there, "secret1")
+        page.locator(".felt").wait_for()
+        assert not page.locator(".chat").is_visible()
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.tagName") == "BODY"
+        there.on(lambda: there.table.end("the test is over"))
+
+
+def test_rules_fit_a_phone_as_a_page_and_as_a_dialog(
+    window: Callable[..., Any], axe: Callable[[Any], list[str]]
+) -> None:
+    with serve_tables("bot", "person", rules="treason-site") as there:
+        page = window(there, "secret1", viewport={"width": 320, "height": 640})
+        page.locator(".felt").wait_for()
+        page.keyboard.press("r")
+        dialog = page.locator("dialog[open]")
+        assert dialog.locator(".roles li").count() == 5
+        assert "claims captain; can be blocked by the target as captain or inquisitor" in dialog.inner_text()
+        assert "A random seat starts." in dialog.inner_text()
+        assert dialog.evaluate("box => box.scrollWidth <= box.clientWidth")
+        page.goto(there.url.replace("ws", "http") + "/rules")
+        assert page.locator(".rules .actions li").count() == 11
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert axe(page) == []
+        there.on(lambda: there.table.end("the test is over"))
