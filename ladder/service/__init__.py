@@ -162,6 +162,7 @@ from ladder.service.users import (
     join_teams,
     leave_teams,
     merge_users,
+    preview_import,
     set_suspended,
     set_withdrawn,
 )

@@ -1,7 +1,7 @@
 """Sign users in without file access, by link, session, token or password, and sign new users up.
 
-A user with access to the ladder's file is staff. A sign-in link works once and becomes a session. Secrets are 256
-random bits.
+A user with access to the ladder's file is staff. A sign-in link works once and becomes a session. Its secret is a code
+of 80 random bits, which can be typed; other secrets are 256 random bits.
 
 Passwords can be guessed, so they are stored as Argon2 hashes. Verification takes equally long for a login without a
 password and for an unknown login. argon2 comes with the extra `web` and is imported at its first use.
@@ -15,7 +15,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
@@ -33,6 +33,7 @@ from ladder.store.database import (
     OPENID,
     PASSWORD,
     SESSION,
+    SESSION_IDLE_S,
     SIGN_IN_FAILED,
     TOKEN,
     AuditEntry,
@@ -62,7 +63,6 @@ DAY_S = 86_400.0
 CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
 TOKEN_SCOPES = (READ_SCOPE, SUBMIT_SCOPE)
-SESSION_IDLE_S = 7 * DAY_S  # an unused session expires after this time, to within a day
 APPROVAL_SCOPE = "ask"  # the scope of a sign-up link whose accounts need staff's approval
 
 
@@ -110,7 +110,8 @@ def issue_secrets(
     who: the actor. lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
     Raises LadderError for an unknown login."""
     scope = scope if kind != JOIN or scope == APPROVAL_SCOPE else JOIN
-    drawn, now = {login: secrets.token_urlsafe(32) for login in logins}, ladder.clock()
+    draw = _draw_code if kind == LINK else partial(secrets.token_urlsafe, 32)
+    drawn, now = {login: draw() for login in logins}, ladder.clock()
     ends = now + (lasts_s or (SESSION_IDLE_S if kind == SESSION else CREDENTIAL_LIFETIMES_S[kind]))
 
     def act(connection: Connection) -> list[IssuedSecret]:
@@ -129,8 +130,25 @@ def issue_secrets(
     return ladder.database.write(act)
 
 
+# A code can be typed: no letter looks like a digit (Crockford's Base32).
+_CODE_ALPHABET, _CODE_GROUPS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 4
+_MISREAD = str.maketrans("OIL", "011", "- \t")
+
+
+def _draw_code() -> str:
+    """Return a random code such as "7Q2F-K0MX-9DTA-R4PB", of 80 bits."""
+    return "-".join("".join(secrets.choice(_CODE_ALPHABET) for _ in range(4)) for _ in range(_CODE_GROUPS))
+
+
+def _normalize_code(text: str) -> str:
+    """Return a typed code as it was drawn: in upper case and in groups, with the digits that look like O, I and L."""
+    code = text.upper().translate(_MISREAD)
+    return "-".join(code[start : start + 4] for start in range(0, len(code), 4))
+
+
 def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
-    """Exchange a link for a session. Raises AuthenticationError if the link is unknown, used, revoked or expired."""
+    """Exchange a link's code for a session. Raises AuthenticationError if it is unknown, used, revoked or expired."""
+    link = _normalize_code(link)
     secret, now = secrets.token_urlsafe(32), ladder.clock()
 
     def act(connection: Connection) -> IssuedSecret:

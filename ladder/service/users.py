@@ -77,14 +77,25 @@ def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
     raise AssertionError("counting doesn't end")
 
 
+_IMPORTED_FIELDS = ("name", "email", "student_id", "section", "canvas_id", "moodle_id")
 MAX_LISTED_REMARKS = 20  # in a message about lines that can't be imported; the others are counted
+
+
+@dataclass(frozen=True, slots=True)
+class UserChange:
+    """A user that an import adds or changes. fields: (name, value before, value after); before: None if it is added."""
+
+    login: str
+    is_new: bool
+    fields: tuple[tuple[str, str | None, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class UserImport:
     """The numbers of added users, of changed users, and of users that the roster lacks, which stay.
 
-    skipped: lines that weren't imported, with reasons. remarks: further notices for staff, by line.
+    skipped: lines that weren't imported, with reasons. remarks: further notices for staff, by line. changes: of each
+    user that was added or changed.
     """
 
     added: int
@@ -92,6 +103,7 @@ class UserImport:
     absent: int
     skipped: tuple[RosterRemark, ...] = ()
     remarks: tuple[RosterRemark, ...] = ()
+    changes: tuple[UserChange, ...] = ()
 
 
 ImportCallback = Callable[[Connection, UserImport], object]
@@ -137,11 +149,28 @@ def import_users(
                 connection, AuditEntry(who, "import", why, ladder.clock(), user_id=None if about is None else about.id)
             )
         remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line_number))
-        taken = UserImport(added, changed, intake.absent(), left_out, remarks)
+        taken = UserImport(added, changed, intake.absent(), left_out, remarks, intake.list_changes())
         then(connection, taken)
         return taken
 
     return ladder.database.write(act)
+
+
+class _PreviewError(Exception):
+    """Rolls an import back. The argument is the UserImport."""
+
+
+def preview_import(ladder: Ladder, people: Roster, source: str) -> UserImport:
+    """Return what `import_users` would do with the valid lines of a roster, without any change. Raises LadderError."""
+
+    def end(connection: Connection, taken: UserImport) -> None:
+        raise _PreviewError(taken)
+
+    try:
+        return import_users(ladder, people, STAFF_USER.login, source, end, partial=True)
+    except _PreviewError as preview:
+        taken: UserImport = preview.args[0]
+        return taken
 
 
 class _UserImporter:
@@ -151,6 +180,7 @@ class _UserImporter:
         self.directory = UserMatcher(owners)
         self.wanted: dict[int, User] = {}
         self.remarks: list[RosterRemark] = []
+        self._before = {user.id: user for user in owners}
         self._current_ids = {
             user.id
             for user in owners
@@ -183,6 +213,18 @@ class _UserImporter:
         self.wanted[user.id] = _fill_missing(user, person) if merged else _apply_entry(user, person)
         self._lines[user.id] = person.line
         self.directory.add(self.wanted[user.id])
+
+    def list_changes(self) -> tuple[UserChange, ...]:
+        """Return the users to add or change, without those that stay as they are."""
+        found = []
+        for user in self.wanted.values():
+            before = self._before.get(user.id)
+            names = (*_IMPORTED_FIELDS, "staff")
+            pairs = [(name, getattr(before, name) if before else None, getattr(user, name)) for name in names]
+            fields = tuple((name, old or None, str(new)) for name, old, new in pairs if new and old != new)
+            if fields:
+                found.append(UserChange(user.login, before is None, fields))
+        return tuple(found)
 
     def absent(self) -> int:
         """Return the number of current users without an entry."""
@@ -220,8 +262,7 @@ def _line_number(remark: RosterRemark) -> int:
 
 def _apply_entry(user: User, person: RosterEntry) -> User:
     """Return a user with the given values of an entry; others stay."""
-    fields = ("name", "email", "student_id", "section", "canvas_id", "moodle_id")
-    values = {field: getattr(person, field) or getattr(user, field) for field in fields}
+    values = {field: getattr(person, field) or getattr(user, field) for field in _IMPORTED_FIELDS}
     return replace(user, **values, staff=user.staff if person.staff is None else person.staff)
 
 
@@ -241,7 +282,7 @@ def _make_import_error(wrong: Sequence[RosterRemark], source: str | None) -> Lad
     else:
         more = [f"and {len(wrong) - MAX_LISTED_REMARKS} more lines"] if len(wrong) > MAX_LISTED_REMARKS else []
         lines = [f"{source}: {len(wrong)} lines can't be imported.", *lines, *more]
-    remedy = "No line was imported. Correct the lines, or skip them: --partial, or the box on the page."
+    remedy = "No line was imported. Correct the lines, or skip them: --partial"
     return LadderError("\n".join([*lines, remedy]))
 
 

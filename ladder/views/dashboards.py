@@ -4,7 +4,7 @@ The dashboard shows frozen ladders, suspended users, the queue and the runners.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
@@ -31,6 +31,7 @@ from ladder.store.database import (
     get_audit_entry,
     get_version_by_id,
     list_audit_entries,
+    list_last_seen,
     versions_of,
 )
 from ladder.views.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
@@ -317,19 +318,30 @@ class RemainingQuota:
 
 @dataclass(frozen=True, slots=True)
 class UserAdminSummary:
-    """A user, with the names of their team and their bots."""
+    """A user, with the names of their team and of the bots of both.
+
+    is_playing: whether a version of these bots is active. last_seen_at: None if the user never signed in.
+    points: those of the grades so far, None without baselines.
+    """
 
     user: UserSummary
     team: str | None
     bots: tuple[str, ...]
+    is_playing: bool
+    last_seen_at: float | None
+    points: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class UserAdminList:
-    """Users, in order of login. total: the number of users that match. sections: those of all users, in order."""
+    """Users, in order of login. total: the number of users that match. sections: those of all users, in order.
+
+    counts: the numbers of participants for each value of USER_STATES.
+    """
 
     items: tuple[UserAdminSummary, ...]
     total: int
+    counts: dict[str, int]
     sections: tuple[str, ...]
     next_cursor: str | None = None
     revision: int | None = None
@@ -352,38 +364,55 @@ class UserAdminPage:
     revision: int | None = None
 
 
+# What users on the list of users have in common, by the name in its query.
+USER_STATES: dict[str, Callable[[UserAdminSummary], bool]] = {
+    "never_signed_in": lambda line: line.last_seen_at is None,
+    "not_submitted": lambda line: not line.bots,
+    "not_playing": lambda line: bool(line.bots) and not line.is_playing,
+}
+
+
 def list_users_for_admin(
-    context: ViewContext, search: str = "", after: str | None = None, limit: int = 50
+    context: ViewContext,
+    search: str = "",
+    after: str | None = None,
+    limit: int = 50,
+    section: str = "",
+    state: str = "",
+    points: Mapping[str | None, float] | None = None,
 ) -> UserAdminList:
     """Return up to `limit` users that match all words of `search`, after the user whose pseudonym is `after`.
 
-    Words are looked for in logins, names, pseudonyms, sections, emails, student IDs, teams and bots.
+    Words are looked for in logins, names, pseudonyms, sections, emails, student IDs, teams and bots. section, state:
+    limit the list to a section, and to participants of one of USER_STATES. points: by login.
     """
-    names = defaultdict(list)
-    for bot in all_bots(context.connection):
-        names[bot.owner_id].append(bot.name)
+    names, playing = defaultdict[str, list[str]](list), set[str]()
     owners, teams = all_users(context.connection), _current_teams(context)
-    words = search.casefold().split()
-    matching = [
-        owner
-        for owner in owners
-        if all(
-            word in " ".join(filter(None, (owner.login, owner.name, owner.pseudonym, owner.section, owner.email,
-                                           owner.student_id, teams.get(owner.login), *names[owner.id]))).casefold()
-            for word in words
+    for bot in all_bots(context.connection):
+        party = teams.get(bot.login, bot.login)
+        names[party].append(bot.name)
+        playing |= {party} if bot.active_version_id is not None else set()
+    seen, words = list_last_seen(context.connection), search.casefold().split()
+    counts, matching = dict.fromkeys(USER_STATES, 0), []
+    for owner in owners:
+        party = teams.get(owner.login, owner.login)
+        user = summarize_user(context.connection, owner, context.viewer)
+        mark = None if points is None else points.get(owner.login)
+        line = UserAdminSummary(
+            user, teams.get(owner.login), tuple(names[party]), party in playing, seen.get(owner.id), mark
         )
-    ]  # fmt: skip
-    part, more = paginate(matching, lambda owner: owner.pseudonym, after, limit)
-    rows = tuple(
-        hide_fields(
-            UserAdminSummary(summarize_user(context.connection, owner, context.viewer), team, tuple(names[owner.id])),
-            context.viewer,
-        )
-        for owner in part
-        for team in [teams.get(owner.login)]
-    )
+        taking_part = not (owner.staff or owner.suspended or owner.withdrawn or owner.waiting)
+        states = [name for name, applies in USER_STATES.items() if taking_part and applies(line)]
+        for name in states:
+            counts[name] += 1
+        fields = (owner.login, owner.name, owner.pseudonym, owner.section, owner.email, owner.student_id, line.team)
+        text = " ".join(filter(None, (*fields, *line.bots))).casefold()
+        if all(word in text for word in words) and section in ("", owner.section) and (not state or state in states):
+            matching.append(line)
+    part, more = paginate(matching, lambda line: line.user.pseudonym, after, limit)
+    rows = tuple(hide_fields(line, context.viewer) for line in part)
     sections = tuple(sorted({owner.section for owner in owners if owner.section}))
-    return hide_fields(UserAdminList(rows, len(matching), sections, more, context.revision), context.viewer)
+    return hide_fields(UserAdminList(rows, len(matching), counts, sections, more, context.revision), context.viewer)
 
 
 def _current_teams(context: ViewContext) -> dict[str, str]:

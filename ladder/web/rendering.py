@@ -13,6 +13,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
+import segno
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -99,7 +100,7 @@ def _environment() -> Environment:
         "share_scale": share_scale,
         "percent_of": percent_on_scale,
     }
-    env.filters |= {"lines": escape_lines, "did": describe_decision}
+    env.filters |= {"lines": escape_lines, "did": describe_decision, "qr": render_qr_code}
     return env
 
 
@@ -247,6 +248,14 @@ def _format_duration(seconds: float) -> str:
         if seconds >= 2 * size or (unit == "min" and seconds >= size):
             return f"{seconds // size:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def render_qr_code(text: str) -> Markup:
+    """Return the QR code of a text as an SVG, dark on light also in a dark scheme."""
+    code: str = segno.make(text, micro=False).svg_inline(
+        border=4, omitsize=True, dark="#000", light="#fff", svgclass="qr", lineclass=None, title="QR code"
+    )
+    return Markup(code)
 
 
 def scale_ratings(days: Sequence[DailyRating], end: str) -> list[tuple[float, float]]:

@@ -4,6 +4,7 @@ The dashboard shows health, recent decisions and the settings of ladder.toml. Us
 suspension, withdrawal and merging. Moderation requires a reason, as the commands of the same names do. Grades can be
 downloaded as files that gradebooks import. Finals show their progress and results."""
 
+import base64
 import io
 import threading
 from dataclasses import replace
@@ -45,6 +46,7 @@ from ladder.service import (
     merge_users,
     parse_roster,
     parse_time,
+    preview_import,
     refuse_applicant,
     retry_final,
     reveal_final_results,
@@ -145,14 +147,26 @@ def settings(request: CurrentContext) -> Response:
 users_router = APIRouter(route_class=AuthorizedRoute)
 
 DAY_S = 86_400.0
-MAX_UPLOADED_ROSTER_BYTES = 2 << 20
+MAX_ROSTER_BYTES = 512 << 10  # a roster is sent back by its preview, in a field of at most 1 MiB
 CARD_COLUMNS = ("login", "name", "email", "section", "link", "until")
 
 
 @page_and_json(users_router, "/admin/users", "users.html")
-def people(ladder: Ladder, context: ViewContext, search: str = "", after: str | None = None) -> UserAdminList:
-    """Return fifty users that match all words of `search`, after the user whose pseudonym is `after`."""
-    return views.list_users_for_admin(context, search, after)
+def people(
+    ladder: Ladder,
+    context: ViewContext,
+    search: str = "",
+    section: str = "",
+    state: Literal["", "never_signed_in", "not_submitted", "not_playing"] = "",
+    after: str | None = None,
+) -> UserAdminList:
+    """Return fifty users that match all words of `search`, a section and a state, after the pseudonym `after`."""
+    try:
+        grades = _make_grades_page(ladder, context, None, None).grades
+    except LadderError:  # the page of grades shows it
+        grades = None
+    points = None if grades is None else {grade.user.login: grade.points for grade in grades.grades}
+    return views.list_users_for_admin(context, search, after, section=section, state=state, points=points)
 
 
 @page_and_json(users_router, "/admin/users/{login:path}", "user.html", fresh_s=1)
@@ -176,21 +190,37 @@ def add(
     return _render_import_result(request, taken, login.strip(), _user_url(login.strip()))
 
 
-@users_router.post("/admin/users/import", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
-def import_roster(request: CurrentContext, roster: UploadFile, partial: Annotated[bool, Form()] = False) -> Response:
-    """Import a roster. If a line is wrong, import nothing, or with `partial` all other lines."""
-    name = roster.filename or "the roster"
-    people = parse_roster(roster.file.read(), name)
-    return _render_import_result(
-        request, import_users(request.ladder, people, request.actor, name, partial=partial), name, "/admin/users"
-    )
+@users_router.post("/admin/users/import", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
+def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
+    """Show what the import of a roster would change, with a form that imports it."""
+    name, data = roster.filename or "the roster", roster.file.read()
+    if len(data) > MAX_ROSTER_BYTES:
+        raise LadderError(f"{name} is larger than {MAX_ROSTER_BYTES >> 10} KiB.\nImport it in parts.")
+    taken = preview_import(request.ladder, parse_roster(data, name), name)
+    return render_form(request, "import_preview.html", taken=taken, name=name, data=base64.b64encode(data).decode())
+
+
+@users_router.post("/admin/users/import/confirm", include_in_schema=False, max_body_size=4 * MAX_ROSTER_BYTES)
+def import_roster(
+    request: CurrentContext,
+    name: Annotated[str, Form(max_length=200)],
+    data: Annotated[str, Form()],
+    partial: Annotated[bool, Form()] = False,
+) -> Response:
+    """Import a roster (in base64) after its preview; if a line is wrong, nothing, or with `partial` the others."""
+    try:
+        people = parse_roster(base64.b64decode(data, validate=True), name)
+    except ValueError:
+        raise LadderError("The roster isn't complete.\nUpload it again.") from None
+    taken = import_users(request.ladder, people, request.actor, name, partial=partial)
+    return _render_import_result(request, taken, name, "/admin/users")
 
 
 def _render_import_result(request: RequestContext, taken: UserImport, of: str, to: str) -> Response:
     return render_form(request, "import_result.html", taken=taken, of=of, to=to)
 
 
-@users_router.post("/admin/users/teams", include_in_schema=False, max_body_size=MAX_UPLOADED_ROSTER_BYTES)
+@users_router.post("/admin/users/teams", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
 def import_team_file(request: CurrentContext, teams: UploadFile, move: Annotated[bool, Form()] = False) -> Response:
     """Set the teams of users from a CSV file. If a line is wrong, change nothing."""
     name = teams.filename or "the file"

@@ -27,6 +27,7 @@ from ladder.store.database.schema_tables import (
 )
 
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
+SESSION_IDLE_S = 7 * 86_400.0  # an unused session expires after this time, to within a day
 OPENID = "openid"  # an account at an identity provider; its digest is that of issuer and subject
 JOIN = "join"  # a sign-up link, created by staff, for any number of users; it starts no session
 
@@ -89,6 +90,13 @@ def all_credentials(connection: Connection, login: str | None = None) -> list[Cr
     query = _CREDENTIALS.order_by(credentials.c.id)
     rows = connection.execute(query if login is None else query.where(users.c.login == login))
     return [Credential(*row) for row in rows]
+
+
+def list_last_seen(connection: Connection) -> dict[int, float]:
+    """Return, by user id, when a user that ever signed in was last seen with a session, to within a day."""
+    query = select(credentials.c.user_id, func.max(credentials.c.created_at), func.max(credentials.c.expires_at))
+    rows = connection.execute(query.where(credentials.c.kind == SESSION).group_by(credentials.c.user_id))
+    return {user_id: max(created_at, expires_at - SESSION_IDLE_S) for user_id, created_at, expires_at in rows}
 
 
 def record_session(connection: Connection, link_id: int, session_id: int) -> None:

@@ -1,5 +1,6 @@
 """Tests of users without access to the ladder's file: links, sessions, tokens, suspension and notifications."""
 
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -31,6 +32,19 @@ class Clock:
     def __init__(self, ladder: Ladder) -> None:
         self.now = ladder.clock()
         ladder.clock = lambda: self.now
+
+
+def test_the_code_of_a_link_signs_in_however_it_is_typed(own: Term) -> None:
+    with closing(open_ladder(own.path)) as ladder:
+        codes = {issue_secret(ladder, "ada", "link", "staff").secret for _ in range(20)}
+        assert len(codes) == 20
+        look = str.maketrans("01", "OL")
+        ways = (str.lower, lambda text: text.replace("-", " "), lambda text: text.translate(look))
+        for code, typed in zip(codes, ways, strict=False):
+            assert re.fullmatch("([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}", code)
+            assert sign_in_by_link(ladder, typed(code)).login == "ada"
+            with pytest.raises(AuthenticationError):
+                sign_in_by_link(ladder, code)
 
 
 def test_a_link_is_changed_into_a_session_once(own: Term) -> None:

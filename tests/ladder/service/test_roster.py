@@ -206,7 +206,7 @@ def test_twenty_problems_are_listed_and_the_others_counted(ladder: Ladder) -> No
     assert lines[20:] == [
         'line 22: "b" isn\'t a valid email',
         "and 2 more lines",
-        "No line was imported. Correct the lines, or skip them: --partial, or the box on the page.",
+        "No line was imported. Correct the lines, or skip them: --partial",
     ]
 
 
@@ -282,7 +282,7 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
     ]  # fmt: skip
     left_out = [{"line": 3, "text": 'the login "ada" is also in line 2'}]
     assert term.json("users import", roster, "--partial") == {
-        "added": 0, "changed": 0, "absent": 1, "skipped": left_out, "remarks": [],
+        "added": 0, "changed": 0, "absent": 1, "skipped": left_out, "remarks": [], "changes": [],
     }  # fmt: skip
 
 

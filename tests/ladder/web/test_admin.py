@@ -1,5 +1,6 @@
 """Tests of staff's pages: each form does the same as its command, and explains refusals."""
 
+import base64
 import csv
 import io
 import re
@@ -39,6 +40,13 @@ def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **f
     return answered.headers["location"] if code == 303 else answered.text
 
 
+def import_roster(staff: TestClient, name: str, text: str) -> str:
+    """Import a roster as its preview offers it, and return the result's page."""
+    preview = post(staff, "/admin/users/import", 200, files={"roster": (name, text)})
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', preview))
+    return post(staff, "/admin/users/import/confirm", 200, **fields)
+
+
 def person(ladder: Ladder, login: str) -> views.UserAdminPage:
     with ladder.reading(STAFF_VIEWER) as context:
         found = views.view_user_for_admin(context, login)
@@ -62,15 +70,58 @@ def test_users_are_found_by_any_of_their_fields(staff: TestClient) -> None:
     assert "suspended" in staff.get("/admin/users", params={"search": "eve"}).text
 
 
+def test_users_are_found_by_what_they_have_not_done(web: Pages, staff: TestClient) -> None:
+    """Suspended users and staff are in no state."""
+    post(staff, "/admin/users", 200, login="kay", section="B")
+
+    def found(**query: str) -> dict[str, tuple[bool, bool, bool]]:
+        rows = staff.get("/api/admin/users", params=query).json()["items"]
+        return {
+            row["user"]["login"]: (bool(row["bots"]), row["is_playing"], row["last_seen_at"] is None) for row in rows
+        }
+
+    everyone = found()
+    assert found(state="never_signed_in") == {
+        login: line for login, line in everyone.items() if login in ("ada", "bob", "kay")
+    }
+    assert found(state="not_submitted") == {"kay": (False, False, True)}
+    assert found(state="not_playing") == {"bob": (True, False, True)}
+    web.visitor("ada")
+    assert found(state="never_signed_in", section="B").keys() == {"kay"}
+    assert found()["ada"] == (True, True, False)
+    assert staff.get("/api/admin/users").json()["counts"] == {
+        "never_signed_in": 2,
+        "not_submitted": 1,
+        "not_playing": 1,
+    }
+    add_settings(web.ladder, BASELINES)
+    assert {row["user"]["login"]: row["points"] for row in staff.get("/api/admin/users").json()["items"]}["ada"] == 30
+
+
 def test_a_canvas_roster_is_imported_completely_or_not_at_all(web: Pages, staff: TestClient) -> None:
     canvas = "Student,ID,SIS User ID,SIS Login ID,Section\nPoints Possible,,,,\nKay,7,u7,kay,B\nLee,8,u8,lee,B\n"
-    output = post(staff, "/admin/users/import", 200, files={"roster": ("canvas.csv", canvas)})
-    assert "2 users added, 0 changed" in output
+    assert "2 users added, 0 changed" in import_roster(staff, "canvas.csv", canvas)
     assert person(web.ladder, "kay").user.section == "B"
     wrong = {"roster": ("wrong.csv", "login,email\nmoe,moe@example.org\nned,nowhere\n")}
-    assert "line 3: &#34;nowhere&#34; isn&#39;t a valid email" in post(staff, "/admin/users/import", 400, files=wrong)
+    name, text = wrong["roster"]
+    assert "Line 3: &#34;nowhere&#34; isn&#39;t a valid email" in post(staff, "/admin/users/import", 200, files=wrong)
+    complete = {"name": name, "data": base64.b64encode(text.encode()).decode()}
+    assert "line 3: &#34;nowhere" in post(staff, "/admin/users/import/confirm", 400, **complete)
     assert "moe" not in staff.get("/admin/users").text
-    assert "1 user added" in post(staff, "/admin/users/import", 200, files=wrong, partial="true")
+    assert "1 user added" in import_roster(staff, name, text)
+
+
+def test_a_preview_lists_the_changes_of_an_import_and_makes_none(web: Pages, staff: TestClient) -> None:
+    roster = "login,name,section,staff\nada,Ada <L>,B,\nkay,Kay,B,yes\n"
+    text = post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", roster)})
+    assert "1 user will be added, 1 changed" in text
+    assert re.findall(r"(\w+): (?:([^<]*) → )?<b>(.*?)</b>", text) == [
+        ("name", "Ada", "Ada &lt;L&gt;"), ("section", "", "B"), ("name", "", "Kay"), ("section", "", "B"),
+        ("staff", "", "True"),
+    ]  # fmt: skip
+    assert person(web.ladder, "ada").user.name == "Ada"
+    assert staff.get("/admin/users/kay").status_code == 404
+    assert "isn&#39;t complete" in post(staff, "/admin/users/import/confirm", 400, name="b.csv", data="a")
 
 
 def test_a_user_is_added_and_updated(web: Pages, staff: TestClient) -> None:
@@ -130,7 +181,7 @@ def test_revoked_credentials_are_refused(web: Pages, staff: TestClient) -> None:
 
 def test_the_audit_log_has_credentials_without_their_secrets(web: Pages, staff: TestClient, own: Term) -> None:
     """Rosters, links and tokens are audit entries, also for the user's own account."""
-    post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", "login,section\nkay,B\nlee,B\n")})
+    import_roster(staff, "b.csv", "login,section\nkay,B\nlee,B\n")
     post(staff, "/admin/users", 200, login="kay", name="Kay")
     output = post(staff, "/admin/users/links", 200, section="B")
     secrets = re.findall(r"/sign-in\?link=([\w-]+)<", output)
