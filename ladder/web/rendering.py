@@ -13,7 +13,6 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
-import segno
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -252,6 +251,8 @@ def _format_duration(seconds: float) -> str:
 
 def render_qr_code(text: str) -> Markup:
     """Return the QR code of a text as an SVG, dark on light also in a dark scheme."""
+    import segno  # which only pages with a code need
+
     code: str = segno.make(text, micro=False).svg_inline(
         border=4, omitsize=True, dark="#000", light="#fff", svgclass="qr", lineclass=None, title="QR code"
     )
