@@ -32,6 +32,11 @@ def format_range(numbers: Sequence[int]) -> str:
     return str(least) if least == most else f"{least}-{most}"
 
 
+def format_rank(rank_range: Sequence[int], games: int) -> str:
+    """Return a bot's range of ranks, such as "8-9"; "new" for a bot without games."""
+    return format_range(rank_range) if games else "new"
+
+
 def format_percent(rate: float | None, digits: int = 1) -> str:
     """Return a rate, 0 to 1, in percent, such as "35.2%"; "-" for None."""
     return NO_VALUE if rate is None else f"{rate:.{digits}%}"

@@ -111,6 +111,7 @@ _IN_PERSON = {
 READ_SCOPE, SUBMIT_SCOPE = "read", "submit"
 ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /static/{tag}/{name}": ("site:view", READ_SCOPE),
+    "GET /start": ("site:view", READ_SCOPE),
     "GET /docs": ("site:view", READ_SCOPE),
     "GET /docs/{path:path}": ("site:view", READ_SCOPE),
     "GET /downloads/{name}": ("site:view", READ_SCOPE),
@@ -202,7 +203,9 @@ ROUTES: dict[str, tuple[str, str | None]] = {
 # The access level that each field of each view type requires. A type without an entry is never shown.
 _ROWS: dict[str, dict[AccessLevel, str]] = {
     "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision"},
-    "OwnBotSummary": {_MATE: "bot owner active_version newest_version status reason disabled_reason"},
+    "OwnBotSummary": {
+        _MATE: "bot owner active_version newest_version status reason disabled_reason standing last_match lost_game"
+    },
     "BotPage": {
         _ANYBODY: "bot pseudonym is_reference standing ranked_total fair_win_rate trend limit_ms throttle_reason"
         " versions recent_matches rating_history head_to_head wins_by_seat play_style permissions revision",
@@ -218,8 +221,8 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
         _MATE: "counting unchecked",
         _OWNER: "extension_reason",
     },
-    "HomePage": {_ANYBODY: "info standings latest_match finals revision"},
-    "StandingsPage": {_ANYBODY: "standings first total next_cursor days", _STAFF: "sections"},
+    "HomePage": {_ANYBODY: "info standings latest_match finals account revision"},
+    "StandingsPage": {_ANYBODY: "standings first total next_cursor days own", _STAFF: "sections"},
     "OpponentRecord": {_ANYBODY: "version_ref head_to_head"},
     "HeadToHead": {_ANYBODY: "wins losses games matches"},
     "HeadToHeadMatrix": {_ANYBODY: "version_refs rows first next_cursor revision"},
@@ -237,6 +240,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
         _MATE: "received_at faults digest reason checked_at blocked_reason submitted_by",
     },
     "BuildLog": {_MATE: "version text"},
+    "LostGame": {_MATE: "match game version_ref seat turn winner cause"},
     "CredentialList": {_ANYBODY: "items"},
     "CredentialSummary": {_OWNER: "id login kind scope created_by created_at expires_at valid"},
     "DecisionSummary": {_ANYBODY: "created_at action version reason", _MATE: "actor"},

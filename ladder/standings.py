@@ -1,7 +1,7 @@
 """Compute a ladder's standings from all rated matches, as a read model that is stored as JSON.
 
-Each version has a rating of its own. Each active version has a row; inactive versions stay in the fit, since active
-ones have met them. The order of the matches doesn't matter.
+Each version has a rating of its own. Each active version has a row; versions without games have the last ones. Inactive
+versions stay in the fit, since active ones have met them. The order of the matches doesn't matter.
 """
 
 from collections.abc import Mapping, Sequence
@@ -187,7 +187,11 @@ def compute_standings(
     fit = rate(matches, field, start)
     order = sorted(
         active,
-        key=lambda number: (-round(fit.strengths[number].rating.value, _DIGITS), contestants[number].version_ref),
+        key=lambda number: (
+            not fit.strengths[number].games,
+            -round(fit.strengths[number].rating.value, _DIGITS),
+            contestants[number].version_ref,
+        ),
     )
     rows = []
     for number, bot in enumerate(order, 1):

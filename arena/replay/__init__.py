@@ -16,4 +16,4 @@ from arena.replay.page import (
     style_sheets,
     table_page,
 )
-from arena.replay.steps import Logs, ReplayStep, SeatAnswer, list_steps, make_replay_object
+from arena.replay.steps import Logs, ReplayStep, SeatAnswer, describe_turn, list_steps, make_replay_object

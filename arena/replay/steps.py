@@ -27,6 +27,7 @@ from arena.coup import (
     view_from_seat,
 )
 from arena.referee import GameRecord, MatchHeader, Record, lines_by_turn, messages, replay_game, split_by_game
+from protocol.event_text import describe_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,20 @@ def list_steps(header: MatchHeader, game: GameRecord) -> Iterator[ReplayStep]:
         yield ReplayStep(place, kind, step.before, tuple(answers), step.after, number, step.events)
         place += len(answers)
         number += len(step.events)
+
+
+def describe_turn(header: MatchHeader, game: GameRecord, turn: int, seat: int, names: Sequence[str]) -> str:
+    """Return the events of a turn as text, as a seat received them, up to its elimination.
+
+    names: of the players, by seat. Raises RecordError if the engine doesn't reproduce the game.
+    """
+    payloads: list[dict[str, Any]] = []
+    for step in list_steps(header, game):
+        if step.turn == turn:
+            payloads += step.payloads(seat)
+            if not step.after.board.influence[seat]:
+                break
+    return describe_events(payloads, names)
 
 
 Logs = Mapping[str, Sequence[bytes]]  # a bot's name -> the standard error of its processes, in order

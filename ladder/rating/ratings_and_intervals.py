@@ -144,7 +144,10 @@ def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) ->
     winner_fit = _fit_winner_model(
         matches, before, rated + NORMAL * (plackett_luce_fit.strengths - earlier), plackett_luce_fit.strengths
     )
-    rating, ranks = _ratings_and_ranks(winner_fit, spread, weights, known, active[present], among)
+    ranked = active[present] & (played > 0)
+    among = int(ranked.sum())
+    strengths = [replace(newcomer, rank_range=(1, among + 1)) for newcomer in strengths]
+    rating, ranks = _ratings_and_ranks(winner_fit, spread, weights, known, ranked, among)
     win_rates = _expected_win_rates(plackett_luce_fit, spread, weights, known, np.flatnonzero(active[present]), seats)
     adjusted = dict(zip(win_rates.bots.tolist(), _intervals(win_rates), strict=True))
     met = np.bincount(matches.tables.ravel(), minlength=len(present))
@@ -229,7 +232,7 @@ def _fit_winner_model(matches: Matches, before: Ints, moved: Floats, log_strengt
 def _ratings_and_ranks(
     posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: NDArray[np.bool_], among: int
 ) -> tuple[list[Estimate], list[tuple[int, int]]]:
-    """Return each bot's rating, and its rank range among all `among` active bots, rated or not."""
+    """Return each bot's rating, and its rank range among the `among` active bots that have played."""
     mu = MODEL.mu + NOISE * (posterior.strengths - weights @ posterior.strengths)
     last = np.where(active, among, among + 1)
     if not known:

@@ -53,7 +53,7 @@ class Strength:
     rank_range: tuple[int, int]
     """The best and the worst plausible rank, from 1; contains the true rank in 95 % of runs or more.
 
-    For a bot that isn't active: the ranks that it would have if it were.
+    Ranks are among the active bots that have played. For any other bot: the ranks that it would have among them.
     """
     win_rate_adjusted: Estimate | None
     """The expected win rate, 0 to 1, if the bot met all other active bots equally often.

@@ -35,11 +35,9 @@ from ladder.views.bots import (
 )
 from ladder.views.context import ViewContext
 from ladder.views.dashboards import (
-    AccountPage,
     Dashboard,
     EventList,
     EventSummary,
-    OwnBotSummary,
     QuotaSummary,
     RemainingQuota,
     UserAdminList,
@@ -47,7 +45,6 @@ from ladder.views.dashboards import (
     UserAdminSummary,
     list_events,
     list_users_for_admin,
-    view_account,
     view_dashboard,
     view_user_for_admin,
 )
@@ -68,6 +65,8 @@ from ladder.views.grades import (
     list_finals,
     summarize_final,
 )
+from ladder.views.home import AccountPage, HomePage, LadderInfo, OwnBotSummary, view_account, view_home
+from ladder.views.lost_games import LostGame, list_lost_games
 from ladder.views.matches import (
     FailedAttempt,
     MatchList,
@@ -98,14 +97,11 @@ from ladder.views.standings import (
     STANDINGS_COLUMNS,
     DeadlineSummary,
     HeadToHeadMatrix,
-    HomePage,
-    LadderInfo,
     OpponentRecord,
     StandingsPage,
     make_standings_cells,
     standings_for_reader,
     view_head_to_head,
-    view_home,
     view_standings,
     view_standings_page,
 )

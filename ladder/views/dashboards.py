@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from arena.checks import Finding
 from ladder.permissions import hide_fields
@@ -18,7 +18,6 @@ from ladder.store.database import (
     SIGNED_IN,
     USERS_CHANGED,
     AuditEntry,
-    BotRecord,
     Event,
     Membership,
     User,
@@ -30,9 +29,7 @@ from ladder.store.database import (
     find_user,
     get_audit_entry,
     get_version_by_id,
-    list_audit_entries,
     list_last_seen,
-    versions_of,
 )
 from ladder.views.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
 from ladder.views.bots import BotSummary, VersionCheckView, list_bots
@@ -230,73 +227,6 @@ def _list_problems(
     if all(owner.staff for owner in owners):
         found.append(("No users take part yet. Import a roster", "/admin/users"))
     return [DashboardProblem(*each) for each in found]
-
-
-@dataclass(frozen=True, slots=True)
-class OwnBotSummary:
-    """A bot of the user or of a teammate. owner: the teammate's name, None if the bot is the user's own.
-
-    active_version: the number of the version that plays, None if no version does. status, reason: of the version
-    numbered newest_version. disabled_reason: why the bot was disabled or auto-disabled, None if it wasn't.
-    """
-
-    bot: str
-    owner: str | None
-    active_version: int | None
-    newest_version: int
-    status: str
-    reason: str | None
-    disabled_reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class AccountPage:
-    """A user's account. team: its current members including the user, empty without a team.
-
-    credentials: the valid ones. session_id: the number of the credential by which the viewer signed in.
-    deadlines: the user's personal deadlines.
-    """
-
-    user: UserSummary
-    team: tuple[Membership, ...]
-    bots: tuple[OwnBotSummary, ...]
-    credentials: tuple[CredentialSummary, ...]
-    session_id: int | None
-    deadlines: tuple[DeadlineSummary, ...] = ()
-    revision: int | None = None
-
-
-def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
-    """Return the viewer's account, None for the public. `due`: the viewer's personal deadlines."""
-    viewer, connection = context.viewer, context.connection
-    owner = None if viewer.login is None else find_user(connection, viewer.login)
-    if owner is None:
-        return None
-    known = viewer.mates | {owner.login}
-    team = {each.login: each for each in list_teams(context).items if each.left_at is None and each.login in known}
-    listed = [bot for bot in all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
-    listed.sort(key=lambda bot: bot.owner_id != owner.id)
-    of = {bot.name: None if bot.owner_id == owner.id else team[bot.login].name for bot in listed}
-    result = AccountPage(
-        summarize_user(connection, owner, viewer),
-        tuple(team.values()),
-        tuple(hide_fields(_summarize_own_bot(connection, bot, of[bot.name]), viewer, bot.login) for bot in listed),
-        tuple(row for row in list_credentials(context, owner.login).items if row.valid),
-        viewer.session,
-        due,
-        context.revision,
-    )
-    return hide_fields(result, viewer, owner.login)
-
-
-def _summarize_own_bot(connection: Connection, bot: BotRecord, of: str | None) -> OwnBotSummary:
-    versions = versions_of(connection, bot.id)
-    newest = versions[-1]
-    decided = list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-    last = decided[-1] if decided else None
-    stopped = None if last is None or last.action == "activate" else last.reason
-    playing = next((version.number for version in versions if version.is_active), None)
-    return OwnBotSummary(bot.name, of, playing, newest.number, newest.status, newest.rejection_reason, stopped)
 
 
 @dataclass(frozen=True, slots=True)

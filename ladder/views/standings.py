@@ -11,14 +11,14 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from ladder.permissions import hide_fields
+from ladder.permissions import AccessLevel, hide_fields
 from ladder.rating import Estimate
 from ladder.run_standings import HeadToHead
 from ladder.standings import Standings, StandingsRow, Trend
 from ladder.store.database import (
     METADATA,
     NamedRatingPoint,
-    all_finals,
+    all_bots,
     all_users,
     find_latest_snapshot,
     find_snapshot,
@@ -27,8 +27,7 @@ from ladder.store.database import (
     win_rates_before,
 )
 from ladder.views.context import ViewContext
-from ladder.views.grades import FinalState, summarize_final
-from ladder.views.matches import MatchSummary, list_matches, outside_finals
+from ladder.views.matches import outside_finals
 
 DAY_S = 86_400
 WEEK_DAYS = 7
@@ -75,7 +74,8 @@ def view_standings(context: ViewContext, sort: str = "rank", day: str | None = N
 class StandingsPage:
     """One page of the standings: the rows from position `first` of `total`. days: those with standings, newest first.
 
-    next_cursor: the value of `first` for the next page, None at the end. sections: of all users, for staff.
+    next_cursor: the value of `first` for the next page, None at the end. sections: of all users, for staff. own: the
+    names of the viewer's and their team's bots, empty for staff.
     """
 
     standings: Standings
@@ -84,6 +84,7 @@ class StandingsPage:
     next_cursor: int | None
     days: tuple[str, ...]
     sections: tuple[str, ...] | None
+    own: tuple[str, ...] = ()
 
 
 def view_standings_page(
@@ -123,8 +124,15 @@ def view_standings_page(
         end + 1 if end < len(matching) else None,
         tuple(list_snapshot_days(context.connection, MAX_DAYS)),
         tuple(sorted({owner.section for owner in people if owner.section})),
+        () if context.viewer.login is None else list_own_bots(context),
     )
     return hide_fields(whole, context.viewer)
+
+
+def list_own_bots(context: ViewContext) -> tuple[str, ...]:
+    """Return the names of the viewer's and their team's bots, without those of staff."""
+    roles = ((bot.name, context.viewer.role_for(bot.login)) for bot in all_bots(context.connection))
+    return tuple(name for name, role in roles if role in (AccessLevel.MATE, AccessLevel.OWNER))
 
 
 def standings_for_reader(
@@ -272,9 +280,6 @@ def read_head_to_heads(
     }
 
 
-TOP_ROWS = 10  # of the standings, on the home page
-
-
 @dataclass(frozen=True, slots=True)
 class DeadlineSummary:
     """A deadline. closes_at: the end of its grace period for late submissions. Times are seconds since 1970.
@@ -289,42 +294,3 @@ class DeadlineSummary:
     extension_reason: str | None = None
     counting: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LadderInfo:
-    """A ladder's settings. commitment: the SHA-256 of the key of its deals, in hex. submissions_per_day: per user."""
-
-    name: str
-    rules: str
-    seats: int
-    match_games: int
-    limit_ms: int
-    isolated: bool
-    commitment: str
-    submissions_per_day: int
-    deadlines: tuple[DeadlineSummary, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HomePage:
-    """The home page: the ladder's settings and deadlines, the first TOP_ROWS of its standings, and finals.
-
-    latest_match: the newest rated match, None if it wasn't played to its end.
-    """
-
-    info: LadderInfo
-    standings: StandingsPage
-    latest_match: MatchSummary | None
-    finals: tuple[FinalState, ...]
-    revision: int | None = None
-
-
-def view_home(context: ViewContext, about: LadderInfo) -> HomePage:
-    """Return the home page of a ladder with these settings."""
-    ended = list_matches(context, kind="rated", limit=1).items
-    finals = tuple(summarize_final(context.connection, final) for final in all_finals(context.connection))
-    return HomePage(
-        about, view_standings_page(context, rows=TOP_ROWS),
-        next((line for line in ended if line.outcome == "played"), None), finals, context.revision,
-    )  # fmt: skip

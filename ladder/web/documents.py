@@ -33,6 +33,13 @@ class Document:
     links: tuple[tuple[str, str, str], ...]
 
 
+@router.get("/start", include_in_schema=False)
+def start(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
+    """Show the steps from a starter bot to a submission, and the ladder's rules."""
+    rules = request.ladder.play.settings.rules
+    return render_form(request, "start.html", rules=rules, sheet=request.state.sheet(rules))
+
+
 @router.get("/docs", include_in_schema=False)
 def document_index(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
     """Show the list of all documents."""

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 
 from arena.replay import replay_page
 from ladder import views
-from ladder.service import Ladder, deadlines_of_bot, describe_ladder, write_csv
+from ladder.service import Ladder, deadlines_of_bot, describe_ladder, get_remaining_quota, write_csv
 from ladder.views import (
     STANDINGS_COLUMNS,
     BotList,
@@ -35,7 +35,7 @@ First = Annotated[int, Query(ge=1)]
 Day = Annotated[str | None, Query(pattern=r"^\d{4}-\d\d-\d\d$")]
 
 
-@page_and_json(standings_router, "/standings", "standings.html", shared=True, fresh_s=3600)
+@page_and_json(standings_router, "/standings", "standings.html", shared=True, personal=True, fresh_s=3600)
 def standings(
     ladder: Ladder,
     context: ViewContext,
@@ -171,10 +171,10 @@ home_router = APIRouter()
 CACHE_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
-@page_and_json(home_router, "/", "home.html", shared=True, fresh_s=60)
+@page_and_json(home_router, "/", "home.html", shared=True, personal=True, fresh_s=60)
 def home(ladder: Ladder, context: ViewContext) -> HomePage:
-    """Return the ladder's description, the leaders, the latest match, the finals and the deadlines."""
-    return views.view_home(context, describe_ladder(ladder))
+    """Return the ladder's description, the leaders, the latest match, the finals, and the user's account."""
+    return views.view_home(context, describe_ladder(ladder), get_remaining_quota(ladder, context).deadlines)
 
 
 @home_router.get("/static/{tag}/{name}", include_in_schema=False, dependencies=[Depends(authorize)])

@@ -191,7 +191,8 @@ def _render_cached(
 def _is_personal(request: RequestContext) -> bool:
     """Return whether a page has personal data, so that browsers must not store it."""
     page = request.http.url.path.removeprefix("/api")
-    return page.startswith(("/account", "/grades", "/admin"))
+    home = page in ("", "/") and request.viewer.login is not None
+    return home or page.startswith(("/account", "/grades", "/admin"))
 
 
 def _not_modified(headers: dict[str, str]) -> Response:
@@ -292,12 +293,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def page_and_json(
-    router: APIRouter, path: str, template: str, *, shared: bool = False, fresh_s: float | None = None
+    router: APIRouter,
+    path: str,
+    template: str,
+    *,
+    shared: bool = False,
+    personal: bool = False,
+    fresh_s: float | None = None,
 ) -> Callable[[F], F]:
     """Return a decorator that serves a function's value as a page at `path`, and as JSON below /api.
 
     The function takes the ladder, a ViewContext and the parameters of the path and the query. It returns a value of
-    `ladder.views`, or None for a 404 error. `shared` and `fresh_s` are as in `render_page`.
+    `ladder.views`, or None for a 404 error. `shared` and `fresh_s` are as in `render_page`. personal: of a shared page,
+    users with a login get their own.
     """
 
     def declare(make: F) -> F:
@@ -310,7 +318,11 @@ def page_and_json(
 
         def html_endpoint(*, request: RequestContext, **given: Any) -> Response:
             return render_page(
-                request, template, partial(make, request.ladder, **given), shared=shared, fresh_s=fresh_s
+                request,
+                template,
+                partial(make, request.ladder, **given),
+                shared=shared and not (personal and request.viewer.login),
+                fresh_s=fresh_s,
             )
 
         def json_endpoint(*, request: RequestContext, **given: Any) -> Response:

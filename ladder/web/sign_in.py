@@ -100,10 +100,10 @@ def sign_up(
     name: Annotated[str, Form()] = "",
     email: Annotated[str, Form()] = "",
 ) -> Response:
-    """Create an account, sign its user in, and redirect to the account's page."""
+    """Create an account, sign its user in, and redirect to the home page."""
     count_try(request, "sign in")
     _requires_approval(request, link)
-    return _start_session(request, "/account", create_account(request.ladder, link, login, name, email))
+    return _start_session(request, "/", create_account(request.ladder, link, login, name, email))
 
 
 def _requires_approval(request: RequestContext, link: str) -> bool:
@@ -182,11 +182,12 @@ def change_password(
     new: Annotated[str, Form()],
     current: Annotated[str, Form()] = "",
     tokens: Annotated[bool, Form()] = False,
+    then: Annotated[str, Form()] = "/account",
 ) -> Response:
-    """Set a password, or change it."""
+    """Set a password, or change it, and redirect to `then`."""
     count_try(request, "password")
     set_password(request.ladder, request.viewer, new, current, tokens)
-    return RedirectResponse("/account", 303)
+    return RedirectResponse(safe_redirect_path(then), 303)
 
 
 @account_router.post("/account/password/remove", include_in_schema=False)

@@ -20,7 +20,7 @@ MAX_EXPORTED_MATCHES = 200
 _MAX_NAME_BYTES = 200  # of a folder's name
 _FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)  # removed: static files can't answer a search
 _LINK = re.compile(r'(?<=[ ])(href|src|action|hx-get)="(/[^"]*)"')
-_START_PAGES = ("/", "/standings", "/head-to-head", "/bots", "/matches", "/finals", "/docs")
+_START_PAGES = ("/", "/standings", "/head-to-head", "/bots", "/matches", "/finals", "/docs", "/start")
 _EXCLUDED_PREFIXES = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openapi.json", "/changes")
 
 

@@ -39,7 +39,7 @@ from ladder.formatting import (
     NO_INTERVALS,
     format_estimate_interval,
     format_percent,
-    format_range,
+    format_rank,
     format_rating,
     have_no_intervals,
 )
@@ -104,7 +104,7 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
     ]
     rows = [
         (
-            format_range(row.rank_range),
+            format_rank(row.rank_range, row.games),
             f"{escape_control(row.version_ref)}{'*' if row.is_reference else ''}",
             escape_control(row.owner or row.pseudonym),
             format_rating(row.rating),
@@ -305,7 +305,7 @@ def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
     if row is None:
         return "-", "-", "-"
     return (
-        format_range(row.rank_range),
+        format_rank(row.rank_range, row.games),
         format_interval(row.rating, 1, 2),
         format_interval(row.win_rate_adjusted, 100, 2),
     )

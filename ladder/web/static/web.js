@@ -143,6 +143,7 @@ document.addEventListener("submit", (event) => {
 for (const field of document.querySelectorAll("input[type=password]")) {
   const box = Object.assign(document.createElement("input"), { type: "checkbox" });
   const label = document.createElement("label");
+  label.className = "tick";
   label.append(box, " Show it");
   box.addEventListener("change", () => (field.type = box.checked ? "text" : "password"));
   field.form.addEventListener("submit", () => (field.type = "password")); // else the browser remembers it as a text

@@ -136,8 +136,10 @@ def test_with_few_matches_there_is_no_interval_and_any_rank() -> None:
     least = min_matches_for_intervals(6, 4)
     assert least == 12  # 3 seats of a match are free, and 5 strengths were fitted: 31 results
     for matches in (1, least - 1):
-        for found in fit(make_matches(matches), 6):
-            assert found.rank_range == (1, 6)
+        strengths = fit(make_matches(matches), 6)
+        played = sum(found.games > 0 for found in strengths)
+        for found in strengths:
+            assert found.rank_range == (1, played + (not found.games))
             assert (found.rating.low, found.rating.high) == (None, None)
             assert found.win_rate_adjusted is None or (found.win_rate_adjusted.low, found.win_rate_adjusted.high) == (
                 None,
@@ -150,7 +152,7 @@ def test_with_few_matches_there_is_no_interval_and_any_rank() -> None:
 def test_a_bot_without_a_game_has_a_newcomers_rating_and_no_interval() -> None:
     *others, newcomer = fit(make_matches(400), 7)
     assert newcomer == Strength(Estimate(25.0), (1, 7), None, None, 0, 0)
-    assert [found.rank_range for found in others] == [(rank, rank + 1) for rank in (6, 5, 4, 3, 2, 1)]
+    assert [found.rank_range for found in others] == [(rank, rank) for rank in (6, 5, 4, 3, 2, 1)]
     assert fit([], 2) == (replace(newcomer, rank_range=(1, 2)),) * 2
 
 

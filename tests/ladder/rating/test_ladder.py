@@ -101,7 +101,7 @@ def test_a_new_version_without_games_has_its_predecessors_rating_and_a_wide_inte
     )  # its opponents are as uncertain
     assert (new.games, new.matches, new.win_rate) == (0, 0, None)
     assert new.rank_range[0] == 1
-    assert newcomer == Strength(Estimate(25.0), (1, 8), None, None, 0, 0)
+    assert newcomer == Strength(Estimate(25.0), (1, 6), None, None, 0, 0)
 
 
 def test_a_link_pulls_a_new_version_to_its_predecessor_while_its_games_are_few() -> None:

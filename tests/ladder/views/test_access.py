@@ -104,7 +104,7 @@ def all_views(term: Term, viewer: Viewer) -> list[Any]:
         lists += [*views.list_events(context).items, views.list_credentials(context)]
         lists += [
             views.list_bots(context),
-            views.view_home(context, describe_ladder(ladder)),
+            replace(views.view_home(context, describe_ladder(ladder)), account=None),  # the account is another view
             views.view_head_to_head(context),
         ]
         lists += [

@@ -71,10 +71,10 @@ def test_standings_are_sorted_by_each_column(web: Pages) -> None:
 
 
 def test_commands_on_pages_have_the_configured_address_of_the_ladder(web: Pages, own: Term) -> None:
-    shown = web.visitor("ada").get("/", headers={"Host": "evil.example"}).text
+    shown = web.visitor("ada").get("/start", headers={"Host": "evil.example"}).text
     assert f"pip install {URL}{WHEEL}\n" in shown
     with public(own):
-        shown = TestClient(make_app(web.ladder, "http://0.0.0.0:8000")).get("/").text
+        shown = TestClient(make_app(web.ladder, "http://0.0.0.0:8000")).get("/start").text
     assert f'href="{WHEEL}"' in shown
     assert f"pip install ./{Path(WHEEL).name}\n" in shown
 

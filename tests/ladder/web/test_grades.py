@@ -43,7 +43,7 @@ def test_staff_gives_and_revokes_an_extension_on_a_users_page(web: Pages, staff:
     assert last_entry(web.ladder) == ("staff", "extend", "first, extended until 3 Jan 2100 01:00 +01:00: ill <b>")
     assert "already" in post(staff, page, 409, deadline="first", until="2100-01-03T01:00", reason="ill")
     assert "exactly one new end" in post(staff, page, 400, deadline="first", reason="ill")
-    for path in ("/account", "/submit"):
+    for path in ("/", "/submit"):
         assert "2100-01-03 00:00 UTC</time>" in ada.get(path).text
         assert "extended: ill &lt;b&gt;" in ada.get(path).text
         assert "2100-01-01 00:00 UTC</time>" in bob.get(path).text
@@ -55,7 +55,7 @@ def test_staff_gives_and_revokes_an_extension_on_a_users_page(web: Pages, staff:
     assert "Remove the extension of first" in staff.get("/admin/users/ada").text
     assert "extended until 3 Jan 2100 01:00 +01:00: ill" in ada.get("/grades?deadline=first").text
     assert post(staff, page, deadline="first", undo="true", reason="she wasn't") == "/admin/users/ada"
-    assert "extended" not in ada.get("/account").text
+    assert "extended" not in ada.get("/").text
     assert ada.post(page, data={"deadline": "first", "late_days": 1, "reason": "please"}).status_code == 403
 
 

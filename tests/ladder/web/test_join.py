@@ -39,7 +39,7 @@ def test_signing_up_signs_in(web: Pages) -> None:
     assert 'name="login"' in shown.text
     assert 'name="email"' not in shown.text
     assert (shown.headers["cache-control"], shown.headers["referrer-policy"]) == ("no-store", "no-referrer")
-    assert post(visitor, "/join", link=secret, **FORM) == "/account"
+    assert post(visitor, "/join", link=secret, **FORM) == "/"
     assert visitor.get("/api/account").json()["user"]["login"] == "cyd"
     assert "already" in post(web.visitor("anonymous"), "/join", 400, link=secret, **FORM)
 

@@ -1,0 +1,65 @@
+"""Tests of a participant's home page: the state of their bots, the next step and the way to sign in again."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from ladder.permissions import Viewer
+from ladder.service import submit_bot
+from ladder.store.database import User, find_bot, save_users
+from ladder.views import list_lost_games
+from tests.cli_workspace import QUICK_BOT
+from tests.ladder.service.ladders import pass_all
+from tests.ladder.service.term import Term, write
+from tests.ladder.web.visitors import Pages, pages
+
+
+@pytest.fixture
+def web(own: Term) -> Iterator[Pages]:
+    with pages(own) as made:
+        yield made
+
+
+def next_step(page: str) -> str:
+    """Return the text of the only primary button among the user's own bots."""
+    own = page.partition('id="mine"')[2].partition('id="leads"')[0]
+    [button] = re.findall(r'class="button" href="[^"]*">([^<]*)<', own)
+    return str(button)
+
+
+def test_the_next_step_follows_the_state_of_the_users_bot(web: Pages, own: Term) -> None:
+    web.ladder.database.write(lambda connection: save_users(connection, [User("cyd", "Cyd", "pseudonym of cyd")], 2.0))
+    cyd = web.visitor("cyd")
+    assert next_step(cyd.get("/").text) == "Get a starter bot"
+    submit_bot(web.ladder, write(own.path / "new.py", QUICK_BOT), "cyd", "new")
+    assert next_step(cyd.get("/").text) == "Watch the check"
+    pass_all(web.ladder)
+    assert next_step(cyd.get("/").text) == "Show the queue"
+    assert next_step(web.visitor("bob").get("/").text) == "See what to fix"
+    assert next_step(web.visitor("ada").get("/").text) == "Look at your last loss"
+
+
+def test_a_lost_game_links_to_the_moment_of_elimination_in_the_own_seat(web: Pages) -> None:
+    with web.ladder.reading(Viewer("ada")) as context:
+        bot = find_bot(context.connection, "late")
+        assert bot is not None
+        [game] = list_lost_games(context, bot, 1)
+    page = web.visitor("ada").get("/").text
+    assert f"/matches/{game.match}#game={game.game}&amp;turn={game.turn}&amp;seat={game.seat}" in page
+    replay = web.visitor("ada").get(f"/api/matches/{game.match}/replay").json()["replay"]
+    steps = next(each for each in replay["games"] if each["game"] == game.game)
+    assert replay["bots"][steps["seating"][game.seat]] == game.version_ref
+    assert game.cause is not None
+    assert "late loses the " in game.cause
+    with web.ladder.reading(Viewer("bob")) as context:
+        assert list_lost_games(context, bot, 1) == ()
+
+
+def test_the_home_page_offers_a_password_until_there_is_one(web: Pages) -> None:
+    ada = web.visitor("ada")
+    assert "Set a password" in ada.get("/").text
+    set_ = ada.post("/account/password", data={"new": "correct horse battery", "then": "/"})
+    assert (set_.status_code, set_.headers["location"]) == (303, "/")
+    assert "Set a password" not in ada.get("/").text
+    assert ada.get("/").headers["cache-control"] == "no-store"
