@@ -35,9 +35,8 @@ class Document:
 
 @router.get("/start", include_in_schema=False)
 def start(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
-    """Show the steps from a starter bot to a submission, and the ladder's rules."""
-    rules = request.ladder.play.settings.rules
-    return render_form(request, "start.html", rules=rules, sheet=request.state.sheet(rules))
+    """Show the steps from a starter bot to a submission."""
+    return render_form(request, "start.html", rules=request.ladder.play.settings.rules.name)
 
 
 @router.get("/docs", include_in_schema=False)
