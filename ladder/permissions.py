@@ -189,6 +189,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /admin/users/{login:path}": ("ladder:manage", None),
     "POST /admin/users/{login:path}/suspend": ("ladder:manage", None),
     "POST /admin/users/{login:path}/leave": ("ladder:manage", None),
+    "POST /admin/users/{login:path}/erase": ("ladder:manage", None),
     "POST /admin/users/{login:path}/approve": ("ladder:manage", None),
     "POST /admin/users/{login:path}/refuse": ("ladder:manage", None),
     "POST /admin/users/{login:path}/merge": ("ladder:manage", None),

@@ -157,6 +157,7 @@ from ladder.service.tasks import (
 from ladder.service.users import (
     TeamChanges,
     UserImport,
+    erase_user,
     import_teams,
     import_users,
     join_teams,

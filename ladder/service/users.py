@@ -19,6 +19,7 @@ from ladder.service.roster import Roster, RosterEntry, RosterRemark, UserMatcher
 from ladder.service.settings import LadderError
 from ladder.store.database import (
     CHALLENGE,
+    ERASED,
     RATED,
     AuditEntry,
     Membership,
@@ -28,9 +29,12 @@ from ladder.store.database import (
     cancel_queued_matches,
     cancel_unplayable,
     delete_lines_of_user,
+    erase_user_rows,
     find_user,
+    has_unfinished_tasks,
     join_team,
     leave_team,
+    list_audit_entries,
     list_memberships,
     log_action,
     merge_user_rows,
@@ -538,6 +542,8 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
         user = get_participant(connection, login)
         if user.withdrawn == gone:
             return False
+        if list_audit_entries(connection, user_id=user.id, actions=("erase",)):
+            raise LadderError(f"the data of {escape_control(login)} was erased.\nAdd a new user.")
         now = ladder.clock()
         log_action(connection, AuditEntry(who, "leave" if gone else "return", why, now, user_id=user.id))
         set_user_withdrawn(connection, user.id, gone)
@@ -545,6 +551,32 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
             _stop_versions(connection, user, "its owner left the course", now)
             delete_lines_of_user(connection, user.id)
         return True
+
+    return ladder.database.write(act)
+
+
+def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
+    """Withdraw a user and erase the personal data for good; return the login that replaces the old one.
+
+    Results stay under the pseudonym. Raises LadderError as `set_withdrawn`, for staff, and while a check or match,
+    such as one of a final, needs the files of the user's bots.
+    """
+
+    def act(connection: Connection) -> str:
+        user, now = get_participant(connection, login), ladder.clock()
+        if user.staff:
+            raise LadderError(f"{escape_control(login)} is staff.\nOnly data of participants can be erased.")
+        set_user_withdrawn(connection, user.id, True)
+        _stop_versions(connection, user, "its owner left the course", now)
+        if has_unfinished_tasks(connection, user.id):
+            raise LadderError(
+                f"a bot of {escape_control(login)} is being checked, or still plays, perhaps in a final.\n"
+                "Nothing was erased. Wait until this has ended."
+            )
+        erase_user_rows(connection, user.id, now)
+        for action in ("leave", "erase"):
+            log_action(connection, AuditEntry(who, action, why, now, user_id=user.id))
+        return f"{ERASED}-{user.id}"
 
     return ladder.database.write(act)
 

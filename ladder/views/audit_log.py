@@ -90,6 +90,7 @@ _PAST_TENSE = {
     "auto_disable": "auto-disabled {version}",
     "delete_line": "deleted a line of chat",
     "disable": "disabled the bot",
+    "erase": "erased the data of a user",
     "extend": "changed the extension of the owner",
     "final": "changed a final",
     "freeze": "froze the ladder",

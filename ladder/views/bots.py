@@ -518,12 +518,15 @@ def view_logs(context: ViewContext, line: MatchSummary, bot: str) -> BotLogs | N
 
 
 def find_version_archive(context: ViewContext, name: str, number: int) -> bytes | None:
-    """Return a version's files as a tar archive, None if it doesn't exist or the viewer may not read it."""
+    """Return a version's files as a tar archive, None if they don't exist or the viewer may not read them."""
     bot = find_bot(context.connection, name)
     if bot is None or not context.viewer.can("files:read", bot.login):
         return None
     version = next((version for version in versions_of(context.connection, bot.id) if version.number == number), None)
-    return None if version is None else get_archive(context.connection, version.digest, version.single_file_name)
+    try:
+        return None if version is None else get_archive(context.connection, version.digest, version.single_file_name)
+    except KeyError:  # erased with the owner's data
+        return None
 
 
 @dataclass(frozen=True, slots=True)

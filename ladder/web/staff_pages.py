@@ -29,6 +29,7 @@ from ladder.service import (
     check_ladder,
     create_final,
     disable_bot,
+    erase_user,
     extend_deadline,
     find_final_state,
     find_newest_release,
@@ -308,6 +309,14 @@ def leave(request: CurrentContext, login: str, reason: Reason, withdrawn: Annota
     return redirect_after(
         request, new, f"{login} is {'withdrawn from' if withdrawn else 'in'} the course", _user_url(login)
     )
+
+
+@users_router.post("/admin/users/{login:path}/erase", include_in_schema=False)
+def erase(request: CurrentContext, login: str, reason: Reason, confirmed: Annotated[str, Form()] = "") -> Response:
+    """Erase the personal data of a user, whose login is typed once more as a confirmation."""
+    if confirmed.strip() != login:
+        raise LadderError(f"\"{confirmed.strip()}\" isn't this user's login.\nNothing was erased.")
+    return RedirectResponse(_user_url(erase_user(request.ladder, login, request.actor, reason)), 303)
 
 
 @users_router.post("/admin/users/join", include_in_schema=False)

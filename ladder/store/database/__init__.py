@@ -29,6 +29,7 @@ from ladder.store.database.connection import (
     insert_settings,
     prepare_schema,
 )
+from ladder.store.database.erasure import ERASED, erase_user_rows, has_unfinished_tasks
 from ladder.store.database.events import (
     CHECK_STEP,
     SIGN_IN_FAILED,

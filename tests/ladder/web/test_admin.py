@@ -4,7 +4,9 @@ import base64
 import csv
 import io
 import re
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -14,7 +16,15 @@ from starlette.testclient import TestClient
 from ladder import views
 from ladder.permissions import STAFF_VIEWER
 from ladder.service import Ladder
-from ladder.store.database import CHALLENGE, METADATA, claim_match, queue_matches, register_runner, version_ids_by_ref
+from ladder.store.database import (
+    CHALLENGE,
+    METADATA,
+    all_users,
+    claim_match,
+    queue_matches,
+    register_runner,
+    version_ids_by_ref,
+)
 from ladder.views import GRADEBOOK_FORMATS
 from tests.ladder.service.classes import add_settings
 from tests.ladder.service.term import Term
@@ -144,6 +154,48 @@ def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: Tes
     assert person(web.ladder, "bob").user.email == "bob@example.org"
     assert "<h1>bob</h1>" in staff.get("/admin/users/bob2").text
     assert "bob2 is bob: one person" in staff.get("/admin/users/bob").text
+
+
+def _list_texts(ladder: Ladder) -> set[str]:
+    """Return all texts in the database, also those that are compressed."""
+    with ladder.database.read() as connection:
+        cells = [cell for table in METADATA.sorted_tables for row in connection.execute(table.select()) for cell in row]
+    found = {cell for cell in cells if isinstance(cell, str)}
+    for cell in cells:
+        with suppress(TypeError, zlib.error):
+            found.add(zlib.decompress(cell).decode(errors="replace"))
+    return found
+
+
+def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, own: Term) -> None:
+    post(staff, "/admin/users", 200, login="ada", name="Ada Quux", email="quux@example.org")
+    add_settings(web.ladder, BASELINES)
+    ada = web.visitor("ada")
+    post(ada, "/account/tokens", 200, scope="read", days="1")
+    post(staff, "/admin/users/ada/extend", deadline="first", until="2101-01-01T00:00", reason="Quux is ill")
+    line = METADATA.tables["chat_messages"].insert().values(name="x", text="I'm Quux", created_at=1.0)
+    ids = {user.login: user.id for user in web.ladder.database.write(all_users)}
+    web.ladder.database.write(lambda connection: connection.execute(line.values(user_id=ids["ada"])))
+    post(staff, "/finals", name="last", games=6)
+    assert "still plays" in post(staff, "/admin/users/ada/erase", 400, confirmed="ada", reason="asked for it")
+    own.run()
+    post(staff, "/finals/last/reveal")
+    post(staff, "/admin/grades", name="grades", final="last")
+    post(staff, "/admin/users/bob/suspend", reason="x")
+    assert any("Quux" in text for text in _list_texts(web.ladder))
+    results = staff.get("/api/matches").json()["items"]
+    assert "isn&#39;t this user" in post(staff, "/admin/users/ada/erase", 400, confirmed="bob", reason="asked for it")
+    page = post(staff, "/admin/users/ada/erase", confirmed="ada", reason="asked for it")
+    texts = _list_texts(web.ladder)
+    assert [text for text in texts if "quux" in text.lower() or text == "ada" or '"ada"' in text] == []
+    user = person(web.ladder, page.rpartition("/")[2]).user
+    assert (user.login, user.name, user.withdrawal_reason) == (page.rpartition("/")[2], user.pseudonym, "asked for it")
+    assert ada.get("/bots").status_code == 303
+    assert staff.get("/bots/late/1/files.tar").status_code == 404
+    assert staff.get("/api/matches").json()["items"] == results
+    assert "pseudonym of ada" in staff.get("/finals/last/projector").text
+    assert '<td class="number">30</td>' in staff.get("/admin/grades?release=grades").text
+    assert "was erased" in post(staff, f"{page}/leave", 400, withdrawn="false", reason="back")
 
 
 def test_a_link_for_one_user_signs_in_once(web: Pages, staff: TestClient) -> None:
