@@ -93,6 +93,8 @@ PERMISSIONS = {
     "table:manage": AccessLevel.PERSON,  # to replace links and close the table; only for the user that opened it
     "table:close": AccessLevel.OWNER,
     "table:view": AccessLevel.ANYBODY,  # further limited to players and spectators
+    "chat:write": AccessLevel.PERSON,  # in the lobby; at a table, its players and users
+    "chat:moderate": AccessLevel.STAFF,
     "table:join": AccessLevel.ANYBODY,  # with the link or the token of a slot
     "user:suspend": AccessLevel.STAFF,
     "credentials:issue": AccessLevel.STAFF,
@@ -146,6 +148,11 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /queue": ("ladder:read", READ_SCOPE),
     "GET /tables": ("ladder:read", READ_SCOPE),
     "GET /rules/{name}": ("ladder:read", READ_SCOPE),
+    "GET /tables/players": ("ladder:read", READ_SCOPE),
+    "GET /tables/chat": ("ladder:read", READ_SCOPE),
+    "POST /tables/chat": ("chat:write", None),
+    "POST /tables/chat/{line}/delete": ("chat:moderate", None),
+    "POST /tables/chat/{line}/mute": ("chat:moderate", None),
     "GET /tables/new": ("account:read", READ_SCOPE),
     "POST /tables": ("table:open", SUBMIT_SCOPE),
     "GET /tables/{id}": ("ladder:read", READ_SCOPE),
@@ -290,6 +297,11 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "QueuePage": {_ANYBODY: "checks matches next_cursor", _STAFF: "runners"},
     "RunnerSummary": {_STAFF: "id host pid capacity leases matches is_dead"},
     "QueuedCheck": {_ANYBODY: "version_ref pseudonym status submitted_at"},
+    "ChatPage": {_ANYBODY: "table items writes moderates revision", _STAFF: "muted"},
+    "ChatLineSummary": {_ANYBODY: "id name text created_at"},
+    "PlayerList": {_ANYBODY: "items revision"},
+    "PlayerSummary": {_ANYBODY: "pseudonym games wins win_rate by_rules"},
+    "PresetResult": {_ANYBODY: "rules games wins"},
     "TableList": {_ANYBODY: "items next_cursor revision"},
     "TableSummary": {
         _ANYBODY: "id opened_by opened_at rules games move_time_s allow_spectators status end_reason ended_at slots"

@@ -210,14 +210,17 @@ def escape_html(text: str, lines: bool = False) -> str:
     return html.escape("\n".join(map(escape_control, text.split("\n"))) if lines else escape_control(text))
 
 
-def table_page(title: str, rules: Mapping[str, Any], socket: str, home: tuple[str, str] | None = None) -> str:
+def table_page(
+    title: str, rules: Mapping[str, Any], socket: str, home: tuple[str, str] | None = None, banner: str = ""
+) -> str:
     """Return the HTML of a page on which a person plays at a live table.
 
     rules: as made by `arena.coup.make_rules_object`. socket: the path of the table's WebSocket. home: (address, label)
-    of the link back.
+    of the link back. banner: a line of text above the table.
     """
     body = "".join(
         (
+            f'<p class="holds" role="note">{escape_html(banner)}</p>\n' if banner else "",
             '<div id="page"></div>\n<noscript><p>Enable JavaScript to play here.</p></noscript>\n',
             json_element("rules", rules),
             json_element("words", EVENT_TEXTS),

@@ -33,6 +33,7 @@ from ladder.views.bots import (
     view_build_log,
     view_logs,
 )
+from ladder.views.chat import ChatLineSummary, ChatPage, view_chat
 from ladder.views.context import ViewContext
 from ladder.views.dashboards import (
     Dashboard,
@@ -92,6 +93,7 @@ from ladder.views.matches import (
     view_table,
     view_table_replay,
 )
+from ladder.views.players import PlayerList, PlayerSummary, PresetResult, list_players
 from ladder.views.standings import (
     SORTS,
     STANDINGS_COLUMNS,

@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 
 from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
 from ladder.service import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, Ladder, authenticate_secret
-from ladder.store.database import DatabaseError
+from ladder.store.database import DatabaseError, last_lobby_line
 from ladder.web.rate_limit import ConcurrencyLimiter, RateLimiter
 
 FORM_TIMEOUT_S = 30.0  # for a form to arrive
@@ -36,6 +36,7 @@ CREATING_ROUTES = {  # routes whose forms create something each time
     "POST /bots/{name}/challenges",
     "POST /finals",
     "POST /tables",
+    "POST /tables/chat",
     "POST /tables/{id}/slots/{slot}/link",
 }
 RowId = Annotated[int, Le(2**31 - 1)]  # a database row's number
@@ -85,10 +86,15 @@ class AppState:
         """Return whether the pages are public."""
         return self.ladder.last_settings.web.public if self.said_public is None else self.said_public
 
-    def last_change(self) -> int:
-        """Return the number of the ladder's newest event. Raises DatabaseError."""
+    @property
+    def banner(self) -> str:
+        """Return the line of text on all pages, "" without one."""
+        return self.ladder.last_settings.web.banner
+
+    def last_changes(self) -> tuple[int, int]:
+        """Return the numbers of the ladder's newest event and of the lobby's newest line. Raises DatabaseError."""
         with self.ladder.reading(PUBLIC_VIEWER) as context:
-            return context.revision
+            return context.revision, last_lobby_line(context.connection)
 
 
 @dataclass(frozen=True)

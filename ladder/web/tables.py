@@ -25,6 +25,7 @@ from ladder.service import (
     OpenTableRequest,
     TableAccess,
     close_session,
+    delete_chat_line,
     find_program_access,
     find_table_access,
     find_table_server,
@@ -33,16 +34,19 @@ from ladder.service import (
     limit_chat_mode,
     open_session,
     renew_slot_secret,
+    set_muted,
+    write_lobby_line,
 )
 from ladder.store.database import CLOSED, PROGRAM, DatabaseError, RunnerRecord, SessionSlot
 from ladder.tables import UNKNOWN, UNREACHABLE, WebChannel, relay_frames
-from ladder.views import TableList, TablePage, TableReplay, ViewContext
+from ladder.views import ChatPage, PlayerList, TableList, TablePage, TableReplay, ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document
 from ladder.web.request_context import (
     AppState,
     AuthorizedRoute,
     CurrentContext,
     HTTPError,
+    Reason,
     RequestContext,
     RowId,
     authorize,
@@ -51,7 +55,7 @@ from ladder.web.request_context import (
     hold_connection,
     redirect_after,
 )
-from ladder.web.sign_in import count_try
+from ladder.web.sign_in import ALWAYS_STALE_S, count_try
 
 tables_router = APIRouter(route_class=AuthorizedRoute)
 
@@ -142,6 +146,47 @@ def open_plain(request: CurrentContext, wanted: OpenTableRequest) -> CreatedTabl
     return CreatedTable(opened.session.id, page, program, tuple(_make_invites(request, opened)))
 
 
+@page_and_json(tables_router, "/tables/players", "players.html")
+def players(ladder: Ladder, context: ViewContext) -> PlayerList:
+    """Return the users with finished games at tables: most wins first, then most games."""
+    return views.list_players(context)
+
+
+@page_and_json(tables_router, "/tables/chat", "chat.html", fresh_s=ALWAYS_STALE_S)
+def chat(ladder: Ladder, context: ViewContext, table: RowId | None = None) -> ChatPage | None:
+    """Return the newest lines of chat in the lobby; for staff, also those of a table."""
+    if ladder.last_settings.tables.chat is ChatMode.OFF and not context.viewer.staff:
+        return None
+    return views.view_chat(context, table)
+
+
+@tables_router.post("/tables/chat", include_in_schema=False)
+def write_line(request: CurrentContext, text: Annotated[str, Form(max_length=2_000)] = "") -> Response:
+    """Write a line in the lobby."""
+    write_lobby_line(request.ladder, request.actor, text)
+    return RedirectResponse("/tables/chat", 303)
+
+
+@tables_router.post("/tables/chat/{line}/delete", include_in_schema=False)
+def delete_line(request: CurrentContext, line: RowId) -> Response:
+    """Delete a line of chat."""
+    new = delete_chat_line(request.ladder, line, request.actor)
+    return redirect_after(request, new, f"line {line} is deleted", _chat_url(request))
+
+
+@tables_router.post("/tables/chat/{line}/mute", include_in_schema=False)
+def mute(request: CurrentContext, line: RowId, reason: Reason, muted: Annotated[bool, Form()] = True) -> Response:
+    """Mute or unmute the writer of a line."""
+    new = set_muted(request.ladder, line, muted, request.actor, reason)
+    return redirect_after(request, new, f"the writer is {'muted' if muted else 'not muted'}", _chat_url(request))
+
+
+def _chat_url(request: RequestContext) -> str:
+    """Return the address of the chat with the query of a moderating form, which names the table."""
+    query = request.http.url.query
+    return f"/tables/chat?{query}" if query else "/tables/chat"
+
+
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
 def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
     """Return a table with its players and ended matches."""
@@ -191,7 +236,7 @@ def play(request: CurrentContext, id: RowId) -> Response:
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(request.ladder, access.session.rules)
     home = (f"/tables/{id}", f"table {id}")
-    text = table_page(rules.name, make_rules_object(rules), f"/tables/{id}/socket", home)
+    text = table_page(rules.name, make_rules_object(rules), f"/tables/{id}/socket", home, request.state.banner)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 
@@ -256,6 +301,7 @@ change_stream_router = APIRouter(include_in_schema=False)
 
 CHANGE_POLL_S = 1.0  # between two polls of the ladder, for all listeners together
 MIN_MESSAGE_INTERVAL_S = 5.0  # between two messages to one page
+_BEATS = int(MIN_MESSAGE_INTERVAL_S / CHANGE_POLL_S)
 MAX_STREAM_S = 600.0  # after which the browser reconnects, and is authorized again
 
 
@@ -267,6 +313,7 @@ class ChangePoller:
         self._listeners = 0
         self._task: asyncio.Task[None] | None = None
         self.change: int | None = None
+        self.line: int | None = None  # the lobby's newest
 
     def __enter__(self) -> "ChangePoller":
         self._listeners += 1
@@ -283,13 +330,13 @@ class ChangePoller:
     async def _poll(self) -> None:
         while True:
             with suppress(DatabaseError):  # pages report an unreachable database
-                self.change = await run_in_threadpool(self.state.last_change)
+                self.change, self.line = await run_in_threadpool(self.state.last_changes)
             await asyncio.sleep(CHANGE_POLL_S)
 
 
 @change_stream_router.get("/changes")
 async def changes(request: Annotated[RequestContext, Depends(authorize)]) -> StreamingResponse:
-    """Send "changed" after new events of the ladder, at most once in five seconds."""
+    """Send "changed" after new events of the ladder, at most once in five seconds; and "chat" after lobby lines."""
     headers = {"Cache-Control": "no-store"}
     return StreamingResponse(_stream_changes(request), media_type="text/event-stream", headers=headers)
 
@@ -314,15 +361,18 @@ async def _stream_changes(request: RequestContext) -> AsyncIterator[str]:
 async def _change_messages(watch: ChangePoller) -> AsyncIterator[str]:
     with watch:
         yield "retry: 5000\n\n"
-        seen = watch.change
-        for beat in range(int(MAX_STREAM_S / MIN_MESSAGE_INTERVAL_S)):
+        seen, line = watch.change, watch.line
+        for beat in range(1, int(MAX_STREAM_S / CHANGE_POLL_S)):
             with suppress(TimeoutError):
-                await asyncio.wait_for(watch.state.ending.wait(), MIN_MESSAGE_INTERVAL_S)
+                await asyncio.wait_for(watch.state.ending.wait(), CHANGE_POLL_S)
                 return
-            if watch.change != seen:
+            if watch.line != line:
+                yield "event: chat\ndata: changed\n\n"
+                line = watch.line
+            if beat % _BEATS == 0 and watch.change != seen:
                 yield "data: changed\n\n" if seen is not None else ":\n\n"
                 seen = watch.change
-            elif beat % 4 == 3:
+            elif beat % (4 * _BEATS) == 0:
                 yield ":\n\n"  # keeps proxies from closing the stream, and detects browsers that have left
 
 

@@ -169,6 +169,7 @@ from ladder.store.database.table_sessions import (
     insert_session,
     list_session_ids,
     list_session_matches,
+    list_table_results,
     save_session_match,
     sessions_of_server,
     set_session_playing,

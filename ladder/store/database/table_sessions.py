@@ -289,6 +289,23 @@ def find_match_players(connection: Connection, id: int, number: int) -> list[str
     )
 
 
+def list_table_results(connection: Connection) -> list[tuple[str, str, int, float]]:
+    """Return (pseudonym, rules, games, games won) for each user and ruleset, from ended matches; guests have none."""
+    row, match = session_players.c, session_matches.c
+    ended = (match.table_session_id == row.table_session_id) & (match.number == row.match) & match.is_complete
+    query = (
+        select(users.c.pseudonym, _session.rules, func.sum(row.games), func.sum(row.won))
+        .select_from(session_players)
+        .join(session_matches, ended)
+        .join(table_sessions, _session.id == row.table_session_id)
+        .join(users, users.c.id == row.user_id)
+        .where(row.kind == PERSON)
+        .group_by(users.c.pseudonym, _session.rules)
+        .order_by(users.c.pseudonym, _session.rules)
+    )
+    return [(name, rules, int(games), float(won)) for name, rules, games, won in connection.execute(query)]
+
+
 def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:
     """Return the stored matches of a table session, in order of number."""
     row = session_matches.c

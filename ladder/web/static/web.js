@@ -63,7 +63,23 @@ addEventListener("hashchange", () => {
 });
 document.body.addEventListener("htmx:afterSwap", () => localTimes(document.getElementById("main")));
 document.addEventListener("visibilitychange", () => document.hidden || waits || later());
-if (document.querySelector("[data-feed]")) new EventSource("/changes").onmessage = later;
+if (document.querySelector("[data-feed]")) {
+  const feed = new EventSource("/changes");
+  feed.onmessage = later;
+  feed.addEventListener("chat", readChat);
+  document.addEventListener("visibilitychange", readChat);
+}
+
+function readChat() {
+  const lines = document.getElementById("chat-lines");
+  if (lines && !document.hidden && !busy(lines)) window.htmx.trigger(lines, "chat");
+}
+
+// A form that htmx sends shows why it was refused.
+document.body.addEventListener("htmx:responseError", ({ detail }) => {
+  const page = new DOMParser().parseFromString(detail.xhr.responseText, "text/html");
+  if (detail.elt.matches("form")) say(detail.elt, page.querySelector("#main .panel p")?.textContent ?? "");
+});
 
 // A bot is sent by its form. What is dropped there is sent with its paths, which a form knows of its own choice alone.
 async function filesOf(entry, above = "") {

@@ -20,6 +20,8 @@ from tests.ladder.service.term import Term
 
 ANSWERS = (
     views.AccountPage,
+    views.ChatPage,
+    views.PlayerList,
     views.RemainingQuota,
     Standings,
     views.AuditLog,

@@ -22,7 +22,15 @@ LEVELS = {
     "staff": AccessLevel.STAFF,
     "staff token": AccessLevel.STAFF,
 }  # the others are people
-FILLED = {"{name}": "late", "{number}": "1", "{id}": "1", "{place}": "0", "{tag}": "x", "{login:path}": "bob"}
+FILLED = {
+    "{name}": "late",
+    "{number}": "1",
+    "{id}": "1",
+    "{place}": "0",
+    "{line}": "1",
+    "{tag}": "x",
+    "{login:path}": "bob",
+}
 
 
 @pytest.fixture

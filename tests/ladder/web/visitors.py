@@ -68,6 +68,7 @@ def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), match
         ids = [str(line.id) for line in views.list_matches(context, limit=matches).items]
         tables = [str(line.id) for line in views.list_tables(context).items]
     fills = {"bots": bots, "finals": finals, "matches": ids, "tables": tables, "docs": ["docs/reference/rules.md"]}
+    fills["rules"] = ["coup"]
     for route in ROUTES:
         method, path = route.split()
         if method != "GET" or path in ("/changes", "/static/{tag}/{name}"):
