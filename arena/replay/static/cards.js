@@ -113,7 +113,7 @@ export function short(role) {
 /** A card. `state`: "" in the hand, "lost" face up, "known" for another's that was seen, "drawn" in an exchange. */
 export function card(role, state = "") {
   if (role === null) return h("span", { class: `card back ${state}` }, figure(BACK), unseen("a hidden card"));
-  const mark = drawn("text", { class: "corner", x: 5, y: 16 }, short(role));
+  const mark = drawn("text", { class: "corner", x: 4, y: 15 }, short(role));
   return h(
     "span",
     { class: `card ${role} ${state}`, title: title(role) },
@@ -124,12 +124,13 @@ export function card(role, state = "") {
 }
 
 function figure(shapes, ...more) {
-  return drawn("svg", { class: "figure", viewBox: "0 0 60 84", "aria-hidden": "true" }, shapes.map(([fill, d]) => drawn("path", { class: fill, d })), more);
+  const paths = shapes.map(([fill, d]) => drawn("path", { class: fill, d }));
+  return drawn("svg", { class: "figure", viewBox: "0 0 60 84", "aria-hidden": "true" }, drawn("g", {}, paths), more);
 }
 
 /** The sign of a move: that of the role that it claims or names, else its own. `row`: its row of the action table, if any. */
-export function moveSign({ action, block, card: named, letter }, row) {
-  const role = block ?? named ?? row?.claim?.replace(/^no /, "");
+export function moveSign({ action, block, cards = [], letter }, row) {
+  const role = block ?? (cards.length === 1 ? cards[0] : null) ?? row?.claim?.replace(/^no /, "");
   if (SIGNS[role]) return h("span", { class: `emblem ${role}` }, sign(SIGNS[role], "role"));
   const path = MOVES[action ?? { c: "challenge", p: "pass" }[letter]];
   return path ? h("span", { class: "emblem" }, sign(path, "move")) : null;

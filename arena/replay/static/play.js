@@ -223,7 +223,8 @@ class Play {
             "section",
             { class: "panel ask", "aria-label": "What is asked" },
             this.hand,
-            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.question, this.clock), this.motion.news, this.tip, this.words, this.result, this.moves, this.auto),
+            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.question, this.clock), this.motion.news, this.tip, this.words, this.result, this.moves),
+            this.auto,
           ),
         ),
         h(
@@ -353,7 +354,7 @@ class Play {
       const pressed = ask.kind === "exchange" ? String(this.chosenCards.includes(place)) : null;
       return h("button", { class: "choice", "aria-pressed": pressed, onclick: () => this.late() && act() }, card(role));
     };
-    refill(this.hand, cards.map(button));
+    refill(this.hand, cards.map(button), held.length ? this.motion.now.revealed[game.seat].map((role) => card(role, "lost")) : []);
   }
 
   /** Keep a card of an exchange, or not; where all are chosen, the first one is dropped. */

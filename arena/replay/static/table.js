@@ -19,6 +19,7 @@ export class Table {
     this.element = h("ol", { class: "seats", "aria-label": "The table" }, this.places.map((place) => place.element));
     this.root = h("section", { class: "felt", "aria-label": "Table" }, this.stage, this.element);
     this.root.style.setProperty("--columns", 2 * around[0].column);
+    this.root.style.setProperty("--stage", around.some(({ row }) => row === 2) ? 3 : 1);
   }
 
   /** Show a moment as `seat` knows it (null: all cards; `known`: view.js's `knowledge`). `truth`: mark what is true beside what was likely. */
@@ -79,16 +80,16 @@ function latest(claims, seat) {
 }
 
 // The cells around the stage, clockwise from the bottom's middle: { row, column, order }, in rows 1 to 3 and halves of a
-// column. Up to three players sit at the top and the bottom alone; from eight on the bottom has corners, too.
+// column. Four to seven players have one on either side of the stage, more have one or two on either side of the bottom.
 function cells(seats) {
-  const low = seats > 7 ? 1 : 0;
-  const middle = seats > 3 ? 1 : 0;
+  const middle = seats > 3 && seats < 8 ? 1 : 0;
+  const low = Math.max(0, Math.ceil((seats - 6) / 2) - middle);
   const above = seats - 1 - 2 * (low + middle);
-  const wide = Math.max(above, middle ? 4 : 3);
-  const right = 2 * wide - 1;
-  const top = Array.from({ length: above }, (_, place) => [1, wide - above + 2 * place + 1]);
-  const around = [[3, wide], ...(low ? [[3, 1]] : []), ...(middle ? [[2, 1]] : []), ...top, ...(middle ? [[2, right]] : []), ...(low ? [[3, right]] : [])];
-  return around.map(([row, column], place) => ({ row, column, order: place || seats }));
+  const wide = Math.max(above, 2 * low + 1, 3 + middle);
+  const row = (number, from, count) => Array.from({ length: count }, (_, place) => [number, from + 2 * place]);
+  const around = [[3, wide], ...row(3, wide - 2 * low, low).reverse(), ...row(2, 1, middle), ...row(1, wide - above + 1, above)];
+  const right = [...row(2, 2 * wide - 1, middle), ...row(3, wide + 2, low).reverse()];
+  return [...around, ...right].map(([line, column], place) => ({ row: line, column, order: place || seats }));
 }
 
 class Place {
