@@ -1,7 +1,7 @@
 // The page of a table at which its reader plays, or looks on: what the server sends is shown whole, each time.
 
 import { Alerts } from "./alerts.js";
-import { card, moveSign, price } from "./cards.js";
+import { avatar, card, moveSign, price, title } from "./cards.js";
 import { Chat } from "./chat.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
 import { Lobby, awaited } from "./lobby.js";
@@ -317,7 +317,7 @@ class Play {
   asked(table, game, ask) {
     if (table.state === "open") return awaited(table.places.filter((place) => !place.here));
     if (table.state === "void") return `The match failed: ${plain(table.why ?? "")}`;
-    if (ask) return this.option ? `Whom? ${plain(this.option.text)}` : plain(ask.question);
+    if (ask) return this.option ? `${title(plain(called(this.option)))}. Whom?` : plain(ask.question);
     if (game?.end && !this.motion.busy) return plain(game.end);
     if (game && game.seat !== null && game.seats[game.seat].out) return "You are out. The game continues without you.";
     return game ? "Waiting for the other players." : "The match is starting.";
@@ -336,7 +336,7 @@ class Play {
         { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
         h("kbd", {}, option.number),
         moveSign(option, this.card.find((row) => row.action === option.action)),
-        h("span", { class: "what" }, plain(option.text), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
+        h("span", { class: "what" }, plain(called(option)), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
         price(this.card.find((row) => row.action === option.action)?.cost),
       ),
     ).concat(keep || []);
@@ -390,14 +390,14 @@ class Play {
 
   does(option) {
     const row = this.card.find((each) => each.action === option.action);
-    return row && Number(remembered("games") ?? 0) < TIMES ? does(row) : "";
+    return row && Number(remembered("games") ?? 0) < TIMES ? does({ ...row, cost: null, claim: null }) : "";
   }
 
   aim(game, index, seat, place) {
     const whom = seat === null ? "yourself" : plain(game.seats[seat].name);
     const rows = this.card.filter((row) => row.action === this.option.action); // for oneself, then for a target
     const cost = price(rows.at(seat === null ? 0 : -1)?.cost);
-    return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), h("span", { class: "what" }, whom), cost);
+    return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), seat === null ? null : avatar(game.seats[seat].handle), h("span", { class: "what" }, whom), cost);
   }
 
   // ---- what its reader does
@@ -499,6 +499,11 @@ class Play {
     say(this.clock, left === null ? "" : `${Math.ceil(left)} s`);
     this.clock.classList.toggle("late", left !== null && left < 10);
   }
+}
+
+/** A move as text, without the targets that are chosen next. */
+function called({ action, choices, text }) {
+  return action && choices.length > 1 ? action.replace("_", " ") : text;
 }
 
 /** What an action does, costs and claims, from the card of the rules. */
