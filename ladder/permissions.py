@@ -90,12 +90,12 @@ PERMISSIONS = {
     "match:void": AccessLevel.STAFF,
     "final:create": AccessLevel.STAFF,
     "table:open": AccessLevel.PERSON,
-    "table:manage": AccessLevel.PERSON,  # to replace links and close the table; only for the user that opened it
+    "table:manage": AccessLevel.PERSON,  # to replace tokens and close the table; only for the user that opened it
     "table:close": AccessLevel.OWNER,
     "table:view": AccessLevel.ANYBODY,  # further limited to players and spectators
     "chat:write": AccessLevel.PERSON,  # in the lobby; at a table, its players and users
     "chat:moderate": AccessLevel.STAFF,
-    "table:join": AccessLevel.ANYBODY,  # with the link or the token of a slot
+    "table:join": AccessLevel.ANYBODY,  # a public table, or with the table's link or a slot's token
     "user:suspend": AccessLevel.STAFF,
     "credentials:issue": AccessLevel.STAFF,
     "users:read": AccessLevel.STAFF,
@@ -155,13 +155,14 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "POST /tables/chat/{line}/mute": ("chat:moderate", None),
     "GET /tables/new": ("account:read", READ_SCOPE),
     "POST /tables": ("table:open", SUBMIT_SCOPE),
+    "POST /tables/quick": ("table:join", None),
     "GET /tables/{id}": ("ladder:read", READ_SCOPE),
     "GET /tables/{id}/join": ("table:view", READ_SCOPE),
     "POST /tables/{id}/join": ("table:join", None),
     "GET /tables/{id}/play": ("table:view", READ_SCOPE),
     "WS /tables/{id}/socket": ("table:view", READ_SCOPE),
     "WS /tables/{id}/program": ("table:join", SUBMIT_SCOPE),
-    "POST /tables/{id}/slots/{slot}/link": ("table:manage", None),
+    "POST /tables/{id}/slots/{slot}/token": ("table:manage", None),
     "POST /tables/{id}/close": ("table:manage", SUBMIT_SCOPE),
     "GET /tables/{id}/matches/{number}/replay": ("ladder:read", READ_SCOPE),
     "GET /finals": ("ladder:read", READ_SCOPE),
@@ -302,11 +303,12 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "PlayerList": {_ANYBODY: "items revision"},
     "PlayerSummary": {_ANYBODY: "pseudonym games wins win_rate by_rules"},
     "PresetResult": {_ANYBODY: "rules games wins"},
-    "TableList": {_ANYBODY: "items next_cursor revision"},
+    "TableList": {_ANYBODY: "items online next_cursor revision"},
     "TableSummary": {
-        _ANYBODY: "id opened_by opened_at rules games move_time_s allow_spectators status end_reason ended_at slots"
+        _ANYBODY: "id opened_by opened_at rules games move_time_s allow_spectators is_public status end_reason ended_at"
+        " slots"
     },
-    "TableSlot": {_ANYBODY: "kind name is_free", _OWNER: "bot"},  # until a match has ended, without staff
+    "TableSlot": {_ANYBODY: "kind name is_free number", _OWNER: "bot"},  # until a match has ended, without staff
     "TablePage": {_ANYBODY: "table matches slot unreachable revision", _OWNER: "manages"},
     "SessionMatch": {_ANYBODY: "number games is_complete updated_at has_record"},
     "TableReplay": {_ANYBODY: "table number unavailable_reason replay revision"},  # replay is cut by PERMISSIONS

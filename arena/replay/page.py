@@ -211,12 +211,19 @@ def escape_html(text: str, lines: bool = False) -> str:
 
 
 def table_page(
-    title: str, rules: Mapping[str, Any], socket: str, home: tuple[str, str] | None = None, banner: str = ""
+    title: str,
+    rules: Mapping[str, Any],
+    socket: str,
+    home: tuple[str, str] | None = None,
+    banner: str = "",
+    join: str | None = None,
+    invitation: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the HTML of a page on which a person plays at a live table.
 
     rules: as made by `arena.coup.make_rules_object`. socket: the path of the table's WebSocket. home: (address, label)
-    of the link back. banner: a line of text above the table.
+    of the link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free
+    place. invitation: the link for others, with its QR code as an SVG `path` in a square of `size`.
     """
     body = "".join(
         (
@@ -225,6 +232,8 @@ def table_page(
             json_element("rules", rules),
             json_element("words", EVENT_TEXTS),
             json_element("home", home),
+            json_element("join", join),
+            json_element("invitation", invitation),
             json_element("socket", socket),
         )
     )

@@ -155,6 +155,10 @@ class Ladder:
         """Return the key of match `number` of a table session."""
         return derive_key(self._key, f"evening|{session}|{number}")
 
+    def invitation_code(self, session: int) -> str:
+        """Return the code of the invitation link of a table session."""
+        return derive_key(self._key, f"invitation|{session}").hex()[:32]
+
     def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
         """Return the spec of a match. For a match of a final: the final's `key`, and `place`, its index in the plan."""
         own = self.match_key(match) if key is None or place is None else derive_key(key, f"match|{place}")

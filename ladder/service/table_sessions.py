@@ -1,10 +1,12 @@
 """Open and close table sessions for people and remote programs, and assign their slots.
 
-A person's slot belongs to the first user that opens its link: from then on to that session's user, or to a guest with
-a secret of their own. So the creator of the link can't see the player's cards. A program's slot belongs to the holder
-of its token, or to the account that the slot names."""
+One invitation link leads to the first free slot of a table; a public table needs no link. A person's slot belongs to a
+user, or to a guest with a secret of their own. So the opener can't see the player's cards. A program's slot belongs to
+the holder of its token, or to the account that the slot names. Slots change only between matches."""
 
+import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,11 +14,11 @@ from annotated_types import Ge, Le, MaxLen
 from sqlalchemy import Connection
 
 from arena.bots import escape_control, normal_name
-from arena.coup import PRESETS, Ruleset
-from ladder.permissions import Viewer
+from arena.coup import PRESETS, Ruleset, seat_counts
+from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.service.accounts import hash_secret
 from ladder.service.chat import limit_chat_mode
-from ladder.service.ladder import Ladder, get_accepted_version, get_acting_user
+from ladder.service.ladder import Ladder, get_accepted_version, get_acting_user, get_version
 from ladder.service.settings import ChatMode, LadderError
 from ladder.store.database import (
     ACCEPTED,
@@ -28,23 +30,31 @@ from ladder.store.database import (
     SessionSlot,
     TableSession,
     Version,
+    all_users,
     count_open_sessions,
+    delete_slots,
     disabled_versions,
     end_session,
     find_session,
     find_session_opened_at,
+    find_sessions,
     find_user,
     get_version_by_id,
     insert_session,
+    insert_slots,
     is_frozen,
     is_port_on_this_machine,
     list_live_runners,
+    list_session_ids,
     sessions_of_server,
     set_slot_secret,
+    set_users_seen,
     take_slot,
 )
+from ladder.views import list_bots, view_standings
 
-_NO_SEAT = "This link was used or replaced, or its table is closed: ask for another one."
+_WRONG_LINK = "this table can only be joined by its invitation link.\nAsk the user that opened it."
+_USUAL_SEATS = 4  # of a table whose opener hasn't chosen a number
 FROZEN_REASON = "the ladder is frozen"
 
 
@@ -54,8 +64,9 @@ class OpenTableRequest:
 
     rules: a preset, None for the ladder's own. move_time_s: the time per move of people, None without a clock. bots:
     names or version refs. me: whether the opener has a slot. program: the name of the opener's own program, if it has a
-    slot. people, programs: slots for others. allow_spectators: whether other viewers may watch.
-    chat: when people may chat, at most as ladder.toml allows.
+    slot. people, programs: slots for others. allow_spectators: whether other viewers may watch. is_public: whether
+    others may join without the invitation link. starts_itself: whether the match begins once all places are taken;
+    otherwise the opener starts it. chat: when people may chat, at most as ladder.toml allows.
     """
 
     rules: str | None = None
@@ -68,11 +79,13 @@ class OpenTableRequest:
     program: str | None = None
     allow_spectators: bool = True
     chat: ChatMode = ChatMode.OFF
+    is_public: bool = False
+    starts_itself: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A new table session. secrets: of its slots, by number; they are shown only once."""
+    """A new table session. secrets: the tokens of programs' slots, by number; they are shown only once."""
 
     session: TableSession
     secrets: dict[int, str]
@@ -114,7 +127,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     except ValueError as error:
         raise LadderError(f"{error}.\nGive the remote bot another name.") from None
     first = len(wanted.bots) + len(own)
-    drawn = {slot: secrets.token_urlsafe(24) for slot in range(first, len(kinds))}
+    drawn = {slot: secrets.token_urlsafe(24) for slot in range(first, len(kinds)) if kinds[slot] == PROGRAM}
 
     def act(connection: Connection) -> TableSession:
         owner = get_acting_user(connection, login)
@@ -137,25 +150,19 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
         slots = [SessionSlot(BOT, version.id) for version in bots]
         names = {PERSON: owner.pseudonym, PROGRAM: program}
         slots += [SessionSlot(kind, login=login, name=names[kind]) for kind in own]
-        programs = 0
-        for slot, secret in drawn.items():
-            programs += kinds[slot] == PROGRAM
-            called = f"program {programs}" if kinds[slot] == PROGRAM else None
-            slots.append(SessionSlot(kinds[slot], name=called, token_sha256=hash_secret(secret)))
+        slots += [SessionSlot(PERSON)] * wanted.people
+        slots += [_make_program_slot(number + 1, secret) for number, secret in enumerate(drawn.values())]
         id = insert_session(
-            connection,
-            owner,
-            now,
-            rules.name,
-            wanted.games,
-            wanted.move_time_s,
-            wanted.allow_spectators,
-            slots,
-            limit_chat_mode(wanted.chat, most.chat),
-        )
+            connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators,
+            wanted.is_public, wanted.starts_itself, slots, limit_chat_mode(wanted.chat, most.chat),
+        )  # fmt: skip
         return get_session(connection, id)
 
     return OpenedSession(ladder.database.write(act), drawn)
+
+
+def _make_program_slot(number: int, secret: str) -> SessionSlot:
+    return SessionSlot(PROGRAM, name=f"program {number}", token_sha256=hash_secret(secret))
 
 
 def get_session(connection: Connection, id: int) -> TableSession:
@@ -200,12 +207,12 @@ def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | N
     if session is None:
         return None
     for by_secret in (True, False):
-        for number, slot in enumerate(session.slots):
-            if slot.kind == kind and slot.name is not None:
+        for slot in session.slots:
+            if slot.kind == kind and not slot.is_free:
                 if by_secret and digest is not None and slot.token_sha256 == digest:
-                    return TableAccess(session, number)
+                    return TableAccess(session, slot.number)
                 if not by_secret and login is not None and slot.login == login:
-                    return TableAccess(session, number)
+                    return TableAccess(session, slot.number)
     return TableAccess(session, None)
 
 
@@ -221,63 +228,178 @@ def find_table_server(ladder: Ladder, session: TableSession) -> RunnerRecord | N
     return ladder.database.read_with_retry(read)
 
 
-def join_table(ladder: Ladder, id: int, link: str, login: str | None, name: str = "") -> str | None:
-    """Assign the slot of a link to a user or guest; return a guest's new secret, None for a user.
+def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str = "") -> str | None:
+    """Give a user, or a guest with a name, the first free place of a table; return a guest's new secret.
 
-    A guest who opens the link again and sends the secret keeps the slot. Raises LadderError.
+    code: that of the invitation link, which a public table and its opener don't need. A user who has a place keeps it.
+    Raises LadderError.
     """
     secret, now = secrets.token_urlsafe(24), ladder.clock()
     guests = ladder.settings.tables.allow_guests
 
     def act(connection: Connection) -> str | None:
         session = get_session(connection, id)
-        taken = {slot.token_sha256: slot for slot in session.slots if slot.kind == PERSON and slot.token_sha256}
+        if any(slot.token_sha256 == hash_secret(secret) for slot in session.slots):
+            return secret  # the second call of a function whose commit had no answer
         if login is not None and any(slot.kind == PERSON and slot.login == login for slot in session.slots):
             return None
-        if hash_secret(secret) in taken:
-            return secret  # the second call of a function whose commit had no answer
-        slot = taken.get(hash_secret(link))
-        if slot is None:
-            raise LadderError(_NO_SEAT)
-        if slot.name is not None:
-            return link
-        number = session.slots.index(slot)
+        invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id).encode())
+        if not (invited or session.is_public or login == session.login):
+            raise LadderError(_WRONG_LINK)
+        free = next((slot for slot in session.slots if slot.is_free), None)
+        if session.status == CLOSED or free is None:
+            raise LadderError("no place is free at this table.\nWait for the end of the match, or join another table.")
         if login is not None:
             owner = get_acting_user(connection, login)
-            take_slot(connection, id, number, owner.id, owner.pseudonym, None, now)
+            take_slot(connection, id, free.number, owner.id, owner.pseudonym, None, now)
             return None
         if not guests:
             raise LadderError("this ladder allows no guests.\nSign in first, and open the link again.")
-        try:
-            called = f"{normal_name(name)} (guest)"
-        except ValueError as error:
-            raise LadderError(f"{error}.\nChoose another name.") from None
-        if any(other.name == called for other in session.slots):
-            raise LadderError("that name is already used at this table.\nChoose another name.")
-        take_slot(connection, id, number, None, called, hash_secret(secret), now)
+        take_slot(connection, id, free.number, None, _guest_name(connection, session, name), hash_secret(secret), now)
         return secret
 
     return ladder.database.write(act)
 
 
-def renew_slot_secret(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> str:
-    """Replace the link or the token of a slot; the old one is revoked. Raises LadderError."""
+def _guest_name(connection: Connection, session: TableSession, name: str) -> str:
+    """Return a guest's name as others see it. Raises LadderError for a user's name or one of the table."""
+    try:
+        called = normal_name(name)
+    except ValueError as error:
+        raise LadderError(f"{error}.\nChoose another name.") from None
+    shown = f"{called} (guest)"
+    names = {word.casefold() for user in all_users(connection) for word in (user.login, user.pseudonym)}
+    if called.casefold() in names or shown.casefold() in {(slot.name or "").casefold() for slot in session.slots}:
+        raise LadderError("another player has this name.\nChoose another name.")
+    return shown
+
+
+def quick_play(ladder: Ladder, login: str | None, name: str = "") -> tuple[int, str | None]:
+    """Join the oldest public table with a free place, else open one with bots, for users only.
+
+    Return the table's id, and a guest's new secret. Raises LadderError.
+    """
+
+    def read(connection: Connection) -> list[TableSession]:
+        return find_sessions(connection, list_session_ids(connection, False))
+
+    for session in ladder.database.read_with_retry(read):
+        seated = login is not None and any(slot.login == login for slot in session.slots if slot.kind == PERSON)
+        if session.is_public and not seated and any(slot.is_free for slot in session.slots):
+            try:
+                return session.id, join_table(ladder, session.id, "", login, name)
+            except LadderError:
+                if login is None:  # the name, or no guests
+                    raise
+    if login is None:
+        raise LadderError("no table has a free place.\nSign in to open one, or try again later.")
+    refs = [bot.name for bot in list_table_bots(ladder)]
+    if not refs:
+        raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
+    bots = draw_bots(refs, usual_seats(ladder.play.settings.rules) - 1)
+    return open_session(ladder, OpenTableRequest(bots=bots, me=True), login).session.id, None
+
+
+def usual_seats(rules: Ruleset) -> int:
+    """Return the number of places of a new table whose opener hasn't chosen one."""
+    return min(seat_counts(rules), key=lambda seats: abs(seats - _USUAL_SEATS))
+
+
+def draw_bots(names: Sequence[str], total: int) -> tuple[str, ...]:
+    """Return this many of these names at random; a name repeats only if there are too few."""
+    drawn: list[str] = []
+    while len(drawn) < total:
+        drawn += secrets.SystemRandom().sample(names, min(len(names), total - len(drawn)))
+    return tuple(drawn)
+
+
+def record_presence(ladder: Ladder, logins: Sequence[str]) -> None:
+    """Store that users have a page open. Raises DatabaseError."""
+    now = ladder.clock()
+    ladder.database.write(lambda connection: set_users_seen(connection, logins, now))
+
+
+@dataclass(frozen=True, slots=True)
+class TableBot:
+    """A bot that can be added to a table. name: the version ref. rank: the range of its ranks, empty without one.
+
+    rating: the value, and the low and high end of its 95 % interval; None without a rating.
+    """
+
+    name: str
+    rank: tuple[int, ...]
+    rating: tuple[float, float | None, float | None] | None
+
+
+def list_table_bots(ladder: Ladder) -> list[TableBot]:
+    """Return the active versions that may play at tables: rated ones in order of rank, then the others by name."""
+    with ladder.reading(PUBLIC_VIEWER) as context:
+        rows = {row.version_ref: row for row in view_standings(context).items}
+        found = []
+        for bot in list_bots(context, limit=None).items:
+            row = rows.get(f"{bot.bot}@{bot.active_version}")
+            rating = None if row is None else (row.rating.value, row.rating.low, row.rating.high)
+            name = f"{bot.bot}@{bot.active_version}"
+            if bot.active_version and _may_play(context.connection, get_version(context.connection, name)):
+                found.append(TableBot(name, () if row is None else tuple(row.rank_range), rating))
+    return sorted(found, key=lambda bot: (not bot.rank, bot.rank, bot.name))
+
+
+def change_slots(
+    ladder: Ladder,
+    id: int,
+    bots: Sequence[str] = (),
+    places: Sequence[str] = (),
+    remove: Sequence[int] = (),
+    remove_free: Sequence[int] = (),
+    free: Sequence[int] = (),
+) -> TableSession:
+    """Change the slots of a table between two matches, and return the session.
+
+    bots: version refs to add. places: kinds of places to add, PERSON or PROGRAM. remove, remove_free, free: the numbers
+    of slots to remove, to remove unless a player has taken them, and to take from their players. Raises LadderError if
+    a bot may not play or the rules don't allow as many players.
+    """
+    now = ladder.clock()
+
+    def act(connection: Connection) -> TableSession:
+        session = get_session(connection, id)
+        versions = [get_accepted_version(connection, name) for name in bots]
+        gone = {slot.number for slot in session.slots if slot.number in remove_free and slot.is_free} | set(remove)
+        total = len(session.slots) - len(gone) + len(bots) + len(places)
+        rules = get_rules(ladder, session.rules)
+        full = (bots or places) and total > max(seat_counts(rules))
+        if session.status == CLOSED or full or not all(_may_play(connection, version) for version in versions):
+            raise LadderError(f"table {id} has ended or is full, or a bot is suspended.\nSee the page of the table.")
+        programs = sum(slot.kind == PROGRAM for slot in session.slots)
+        slots = [SessionSlot(BOT, version.id) for version in versions]
+        slots += [
+            SessionSlot(PERSON) if kind == PERSON else _make_program_slot(programs + 1, secrets.token_urlsafe(24))
+            for kind in places
+        ]
+        insert_slots(connection, id, slots, now)  # first, so that no number is used again
+        if gone:
+            delete_slots(connection, id, sorted(gone), now)
+        for number in free:
+            take_slot(connection, id, number, None, None, None, now)
+        return get_session(connection, id)
+
+    return ladder.database.write(act)
+
+
+def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> str:
+    """Replace the token of a program's slot; the old one is revoked. Raises LadderError."""
     secret = secrets.token_urlsafe(24)
 
     def act(connection: Connection) -> None:
         session = _kept(connection, id, viewer)
-        free = 0 <= slot < len(session.slots) and _by_secret(session.slots[slot])
-        if session.status == CLOSED or not free:
-            raise LadderError(f"slot {slot} of table {id} has no invitation link.\nSee the page of the table.")
+        known = any(each.number == slot and each.kind == PROGRAM and each.login is None for each in session.slots)
+        if session.status == CLOSED or not known:
+            raise LadderError(f"slot {slot} of table {id} has no token.\nSee the page of the table.")
         set_slot_secret(connection, id, slot, hash_secret(secret))
 
     ladder.database.write(act)
     return secret
-
-
-def _by_secret(slot: SessionSlot) -> bool:
-    """Return whether a slot is opened by a secret and not taken by a person yet."""
-    return (slot.kind == PROGRAM and slot.login is None) or (slot.kind == PERSON and slot.name is None)
 
 
 def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:

@@ -14,6 +14,7 @@ from ladder.tables.table import (
     ProcessLogs,
     ProgramConnection,
     Slot,
+    SlotChange,
     Superseded,
     TableClient,
     TableClosed,

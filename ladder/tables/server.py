@@ -19,10 +19,10 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
@@ -47,8 +47,12 @@ from ladder.service import (
     ChatMode,
     Ladder,
     LadderError,
+    change_slots,
+    draw_bots,
+    get_accepted_version,
     get_rules,
     limit_chat_mode,
+    list_table_bots,
     make_portable_bot,
     unplayable_reason,
     write_chat_line,
@@ -85,6 +89,7 @@ from ladder.tables import (
     ProcessLogs,
     RelayHello,
     Slot,
+    SlotChange,
     StreamChannel,
     TableChat,
     TableSettings,
@@ -102,9 +107,9 @@ class UnplayableTableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TableSandboxes:
-    """The programs of a table's bots by slot, and their sandbox. Close `ends` when the table has ended."""
+    """The programs of a table's bots by version id, and their sandbox. Close `ends` when the table has ended."""
 
-    programs: Mapping[int, Program]
+    programs: dict[int, Program]
     sandbox: Sandbox
     ends: ExitStack
 
@@ -128,16 +133,12 @@ class PreparedBots:
             session = claim_session(connection, id, runner)
             if session is None:
                 return None
-            versions = {
-                number: get_version_by_id(connection, slot.version)
-                for number, slot in enumerate(session.slots)
-                if slot.version is not None
-            }
             why = unplayable_reason(connection, session)
+            versions = {slot.version for slot in session.slots if slot.version is not None and not why}
             return (
                 session,
                 why,
-                {} if why else {number: make_portable_bot(version) for number, version in versions.items()},
+                {version: make_portable_bot(get_version_by_id(connection, version)) for version in versions},
             )
 
         claimed = self._ladder.database.write(act)
@@ -152,23 +153,44 @@ class PreparedBots:
         choice = self._ladder.play.sandbox
         ends = ExitStack()
         try:
-            for bot in bots.values():
-                self._pin_in_cache(bot, ends)
             folder = Path(tempfile.mkdtemp(prefix=f"table-{id}-", dir=self._scratch))
             ends.callback(remove_tree, folder)
             sandbox = make_sandbox(choice, folder)
             ends.callback(_close_sandbox, sandbox)
-            programs = {
-                number: self._bytecode.program(
-                    bot.resolve_on(self._cache.place(bot), programs_of(choice.name)), choice, sandbox
-                )
-                for number, bot in bots.items()
-            }
-            return TableSandboxes(programs, sandbox, ends.pop_all())
+            boxes = TableSandboxes({}, sandbox, ends)
+            for version, bot in bots.items():
+                self._add_program(boxes, version, bot)
+            return replace(boxes, ends=ends.pop_all())
         except (MissingProgramError, SandboxError, OSError) as error:
             raise UnplayableTableError(f"this machine can't start the bots: {error}") from error
         finally:
             ends.close()
+
+    def _add_program(self, boxes: TableSandboxes, version: int, bot: PortableBot) -> None:
+        choice = self._ladder.play.sandbox
+        self._pin_in_cache(bot, boxes.ends)
+        resolved = bot.resolve_on(self._cache.place(bot), programs_of(choice.name))
+        boxes.programs[version] = self._bytecode.program(resolved, choice, boxes.sandbox)
+
+    def change(self, session: TableSession, boxes: TableSandboxes, change: SlotChange) -> TableSession:
+        """Carry out a change of a table's slots and prepare its new bots; return the session.
+
+        Raises LadderError, DatabaseError, and the errors of a bot that can't be prepared.
+        """
+        names, taken = list(change.bots), {slot.version_ref for slot in session.slots}
+        if change.draw:
+            known = [bot.name for bot in list_table_bots(self._ladder)]
+            names += draw_bots([name for name in known if name not in taken] or known, change.draw)
+
+        def read(connection: Connection) -> dict[int, PortableBot]:
+            versions = [get_accepted_version(connection, name) for name in names]
+            return {version.id: make_portable_bot(version) for version in versions}
+
+        for version, bot in self._ladder.database.read_with_retry(read).items():
+            if version not in boxes.programs:
+                self._add_program(boxes, version, bot)
+        places = () if change.place is None else (change.place,)
+        return change_slots(self._ladder, session.id, names, places, change.remove, change.remove_free, change.free)
 
     def _pin_in_cache(self, bot: PortableBot, ends: ExitStack) -> None:
         try:
@@ -190,9 +212,17 @@ class HostedSession:
     """A table session with its table, in the event loop.
 
     `write(act, then)` runs `act` in the database thread, in the order of the calls, and then `then` in the event loop.
+    `arrange(hosted, change)` carries out a change of slots there, and then calls `apply`.
     """
 
-    def __init__(self, ladder: Ladder, session: TableSession, boxes: TableSandboxes, write: WriteCallback) -> None:
+    def __init__(
+        self,
+        ladder: Ladder,
+        session: TableSession,
+        boxes: TableSandboxes,
+        write: WriteCallback,
+        arrange: Callable[["HostedSession", SlotChange], object] = lambda hosted, change: None,
+    ) -> None:
         self.id = session.id
         self.session = session
         self.boxes = boxes
@@ -203,7 +233,6 @@ class HostedSession:
         self._last: Record | None = None
         self._players: tuple[int, ...] = ()  # the slots of the players of the last match, in the order of its record
         configured = ladder.last_settings.tables
-        self._people = any(slot.kind == PERSON for slot in session.slots)
         settings = replace(ladder.play.settings, rules=get_rules(ladder, session.rules))
         clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
         self._offer = TableSettings(settings, session.games, Timing(limit_ms=clock, bank_ms=0))
@@ -214,15 +243,31 @@ class HostedSession:
             self._offer,
             self._make_match,
             self._on_state_change,
-            configured.pace if self._people else "instant",
+            configured.pace,
             configured.min_window_seconds,
             chat=self._make_chat(ChatMode(session.chat)),
+            starts_itself=session.starts_itself,
+            arrange=partial(arrange, self),
         )
 
-    def called(self, slot: int, name: str) -> None:
-        """Name a slot after the person that joined it, if no match has begun."""
-        if self.table.state == "open":
-            self.table.renamed(slot, name)
+    def apply(self, session: TableSession | None, start: bool) -> None:
+        """Give the table the slots of its session after a change, which has failed if this is None."""
+        if session is None:
+            self.table.replace_slots(None)
+            return
+        self.session = session
+        known = {slot.number: slot for slot in self.table.slots}
+        slots = []
+        for made, stored in zip(_make_slots(session), session.slots, strict=True):
+            old = known.get(made.number)
+            slots.append(made if old is None or (stored.is_free and not old.free) else old)
+            if made.kind == "bot":
+                slots[-1].name = made.name
+        self.table.replace_slots(slots, start)
+
+    @property
+    def _people(self) -> bool:
+        return any(slot.kind == PERSON for slot in self.table.slots)
 
     def _make_chat(self, opened: ChatMode) -> TableChat | None:
         """Return the table's chat, None if it is off."""
@@ -250,10 +295,13 @@ class HostedSession:
         games = -(-self._offer.games // len(slots)) * len(slots)
         rows = seat_orders(len(slots), games, keyed_shuffle(key, "seats"))[: self._offer.games]
         names = tuple(slot.name for slot in slots)
-        self._last, self._players = None, tuple(range(len(slots)))
+        self._last, self._players = None, tuple(slot.number for slot in slots)
+        versions = {slot.number: slot.version for slot in self.session.slots}
 
         def launch(slot: int) -> Box:
-            return self.boxes.sandbox.start(self.boxes.programs[slot], settings.limits)
+            version = versions[slots[slot].number]
+            assert version is not None, "people and remote bots have no box"
+            return self.boxes.sandbox.start(self.boxes.programs[version], settings.limits)
 
         spec = MatchSpec(number, key, names, rows, settings, self._offer.timings(slots))
         return MatchSetup(spec, launch, self._store_record)
@@ -293,16 +341,16 @@ class HostedSession:
 def _make_slots(session: TableSession) -> list[Slot]:
     """Return the slots of a table, with unique names. Their secrets are their numbers: only web servers send them."""
     names: list[str] = []
-    for number, slot in enumerate(session.slots):
-        name = slot.version_ref or slot.name or f"person {number + 1}"
+    for slot in session.slots:
+        name = slot.version_ref or slot.name or f"person {slot.number + 1}"
         again = sum(other == name or other.startswith(f"{name} (") for other in names)
         names.append(f"{name} ({again + 1})" if again else name)
-    return [
-        Slot("bot", name)
-        if slot.version is not None
-        else Slot("person" if slot.kind == PERSON else "program", name, str(number))
-        for number, (slot, name) in enumerate(zip(session.slots, names, strict=True))
-    ]
+    made = []
+    for slot, name in zip(session.slots, names, strict=True):
+        kind: Literal["bot", "person", "program"] = "person" if slot.kind == PERSON else "program"
+        secret = None if slot.version is not None else str(slot.number)
+        made.append(Slot(kind if secret else "bot", name, secret, number=slot.number, free=slot.is_free))
+    return made
 
 
 T = TypeVar("T")
@@ -398,6 +446,21 @@ class TableServer:
 
         self._database_thread.submit(work).add_done_callback(self._log_error)
 
+    def _arrange(self, hosted: HostedSession, change: SlotChange) -> None:
+        """Queue a change of a table's slots, and apply it; if it fails, log why and keep the slots."""
+
+        def work() -> None:
+            session = None
+            try:
+                session = self._bots.change(hosted.session, hosted.boxes, change)
+            except (LadderError, DatabaseError, MissingProgramError, SandboxError, OSError) as error:
+                self._say(f"table {hosted.id}: {str(error).splitlines()[0]}")
+            finally:
+                with suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(hosted.apply, session, change.start)
+
+        self._database_thread.submit(work).add_done_callback(self._log_error)
+
     def _log_error(self, written: Future[None]) -> None:
         """Log the error of a failed write."""
         problem = None if written.cancelled() else written.exception()
@@ -415,13 +478,19 @@ class TableServer:
         if hosted.ending:
             await channel.close(UNKNOWN, "this table is closed")
             return
-        slot = hello["place"]
+        slot, login = hello["place"], hello["login"]
+        manages = login is not None and login == hosted.session.login
         if slot is not None and hello["name"]:
-            hosted.called(slot, hello["name"])
+            hosted.table.take_slot(str(slot), hello["name"])
+        if manages and not hosted.table.bots:
+            with suppress(DatabaseError):  # the opener can't add bots then
+                bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
+                hosted.table.bots = [asdict(bot) for bot in bots]
         if hello["program"]:
             await serve_program(channel, hosted.table, str(slot), hello["after"])
         else:
-            await serve_client(channel, hosted.table, None if slot is None else str(slot), hello["login"])
+            shown = None if slot is None else str(slot)
+            await serve_client(channel, hosted.table, shown, login, manages)
 
     async def _find_hosted(self, id: int) -> HostedSession | None:
         """Return a session, claimed on first use; None if it is over, or another process has it."""
@@ -440,7 +509,7 @@ class TableServer:
         claimed = None
         try:
             claimed = await self._run_in_database_thread(lambda: self._bots.claim(id, self._id))
-            return None if claimed is None else HostedSession(self._ladder, *claimed, self._write)
+            return None if claimed is None else HostedSession(self._ladder, *claimed, self._write, self._arrange)
         except DatabaseError as error:  # the next connection tries again
             self._say(str(error))
         except (UnplayableTableError, LadderError) as error:
@@ -506,6 +575,7 @@ class TableServer:
                 why = (end_reasons or {}).get(id)
                 hosted.left_at = None if hosted.table.watched else hosted.left_at or now
                 plays = hosted.table.state in ("playing", "between")
+                hosted.table.free_deserted()
                 if why is not None and why != FROZEN_REASON:
                     self._schedule_end(id, why)
                 elif frozen and not plays:

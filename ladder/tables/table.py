@@ -77,12 +77,14 @@ class TableClosed(Exception):  # noqa: N818  # not an error: the client is done
 
 @dataclass(eq=False)
 class TableClient:
-    """A connected browser or program; `slot`: its number, None for a spectator. `changed` is set for each update.
+    """A connected browser or program; `slot`: its index, None for a spectator. `changed` is set for each update.
 
-    login: of the user whose browser it is, None for a guest or an unknown spectator.
+    login: of the user whose browser it is, None for a guest or an unknown spectator. manages: whether the user opened
+    the table.
     """
 
     slot: int | None
+    manages: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     gone: Superseded | TableClosed | None = None
     login: str | None = None
@@ -184,6 +186,27 @@ class Slot:
         if type(delay) is int and 0 <= delay <= _MAX_DELAY_MS:
             self.delay_ms = delay
 
+    number: int = -1  # it stays while other slots come and go; a new table numbers its slots from 0
+    free: bool = False  # no person has it
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChange:
+    """A change of slots between matches.
+
+    bots: names to add. draw: how many other bots to add. place: the kind of a free slot to add. remove, remove_free,
+    free: the numbers of slots to remove, to remove unless a player has taken them, and to take from their players.
+    start: whether a match begins then.
+    """
+
+    bots: tuple[str, ...] = ()
+    draw: int = 0
+    place: Literal["person", "program"] | None = None
+    remove: tuple[int, ...] = ()
+    remove_free: tuple[int, ...] = ()
+    free: tuple[int, ...] = ()
+    start: bool = False
+
 
 ProcessLogs = Sequence[tuple[int, int, bytes]]
 TableState = Literal["open", "playing", "between", "over", "void"]
@@ -191,6 +214,7 @@ ABSENCE_S = 60.0  # how long a person is away before others, at a table without 
 _MAX_PAUSE_S = 20.0  # between two games, if people have a clock
 _MAX_MISSES = 3  # in a row, after which a seat plays by itself
 _ABSENT_LIMIT_MS = 2_000  # the time per move of such a seat
+_RELOAD_S = 5.0  # how long a player who has disconnected between matches still counts as present
 _DELAY_PREFIX = '{"type":"delay"'  # begins a line of the program's client, which isn't for the referee
 _MIN_DELAY_INTERVAL_S = 5.0  # between two accepted delays
 
@@ -215,8 +239,10 @@ class LiveTable:
     and the slowest of connected people applies. A window in which people may react stays open for `least_s` seconds or
     more.
 
-    A match begins as soon as all have joined. State: open, playing, between (two games), over, void. A table that
-    was ended stays void.
+    A match begins as soon as all have joined, if the table `starts_itself`; otherwise the opener, or a player while the
+    opener is away, starts it. A rematch begins once all present players want it, without the absent ones. `arrange`
+    makes a change of slots and then calls `replace_slots`; without it slots are only removed. State: open, playing,
+    between (two games), over, void. A table that was ended stays void.
     """
 
     def __init__(
@@ -230,6 +256,8 @@ class LiveTable:
         least_s: float = 0.0,
         absence_s: float = ABSENCE_S,
         chat: TableChat | None = None,
+        starts_itself: bool = True,
+        arrange: Callable[[SlotChange], object] | None = None,
     ) -> None:
         self.name = name
         self.slots = tuple(slots)
@@ -239,6 +267,12 @@ class LiveTable:
         self.why: str | None = None
         self.replay: str | None = None
         self.matches = 0
+        self.bots: list[Message] = []  # that the opener may add: name, rank, rating
+        self._seated: tuple[Slot, ...] = ()  # the slots of the newest match
+        self._starts_itself, self._arrange = starts_itself, arrange
+        self._changing = False
+        for index, slot in enumerate(self.slots):
+            slot.number = index if slot.number < 0 else slot.number
         self._deal = deal
         self._on_change = changed
         self._pace, self._least_s, self._absence_s = pace, least_s, absence_s
@@ -259,12 +293,13 @@ class LiveTable:
 
     # --- clients
 
-    def join(self, secret: str | None, login: str | None = None) -> TableClient:
+    def join(self, secret: str | None, login: str | None = None, manages: bool = False) -> TableClient:
         """Add a spectator, or the player of the slot with this secret, whose client before is superseded.
 
-        Raises KeyError if no person's slot has the secret.
+        manages: whether the client is the table's opener. Raises KeyError if no person's slot has the secret.
         """
-        client = TableClient(None if secret is None else self._find_slot(secret, "person"), login=login)
+        slot = None if secret is None else self._find_slot(secret, "person")
+        client = TableClient(slot, login=login, manages=manages)
         self._add_client(client)
         return client
 
@@ -300,9 +335,11 @@ class LiveTable:
             if slot.missed and not self.offer.person.timed:  # a return takes the seat back
                 slot.missed = 0
                 self._start_timer(client.slot)
+            slot.again = slot.again or (slot not in self._seated and self.state in ("over", "void"))
         self._clients.add(client)
         self._begin_if_all_joined()
         self._apply_pace()
+        self._rematch_if_all_want()
         self._notify_clients()
 
     def part(self, client: TableClient) -> None:
@@ -312,6 +349,7 @@ class LiveTable:
             self.slots[client.slot].guest = None
             self.slots[client.slot].left_at = self._loop.time()
             self._loop.call_later(self._absence_s, self._notify_clients)
+            self._loop.call_later(_RELOAD_S, self._rematch_if_all_want)
             if any(self.slots[number].guest and self.slots[number].again for number in self._slots_of("person")):
                 self._continue_if_all_want()  # the others needn't wait for this one any more
         self._apply_pace()
@@ -327,16 +365,41 @@ class LiveTable:
     def _slowest_pace(self) -> str:
         """Return the slowest pace that a connected person chose; the table's own for people who chose none."""
         people = [self.slots[number] for number in self._slots_of("person")]
-        return max([slot.pace or self._pace for slot in people if slot.guest] or [self._pace], key=PACES.__getitem__)
+        own = self._pace if people else "instant"
+        return max([slot.pace or own for slot in people if slot.guest] or [own], key=PACES.__getitem__)
 
     def _apply_pace(self) -> None:
         if self._playing is not None:
             self._playing.pace = PACES[self._slowest_pace()]
 
-    def renamed(self, number: int, name: str) -> None:
-        """Rename the player of a slot."""
-        self.slots[number].name = name
+    def take_slot(self, secret: str, name: str) -> None:
+        """Give a free slot to a player; ignored if it isn't free."""
+        for slot in self.slots:
+            if slot.free and slot.secret == secret:
+                slot.free, slot.name = False, name
+                self._relabel()
+                self._notify_clients()
+
+    def replace_slots(self, slots: Sequence[Slot] | None, start: bool = False) -> None:
+        """Make these the slots between two matches, and begin a match if `start`; None: a change has failed.
+
+        A client whose slot is gone becomes a spectator; a program is disconnected.
+        """
+        self._changing = False
+        if slots is None or self._playing is not None or self._ended:
+            return
+        for client in tuple(self._clients):
+            if client.slot is not None:
+                kept = self.slots[client.slot]
+                client.slot = slots.index(kept) if kept in slots else None
+                if client.slot is None and isinstance(client, ProgramConnection):
+                    client.oust(TableClosed("the place was removed"))
+        self.slots = tuple(slots)
         self._relabel()
+        if start:
+            self._begin_match()
+        else:
+            self._begin_if_all_joined()
         self._notify_clients()
 
     def show_replay(self, match: int, address: str) -> None:
@@ -363,13 +426,96 @@ class LiveTable:
         raise KeyError("no player has this secret")
 
     def _begin_if_all_joined(self) -> None:
-        if self.state == "open" and all(slot.kind == "bot" or slot.guest for slot in self.slots):
+        waits = self._changing or not self._starts_itself or self._count_problem(len(self.slots))
+        if self.state == "open" and not waits and all(slot.kind == "bot" or slot.guest for slot in self.slots):
             self._begin_match()
+
+    def _count_problem(self, total: int) -> str | None:
+        return self.offer.match_settings.rules.problem(total)
+
+    # --- slots between matches
+
+    def _is_present(self, slot: Slot) -> bool:
+        left = slot.left_at is not None and self._loop.time() - slot.left_at < _RELOAD_S
+        return slot.kind == "bot" or slot.guest is not None or left
+
+    def _players(self) -> list[Slot]:
+        """Return the slots that would play the next match: the present ones, after a match those that want another."""
+        rematch = self.state in ("over", "void")
+        return [
+            slot
+            for slot in self.slots
+            if self._is_present(slot) and (slot.again or not rematch or slot.kind != "person")
+        ]
+
+    def _start(self, fill: bool) -> None:
+        """Begin a match of the players. `fill`: with a bot in place of each other slot; otherwise without these."""
+        players = self._players()
+        others = [slot.number for slot in self.slots if slot not in players]
+        total = len(self.slots) if fill else len(players)
+        if self._count_problem(total) is not None or all(slot.kind == "bot" for slot in players):
+            return
+        if others:
+            self._change(SlotChange(remove=tuple(others), draw=len(others) if fill else 0, start=True))
+        else:
+            self._begin_match()
+
+    def _rematch_if_all_want(self) -> None:
+        """Begin a rematch if all present people want it."""
+        here = [slot for slot in self.slots if slot.kind == "person" and self._is_present(slot)]
+        if self.state in ("over", "void") and here and all(slot.again for slot in here) and not self._changing:
+            self._start(False)
+
+    def _change(self, change: SlotChange) -> None:
+        self._changing = True
+        if self._arrange is None:
+            self.replace_slots([slot for slot in self.slots if slot.number not in change.remove], change.start)
+        else:
+            self._arrange(change)
+
+    def free_deserted(self) -> None:
+        """After a match, free the places of people that have been away for long."""
+        since = self._loop.time() - self._absence_s
+        gone = [slot.number for slot in self.slots if slot.guest is None and slot.left_at and slot.left_at <= since]
+        gone = [slot.number for slot in self.slots if slot.number in gone and slot.kind == "person" and not slot.free]
+        if gone and self.state in ("over", "void") and not self._ended and not self._changing:
+            self._change(SlotChange(free=tuple(gone)))
+
+    def _may_start(self, client: TableClient) -> bool:
+        """Return whether a client may start a match: the opener, or any player while the opener is away."""
+        if self._playing is not None or self._ended or self._changing:
+            return False
+        return client.manages or (client.slot is not None and not any(each.manages for each in self._clients))
+
+    def _manage(self, client: TableClient, message: Message) -> bool:
+        """Carry out a request about slots if it is possible now; return whether the message is one."""
+        match message:
+            case {"start": "bots" | "close" as other}:
+                if self._may_start(client):
+                    if client.slot is not None:
+                        self.slots[client.slot].again = True
+                    self._start(other == "bots")
+                return True
+            case {"add": {"bot": str(name)}}:
+                change = SlotChange(bots=(name,))
+            case {"add": {"place": True}}:
+                change = SlotChange(place="person")
+            case {"add": {"program": True}}:
+                change = SlotChange(place="program")
+            case {"remove": int(number)}:
+                is_free = any(slot.number == number and slot.free for slot in self.slots)
+                change = SlotChange(remove_free=(number,)) if is_free else SlotChange(remove=(number,))
+            case _:
+                return False
+        if client.manages and self._may_start(client) and self._arrange is not None:
+            self._change(change)
+        return True
 
     def _begin_match(self) -> None:
         dealt = self._dealt = self._deal(self.matches)
         self.matches += 1
         self.replay = None
+        self._seated = self.slots
         for slot in self.slots:
             slot.sight, slot.won, slot.missed = PlayerView(), 0.0, 0
         self._public = PlayerView()
@@ -394,14 +540,14 @@ class LiveTable:
             return {}
         shown = [
             (handle, slot.name)
-            for handle, slot in zip(self._dealt.spec.handles, self.slots, strict=True)
+            for handle, slot in zip(self._dealt.spec.handles, self._seated, strict=True)
             if self._shows_name(slot)
         ]
         taken = Counter(name.casefold() for _, name in shown) | Counter({YOU: 2})
         return {handle: name if taken[name.casefold()] == 1 else f"{name} {handle}" for handle, name in shown}
 
     def _relabel(self) -> None:
-        for sight in (self._public, *(slot.sight for slot in self.slots)):
+        for sight in (self._public, *(slot.sight for slot in self._seated)):
             sight.labels = self._labels()
 
     def _shows_name(self, slot: Slot) -> bool:
@@ -423,7 +569,7 @@ class LiveTable:
                 self.chat.write(client, message["chat"], self.state == "playing", handle)
             return None
         slot = None if client.slot is None else self.slots[client.slot]
-        if slot is None or client.slot is None or slot.guest is not client:
+        if self._manage(client, message) or slot is None or client.slot is None or slot.guest is not client:
             return None
         playing = self._playing
         match message:
@@ -457,9 +603,7 @@ class LiveTable:
                 playing.leave(client.slot)
             case {"rematch": True} if self.state in ("over", "void") and not self._ended:
                 slot.again = True
-                if all(self.slots[number].again for number in self._slots_of("person")):
-                    self._set_state("open")
-                    self._begin_if_all_joined()
+                self._rematch_if_all_want()
             case _:
                 return None
         self._notify_clients()
@@ -537,7 +681,8 @@ class LiveTable:
 
     def lines(self, connection: ProgramConnection) -> list[str]:
         """Return the lines that a program's connection hasn't received, and count them as received."""
-        assert connection.slot is not None
+        if connection.slot is None:
+            return []
         lines = self.slots[connection.slot].lines
         fresh = lines.since(connection.next)
         connection.next = lines.count
@@ -545,7 +690,8 @@ class LiveTable:
 
     def say(self, connection: ProgramConnection, line: str) -> None:
         """Pass on a program's line, or store the delay that the program's client reports in it."""
-        assert connection.slot is not None
+        if connection.slot is None:
+            return
         slot = self.slots[connection.slot]
         line = line.rstrip("\n")
         if line.startswith(_DELAY_PREFIX):  # shown with the next frame: a frame of its own would reveal activity
@@ -639,8 +785,11 @@ class LiveTable:
         """Return the whole state that a client shows; the end of its request's time is by the monotonic clock."""
         sight = self._public if client.slot is None else self.slots[client.slot].sight
         seen = sight.seen()
+        if seen is None and self._playing is None:  # of a player who came after the match
+            seen = self._public.seen()
         missed = 0 if client.slot is None else self.slots[client.slot].missed
-        rows = [self._describe_slot(number, slot, client) for number, slot in enumerate(self.slots)]
+        rows = [self._describe_slot(index, slot, client) for index, slot in enumerate(self.slots)]
+        manages, players = client.manages and self._playing is None and not self._ended, self._players()
         return {
             "table": {
                 "id": self.name,
@@ -660,18 +809,31 @@ class LiveTable:
                 "missed": missed,
                 "spare": max(0, _MAX_MISSES - missed),
                 "skip": client.slot is not None and bool(self._absent()),
+                "manages": manages,
+                "bots": self.bots if manages else None,
+                "expandable": any(self._count_problem(total) is None for total in range(len(self.slots) + 1, 11)),
+                "start": {
+                    "empty": len(self.slots) - len(players),
+                    "bots": self._count_problem(len(self.slots)) is None and bool(self.bots),
+                    "close": self._count_problem(len(players)) is None,
+                }
+                if self._may_start(client) and any(slot.kind != "bot" for slot in players)
+                else None,
             },
             "game": None if seen is None else {**asdict(replace(seen, events=())), "events": list(seen.events)},
         }
 
-    def _describe_slot(self, number: int, slot: Slot, client: TableClient) -> Message:
-        spec = self._dealt.spec if self._dealt is not None else None
+    def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> Message:
+        known = client.manages and self.state == "open"  # before the first match nobody knows which letter is which
+        played = self._dealt is not None and slot in self._seated
         return {
-            "handle": spec.handles[number] if spec is not None else "",
-            "name": slot.name if self._shows_name(slot) else None,
+            "handle": self._dealt.spec.handles[self._seated.index(slot)] if self._dealt is not None and played else "",
+            "number": slot.number,
+            "name": slot.name if not slot.free and (known or self._shows_name(slot)) else None,
             "kind": slot.kind,
+            "free": slot.free,
             "here": slot.kind == "bot" or slot.guest is not None,
-            "you": number == client.slot,
+            "you": index == client.slot,
             "won": slot.won,
             "again": slot.again,
             "delay_ms": slot.delay_ms,

@@ -94,13 +94,15 @@ class WebChannel:
             await self._socket.close(code, reason)
 
 
-async def serve_client(channel: Channel, table: LiveTable, secret: str | None, login: str | None = None) -> None:
+async def serve_client(
+    channel: Channel, table: LiveTable, secret: str | None, login: str | None = None, manages: bool = False
+) -> None:
     """Send frames to a browser and receive its requests until the socket closes; without a secret, to a spectator.
 
-    login: of the user whose browser it is.
+    login: of the user whose browser it is. manages: whether the user opened the table.
     """
     try:
-        client = table.join(secret, login)
+        client = table.join(secret, login, manages)
     except KeyError:
         await channel.close(UNKNOWN, "you have no access to this table")
         return

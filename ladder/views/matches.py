@@ -17,7 +17,6 @@ from arena.replay import make_replay_object
 from ladder.permissions import hide_fields
 from ladder.results import GameResult
 from ladder.store.database import (
-    BOT,
     CLOSED,
     ENDED,
     LEASED,
@@ -39,6 +38,7 @@ from ladder.store.database import (
     list_audit_entries,
     list_failed_attempts,
     list_live_runners,
+    list_pseudonyms_seen,
     list_runner_loads,
     list_session_ids,
     list_session_matches,
@@ -381,22 +381,25 @@ def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TableSlot:
-    """A slot for a bot, a person or a program. name: the player's. is_free: whether no player has joined.
+    """A slot for a bot, a person or a program. name: the player's. is_free: whether no player has it.
 
-    bot: the version ref, hidden from all but the opener of the table until the first match has ended.
+    number: it stays while other slots come and go. bot: the version ref, hidden from all but the opener of the table
+    until the first match has ended.
     """
 
     kind: str
     bot: str | None
     name: str | None
     is_free: bool
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
     """A table in a list. opened_by: the opener's pseudonym. move_time_s: people's time per move, None without a clock.
 
-    status: open, playing (a match), ended. Times are seconds since 1970.
+    is_public: whether a free place needs no invitation link. status: open, playing (a match), ended. Times are seconds
+    since 1970.
     """
 
     id: int
@@ -406,6 +409,7 @@ class TableSummary:
     games: int
     move_time_s: int | None
     allow_spectators: bool
+    is_public: bool
     status: str
     end_reason: str | None
     ended_at: float | None
@@ -414,9 +418,13 @@ class TableSummary:
 
 @dataclass(frozen=True, slots=True)
 class TableList:
-    """Tables: on the first page all open ones, then ended ones; each newest first."""
+    """Tables: on the first page all open ones, then ended ones; each newest first.
+
+    online: on the first page, the pseudonyms of users that have had a page open in the last two minutes, and guests.
+    """
 
     items: tuple[TableSummary, ...]
+    online: tuple[str, ...] = ()
     next_cursor: int | None = None
     revision: int | None = None
 
@@ -450,13 +458,21 @@ class TableReplay:
     revision: int | None = None
 
 
+PRESENCE_S = 120.0  # how long a user counts as online after their page was last seen open
+
+
 def list_tables(context: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
     """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
     ended = list_session_ids(context.connection, True, after, limit + 1)
     ids = [*(list_session_ids(context.connection, False) if after is None else ()), *ended[:limit]]
     lines = {line.id: line for line in _make_table_summaries(context, find_sessions(context.connection, ids))}
     next_ = ended[limit - 1] if len(ended) > limit else None
-    return TableList(tuple(lines[id] for id in ids), next_, context.revision)
+    online: list[str] = []
+    if after is None:
+        seated = (slot for line in lines.values() if line.status != CLOSED for slot in line.slots)
+        guests = {slot.name for slot in seated if slot.kind == PERSON and slot.name and slot.name.endswith(" (guest)")}
+        online = [*list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *sorted(guests)]
+    return TableList(tuple(lines[id] for id in ids), tuple(online), next_, context.revision)
 
 
 def view_table(context: ViewContext, id: int) -> TablePage | None:
@@ -466,8 +482,8 @@ def view_table(context: ViewContext, id: int) -> TablePage | None:
         return None
     matches = tuple(match for match in list_session_matches(context.connection, id) if match.is_complete)
     own_slots = [
-        number
-        for number, slot in enumerate(session.slots)
+        slot.number
+        for slot in session.slots
         if slot.kind == PERSON and slot.login is not None and slot.login == context.viewer.login
     ]
     return hide_fields(
@@ -527,12 +543,12 @@ def _make_table_summary(context: ViewContext, session: TableSession, played: boo
     """Return a table's summary. played: whether a match has ended, which revealed the bots."""
     bots = played or session.status == CLOSED or context.viewer.login == session.login
     slots = tuple(
-        TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.kind != BOT and slot.name is None)
+        TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.is_free, slot.number)
         for slot in session.slots
     )
     return TableSummary(
         session.id, session.pseudonym, session.opened_at, session.rules, session.games, session.move_time_s,
-        session.allow_spectators, session.status, session.end_reason, session.ended_at, slots,
+        session.allow_spectators, session.is_public, session.status, session.end_reason, session.ended_at, slots,
     )  # fmt: skip
 
 

@@ -46,6 +46,11 @@ class ConcurrencyLimiter:
         self._held: Counter[str] = Counter()
         self._lock = threading.Lock()
 
+    def names(self) -> list[str]:
+        """Return the names with an operation at present."""
+        with self._lock:
+            return list(self._held)
+
     @contextmanager
     def held(self, name: str) -> Iterator[bool]:
         """Count an operation during the context if the limits allow it; yield whether they do."""

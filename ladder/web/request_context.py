@@ -37,7 +37,8 @@ CREATING_ROUTES = {  # routes whose forms create something each time
     "POST /finals",
     "POST /tables",
     "POST /tables/chat",
-    "POST /tables/{id}/slots/{slot}/link",
+    "POST /tables/quick",
+    "POST /tables/{id}/slots/{slot}/token",
 }
 RowId = Annotated[int, Le(2**31 - 1)]  # a database row's number
 

@@ -5,6 +5,7 @@ the ladder and periodically: a suspended user, or one whose token is revoked, is
 change stream sends only "changed"; a page then reloads itself by its ETag."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,11 +34,14 @@ from ladder.service import (
     join_table,
     limit_chat_mode,
     open_session,
-    renew_slot_secret,
+    quick_play,
+    record_presence,
+    renew_program_token,
     set_muted,
+    usual_seats,
     write_lobby_line,
 )
-from ladder.store.database import CLOSED, PROGRAM, DatabaseError, RunnerRecord, SessionSlot
+from ladder.store.database import CLOSED, PROGRAM, DatabaseError, RunnerRecord, TableSession
 from ladder.tables import UNKNOWN, UNREACHABLE, WebChannel, relay_frames
 from ladder.views import ChatPage, PlayerList, TableList, TablePage, TableReplay, ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document
@@ -64,31 +68,30 @@ GUEST_COOKIE_S = 86_400  # after which a guest loses their slot
 
 
 @dataclass(frozen=True, slots=True)
-class SlotInvite:
-    """A slot of a table. A person joins it by a link; a program connects to `socket` with a token.
-
-    link, token: None if they aren't shown.
-    """
+class ProgramInvite:
+    """A remote bot's slot of a table. It connects to `socket` with the token, or with its account's without one."""
 
     slot: int
-    kind: str
     name: str | None
-    link: str | None = None
-    socket: str | None = None
+    socket: str
     token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedTable:
-    """A new table. page, program: the paths of its page and of the socket for the opener's own program."""
+    """A new table. page: its path. program: the path of the socket for remote bots. invitation: the link for people.
+
+    programs: the slots of remote bots; their tokens are shown only this once.
+    """
 
     id: int
     page: str
     program: str | None
-    invites: tuple[SlotInvite, ...]
+    invitation: str
+    programs: tuple[ProgramInvite, ...]
 
 
-@page_and_json(tables_router, "/tables", "tables.html")
+@page_and_json(tables_router, "/tables", "tables.html", fresh_s=1)
 def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> TableList:
     """Return the open tables, and thirty ended ones, from the one after table `after`."""
     return views.list_tables(context, after, TABLES_PER_PAGE)
@@ -97,13 +100,11 @@ def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> 
 @tables_router.get("/tables/new", include_in_schema=False)
 def new(request: CurrentContext) -> Response:
     """Show the form that opens a table."""
-    with request.ladder.reading(request.viewer) as context:
-        bots = [line.bot for line in views.list_bots(context, "", None).items if line.active_version]
     own = request.ladder.play.settings.rules.name
     allowed = request.ladder.last_settings.tables.chat
     modes = [mode for mode in ChatMode if allowed is not ChatMode.OFF and limit_chat_mode(mode, allowed) is mode]
     rules = [own, *(name for name in PRESETS if name != own)]
-    return render_form(request, "new_table.html", rules=rules, bots=bots, modes=modes)
+    return render_form(request, "new_table.html", rules=rules, modes=modes)
 
 
 @tables_router.post("/tables", include_in_schema=False)
@@ -112,38 +113,36 @@ def open_by_form(
     rules: Annotated[str, Form(max_length=100)],
     games: Annotated[int, Form(ge=1, le=20)] = 1,
     move_time_s: Annotated[int, Form(ge=0, le=600)] = 0,
-    bots: Annotated[str, Form(max_length=1200)] = "",
-    people: Annotated[int, Form(ge=0, le=10)] = 0,
-    programs: Annotated[int, Form(ge=0, le=10)] = 0,
-    me: Annotated[bool, Form()] = False,
-    program: Annotated[str, Form(max_length=60)] = "",
+    is_public: Annotated[bool, Form()] = False,
     allow_spectators: Annotated[bool, Form()] = False,
     chat: Annotated[ChatMode, Form()] = ChatMode.OFF,
 ) -> Response:
-    """Open a table, and show the links of its slots, only this once."""
-    named = tuple(name.strip() for name in bots.split(",") if name.strip())
+    """Open a table for its opener and free places, and redirect to it: bots are chosen there."""
     count_try(request, "table")
-    opened = open_session(
-        request.ladder,
-        OpenTableRequest(
-            rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, bots=named,
-            people=people, programs=programs, me=me, program=program.strip() or None, allow_spectators=allow_spectators,
-            chat=chat,
-        ),
-        request.actor,
+    wanted = OpenTableRequest(
+        rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, me=True,
+        people=usual_seats(get_rules(request.ladder, rules)) - 1, allow_spectators=allow_spectators,
+        is_public=is_public, starts_itself=False, chat=chat,
     )  # fmt: skip
-    invites = _make_invites(request, opened)
-    return render_form(request, "table_created.html", id=opened.session.id, invites=invites, new=True)
+    return RedirectResponse(f"/tables/{open_session(request.ladder, wanted, request.actor).session.id}/play", 303)
+
+
+@tables_router.post("/tables/quick", include_in_schema=False)
+def play_quickly(request: CurrentContext, name: Annotated[str, Form()] = "") -> Response:
+    """Join the oldest public table with a free place, or open one with bots; redirect to it."""
+    count_try(request, "table")
+    return _redirect_to_place(request, *quick_play(request.ladder, request.viewer.login, name.strip()))
 
 
 @tables_router.post("/api/tables", status_code=201)
 def open_plain(request: CurrentContext, wanted: OpenTableRequest) -> CreatedTable:
-    """Open a table. Its links and tokens are shown only this once."""
+    """Open a table. Its tokens are shown only this once."""
     count_try(request, "table")
     opened = open_session(request.ladder, wanted, request.actor)
-    page = f"/tables/{opened.session.id}"
-    program = None if wanted.program is None else f"{page}/program"
-    return CreatedTable(opened.session.id, page, program, tuple(_make_invites(request, opened)))
+    id, page = opened.session.id, f"/tables/{opened.session.id}"
+    programs = tuple(_make_program_invites(request, opened))
+    invitation = request.state.url + _invitation_path(request.ladder, opened.session)
+    return CreatedTable(id, page, f"{page}/program" if programs else None, invitation, programs)
 
 
 @page_and_json(tables_router, "/tables/players", "players.html")
@@ -197,7 +196,10 @@ def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
 def show_invitation(request: CurrentContext, id: RowId, link: str = "") -> Response:
     """Show the page of an invitation link. Joining requires a button: mail programs open links by themselves."""
     guests = request.ladder.last_settings.tables.allow_guests
-    return render_form(request, "join_table.html", id=id, link=link, guests=guests)
+    access = find_table_access(request.ladder, id, request.viewer, None)
+    if access is None:
+        raise HTTPError(404, "This table doesn't exist.", request)
+    return render_form(request, "join_table.html", session=access.session, link=link, guests=guests)
 
 
 @tables_router.post("/tables/{id}/join", include_in_schema=False)
@@ -209,7 +211,11 @@ def join(
 ) -> Response:
     """Join a table, and redirect to it."""
     count_try(request, "table")
-    secret = join_table(request.ladder, id, link, request.viewer.login, name.strip())
+    return _redirect_to_place(request, id, join_table(request.ladder, id, link, request.viewer.login, name.strip()))
+
+
+def _redirect_to_place(request: RequestContext, id: int, secret: str | None) -> Response:
+    """Redirect to a table, with a guest's new secret as a cookie."""
     response = RedirectResponse(f"/tables/{id}/play", 303)
     if secret is not None:
         response.set_cookie(
@@ -231,12 +237,14 @@ def play(request: CurrentContext, id: RowId) -> Response:
     )
     if access is None:
         raise HTTPError(404, "This table doesn't exist.", request)
-    may = access.slot is not None or (access.session.allow_spectators and request.reads)
-    if access.session.status == CLOSED or not may:
+    if access.session.status == CLOSED or not _may_watch(request, access):
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(request.ladder, access.session.rules)
-    home = (f"/tables/{id}", f"table {id}")
-    text = table_page(rules.name, make_rules_object(rules), f"/tables/{id}/socket", home, request.state.banner)
+    home, manages = (f"/tables/{id}", f"table {id}"), _manages(request, access.session)
+    join = f"/tables/{id}/join" if access.session.is_public or manages else None
+    invitation = _make_invitation(request, access.session) if manages else None
+    shown, socket = make_rules_object(rules), f"/tables/{id}/socket"
+    text = table_page(rules.name, shown, socket, home, request.state.banner, join, invitation)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 
@@ -248,15 +256,15 @@ def rules(request: CurrentContext, name: str) -> Response:
     return static_document(request, lambda context: rules_page(shown, ("/tables", "Tables")))
 
 
-@tables_router.post("/tables/{id}/slots/{slot}/link", include_in_schema=False)
-def replace_link(request: CurrentContext, id: RowId, slot: RowId) -> Response:
-    """Replace a slot's link or token, and show the new one, only this once."""
+@tables_router.post("/tables/{id}/slots/{slot}/token", include_in_schema=False)
+def replace_token(request: CurrentContext, id: RowId, slot: RowId) -> Response:
+    """Replace the token of a remote bot's slot, and show the new one, only this once."""
     count_try(request, "table")
-    secret = renew_slot_secret(request.ladder, id, slot, request.viewer)
+    secret = renew_program_token(request.ladder, id, slot, request.viewer)
     access = find_table_access(request.ladder, id, request.viewer, None)
     assert access is not None
-    invites = _make_invites(request, OpenedSession(access.session, {slot: secret}))
-    return render_form(request, "table_created.html", id=id, invites=invites, new=False)
+    invites = _make_program_invites(request, OpenedSession(access.session, {slot: secret}))
+    return render_form(request, "program_token.html", id=id, invite=next(each for each in invites if each.token))
 
 
 @tables_router.post("/tables/{id}/close", include_in_schema=False)
@@ -283,18 +291,37 @@ def _replay_html(context: ViewContext, id: int, number: int) -> str | None:
     return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
 
 
-def _make_invites(request: RequestContext, opened: OpenedSession) -> list[SlotInvite]:
-    """Return the invite of each slot. `opened.secrets`: those that may be shown now, by slot."""
-    id, slots = opened.session.id, opened.session.slots
-    return [_make_invite(request, id, number, slot, opened.secrets.get(number)) for number, slot in enumerate(slots)]
+def _make_program_invites(request: RequestContext, opened: OpenedSession) -> list[ProgramInvite]:
+    """Return the invite of each remote bot's slot, with the tokens that may be shown now."""
+    socket = f"ws{request.state.url.removeprefix('http')}/tables/{opened.session.id}/program"
+    slots = [slot for slot in opened.session.slots if slot.kind == PROGRAM]
+    return [ProgramInvite(slot.number, slot.name, socket, opened.secrets.get(slot.number)) for slot in slots]
 
 
-def _make_invite(request: RequestContext, id: int, number: int, slot: SessionSlot, secret: str | None) -> SlotInvite:
-    name, url = slot.version_ref or slot.name, request.state.url
-    if slot.kind == PROGRAM:
-        socket = f"ws{url.removeprefix('http')}/tables/{id}/program"
-        return SlotInvite(number, slot.kind, name, socket=socket, token=secret)
-    return SlotInvite(number, slot.kind, name, link=f"{url}/tables/{id}/join?link={secret}" if secret else None)
+def _manages(request: RequestContext, session: TableSession) -> bool:
+    """Return whether the viewer has opened a table."""
+    return request.viewer.can_write and request.viewer.login == session.login
+
+
+def _may_watch(request: RequestContext, access: TableAccess) -> bool:
+    """Return whether a viewer may see a table's matches: a player, the opener, or a spectator."""
+    spectates = access.session.allow_spectators and request.reads
+    return access.slot is not None or spectates or _manages(request, access.session)
+
+
+def _invitation_path(ladder: Ladder, session: TableSession) -> str:
+    path = f"/tables/{session.id}/join"
+    return path if session.is_public else f"{path}?link={ladder.invitation_code(session.id)}"
+
+
+def _make_invitation(request: RequestContext, session: TableSession) -> dict[str, Any]:
+    """Return the invitation link of a table, and its QR code as an SVG path in a square of `size`."""
+    link = request.state.url + _invitation_path(request.ladder, session)
+    import segno  # for one page only
+
+    rows = list(segno.make(link, micro=False).matrix_iter(border=4))
+    dark = (f"M{x} {y}h1v1h-1z" for y, row in enumerate(rows) for x, is_dark in enumerate(row) if is_dark)
+    return {"link": link, "size": len(rows), "path": "".join(dark)}
 
 
 change_stream_router = APIRouter(include_in_schema=False)
@@ -302,6 +329,7 @@ change_stream_router = APIRouter(include_in_schema=False)
 CHANGE_POLL_S = 1.0  # between two polls of the ladder, for all listeners together
 MIN_MESSAGE_INTERVAL_S = 5.0  # between two messages to one page
 _BEATS = int(MIN_MESSAGE_INTERVAL_S / CHANGE_POLL_S)
+PRESENCE_S = 60.0  # between two writes of a user's presence
 MAX_STREAM_S = 600.0  # after which the browser reconnects, and is authorized again
 
 
@@ -311,6 +339,7 @@ class ChangePoller:
     def __init__(self, state: AppState) -> None:
         self.state = state
         self._listeners = 0
+        self._seen: dict[str, float] = {}  # when a user's presence was last stored, by the monotonic clock
         self._task: asyncio.Task[None] | None = None
         self.change: int | None = None
         self.line: int | None = None  # the lobby's newest
@@ -331,14 +360,28 @@ class ChangePoller:
         while True:
             with suppress(DatabaseError):  # pages report an unreachable database
                 self.change, self.line = await run_in_threadpool(self.state.last_changes)
+                await run_in_threadpool(self._record_presence)
             await asyncio.sleep(CHANGE_POLL_S)
+
+    def _record_presence(self) -> None:
+        """Store which users have a page open, once a minute for each of them. Raises DatabaseError."""
+        now = time.monotonic()
+        due = [login for login in self.state.people.names() if now - self._seen.get(login, -PRESENCE_S) >= PRESENCE_S]
+        if due:
+            record_presence(self.state.ladder, due)
+            self._seen |= dict.fromkeys(due, now)
 
 
 @change_stream_router.get("/changes")
-async def changes(request: Annotated[RequestContext, Depends(authorize)]) -> StreamingResponse:
-    """Send "changed" after new events of the ladder, at most once in five seconds; and "chat" after lobby lines."""
+async def changes(request: Annotated[RequestContext, Depends(authorize)], soon: bool = False) -> StreamingResponse:
+    """Send "changed" after new events of the ladder, at most once in five seconds, or in one if `soon`.
+
+    Also send "chat" after lobby lines.
+    """
     headers = {"Cache-Control": "no-store"}
-    return StreamingResponse(_stream_changes(request), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(
+        _stream_changes(request, 1 if soon else _BEATS), media_type="text/event-stream", headers=headers
+    )
 
 
 def watch_of(app: Any) -> ChangePoller:
@@ -349,16 +392,16 @@ def watch_of(app: Any) -> ChangePoller:
     return watch
 
 
-async def _stream_changes(request: RequestContext) -> AsyncIterator[str]:
+async def _stream_changes(request: RequestContext, beats: int) -> AsyncIterator[str]:
     with hold_connection(request.state, request.http, request.viewer.login) as held:
         if not held:
             yield "retry: 60000\n\n"
             return
-        async for word in _change_messages(watch_of(request.http.app)):
+        async for word in _change_messages(watch_of(request.http.app), beats):
             yield word
 
 
-async def _change_messages(watch: ChangePoller) -> AsyncIterator[str]:
+async def _change_messages(watch: ChangePoller, beats: int) -> AsyncIterator[str]:
     with watch:
         yield "retry: 5000\n\n"
         seen, line = watch.change, watch.line
@@ -369,7 +412,7 @@ async def _change_messages(watch: ChangePoller) -> AsyncIterator[str]:
             if watch.line != line:
                 yield "event: chat\ndata: changed\n\n"
                 line = watch.line
-            if beat % _BEATS == 0 and watch.change != seen:
+            if beat % beats == 0 and watch.change != seen:
                 yield "data: changed\n\n" if seen is not None else ":\n\n"
                 seen = watch.change
             elif beat % (4 * _BEATS) == 0:
@@ -432,7 +475,7 @@ async def _relay_socket(
     elif runner is None or runner.port is None:
         await channel.close(UNREACHABLE, "the table server doesn't answer")
     else:
-        name = None if access.slot is None else access.session.slots[access.slot].name
+        name = next((slot.name for slot in access.session.slots if slot.number == access.slot), None)
         hello = {
             "secret": runner.secret, "table": access.session.id, "place": access.slot, "name": name, "login": login,
             "program": is_program, "after": after,
@@ -486,7 +529,7 @@ def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     access = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
     if access is None:
         raise HTTPError(404, "This table doesn't exist.")
-    if access.slot is None and not (request.reads and access.session.allow_spectators):
+    if not _may_watch(request, access):
         raise HTTPError(
             403 if request.viewer.login else 401,
             request.rejection_reason

@@ -1,7 +1,7 @@
 // What a table's page shows around the matches: what is agreed on, who sits there, and what may be done next.
 
 import { avatar } from "./cards.js";
-import { h, plain, read, refill } from "./dom.js";
+import { drawn, h, plain, read, refill } from "./dom.js";
 
 const KINDS = { bot: "a bot", person: "a person", program: "a remote bot" };
 
@@ -11,37 +11,61 @@ export class Lobby {
     this.send = send;
     this.terms = h("section", { class: "panel lobby" });
     this.people = h("ul", { class: "people" });
+    this.controls = h("div", { class: "controls" });
+    const link = read("invitation");
+    this.root = h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.people, this.controls, link && invitation(link));
   }
 
   show(table) {
     if (table.state === "open") this.drawTerms(table);
     this.drawPeople(table);
+    this.drawControls(table);
+  }
+
+  /** What the table waits for before its first match. */
+  awaits(table) {
+    if (table.start) return table.start.close || table.start.bots ? "Start when the players are here." : "Add a bot, or wait for a player.";
+    if (table.places.some((place) => place.free)) return "Waiting for players.";
+    const absent = table.places.filter((place) => !place.here);
+    return absent.length ? awaited(absent) : "Waiting for the start.";
   }
 
   /** What may be done where nothing is asked. */
   steps(table) {
     const you = table.places.find((place) => place.you);
+    const step = (text, message, first = true) => h("button", { class: first ? "move first" : "move", onclick: () => this.send(message) }, text);
     const wanting = (text, message) => {
       if (!you) return null;
-      const others = table.places.filter((place) => place.kind === "person" && !place.again && (table.state !== "between" || place.here));
-      return you.again ? h("p", {}, awaited(others)) : h("button", { class: "move first", onclick: () => this.send(message) }, text);
+      const others = table.places.filter((place) => place.kind === "person" && !place.again && place.here);
+      return you.again ? h("p", {}, others.length ? awaited(others) : "Waiting for players.") : step(text, message);
     };
     if (table.state === "between") return [wanting("Next game", { go_on: true })];
-    if (table.state !== "over" && table.state !== "void") return [];
+    if (table.state === "playing") return [];
+    const join = read("join");
+    const take = !you && join && table.again && table.places.some((place) => place.free) ? h("a", { class: "move first", href: join }, "Take a place") : null;
+    const { empty, bots, close } = table.start ?? {};
+    const stays = table.places.length - empty;
+    if (table.state === "open") {
+      const fill = empty > 0 && bots && step(`Start with ${empty} more ${empty === 1 ? "bot" : "bots"}`, { start: "bots" });
+      return [fill, close && step(empty > 0 ? `Start with ${stays} players` : "Start", { start: "close" }, !fill), take];
+    }
     const replay = table.replay ? h("a", { class: "move", href: table.replay }, read("home") ? "Watch the replay" : "Watch the replay, with all cards") : null;
-    return [table.again ? wanting("Play again", { rematch: true }) : null, replay];
+    const start = you?.again && empty > 0 && close ? step(`Start with ${stays} players`, { start: "close" }) : null;
+    return [table.again ? wanting("Play again", { rematch: true }) : null, start, take, replay];
   }
 
   /** Show the players, absent ones and those that want to continue; never which have answered. */
   drawPeople(table) {
-    const key = JSON.stringify([table.state, table.places]);
+    const key = JSON.stringify([table.state, table.places, table.manages, table.bots]);
     if (key === this.peopleShown) return;
     this.peopleShown = key;
     const over = table.state === "over" || table.state === "void";
     const rows = table.places.map((place) => {
-      const called = place.you ? "you" : place.name === null ? KINDS[place.kind] : h("bdi", {}, plain(place.name));
+      const known = place.name ?? (place.free ? "a free place" : KINDS[place.kind]);
+      const bot = table.bots?.find((each) => place.kind === "bot" && each.name === place.name?.replace(/ \(\d+\)$/, ""));
       const marks = [
         place.you ? h("bdi", {}, plain(place.name)) : place.name !== null && KINDS[place.kind],
+        bot && strength(bot),
         place.delay_ms !== null && `${place.delay_ms} ms away`,
         place.won > 0 && `won ${Number(place.won.toFixed(2))}`,
         over && place.again && "wants to play again",
@@ -50,12 +74,25 @@ export class Lobby {
         "li",
         {},
         place.handle ? avatar(place.handle) : null,
-        called,
+        place.you ? "you" : place.free ? h("span", { class: "muted" }, known) : h("bdi", {}, plain(known)),
         marks.filter(Boolean).map((mark) => h("span", { class: "muted" }, mark)),
-        place.here ? null : h("span", { class: "tag gone" }, table.state === "open" ? "awaited" : "away"),
+        place.here || place.free ? null : h("span", { class: "tag gone" }, table.state === "open" ? "awaited" : "away"),
+        table.manages ? h("button", { class: "tool remove", "aria-label": `Remove ${plain(known)}`, onclick: () => this.send({ remove: place.number }) }, "✕") : null,
       );
     });
     refill(this.people, rows);
+  }
+
+  /** With what the opener adds bots and places between matches. */
+  drawControls(table) {
+    const key = JSON.stringify([table.manages && table.expandable, table.bots]);
+    if (key === this.controlsShown) return;
+    this.controlsShown = key;
+    if (!table.manages || !table.expandable) return refill(this.controls);
+    const add = (text, what) => h("button", { onclick: () => this.send({ add: what() }) }, text);
+    const choice = h("select", { "aria-label": "Bot" }, table.bots.map((bot) => h("option", { value: bot.name }, [plain(bot.name), strength(bot)].filter(Boolean).join(" · "))));
+    const bots = table.bots.length ? [choice, add("Add the bot", () => ({ bot: choice.value }))] : [];
+    refill(this.controls, bots, add("Add a place", () => ({ place: true })), add("Add a remote bot", () => ({ program: true })));
   }
 
   /** What is agreed on by sitting down, and whom the table waits for. */
@@ -72,6 +109,21 @@ export class Lobby {
     this.termsShown = key;
     refill(this.terms, h("h2", {}, "Before the match"), h("ul", {}, terms.filter(Boolean).map((text) => h("li", {}, plain(text)))));
   }
+}
+
+/** A bot's rank and rating, as far as it has them. */
+function strength({ rank, rating }) {
+  const place = rank.length ? `rank ${rank[0] === rank.at(-1) ? rank[0] : `${rank[0]}-${rank.at(-1)}`}` : null;
+  const [value, , high] = rating ?? [];
+  return [place, rating && `rating ${value.toFixed(1)}${high === null ? "" : ` ± ${(high - value).toFixed(1)}`}`].filter(Boolean).join(", ");
+}
+
+/** The link to the table, and its QR code, for the opener. */
+function invitation({ link, size, path }) {
+  const field = h("input", { readonly: true, value: link, "aria-label": "Invitation link", onfocus: () => field.select() });
+  const copy = navigator.clipboard && h("button", { onclick: () => navigator.clipboard.writeText(link) }, "Copy");
+  const code = drawn("svg", { class: "qr", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "QR code of the invitation link" }, drawn("path", { d: path }));
+  return h("details", { class: "invitation", open: true }, h("summary", {}, "Invite players"), h("div", { class: "controls" }, field, copy), code);
 }
 
 export function awaited(places) {

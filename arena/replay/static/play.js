@@ -4,7 +4,7 @@ import { Alerts } from "./alerts.js";
 import { avatar, card, moveSign, price, title } from "./cards.js";
 import { Chat } from "./chat.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
-import { Lobby, awaited } from "./lobby.js";
+import { Lobby } from "./lobby.js";
 import { remember, remembered } from "./memory.js";
 import { Motion } from "./motion.js";
 import { rulesView } from "./rules.js";
@@ -177,6 +177,7 @@ class Play {
     this.hints = dialog("Hint");
     this.rules = dialog("The rules of this game");
     this.help = dialog("Keys");
+    this.side = h("div", { class: "side" });
     this.lobby = new Lobby((message) => this.send(message));
     this.chat = new Chat((message) => this.send(message), (handle) => this.motion.table?.places[this.frame.game.seats.findIndex((seat) => seat.handle === handle)]?.element);
     this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(this.card));
@@ -231,7 +232,7 @@ class Play {
           "div",
           { class: "beside" },
           this.motion.log.element,
-          h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.lobby.people),
+          this.side,
           this.chat.panel,
           this.minute,
         ),
@@ -256,8 +257,12 @@ class Play {
 
   show() {
     const { table, game } = this.frame;
-    const shown = table.state === "open" ? this.lobby.terms : this.motion.place;
-    if (this.place.firstChild !== shown) refill(this.place, shown);
+    const isLobby = table.state === "open";
+    if (isLobby !== this.isLobby) {
+      refill(this.place, isLobby ? [this.lobby.root, this.lobby.terms] : this.motion.place);
+      if (!isLobby) refill(this.side, this.lobby.root);
+    }
+    this.isLobby = isLobby;
     this.lobby.show(table);
     this.chat.show(table.state);
     say(this.count, table.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "");
@@ -315,7 +320,7 @@ class Play {
   }
 
   asked(table, game, ask) {
-    if (table.state === "open") return awaited(table.places.filter((place) => !place.here));
+    if (table.state === "open") return this.lobby.awaits(table);
     if (table.state === "void") return `The match failed: ${plain(table.why ?? "")}`;
     if (ask) return this.option ? `${title(plain(called(this.option)))}. Whom?` : plain(ask.question);
     if (game?.end && !this.motion.busy) return plain(game.end);

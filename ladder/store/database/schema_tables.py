@@ -56,6 +56,7 @@ users = Table(
     Column("withdrawn", Boolean, nullable=False, server_default=false()),  # the person left the course
     Column("waiting", Boolean, nullable=False, server_default=false()),  # signed up, and staff hasn't approved yet
     Column("merged_into", Integer),  # another user; no foreign key, which rows of copies would break
+    Column("seen_at", Float),  # when the user last had a page open; written once a minute
 )
 
 # A user is in one team at a time: `left_at` is null in the row that holds.
@@ -403,6 +404,8 @@ table_sessions = Table(
     Column("move_time_s", Integer),  # that people have for a move; null: no clock. Programs have limits of their own
     Column("allow_spectators", Boolean, nullable=False),  # whether readers of the ladder may watch
     Column("chat", String(10), nullable=False, server_default="off"),  # off, between (games), always
+    Column("is_public", Boolean, nullable=False),  # whether a free place needs no invitation link
+    Column("starts_itself", Boolean, nullable=False),  # a match, once all places are taken; else the opener starts it
     Column("status", String(10), nullable=False, index=True),  # open, playing, ended
     Column("end_reason", Text),  # what ended it
     Column("table_server", String(40)),  # that plays it
@@ -417,8 +420,8 @@ session_slots = Table(
     Column("kind", String(10), nullable=False),  # bot, person, program
     Column("version", ForeignKey("versions.id")),  # of a bot
     Column("user_id", ForeignKey("users.id")),  # the player, or the program's owner
-    Column("name", Text),  # of the person or program; null: not joined yet
-    Column("token_sha256", String(64), unique=True),  # of the secret of a link or a token, while it is valid
+    Column("name", Text),  # of the person or program; null: free
+    Column("token_sha256", String(64), unique=True),  # of a guest's secret or a program's token, while it is valid
     sqlite_with_rowid=False,
 )
 

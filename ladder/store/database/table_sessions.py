@@ -30,8 +30,8 @@ class SessionSlot:
     """A slot of a table session.
 
     kind: BOT, PERSON or PROGRAM. version, version_ref: a bot's version id and version ref. login: the player's, or that
-    of the program's or bot's owner. name: the player's, None before joining. token_sha256: the hash of the secret with
-    which a player joins.
+    of the program's or bot's owner. name: the player's, None for a free place. token_sha256: the hash of a guest's
+    secret or a program's token. number: it stays while other slots come and go.
     """
 
     kind: str
@@ -40,13 +40,20 @@ class SessionSlot:
     login: str | None = None
     name: str | None = None
     token_sha256: str | None = None
+    number: int = 0
+
+    @property
+    def is_free(self) -> bool:
+        """Return whether no player has the slot."""
+        return self.kind != BOT and self.name is None
 
 
 @dataclass(frozen=True, slots=True)
 class TableSession:
     """A table session. login, pseudonym: of the user that opened it. move_time_s: people's limit; None: no limit.
 
-    chat: off, between (games) or always.
+    is_public: whether a free place needs no invitation link. starts_itself: whether a match begins once all places are
+    taken. chat: off, between (games) or always.
     """
 
     id: int
@@ -58,6 +65,8 @@ class TableSession:
     move_time_s: int | None
     allow_spectators: bool
     chat: str
+    is_public: bool
+    starts_itself: bool
     status: str
     end_reason: str | None
     table_server: str | None
@@ -79,15 +88,15 @@ class SessionMatch:
 _session, _slot = table_sessions.c, session_slots.c
 _SESSION_QUERY = select(
     _session.id, users.c.login, users.c.pseudonym, _session.opened_at, _session.rules, _session.games,
-    _session.move_time_s, _session.allow_spectators, _session.chat, _session.status, _session.end_reason,
-    _session.table_server, _session.ended_at,
+    _session.move_time_s, _session.allow_spectators, _session.is_public, _session.starts_itself, _session.chat,
+    _session.status, _session.end_reason, _session.table_server, _session.ended_at,
 ).join(users, users.c.id == _session.opened_by)  # fmt: skip
 
 _of_bot = users.alias()
 _SLOT_QUERY = (
     select(
         _slot.table_session_id, _slot.kind, _slot.version, bots.c.name, versions.c.number,
-        func.coalesce(users.c.login, _of_bot.c.login), _slot.name, _slot.token_sha256,
+        func.coalesce(users.c.login, _of_bot.c.login), _slot.name, _slot.token_sha256, _slot.slot,
     )
     .outerjoin(users, users.c.id == _slot.user_id)
     .outerjoin(versions, versions.c.id == _slot.version)
@@ -105,16 +114,26 @@ def insert_session(
     games: int,
     move_time_s: int | None,
     allow_spectators: bool,
+    is_public: bool,
+    starts_itself: bool,
     slots: Sequence[SessionSlot],
     chat: str = "off",
 ) -> int:
     """Open a table session and return its id."""
     values = {
         "opened_by": user.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": move_time_s,
-        "allow_spectators": allow_spectators, "chat": chat, "status": OPEN,
+        "allow_spectators": allow_spectators, "is_public": is_public, "starts_itself": starts_itself, "chat": chat,
+        "status": OPEN,
     }  # fmt: skip
     id = int(connection.execute(insert(table_sessions).values(values).returning(_session.id)).scalar_one())
-    for number, slot in enumerate(slots):
+    insert_slots(connection, id, slots, at)
+    return id
+
+
+def insert_slots(connection: Connection, id: int, slots: Sequence[SessionSlot], at: float) -> None:
+    """Add slots to a session; they get the next numbers."""
+    largest = connection.scalar(select(func.max(_slot.slot)).where(_slot.table_session_id == id))
+    for number, slot in enumerate(slots, 0 if largest is None else largest + 1):
         sits = None if slot.login is None or slot.kind == BOT else _user_id(connection, slot.login)
         row = {
             "table_session_id": id, "slot": number, "kind": slot.kind, "version": slot.version, "user_id": sits,
@@ -122,7 +141,12 @@ def insert_session(
         }  # fmt: skip
         connection.execute(insert(session_slots).values(row))
     record_event(connection, TABLE_CHANGED, at, table_session_id=id)
-    return id
+
+
+def delete_slots(connection: Connection, id: int, numbers: Sequence[int], at: float) -> None:
+    """Remove slots from a session."""
+    connection.execute(delete(session_slots).where(_slot.table_session_id == id, _slot.slot.in_(numbers)))
+    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
 
 
 def find_session_opened_at(connection: Connection, user_id: int, at: float) -> int | None:
@@ -139,9 +163,9 @@ def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSessi
     """Return the table sessions with these ids, in order of id; unknown ids are ignored."""
     slots: dict[int, list[SessionSlot]] = {id: [] for id in ids}
     rows = connection.execute(_SLOT_QUERY.where(_slot.table_session_id.in_(ids)))
-    for session, kind, version, bot, number, login, name, digest in rows:
+    for session, kind, version, bot, number, login, name, digest, slot in rows:
         version_ref = None if bot is None else f"{bot}@{number}"
-        slots[session].append(SessionSlot(kind, version, version_ref, login, name, digest))
+        slots[session].append(SessionSlot(kind, version, version_ref, login, name, digest, slot))
     lines = connection.execute(_SESSION_QUERY.where(_session.id.in_(ids)).order_by(_session.id))
     return [TableSession(**line, slots=tuple(slots[line["id"]])) for line in lines.mappings()]
 
@@ -210,15 +234,21 @@ def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[i
 
 
 def take_slot(
-    connection: Connection, id: int, slot: int, user_id: int | None, name: str, token_sha256: str | None, at: float
+    connection: Connection,
+    id: int,
+    slot: int,
+    user_id: int | None,
+    name: str | None,
+    token_sha256: str | None,
+    at: float,
 ) -> None:
-    """Assign a slot to a player: a user by id, or a guest by the SHA-256 of a new secret of the guest."""
+    """Assign a slot to a player: a user by id, or a guest by the SHA-256 of a new secret. Without a name, free it."""
     _set_slot(connection, id, slot, user_id=user_id, name=name, token_sha256=token_sha256)
     record_event(connection, TABLE_CHANGED, at, table_session_id=id)
 
 
 def set_slot_secret(connection: Connection, id: int, slot: int, token_sha256: str) -> None:
-    """Replace the secret with which a player joins a slot; the earlier one becomes invalid."""
+    """Replace the token of a program's slot; the earlier one becomes invalid."""
     _set_slot(connection, id, slot, token_sha256=token_sha256)
 
 

@@ -6,7 +6,7 @@ identifies the write, to recognise a retry. A user is in one team at a time. Row
 newest one for a deadline applies."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
@@ -333,6 +333,17 @@ def extensions_in_force(connection: Connection) -> list[Extension]:
     query = select(*(column[name] for name in Extension.__dataclass_fields__)).order_by(column.id)
     rows = connection.execute(query.where(column.id.in_(newest), column.extended_until.is_not(None)))
     return [Extension(*row) for row in rows]
+
+
+def set_users_seen(connection: Connection, logins: Sequence[str], at: float) -> None:
+    """Store when users had a page open; unknown logins are ignored."""
+    connection.execute(update(users).where(users.c.login.in_(logins)).values(seen_at=at))
+
+
+def list_pseudonyms_seen(connection: Connection, since: float) -> list[str]:
+    """Return the pseudonyms of users that have had a page open since a Unix time, in order."""
+    query = select(users.c.pseudonym).where(users.c.seen_at >= since, users.c.suspended.is_(False))
+    return list(connection.scalars(query.order_by(users.c.pseudonym)).all())
 
 
 def suspension_reason(connection: Connection, user: User) -> str | None:

@@ -64,10 +64,11 @@ addEventListener("hashchange", () => {
 document.body.addEventListener("htmx:afterSwap", () => localTimes(document.getElementById("main")));
 document.addEventListener("visibilitychange", () => document.hidden || waits || later());
 if (document.querySelector("[data-feed]")) {
-  const feed = new EventSource("/changes");
+  const feed = new EventSource(soon() ? "/changes?soon=true" : "/changes");
   feed.onmessage = later;
   feed.addEventListener("chat", readChat);
   document.addEventListener("visibilitychange", readChat);
+  setInterval(() => soon() && later(), 10_000); // some of its numbers change without an event
 }
 
 function readChat() {

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import text
 
 from ladder import views
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
@@ -13,6 +14,7 @@ from ladder.service import (
     Ladder,
     LadderError,
     OpenTableRequest,
+    change_slots,
     check_ladder,
     close_session,
     disable_bot,
@@ -21,10 +23,13 @@ from ladder.service import (
     find_table_server,
     get_rules,
     join_table,
+    list_table_bots,
     open_ladder,
     open_session,
     prune_expired,
-    renew_slot_secret,
+    quick_play,
+    record_presence,
+    renew_program_token,
     restore_backup,
     set_frozen,
     set_suspended,
@@ -33,6 +38,7 @@ from ladder.service import (
     write_backup,
 )
 from ladder.store.database import (
+    TableSession,
     claim_session,
     end_session,
     find_match_players,
@@ -43,7 +49,6 @@ from ladder.store.database import (
     save_session_match,
     set_session_playing,
 )
-from ladder.store.database.schema_tables import session_players
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 
@@ -59,6 +64,12 @@ def ladder(place: Place) -> Iterator[Ladder]:
 def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
     table = open_session(ladder, OpenTableRequest(bots=("one",), me=True, **wanted), "ada")  # type: ignore[arg-type]  # by name
     return table.session.id, table.secrets
+
+
+def get(ladder: Ladder, id: int) -> TableSession:
+    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
+    assert session is not None
+    return session
 
 
 def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
@@ -178,15 +189,16 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
 
 
 def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
-    id, secrets = opened(ladder, people=1)
+    id, _ = opened(ladder, people=1)
+    code = ladder.invitation_code(id)
     with pytest.raises(LadderError, match="Sign in first"):
-        join_table(ladder, id, secrets[2], None, "Gus")
+        join_table(ladder, id, code, None, "Gus")
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
-    for name in ("", "\x1b[31mred", "a" * 200, "../x"):
+    for name in ("", "\x1b[31mred", "a" * 200, "../x", "BOB", "Pseudonym of Bob"):
         with pytest.raises(LadderError, match="another name"):
-            join_table(ladder, id, secrets[2], None, name)
-    own = join_table(ladder, id, secrets[2], None, "Gus")
+            join_table(ladder, id, code, None, name)
+    own = join_table(ladder, id, code, None, "Gus")
     seat = find_table_access(ladder, id, Viewer(), own)
     assert seat is not None
     assert seat.slot == 2
@@ -196,23 +208,33 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
 
 def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
     """The link doesn't own it; a reading token can't play."""
-    id, secrets = opened(ladder, people=1, program="mine")
-    assert join_table(ladder, id, secrets[3], "bob") is None
-    assert join_table(ladder, id, secrets[3], "bob") is None  # the second call of one whose answer was lost
+    id, secrets = opened(ladder, people=1, program="mine", programs=1)
+    code = ladder.invitation_code(id)
+    assert join_table(ladder, id, code, "bob") is None
+    assert join_table(ladder, id, code, "bob") is None  # the second call of one whose answer was lost
     places = [
-        find_table_access(ladder, id, viewer, secrets[3])
+        find_table_access(ladder, id, viewer, code)
         for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("bob", can_write=False))
     ]
     assert [seat.slot if seat else "none" for seat in places] == [1, 3, None, None]
     programs = [find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", can_write=False))]
     assert [seat.slot if seat else "none" for seat in programs] == [2, "none", "none"]
-    with pytest.raises(LadderError, match="has no invitation link"):
-        renew_slot_secret(ladder, id, 3, ADA)
+    with pytest.raises(LadderError, match="has no token"):
+        renew_program_token(ladder, id, 3, ADA)
+    old = find_program_access(ladder, id, BOB, secrets[4])
+    assert old is not None
+    assert old.slot == 4
+    with pytest.raises(LadderError, match="didn't open"):
+        renew_program_token(ladder, id, 4, BOB)
+    assert find_program_access(ladder, id, BOB, renew_program_token(ladder, id, 4, ADA)) == replace(
+        old, session=get(ladder, id)
+    )
+    assert find_program_access(ladder, id, BOB, secrets[4]) is None
 
 
 def test_no_match_starts_while_a_player_may_not_play(ladder: Ladder) -> None:
-    id, secrets = opened(ladder, people=1)
-    join_table(ladder, id, secrets[2], "bob")
+    id, _ = opened(ladder, people=1, is_public=True)
+    join_table(ladder, id, "", "bob")
 
     def why() -> str | None:
         def look(connection: object) -> str | None:
@@ -270,7 +292,7 @@ def test_rules_are_the_ladders_own_or_a_preset(ladder: Ladder) -> None:
 
 def test_each_match_remembers_its_players(ladder: Ladder) -> None:
     """Storing a match twice counts it once, and a player who comes later doesn't see the cards of an earlier match."""
-    id, secrets = opened(ladder, people=1)
+    id, _ = opened(ladder, people=1, is_public=True)
 
     def store(number: int, games: int, won: float) -> None:
         players = [(0, games - won), (1, won), (2, 0.0)]
@@ -282,11 +304,74 @@ def test_each_match_remembers_its_players(ladder: Ladder) -> None:
         return ladder.database.read_with_retry(lambda connection: find_match_players(connection, id, number))
 
     store(0, 1, 0.5)
-    join_table(ladder, id, secrets[2], "bob")
+    join_table(ladder, id, "", "bob")
     store(0, 1, 1.0)
     store(1, 1, 1.0)
     store(1, 2, 2.0)
     assert [players(number) for number in (0, 1, 2)] == [["staff", "ada", None], ["staff", "ada", "bob"], []]
     with ladder.database.engine.connect() as connection:
-        rows = connection.execute(select(session_players.c.games, session_players.c.won)).all()
+        rows = connection.execute(text("select games, won from session_players")).all()
     assert sorted(rows) == [(1, 0.0), (1, 0.5), (1, 0.5), (2, 0.0), (2, 0.0), (2, 2.0)]
+
+
+def test_one_link_leads_to_the_free_places_of_a_table(ladder: Ladder) -> None:
+    """The opener needs none, and another table's link doesn't fit."""
+    id, _ = opened(ladder, people=1)
+    other, _ = opened(ladder, people=1)
+    assert ladder.invitation_code(id) == ladder.invitation_code(id)
+    for code in ("", "\u00e9", ladder.invitation_code(other)):
+        with pytest.raises(LadderError, match="invitation link"):
+            join_table(ladder, id, code, "bob")
+    change_slots(ladder, id, free=[1])
+    assert join_table(ladder, id, "", "ada") is None
+    assert join_table(ladder, id, ladder.invitation_code(id), "bob") is None
+    with pytest.raises(LadderError, match="no place is free"):
+        join_table(ladder, id, ladder.invitation_code(id), "one")
+
+
+def test_slots_change_between_matches(ladder: Ladder) -> None:
+    """A number is never used again, and a place that a player has just taken stays."""
+    id, _ = opened(ladder, people=1, is_public=True)
+
+    def slots() -> list[tuple[int, str, str | None]]:
+        return [(slot.number, slot.kind, slot.version_ref or slot.name) for slot in get(ladder, id).slots]
+
+    join_table(ladder, id, "", "bob")
+    change_slots(ladder, id, remove_free=[2])
+    change_slots(ladder, id, ["two"], ["person", "program"], remove=[0])
+    ada, bob = (1, "person", "pseudonym of ada"), (2, "person", "pseudonym of bob")
+    assert slots() == [ada, bob, (3, "bot", "two@1"), (4, "person", None), (5, "program", "program 1")]
+    change_slots(ladder, id, ["one"], remove=[5], remove_free=[4], free=[2])
+    assert slots() == [ada, (2, "person", None), (3, "bot", "two@1"), (6, "bot", "one@1")]
+    with pytest.raises(LadderError, match="full"):
+        change_slots(ladder, id, ["one"] * 7)
+    assert "two@1" in [bot.name for bot in list_table_bots(ladder)]
+    disable_bot(ladder, "two", "staff", "a trial")
+    assert "two@1" not in [bot.name for bot in list_table_bots(ladder)]
+    with pytest.raises(LadderError):
+        change_slots(ladder, id, ["two"])
+
+
+def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder) -> None:
+    opened(ladder, people=1)
+    with pytest.raises(LadderError, match="Sign in"):
+        quick_play(ladder, None, "Gus")
+    id, _ = quick_play(ladder, "bob")
+    assert [slot.kind for slot in get(ladder, id).slots] == ["bot"] * 3 + ["person"]
+    id, _ = opened(ladder, people=1, is_public=True)
+    assert quick_play(ladder, "bob") == (id, None)
+    with pytest.raises(LadderError, match="Sign in"):
+        quick_play(ladder, None, "Gus")
+
+
+def test_users_with_an_open_page_are_online_for_two_minutes(ladder: Ladder) -> None:
+    def online() -> tuple[str, ...]:
+        with ladder.reading(PUBLIC_VIEWER) as context:
+            return views.list_tables(context).online
+
+    assert online() == ()
+    record_presence(ladder, ["bob", "3/1"])
+    assert online() == ("pseudonym of bob",)
+    now = ladder.clock()
+    ladder.clock = lambda: now + 121
+    assert online() == ()

@@ -95,13 +95,12 @@ class TableServer:
             self._over.set()
 
     def _deal(self, number: int) -> MatchSetup:
-        seats = len(self.names)
+        slots = self.table.slots if hasattr(self, "table") else self.slots
+        names, seats = tuple(self.names[slot.number] for slot in slots), len(slots)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self._offer.games))
-        timings = self._offer.timings(self.slots)
-        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self._offer.match_settings, timings)
-        return MatchSetup(
-            spec, lambda bot: self.sandbox.start(Program((self.names[bot],), Path()), Limits()), self._keep
-        )
+        timings = self._offer.timings(slots)
+        spec = MatchSpec(number, bytes([number]) * 32, names, rows, self._offer.match_settings, timings)
+        return MatchSetup(spec, lambda bot: self.sandbox.start(Program((names[bot],), Path()), Limits()), self._keep)
 
     def _keep(self, record: Record, logs: ProcessLogs) -> str:
         self.records[record.header.match] = record

@@ -13,7 +13,17 @@ import pytest
 from arena.coup import PRESETS
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, verify_record
 from arena.sandbox import InProcessSandbox, Limits, Program, SandboxError
-from ladder.tables import LiveTable, MatchSetup, ProcessLogs, Slot, Superseded, TableClient, TableClosed, TableSettings
+from ladder.tables import (
+    LiveTable,
+    MatchSetup,
+    ProcessLogs,
+    Slot,
+    SlotChange,
+    Superseded,
+    TableClient,
+    TableClosed,
+    TableSettings,
+)
 from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_sitting import dice
 
@@ -21,7 +31,7 @@ WAIT_S = 60.0  # only a failure takes this long
 GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "events", "ask", "end", "duration_s"}
 TABLE = {
     *("id", "rules", "games", "clock", "program_clock", "talk", "open_names", "state", "why", "again", "places"),
-    *("replay", "missed", "spare", "skip", "match", "pace"),
+    *("replay", "missed", "spare", "skip", "match", "pace", "manages", "bots", "expandable", "start"),
 }
 
 
@@ -38,6 +48,7 @@ class SampleTable:
         ponder: bool = False,
         limit_ms: int = UNTIMED_MS,
         absence_s: float = 60.0,
+        **given: Any,
     ) -> None:
         self.records: dict[int, Record] = {}
         self.games, self.broken = games, broken
@@ -47,19 +58,20 @@ class SampleTable:
         places = [Slot("bot", "bot0"), Slot("bot", "bot1"), *people_there]
         self.slots, self.names = places, tuple(place.name for place in places)
         self.offer = TableSettings(self.settings, games, Timing(limit_ms=limit_ms, bank_ms=0))
-        self.table = LiveTable("here", places, self.offer, self.deal, least_s=least_s, absence_s=absence_s)
+        self.table = LiveTable("here", places, self.offer, self.deal, least_s=least_s, absence_s=absence_s, **given)
 
     def deal(self, number: int) -> MatchSetup:
-        seats = len(self.names)
+        slots = self.table.slots if hasattr(self, "table") else tuple(self.slots)
+        names, seats = tuple(slot.name for slot in slots), len(slots)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self.games))
-        timings = self.offer.timings(self.slots)
-        spec = MatchSpec(number, bytes([number]) * 32, self.names, rows, self.settings, timings)
-        return MatchSetup(spec, self.launch, self.keep)
+        timings = self.offer.timings(slots)
+        spec = MatchSpec(number, bytes([number]) * 32, names, rows, self.settings, timings)
+        return MatchSetup(spec, lambda bot: self.launch(names[bot]), self.keep)
 
-    def launch(self, bot: int) -> Any:
+    def launch(self, name: str) -> Any:
         if self.broken:
             raise SandboxError("no processes left")
-        return self.sandbox.start(Program((self.names[bot],), Path()), Limits())
+        return self.sandbox.start(Program((name,), Path()), Limits())
 
     def keep(self, record: Record, logs: ProcessLogs) -> str:
         self.records[record.header.match] = record
@@ -462,3 +474,94 @@ def test_only_the_person_sees_that_their_time_ran_out() -> None:
             assert [json.dumps(here.table.frame(guest)) for guest in (second, spectator)] == others
 
     sample_table(play, limit_ms=60_000, least_s=5.0)
+
+
+def test_the_opener_arranges_the_slots_and_starts() -> None:
+    """Others can't, except that a player starts while the opener is away. The opener alone knows the bots' names."""
+    changes: list[SlotChange] = []
+
+    def names(frame: Any) -> list[str | None]:
+        return [row["name"] for row in frame["table"]["places"]]
+
+    async def play(there: SampleTable) -> None:
+        there.slots[3].free = True
+        ada = there.table.join("secret0", manages=True)
+        looker = there.table.join(None)
+        assert there.table.frame(ada)["table"]["start"] == {"empty": 1, "bots": False, "close": True}
+        assert names(there.table.frame(ada)) == ["bot0", "bot1", "person0", None]
+        assert names(there.table.frame(looker)) == [None, None, "person0", None]
+        requests = (
+            {"add": {"bot": "honest@1"}},
+            {"add": {"place": True}},
+            {"remove": 3},
+            {"remove": 1},
+            {"start": "bots"},
+        )
+        for request in requests:
+            there.table.take(looker, request)
+            assert changes == []
+        for request in requests:
+            there.table.take(ada, request)
+            there.table.take(ada, request)  # the first one isn't over yet
+            there.table.replace_slots(None)
+        assert changes == [
+            SlotChange(bots=("honest@1",)), SlotChange(place="person"), SlotChange(remove_free=(3,)),
+            SlotChange(remove=(1,)), SlotChange(remove=(3,), draw=1, start=True),
+        ]  # fmt: skip
+        there.table.take_slot("secret1", "bob")
+        bob = there.table.join("secret1")
+        await asyncio.sleep(0)
+        assert there.table.state == "open"  # it waits for its opener
+        there.table.take(bob, {"start": "close"})
+        assert there.table.state == "open"
+        there.table.part(ada)
+        there.table.take(bob, {"start": "close"})
+        assert there.table.state == "playing"
+        assert [slot.name for slot in there.table.slots] == ["bot0", "bot1", "person0", "bob"]
+        for request in requests:
+            there.table.take(ada, request)
+        assert len(changes) == len(requests)
+        there.table.end("it is over")
+
+    sample_table(play, games=1, starts_itself=False, arrange=changes.append)
+
+
+def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer takes the place of a player who left, and sees the last match as a spectator does."""
+    monkeypatch.setattr("ladder.tables.table._RELOAD_S", 0.0)
+    changes: list[SlotChange] = []
+
+    async def play(there: SampleTable) -> None:
+        table = there.table
+
+        def arrange(change: SlotChange) -> None:
+            changes.append(change)
+            free = [
+                Slot("person", "", "secret1", number=3, free=True) if slot.number in change.free else slot
+                for slot in table.slots
+            ]
+            table.replace_slots([slot for slot in free if slot.number not in change.remove], change.start)
+
+        table._arrange = arrange
+        ada, bob = table.join("secret0"), table.join("secret1")
+        await asyncio.gather(there.play(ada, 1), there.play(bob, 2))
+        table.part(bob)
+        table.free_deserted()
+        assert [row["free"] for row in table.frame(ada)["table"]["places"] if row["number"] == 3] == [True]
+        table.take_slot("secret1", "cleo")
+        cleo = table.join("secret1")
+        frame = table.frame(cleo)
+        assert frame["game"]["end"]
+        assert not [card for seat in frame["game"]["seats"] for card in seat["cards"] if card]
+        assert table.state == "over"
+        table.take(ada, {"rematch": True})
+        await asyncio.gather(there.play(ada, 3), there.play(cleo, 4))
+        table.part(cleo)
+        table.take(ada, {"rematch": True})
+        await there.play(ada, 5)
+
+    there = sample_table(play, games=1, absence_s=0.0)
+    assert changes == [SlotChange(free=(3,)), SlotChange(remove=(3,), start=True)]
+    assert [record.header.bots for record in there.records.values()] == [
+        ("bot0", "bot1", "person0", "person1"), ("bot0", "bot1", "person0", "cleo"), ("bot0", "bot1", "person0"),
+    ]  # fmt: skip

@@ -37,10 +37,11 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(site: ServedTables) ->
     """During the match its record and its players are hidden; afterwards the public sees no hidden card."""
     opened = site.open("ada", bots=["one"], me=True, people=2)
     id = opened["id"]
-    _, _, bob, gus = opened["invites"]
-    site.sit("bob", bob["link"])
-    cookie = site.sit_as_guest("Gus", gus["link"])
-    assert site.post(f"/tables/{id}/join", site.session("cleo"), link=gus["link"].partition("?link=")[2])[0] == 400
+    link = opened["invitation"]
+    site.sit("bob", link)
+    assert site.post(f"/tables/{id}/join", None, link=link.partition("?link=")[2], name="Bob")[0] == 400  # a user's
+    cookie = site.sit_as_guest("Gus", link)
+    assert site.post(f"/tables/{id}/join", site.session("cleo"), link=link.partition("?link=")[2])[0] == 400  # full
     ada, guest, looker = site.player(id, "ada"), Player(site.url, id, {"Cookie": cookie}), site.player(id, "cleo")
     people = [ada, site.player(id, "bob"), guest]
 
@@ -82,26 +83,11 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(site: ServedTables) ->
     verify_record(read_record(text))
 
 
-def test_a_link_of_another_player_is_used_up(site: ServedTables) -> None:
-    """A guest's secret isn't the link, so the link's maker can't see the cards; the secret itself works anywhere."""
-    opened = site.open("ada", people=2)
-    link = opened["invites"][0]["link"]
-    cookie = site.sit_as_guest("Mia", link)
-    assert site.post(f"/tables/{opened['id']}/join", None, link=link.partition("?link=")[2], name="Eve")[0] == 400
-    secret = cookie.partition("=")[2]
-    assert site.post(f"/tables/{opened['id']}/join", None, link=secret)[2].startswith(cookie)
-    assert site.post(f"/tables/{opened['id']}/slots/0/link", site.session("ada"))[0] == 400  # the guest has this slot
-    assert site.post(f"/tables/{opened['id']}/slots/1/link", site.session("bob"))[0] == 400  # another's table
-    assert site.post(f"/tables/{opened['id']}/slots/1/link", site.session("ada"))[0] == 200
-    used = opened["invites"][1]["link"].partition("?link=")[2]
-    assert site.post(f"/tables/{opened['id']}/join", site.session("bob"), link=used)[0] == 400  # replaced
-
-
 def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(site: ServedTables) -> None:
     opened = site.open("bob", bots=["one"], program="far.py")
     assert opened["program"] == f"/tables/{opened['id']}/program"
     by_token = site.open("bob", bots=["one"], programs=1)
-    places = [(opened["id"], site.token("bob")), (by_token["id"], by_token["invites"][1]["token"])]
+    places = [(opened["id"], site.token("bob")), (by_token["id"], by_token["programs"][0]["token"])]
 
     async def play(id: int, token: str) -> int:
         address = f"ws{site.url.removeprefix('http')}/tables/{id}/program"
@@ -127,7 +113,7 @@ def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(site: Served
 def test_revoked_credentials_disconnect_within_seconds(site: ServedTables) -> None:
     """They are a session that staff ended, an account's token, and a slot's renewed token."""
     opened = site.open("cleo", bots=["one"], me=True, programs=1)
-    id, program = opened["id"], opened["invites"][2]
+    id, program = opened["id"], opened["programs"][0]
     challenge = site.open("cleo", bots=["one"], program="mine.py", people=1)["id"]
 
     def end(kind: str) -> None:
@@ -142,7 +128,7 @@ def test_revoked_credentials_disconnect_within_seconds(site: ServedTables) -> No
         address = f"ws{site.url.removeprefix('http')}/tables"
         by = {"Authorization": f"Bearer {program['token']}"}
         async with connect(f"{address}/{id}/program", additional_headers=by) as socket:
-            assert site.post(f"/tables/{id}/slots/2/link", site.session("cleo"))[0] == 200
+            assert site.post(f"/tables/{id}/slots/2/token", site.session("cleo"))[0] == 200
             codes.append(await _code(socket))
         by = {"Authorization": f"Bearer {site.token('cleo')}"}
         async with connect(f"{address}/{challenge}/program", additional_headers=by) as socket:
@@ -176,7 +162,7 @@ def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(site: ServedTab
     async def look_on() -> tuple[int, str] | None:
         async with site.player(opened["id"], "bob").there() as bob:
             await bob.until(lambda frame: frame)
-            await asyncio.to_thread(site.sit, "bob", opened["invites"][1]["link"])
+            await asyncio.to_thread(site.sit, "bob", opened["invitation"])
             while await bob.news():
                 pass
         return bob.closed

@@ -149,7 +149,7 @@ def test_a_match_survives_a_database_restart_with_a_seat_at_another_server(place
     with serve_tables(place, folder) as site, serve_ladder(place, folder, "--no-runner") as other:
         opened = site.open("ada", bots=["one"], me=True, people=1, games=2)
         id = opened["id"]
-        site.sit("bob", opened["invites"][2]["link"])
+        site.sit("bob", opened["invitation"])
         there = ServedTables(other, site.table_server, site.sessions)
         people = [site.player(id, "ada"), there.player(id, "bob")]
 
