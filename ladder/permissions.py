@@ -218,7 +218,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "BotPage": {
         _ANYBODY: "bot pseudonym is_reference standing ranked_total fair_win_rate trend limit_ms throttle_reason"
         " versions recent_matches rating_history head_to_head wins_by_seat play_style permissions revision",
-        _MATE: "checks fault_reports audit_log deadlines",
+        _MATE: "checks fault_reports lost_games opponents audit_log deadlines",
         _STAFF: "owner",
     },
     "AuditEntrySummary": {_STAFF: "id created_at actor action bot version match login reason"},

@@ -19,8 +19,10 @@ from ladder.schedule import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_respo
 from ladder.standings import FieldStyle, Standings, StandingsRow, Trend
 from ladder.store import StoredFaultSample
 from ladder.store.database import (
+    ACCEPTED,
     METADATA,
     PLAYED,
+    BotRecord,
     Version,
     all_bots,
     barred_versions,
@@ -41,6 +43,7 @@ from ladder.store.database import (
 )
 from ladder.views.audit_log import DecisionSummary, display_actor, summarize_decisions
 from ladder.views.context import ViewContext, paginate
+from ladder.views.lost_games import LostGame, list_lost_games
 from ladder.views.matches import MatchSummary, list_matches, outside_finals
 from ladder.views.standings import DeadlineSummary, OpponentRecord, compute_trends, list_opponents
 
@@ -136,6 +139,7 @@ faults, match_players, matches, versions = (
     METADATA.tables[name] for name in ("faults", "match_players", "matches", "versions")
 )
 
+MAX_LOST_GAMES = 8  # on a bot's page
 _OWNER_ACTIONS = ("suspend", "unsuspend", "leave", "return")  # about the owner, shown with the bot
 _OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "files:read")
 
@@ -204,10 +208,10 @@ class BotPage:
 
     owner: a login. standing: the bot's row of the standings, None if it has none; ranked_total: the number of rows.
     checks: of the selected version. fault_reports: the first fault of each kind, of the selected and active versions.
-    recent_matches: newest first. limit_ms: the time limit per request. throttle_reason: why the bot plays less often
-    than others, None if it doesn't. rating_history: one point per day. head_to_head, wins_by_seat, play_style: of the
-    active version, else of the selected one. deadlines: with the bot's version that counts at each. permissions: the
-    viewer's, for this bot.
+    lost_games, recent_matches: newest first. opponents: names and version refs to challenge. limit_ms: the time limit
+    per request. throttle_reason: why the bot plays less often than others, None if it doesn't. rating_history: one
+    point per day. head_to_head, wins_by_seat, play_style: of the active version, else of the selected one. deadlines:
+    with the bot's version that counts at each. permissions: the viewer's, for this bot.
     """
 
     bot: str
@@ -223,6 +227,8 @@ class BotPage:
     versions: tuple[BotVersion, ...]
     checks: VersionCheckView | None
     fault_reports: tuple[FaultReport, ...] | None
+    lost_games: tuple[LostGame, ...] | None
+    opponents: tuple[str, ...] | None
     recent_matches: tuple[MatchSummary, ...]
     rating_history: tuple[DailyRating, ...]
     head_to_head: tuple[OpponentRecord, ...]
@@ -306,6 +312,8 @@ def view_bot(
         fault_reports=_list_fault_reports(context, [each for each in versions if each.is_active or each is asked])
         if viewer.can_view(BotPage, "fault_reports", known.login)
         else None,
+        lost_games=list_lost_games(context, known, MAX_LOST_GAMES),
+        opponents=_list_opponents(context, known, versions),
         recent_matches=list_matches(context, bot=known.id, limit=last).items if last else (),
         head_to_head=list_opponents(context, known.active_version_id or asked.id),
         wins_by_seat=seat_win_rates(context, known.active_version_id or asked.id),
@@ -329,6 +337,13 @@ def view_bot(
         revision=context.revision,
     )
     return hide_fields(whole, viewer, known.login)
+
+
+def _list_opponents(context: ViewContext, bot: BotRecord, versions: Sequence[Version]) -> tuple[str, ...]:
+    """Return the names of the active bots, then the version refs of a bot's own other accepted versions."""
+    names = (each.name for each in all_bots(context.connection) if each.active_version_id and each.id != bot.id)
+    own = (each.version_ref for each in reversed(versions) if each.status == ACCEPTED and not each.is_active)
+    return (*names, *own) if context.viewer.can("bot:challenge", bot.login) else ()
 
 
 def _throttle_reason(context: ViewContext, version: int | None) -> str | None:

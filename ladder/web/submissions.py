@@ -48,11 +48,11 @@ my_bots_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
 def challenge(
     request: CurrentContext,
     name: str,
-    opponents: Annotated[str, Form(max_length=400)] = "",
+    opponents: Annotated[tuple[str, ...], Form()] = (),
     count: Annotated[int, Form(ge=1, le=10)] = 1,
 ) -> Response:
-    """Queue challenges, and redirect to the first."""
-    named = [each.strip() for each in opponents.split(",") if each.strip()]
+    """Queue challenges, and redirect to the first. Each of `opponents` may be several names, separated by commas."""
+    named = [each.strip() for each in ",".join(opponents).split(",") if each.strip()]
     asked = queue_challenges(request.ladder, name, named, request.actor, count)
     return RedirectResponse(f"/matches/{asked.matches[0]}", 303)
 

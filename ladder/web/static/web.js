@@ -82,7 +82,7 @@ document.body.addEventListener("htmx:responseError", ({ detail }) => {
   if (detail.elt.matches("form")) say(detail.elt, page.querySelector("#main .panel p")?.textContent ?? "");
 });
 
-// A bot is sent by its form. What is dropped there is sent with its paths, which a form knows of its own choice alone.
+// A bot is sent with the paths of its files, and its form stays filled in when the server rejects it.
 async function filesOf(entry, above = "") {
   const path = above + entry.name;
   if (entry.isFile) return [[path, await new Promise((give, fail) => entry.file(give, fail))]];
@@ -110,11 +110,11 @@ function tooLarge(form, files) {
   return all > most;
 }
 
-async function sendDropped(form, entries) {
+async function send(form, found) {
   const button = form.querySelector("button");
   button.disabled = true;
   try {
-    const files = (await Promise.all(entries.map((entry) => filesOf(entry)))).flat();
+    const files = await found;
     if (tooLarge(form, files.map(([, file]) => file))) return;
     const body = new FormData();
     for (const word of ["name", "owner", "at"]) if (form.elements[word]) body.append(word, form.elements[word].value);
@@ -137,14 +137,35 @@ document.addEventListener("drop", (event) => {
   if (!form) return;
   event.preventDefault();
   const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
-  if (entries.length) sendDropped(form, entries);
+  if (entries.length) send(form, Promise.all(entries.map((entry) => filesOf(entry))).then((each) => each.flat()));
 });
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches(".drop")) return;
+  event.preventDefault();
   const files = [...form.querySelectorAll("input[type=file]")].flatMap((input) => [...input.files]);
   if (!files.length) say(form, "Choose a file or a folder first.");
-  if (!files.length || tooLarge(form, files)) event.preventDefault();
+  else send(form, files.map((file) => [file.webkitRelativePath || file.name, file]));
+});
+
+// A form with data-keep stays as it is filled in when the server rejects it, and shows the reason.
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!form.matches("[data-keep]")) return;
+  event.preventDefault();
+  const button = event.submitter ?? form.querySelector("button");
+  if (!form.querySelector("[role=alert]")) form.append(Object.assign(document.createElement("p"), { className: "bad", role: "alert" }));
+  button.disabled = true;
+  try {
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)) });
+    if (answer.redirected) return location.assign(answer.url);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    say(form, [...page.querySelectorAll("main .panel p:not(:has(a))")].map((line) => line.textContent).join(" "));
+  } catch (problem) {
+    say(form, `The form wasn't sent: ${problem.message}`);
+  } finally {
+    button.disabled = false;
+  }
 });
 
 // A second click on a button would cancel the answer to the first, which may be a session or a secret that is shown once.

@@ -35,7 +35,7 @@ def test_the_next_step_follows_the_state_of_the_users_bot(web: Pages, own: Term)
     submit_bot(web.ladder, write(own.path / "new.py", QUICK_BOT), "cyd", "new")
     assert next_step(cyd.get("/").text) == "Watch the check"
     pass_all(web.ladder)
-    assert next_step(cyd.get("/").text) == "Show the queue"
+    assert next_step(cyd.get("/").text) == "Submit a new version"
     assert next_step(web.visitor("bob").get("/").text) == "See what to fix"
     assert next_step(web.visitor("ada").get("/").text) == "Look at your last loss"
 
