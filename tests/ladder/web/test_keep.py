@@ -81,8 +81,8 @@ def test_only_an_owner_activates_an_earlier_version(web: Pages, own: Term) -> No
     refused = web.visitor("bob").post("/bots/late/active-version", data={"version": "1"})
     assert (refused.status_code, playing(web)) == (400, [2])
     ada = web.visitor("ada")
-    assert "value="1">version 1" in ada.get("/bots/late").text
-    assert "value="1">version 1" not in web.visitor("bob").get("/bots/late").text
+    assert 'value="1">version 1' in ada.get("/bots/late").text
+    assert 'value="1">version 1' not in web.visitor("bob").get("/bots/late").text
     assert ada.post("/bots/late/active-version", data={"version": "1"}).status_code == 303
     assert playing(web) == [1]
     assert own.json("bot", "late")["audit_log"][-1]["actor"] == "ada"
