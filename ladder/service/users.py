@@ -28,7 +28,6 @@ from ladder.store.database import (
     all_users,
     cancel_queued_matches,
     cancel_unplayable,
-    delete_lines_of_user,
     erase_user_rows,
     find_user,
     has_unfinished_tasks,
@@ -534,8 +533,7 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
 def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) -> bool:
     """Withdraw a user from the course, or reinstate the user; return False if this applies already.
 
-    The effect is that of a suspension; in addition, the user isn't in grades, and all chat lines are removed.
-    Raises LadderError as `set_suspended`.
+    The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError as `set_suspended`.
     """
 
     def act(connection: Connection) -> bool:
@@ -549,7 +547,6 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
         set_user_withdrawn(connection, user.id, gone)
         if gone:
             _stop_versions(connection, user, "its owner left the course", now)
-            delete_lines_of_user(connection, user.id)
         return True
 
     return ladder.database.write(act)

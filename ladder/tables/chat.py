@@ -74,9 +74,9 @@ class TableChat:
             self._free_at[client] = now + _MIN_INTERVAL_S
             self._store(client.slot, client.login, text, partial(self._show, client, handle))
 
-    def remove(self, ids: Iterable[int]) -> None:
-        """Remove deleted lines from all pages."""
-        gone = {line.id for line in self._lines}.intersection(ids)
+    def keep(self, ids: Iterable[int]) -> None:
+        """Remove the lines with other ids, which were deleted, from all pages."""
+        gone = {line.id for line in self._lines}.difference(ids)
         if gone:
             self._lines = deque((line for line in self._lines if line.id not in gone), MAX_SHOWN_LINES)
             self._send(self._queues, {"chat": [], "deleted": sorted(gone)})

@@ -72,7 +72,7 @@ from ladder.store.database import (
     get_archive,
     get_version_by_id,
     last_event_id,
-    list_deleted_lines,
+    list_line_ids,
     list_live_runners,
     record_heartbeat,
     register_runner,
@@ -602,19 +602,19 @@ class TableServer:
                 why = session.end_reason if session.status == CLOSED else unplayable_reason(connection, session)
                 if why is not None:
                     end_reasons[session.id] = why
-            self._loop.call_soon_threadsafe(self._remove_lines, list_deleted_lines(connection, ids))
+            self._loop.call_soon_threadsafe(self._keep_lines, list_line_ids(connection, ids))
             self._last_read = last, ids
             return end_reasons
 
         return database.read_with_retry(read)
 
-    def _remove_lines(self, deleted: dict[int, list[int]]) -> None:
-        """Remove deleted lines of chat from the tables with these ids."""
-        for id, lines in deleted.items():
+    def _keep_lines(self, kept: dict[int, list[int]]) -> None:
+        """Remove other lines of chat, which were deleted, from the tables with these ids."""
+        for id, lines in kept.items():
             task = self._hosted.get(id)
             hosted = task.result() if task is not None and task.done() and not task.exception() else None
             if hosted is not None and hosted.table.chat is not None:
-                hosted.table.chat.remove(lines)
+                hosted.table.chat.keep(lines)
 
     def _record_heartbeat(self, connection: Connection) -> None:
         """Record this process's heartbeat; end the sessions of dead processes, and those that no player joined."""

@@ -76,12 +76,12 @@ def list_muted_messages(connection: Connection) -> list[ChatMessage]:
     return [ChatMessage(*found) for found in connection.execute(_QUERY.where(_row.muted).order_by(_row.id))]
 
 
-def list_deleted_lines(connection: Connection, sessions: Sequence[int]) -> dict[int, list[int]]:
-    """Return the ids of the deleted lines by table session."""
-    query = select(_row.table_session_id, _row.id).where(_row.table_session_id.in_(sessions), _row.deleted)
-    found: dict[int, list[int]] = {}
+def list_line_ids(connection: Connection, sessions: Sequence[int]) -> dict[int, list[int]]:
+    """Return the ids of the lines that are kept, by table session."""
+    query = select(_row.table_session_id, _row.id).where(_row.table_session_id.in_(sessions), _row.deleted.is_(False))
+    found: dict[int, list[int]] = {session: [] for session in sessions}
     for session, id in connection.execute(query):
-        found.setdefault(session, []).append(id)
+        found[session].append(id)
     return found
 
 
@@ -108,11 +108,6 @@ def delete_chat_message(connection: Connection, id: int) -> bool:
     """Remove the text of a line; return False if it was removed already. The caller writes the audit log."""
     line = update(chat_messages).where(_row.id == id, _row.deleted.is_(False))
     return bool(connection.execute(line.values(text="", deleted=True)).rowcount)
-
-
-def delete_lines_of_user(connection: Connection, user_id: int) -> None:
-    """Remove the text of all lines of a user."""
-    connection.execute(update(chat_messages).where(_row.user_id == user_id).values(text="", deleted=True))
 
 
 def set_writer_muted(connection: Connection, line: ChatMessage, muted: bool) -> None:

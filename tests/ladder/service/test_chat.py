@@ -1,4 +1,4 @@
-"""Tests of chat without a server: writers, moderation, retention, and the lines of users that leave."""
+"""Tests of chat without a server: writers, moderation, retention, merged users and exports."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,7 +21,6 @@ from ladder.service import (
     prune_expired,
     set_muted,
     set_suspended,
-    set_withdrawn,
     write_chat_line,
     write_lobby_line,
 )
@@ -145,14 +144,12 @@ def test_a_deleted_or_expired_line_is_gone(ladder: Ladder) -> None:
     assert texts(ladder) == []
 
 
-def test_a_suspended_user_writes_nothing_and_a_withdrawn_one_leaves_nothing(ladder: Ladder) -> None:
+def test_a_suspended_user_writes_nothing(ladder: Ladder) -> None:
     write_lobby_line(ladder, "ada", "hello")
     set_suspended(ladder, "ada", True, "staff", "cheats")
     with pytest.raises(LadderError, match="suspended"):
         write_lobby_line(ladder, "ada", "again")
     assert texts(ladder) == ["hello"]
-    set_withdrawn(ladder, "ada", True, "staff", "left")
-    assert texts(ladder) == []
 
 
 def test_lines_follow_a_merged_user_and_are_exported_with_names_alone(ladder: Ladder, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_refusals_reach_only_the_writer_and_deleted_lines_vanish() -> None:
         ]
         assert [message["problem"] for message in got[2] if "problem" in message] == ["Staff muted you."]
         assert [lines(message) for message in got[1][1:]] == [[("slot 0", "after it")]]
-        chat.remove([got[1][1]["chat"][0]["id"], 999])
+        chat.keep([999])
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert got[1][-1] == {"chat": [], "deleted": [got[1][1]["chat"][0]["id"]]}
