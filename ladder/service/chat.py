@@ -70,7 +70,7 @@ def delete_chat_line(ladder: Ladder, id: int, who: str) -> bool:
         line = _get_line(connection, id)
         if not delete_chat_message(connection, id):
             return False
-        log_action(connection, _entry(ladder, line, who, "delete_line", f"line {id} of {line.name}"))
+        log_action(connection, _entry(ladder, line, who, "delete_line", f"line {id}"))
         return True
 
     return ladder.database.write(act)
@@ -84,7 +84,7 @@ def set_muted(ladder: Ladder, id: int, muted: bool, who: str, why: str) -> bool:
         if is_writer_muted(connection, line.table_session_id, line.user_id, line.name) == muted:
             return False
         set_writer_muted(connection, line, muted)
-        reason = why if line.user_id is not None else f"{line.name}: {why}"
+        reason = why if line.user_id is not None else f"the guest of line {id}: {why}"
         log_action(connection, _entry(ladder, line, who, "mute" if muted else "unmute", reason))
         return True
 

@@ -4,6 +4,7 @@ import { h, plain, refill, say } from "./dom.js";
 
 const BUBBLE_MS = 6000;
 const MOST = 300;
+const MAX_BUBBLE_PX = 80; // the height of a bubble
 
 /** `send` sends a message; `seat(handle)` returns the element of a player's seat, or undefined. */
 export class Chat {
@@ -56,10 +57,12 @@ export class Chat {
   }
 
   bubble({ handle, text }) {
-    const bubble = h("p", { class: "bubble", "aria-hidden": "true" }, plain(text));
     const seat = this.seat(handle);
-    seat?.querySelector(".bubble")?.remove();
-    seat?.append(bubble);
+    if (!seat) return;
+    const above = seat.getBoundingClientRect().top - seat.closest(".felt").getBoundingClientRect().top;
+    const bubble = h("p", { class: above < MAX_BUBBLE_PX ? "bubble below" : "bubble", "aria-hidden": "true" }, plain(text));
+    seat.querySelector(".bubble")?.remove();
+    seat.append(bubble);
     setTimeout(() => bubble.remove(), BUBBLE_MS);
   }
 

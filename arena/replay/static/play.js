@@ -192,7 +192,7 @@ class Play {
       h("label", {}, "Sound volume ", this.alerts.volume),
       h("label", {}, this.alerts.notifies, " notify me of my turn, of the start and of the end while I look elsewhere"),
     );
-    refill(this.rules.text, h("div", { class: "rules" }, rulesView(read("rules"))));
+    refill(this.rules.text, h("div", { class: "rules", tabindex: -1, autofocus: true }, rulesView(read("rules"))));
     refill(this.help.text, h("dl", { class: "keys" }, KEYS.map(([keys, what]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, what)])));
     refill(
       document.getElementById("page"),

@@ -1,6 +1,6 @@
 // The rules of a game, for a page of their own and for the dialog of a live table.
 
-import { card, title } from "./cards.js";
+import { card, moveSign, price, title } from "./cards.js";
 import { h, plain, read, refill } from "./dom.js";
 
 const called = (action) => action.replace("_", " ");
@@ -31,10 +31,10 @@ function actionItem({ action, effect, cost, claim, blockers }) {
   return h(
     "li",
     {},
+    moveSign({ action }, { claim }),
     h("b", {}, title(called(action))),
-    cost ? h("span", { class: "tag" }, `${cost} ${cost === 1 ? "coin" : "coins"}`) : null,
-    h("span", {}, plain(effect)),
-    h("span", { class: "muted small" }, plain(marks.filter(Boolean).join("; "))),
+    price(cost),
+    h("p", {}, plain(effect), h("span", { class: "muted small" }, plain(marks.filter(Boolean).join("; ")))),
   );
 }
 
