@@ -33,6 +33,9 @@ This page lists what each command prints with `--json`. `--json-schema` prints t
     "ladder-toml.md": """\
 This page lists every setting of a ladder's `ladder.toml`. `arena ladder init` writes the file with all defaults.
 
+Staff changes the settings on the page Set up, or you edit the file; the audit log records changes on the page. Only the
+file has `database`, `[sign_in]` and `base_url`.
+
 You may change it while the ladder runs: each command reads it again, and the runner within seconds. If the file is
 invalid, the runner reports it and keeps the settings that it has. The rules, limits and seats of a ladder aren't
 settings: `arena ladder init` fixes them, because results under different rules can't be compared.""",

@@ -103,6 +103,7 @@ from ladder.service.settings import (
     describe_setting,
     read_settings,
 )
+from ladder.service.settings_forms import SettingForm, change_settings, hash_settings, list_setting_forms
 from ladder.service.standings import RebuiltStandings, StandingChange, StandingsUpdater, rebuild_standings
 from ladder.service.submissions import (
     AcceptedSubmission,

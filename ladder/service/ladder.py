@@ -117,8 +117,8 @@ class Ladder:
 
     @property
     def name(self) -> str:
-        """Return the name of the ladder, which is that of its folder."""
-        return self.path.absolute().name
+        """Return the name of the ladder: the course's title or, without one, the name of the folder."""
+        return self.last_settings.course.title or self.path.absolute().name
 
     @property
     def settings(self) -> LadderSettings:

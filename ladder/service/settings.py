@@ -1,4 +1,4 @@
-"""Read ladder.toml: what an organiser may change during a term. Each command reads it again, and none writes it.
+"""Read ladder.toml: what an organiser may change during a term. Each command reads it again; forms change it.
 
 What is played (rules, limits, seats, sandbox, key) isn't here but in the database, since results under other terms
 couldn't be compared.
@@ -73,6 +73,20 @@ class _Table(BaseModel):
             if key not in cls.model_fields:
                 raise ValueError(f'unknown key "{key}"; the keys are {", ".join(cls.model_fields)}')
         return values
+
+
+class CourseSettings(_Table):
+    """How the ladder's pages name the course."""
+
+    title: Annotated[str, Field(max_length=60, description="Title on all pages; if empty, the folder's name.")] = ""
+    logo: Annotated[str, Field(max_length=2, description="One or two characters, drawn as the icon.")] = ""
+
+    @field_validator("title", "logo")
+    @classmethod
+    def _is_printable(cls, text: str) -> str:
+        if not text.isprintable() or text != text.strip():
+            raise ValueError("a text must be printable, without spaces at its ends")
+        return text
 
 
 class QuotaSettings(_Table):
@@ -256,6 +270,7 @@ class LadderSettings(_Table):
     """The contents of ladder.toml."""
 
     database: Annotated[str, Field(description="The database: SQLite or PostgreSQL.")] = "sqlite:///ladder.db"
+    course: CourseSettings = CourseSettings()
     quotas: QuotaSettings = QuotaSettings()
     auto_disable: AutoDisableSettings = AutoDisableSettings()
     checks: SubmissionCheckSettings = SubmissionCheckSettings()
@@ -281,14 +296,23 @@ def read_settings(folder: Path) -> LadderSettings:
     """Return the content of the ladder.toml in a ladder's folder. Raises LadderError."""
     path = folder / SETTINGS_FILE
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         raise LadderError(
             f"{folder} isn't a ladder: it has no {SETTINGS_FILE}.\nCreate a ladder: arena ladder init {folder}"
         ) from None
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror}.\nCheck its permissions.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise LadderError(f"{path} isn't valid TOML: {error}.\nCorrect this line.") from None
+    return parse_settings(text, path)
+
+
+def parse_settings(text: str, path: Path) -> LadderSettings:
+    """Return the settings in the text of a ladder.toml; `path` is for messages. Raises LadderError."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise LadderError(f"{path} isn't valid TOML: {error}.\nCorrect this line.") from None
     try:
         settings = LadderSettings.model_validate(values)

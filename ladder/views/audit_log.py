@@ -88,6 +88,7 @@ class DecisionSummary:
 _PAST_TENSE = {
     "activate": "activated {version}",
     "auto_disable": "auto-disabled {version}",
+    "configure": "changed the settings",
     "delete_line": "deleted a line of chat",
     "disable": "disabled the bot",
     "erase": "erased the data of a user",

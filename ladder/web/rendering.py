@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from pydantic import TypeAdapter
 
 from arena import __version__
@@ -99,7 +100,7 @@ def _environment() -> Environment:
         "share_scale": share_scale,
         "percent_of": percent_on_scale,
     }
-    env.filters |= {"lines": escape_lines, "did": describe_decision, "qr": render_qr_code}
+    env.filters |= {"lines": escape_lines, "did": describe_decision, "qr": render_qr_code, "icon": render_icon}
     return env
 
 
@@ -248,6 +249,13 @@ def _format_duration(seconds: float) -> str:
         if seconds >= 2 * size or (unit == "min" and seconds >= size):
             return f"{seconds // size:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def render_icon(text: str) -> str:
+    """Return the address of an icon with one or two characters: an SVG within the address."""
+    font = 'x="32" y="46" font-size="40" text-anchor="middle" fill="#fff" font-family="sans-serif"'
+    shapes = f'<rect width="64" height="64" rx="12" fill="#1f5faa"/><text {font}>{escape(text)}</text>'
+    return "data:image/svg+xml," + quote(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">{shapes}</svg>')
 
 
 def render_qr_code(text: str) -> Markup:

@@ -9,11 +9,12 @@ import io
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Query, UploadFile
+from fastapi import APIRouter, Depends, Form, Query, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 
 from arena.checks import Finding
@@ -23,11 +24,14 @@ from ladder.service import (
     STAFF_USER,
     Ladder,
     LadderError,
+    LadderSettings,
     UserImport,
     activate_version,
     approve_applicant,
+    change_settings,
     check_ladder,
     create_final,
+    describe_ladder,
     disable_bot,
     erase_user,
     extend_deadline,
@@ -36,6 +40,7 @@ from ladder.service import (
     get_commitment_file,
     get_published_grades,
     get_remaining_quota,
+    hash_settings,
     import_teams,
     import_users,
     issue_secret,
@@ -43,6 +48,7 @@ from ladder.service import (
     join_teams,
     leave_teams,
     list_release_summaries,
+    list_setting_forms,
     make_roster_entry,
     merge_users,
     parse_roster,
@@ -99,8 +105,12 @@ _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 @page_and_json(admin_router, "/admin", "admin.html", fresh_s=1)
 def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> Dashboard:
     """Return the dashboard. `check`: with the findings of `arena ladder doctor`, which is run at most once a minute."""
-    quotas = views.QuotaSummary(**ladder.last_settings.quotas.model_dump())
+    quotas = _list_quotas(ladder.last_settings)
     return views.view_dashboard(context, quotas, _get_checkup(ladder) if check else None, _settings_problem(ladder))
+
+
+def _list_quotas(settings: LadderSettings) -> views.QuotaSummary:
+    return views.QuotaSummary(**settings.quotas.model_dump())
 
 
 def _settings_problem(ladder: Ladder) -> str | None:
@@ -135,14 +145,38 @@ def similar(ladder: Ladder, _reader: ViewContext, compare: bool = False) -> Simi
 
 @admin_router.get("/admin/settings", include_in_schema=False)
 def settings(request: CurrentContext) -> Response:
-    """Show the settings of ladder.toml without secrets: the database's address may contain one."""
+    """Show a checklist of what a course needs, and a form for each table of ladder.toml."""
     current = request.ladder.settings
-    tables = current.model_dump(exclude={"database", "deadlines", "baselines"}, exclude_none=True)
-    tables.get("sign_in", {}).pop("client_secret", None)
-    lists = {"deadlines": current.deadlines, "baselines": current.baselines}
+    with request.ladder.reading(request.viewer) as context:
+        users = views.view_dashboard(context, _list_quotas(current)).users
     return render_form(
-        request, "settings.html", file=request.ladder.path.absolute() / "ladder.toml", tables=tables, lists=lists
+        request,
+        "settings.html",
+        tables={table: list(rows) for table, rows in groupby(list_setting_forms(current), lambda form: form.table)},
+        current=current,
+        users=users,
+        info=describe_ladder(request.ladder),
+        sha256=hash_settings(request.ladder.path),
+        file=request.ladder.path.absolute() / "ladder.toml",
     )
+
+
+async def _form_values(http: Request) -> dict[str, str]:
+    return {name: value for name, value in (await http.form()).items() if isinstance(value, str)}
+
+
+@admin_router.post("/admin/settings", include_in_schema=False)
+def change(
+    request: CurrentContext,
+    values: Annotated[dict[str, str], Depends(_form_values)],
+    table: Annotated[str, Form()],
+    sha256: Annotated[str, Form()],
+    index: Annotated[int | None, Form()] = None,
+    remove: Annotated[bool, Form()] = False,
+) -> Response:
+    """Change a table of ladder.toml, or an item of a list; `remove` it."""
+    changed = change_settings(request.ladder, table, index, values, sha256, request.actor, remove)
+    return redirect_after(request, changed, "these settings apply", f"/admin/settings#{table}")
 
 
 users_router = APIRouter(route_class=AuthorizedRoute)

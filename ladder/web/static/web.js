@@ -54,7 +54,14 @@ function follow() {
   if (frame && location.hash.startsWith("#game=")) frame.contentWindow.location.replace(new URL(location.hash, frame.src));
 }
 
+// An address leads to what is folded, too.
+function unfold() {
+  document.querySelector("details:target")?.setAttribute("open", "");
+}
+
 localTimes(document);
+unfold();
+addEventListener("hashchange", unfold);
 setInterval(() => localTimes(document), 60_000);
 follow();
 addEventListener("hashchange", () => {
@@ -176,6 +183,9 @@ document.addEventListener("submit", (event) => {
   if (performance.now() - (sent.get(button) ?? -Infinity) < ONCE_MS) event.preventDefault();
   else if (!event.defaultPrevented) sent.set(button, performance.now());
 });
+
+// A time is typed in the reader's zone.
+for (const field of document.querySelectorAll("[data-zone]")) field.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 // What is typed as a password can be looked at.
 for (const field of document.querySelectorAll("input[type=password]")) {

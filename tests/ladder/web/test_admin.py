@@ -378,13 +378,53 @@ def test_settings_are_shown_without_the_database_url(web: Pages, staff: TestClie
     more = '[[baselines]]\nname = "plays <b>"\npoints = 30\nmin_games = 240\nmax_fault_percent = 1.0\n'
     (own.path / "ladder.toml").write_text(text + "[[deadlines]]\nname = 'first'\nat = 2026-12-01T23:59:00Z\n" + more)
     page = staff.get("/admin/settings").text
-    assert "2026-12-01 23:59 UTC" in page
-    assert "plays &lt;b&gt;" in page
-    assert "submissions per day" in page
+    assert "2026-12-01T23:59" in page
+    assert "Max submissions per day" in page
     assert "sqlite" not in page
     (own.path / "ladder.toml").write_text("[quotas]\nmax_bots_per_user = 0\n")
     answered = staff.get("/admin/settings")
     assert (answered.status_code, "quotas.max_bots_per_user" in answered.text) == (400, True)
+
+
+def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
+    web: Pages, staff: TestClient, own: Term
+) -> None:
+    file = own.path / "ladder.toml"
+
+    def change(code: int = 303, **fields: object) -> str:
+        sha256 = re.findall(r'name="sha256" value="(\w+)"', staff.get("/admin/settings").text)[0]
+        return post(staff, "/admin/settings", code, **{"sha256": sha256, **fields})
+
+    before = file.read_text()
+    assert change(table="quotas", max_bots_per_user="3", max_upload_mb="16") == "/admin/settings#quotas"
+    assert last_entry(web.ladder) == ("staff", "configure", "quotas.max_bots_per_user: 1 → 3")
+    assert file.read_text() == before.replace("max_bots_per_user = 1 ", "max_bots_per_user = 3 ")
+    assert "already" in change(409, table="quotas", max_bots_per_user="3")
+    for fields, words in (
+        ({"table": "quotas", "max_bots_per_user": "0"}, "greater than or equal to 1"),
+        ({"table": "quotas", "max_bots_per_user": "many"}, "max_bots_per_user"),
+        ({"table": "database", "database": "sqlite:///x"}, "can&#39;t be changed here"),
+        ({"table": "deadlines", "name": "a", "at": "2026-12-01T23:59", "zone": "Mars/Base"}, "Mars/Base"),
+        ({"table": "deadlines", "index": "7", "remove": "true"}, "doesn&#39;t exist"),
+        ({"table": "quotas", "max_bots_per_user": "4", "sha256": "0"}, "was changed meanwhile"),
+    ):
+        assert words in change(400, **fields)
+    change(table="web", public="true", base_url="https://evil.example")
+    assert (web.ladder.settings.web.public, web.ladder.settings.web.base_url) == (True, None)
+    change(table="deadlines", name="first", at="2026-12-01T23:59", zone="Europe/Berlin", grace_minutes="")
+    change(table="deadlines", index="0", name="first", at="2026-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
+    [deadline] = web.ladder.settings.deadlines
+    assert (deadline.at.isoformat(), deadline.grace_minutes) == ("2026-07-01T23:59:00+02:00", 5)
+    change(table="baselines", name="plays <b>", points="30", min_games="240")
+    page = change(table="course", title="Games & AI", logo="<>")
+    page = staff.get(page).text
+    assert "<h1>Set up</h1>" in page
+    assert "plays &lt;b&gt;" in page
+    assert "Games &amp; AI</title>" in page
+    assert "%26lt%3B%26gt%3B%3C/text%3E" in page  # the icon
+    change(table="deadlines", index="0", remove="true")
+    assert web.ladder.settings.deadlines == ()
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 # --- finals -----------------------------------------------------------------------------------------------------------

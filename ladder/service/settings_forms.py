@@ -1,0 +1,206 @@
+"""List the settings of ladder.toml as forms, and change them there.
+
+The file stays the truth: a change keeps comments, order and all that a form doesn't show. Only a person on the machine
+may change the database, the sign-in provider and the public address."""
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection
+
+from ladder.service.ladder import Ladder
+from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
+from ladder.store.database import AuditEntry, log_action
+
+_FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
+LOCKED_TABLES, LOCKED_KEYS = ("database", "sign_in"), ("base_url",)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingField:
+    """A setting in a form. kind: boolean, integer, number, string, choice or date-time.
+
+    value: as the form shows it, "" if the file doesn't set it and there is no default. choices: of a choice.
+    attributes: the limits as attributes of an HTML input.
+    """
+
+    name: str
+    kind: str
+    help: str
+    value: str
+    choices: tuple[str, ...]
+    attributes: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingForm:
+    """The form of a table, or of an item of a list of tables. index: of the item; None for a new one, or no list."""
+
+    table: str
+    is_list: bool
+    index: int | None
+    help: str
+    fields: tuple[SettingField, ...]
+
+
+def list_setting_forms(settings: LadderSettings) -> tuple[SettingForm, ...]:
+    """Return the forms of all settings that staff may change; lists end with the form of a new item."""
+    forms = []
+    for table, (definition, is_list) in _list_tables().items():
+        given = settings.model_dump(mode="python")[table]
+        rows: list[tuple[int | None, Any]] = [*enumerate(given), (None, {})] if is_list else [(None, given)]
+        for index, values in rows:
+            if values.get("grace_minutes") == settings.lateness.grace_minutes and is_list:
+                values |= {"grace_minutes": None}  # it was filled in
+            fields = tuple(
+                _make_field(name, shape, values.get(name), name not in definition.get("required", ()))
+                for name, shape in definition["properties"].items()
+                if name not in LOCKED_KEYS
+            )
+            forms.append(SettingForm(table, is_list, index, definition["description"], fields))
+    return tuple(forms)
+
+
+def hash_settings(folder: Path) -> str:
+    """Return the SHA-256 of the ladder.toml in a folder, in hex, by which a form knows that the file didn't change."""
+    return hashlib.sha256((folder / SETTINGS_FILE).read_bytes()).hexdigest()
+
+
+def change_settings(
+    ladder: Ladder, table: str, index: int | None, given: Mapping[str, str], sha256: str, who: str, remove: bool = False
+) -> bool:
+    """Change a table of ladder.toml, or add, change or remove an item of a list; return False if nothing changes.
+
+    given: the values of a form by name; a time has its zone in `zone`. sha256: of the file that the form was made
+    from. Raises LadderError, without a change, if a value is invalid or the file has changed since.
+    """
+    import tomlkit  # which only changes need
+
+    tables, path = _list_tables(), ladder.path / SETTINGS_FILE
+    if table not in tables:
+        raise LadderError(f'"{table}" can\'t be changed here.\nChange {SETTINGS_FILE} on the machine.')
+    definition, is_list = tables[table]
+    if hash_settings(ladder.path) != sha256:
+        raise LadderError(f"{SETTINGS_FILE} was changed meanwhile.\nLoad the page again, and repeat your change.")
+    read_settings(ladder.path)  # what is wrong already is a person's to correct
+    document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
+    rows = document.setdefault(table, tomlkit.aot() if is_list else tomlkit.table())
+    if index is not None and not 0 <= index < len(rows):
+        raise LadderError("this item doesn't exist.\nLoad the page again.")
+    if remove and index is not None:
+        changes = [f"{table}: removed {rows[index]['name']}"]
+        del rows[index]
+    else:
+        row = (tomlkit.table() if index is None else rows[index]) if is_list else rows
+        changes = _set_values(table, row, definition["properties"], given)
+        if is_list and index is None:
+            rows.append(row)
+    text = tomlkit.dumps(document)
+    parse_settings(text, path)
+
+    def act(connection: Connection) -> None:
+        log_action(connection, AuditEntry(who, "configure", "; ".join(changes), ladder.clock()))
+        _replace_file(path, text)
+
+    if changes:
+        ladder.database.write(act)
+    return bool(changes)
+
+
+def _list_tables() -> dict[str, tuple[dict[str, Any], bool]]:
+    """Return (JSON schema, whether it is a list) for each table of ladder.toml that may be changed."""
+    schema = LadderSettings.model_json_schema()
+    found = {}
+    for name in dict.fromkeys((*_FIRST_TABLES, *schema["properties"])):
+        shape = schema["properties"][name]
+        if name not in LOCKED_TABLES:
+            reference = shape.get("items", shape).get("$ref") or shape["allOf"][0]["$ref"]
+            found[name] = (_resolve(schema, schema["$defs"][reference.rpartition("/")[2]]), "items" in shape)
+    return found
+
+
+def _resolve(schema: dict[str, Any], definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a table's schema in which each property has its own type: without references and alternatives of null."""
+    properties = {}
+    for name, shape in definition["properties"].items():
+        inner = shape | shape.get("anyOf", [{}])[0]
+        if "$ref" in inner:
+            inner = schema["$defs"][inner["$ref"].rpartition("/")[2]] | inner
+        properties[name] = inner
+    return definition | {"properties": properties}
+
+
+_ATTRIBUTES = {"minimum": "min", "maximum": "max", "maxLength": "maxlength"}
+
+
+def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool) -> SettingField:
+    kind = "choice" if "enum" in shape else str(shape.get("format", shape["type"]))
+    attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
+    attributes |= {} if optional else {"required": True}
+    attributes |= {"step": 1 if kind == "integer" else "any"} if kind in ("integer", "number") else {}
+    if isinstance(value, datetime):
+        text = value.isoformat(timespec="minutes")
+    else:
+        text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+        text = text.lower() if isinstance(value, bool) else text
+    return SettingField(name, kind, shape["description"], text, tuple(shape.get("enum", ())), attributes)
+
+
+def _set_values(table: str, row: Any, shapes: Mapping[str, Any], given: Mapping[str, str]) -> list[str]:
+    """Set a table's values from a form, except unset ones that stay at their default; return the changes as text."""
+    changes = []
+    for name, shape in shapes.items():
+        if name in LOCKED_KEYS or (name not in given and shape.get("type") != "boolean"):
+            continue
+        new = _parse_value(name, shape, given.get(name, "").strip(), given.get("zone", "").strip())
+        old = row.get(name)
+        if new == old or (old is None and new == shape.get("default")):
+            continue
+        changes.append(f"{table}.{name}: {'none' if old is None else old} → {'none' if new is None else new}")
+        if new is None:
+            del row[name]
+        else:
+            row[name] = new
+    return changes
+
+
+def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> Any:
+    """Return a form's value for TOML, None for an empty one. Raises LadderError."""
+    kind = shape.get("format", shape.get("type"))
+    try:
+        if kind == "boolean":
+            return text == "true"
+        if not text:
+            return None
+        if kind in ("integer", "number"):
+            return int(text) if kind == "integer" else float(text)
+        if kind == "date-time":
+            has_offset = re.fullmatch(r"[+-]\d\d:\d\d|Z", zone)
+            at = datetime.fromisoformat(text + (zone if has_offset else ""))
+            at = at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone or "UTC"))
+            return datetime.fromisoformat(at.isoformat(timespec="seconds"))  # with an offset, as TOML has it
+        return text
+    except (KeyError, ValueError, OSError) as error:  # an unknown zone is a KeyError
+        raise LadderError(f"{name}: {error}.\nCorrect this value.") from None
+
+
+def _replace_file(path: Path, text: str) -> None:
+    """Replace a file at once, so that no reader sees half of it; its mode stays. Raises LadderError."""
+    try:
+        number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except OSError as error:
+        raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None
