@@ -25,14 +25,7 @@ from ladder.service.accounts import (
     sign_in_by_provider,
     sign_out,
 )
-from ladder.service.chat import (
-    MAX_CHAT_CHARACTERS,
-    delete_chat_line,
-    limit_chat_mode,
-    set_muted,
-    write_chat_line,
-    write_lobby_line,
-)
+from ladder.service.chat import ChatAction, limit_chat_mode, moderate_chat, write_chat_line, write_lobby_line
 from ladder.service.deadlines import (
     deadlines_of_bot,
     extend_deadline,

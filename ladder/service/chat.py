@@ -2,6 +2,8 @@
 
 The setting [tables] chat and, for a table, its opener turn it on. Users, and guests with a seat, may write."""
 
+from typing import Literal
+
 from sqlalchemy import Connection
 
 from arena.bots import escape_control
@@ -15,7 +17,6 @@ from ladder.store.database import (
     find_chat_message,
     find_session,
     insert_chat_message,
-    is_writer_muted,
     log_action,
     set_writer_muted,
 )
@@ -29,17 +30,13 @@ def limit_chat_mode(wanted: ChatMode, allowed: ChatMode) -> ChatMode:
     return min(wanted, allowed, key=list(ChatMode).index)
 
 
-def write_lobby_line(ladder: Ladder, login: str, text: str) -> ChatMessage:
-    """Store a user's line in the lobby, and return it. Raises LadderError as `write_chat_line`."""
-    return ladder.database.write(lambda connection: write_chat_line(ladder, connection, None, login, None, text))
-
-
 def write_chat_line(
     ladder: Ladder, connection: Connection, session: int | None, login: str | None, slot: int | None, text: str
 ) -> ChatMessage:
-    """Store a line of the lobby (session None) or of a table, by a user or by the guest in a slot, and return it.
+    """Store a line of the lobby (session None) or of a table, and return it.
 
-    Raises LadderError if the chat is off, the text is empty or too long, or its writer is muted or too fast.
+    login: of the user that writes. slot: the number of the writer's slot, which also names a guest. Raises LadderError
+    if the chat is off, the text is empty or too long, or its writer is muted or too fast.
     """
     line, now = escape_control(" ".join(text.split())), ladder.clock()
     table = None if session is None else find_session(connection, session)
@@ -48,55 +45,42 @@ def write_chat_line(
         raise LadderError("the chat is off.\nAsk the staff.")
     if not line or len(line) > MAX_CHAT_CHARACTERS:
         raise LadderError(f"a line of chat has 1 to {MAX_CHAT_CHARACTERS} characters.\nShorten it.")
-    if login is not None:
-        user = get_acting_user(connection, login)
-        user_id, name = user.id, user.pseudonym
-    elif table is not None and slot is not None and table.slots[slot].name is not None:
-        user_id, name = None, str(table.slots[slot].name)
-    else:
+    seat = next((each for each in table.slots if each.number == slot), None) if table is not None else None
+    login = login or (None if seat is None else seat.login)
+    user = None if login is None else get_acting_user(connection, login)
+    name = user.pseudonym if user is not None else None if seat is None else seat.name
+    if name is None:
         raise LadderError("only users and players may write.\nSign in first.")
-    if is_writer_muted(connection, session, user_id, name):
+    user_id = None if user is None else user.id
+    recent, muted = count_lines_of_writer(connection, session, user_id, name, now - 60)
+    if muted:
         raise LadderError("staff muted you.\nAsk the staff.")
-    if count_lines_of_writer(connection, session, user_id, name, now - 60) >= MAX_LINES_PER_MINUTE:
+    if recent >= MAX_LINES_PER_MINUTE:
         raise LadderError("you wrote too many lines.\nTry again in a minute.")
-    id = insert_chat_message(connection, session, user_id, name, line, now)
-    return ChatMessage(id, session, user_id, login, name, line, now, False, False)
+    return insert_chat_message(connection, session, user_id, name, line, now)
 
 
-def delete_chat_line(ladder: Ladder, id: int, who: str) -> bool:
-    """Delete a line; return False if it was deleted already. Raises LadderError."""
-
-    def act(connection: Connection) -> bool:
-        line = _get_line(connection, id)
-        if not delete_chat_message(connection, id):
-            return False
-        log_action(connection, _entry(ladder, line, who, "delete_line", f"line {id}"))
-        return True
-
-    return ladder.database.write(act)
+def write_lobby_line(ladder: Ladder, login: str, text: str) -> ChatMessage:
+    """Store a user's line in the lobby, and return it. Raises LadderError as `write_chat_line`."""
+    return ladder.database.write(lambda connection: write_chat_line(ladder, connection, None, login, None, text))
 
 
-def set_muted(ladder: Ladder, id: int, muted: bool, who: str, why: str) -> bool:
-    """Mute or unmute the writer of a line; return False if this applies already. Raises LadderError."""
+ChatAction = Literal["delete_line", "mute", "unmute"]
+
+
+def moderate_chat(ladder: Ladder, id: int, action: ChatAction, who: str, why: str) -> bool:
+    """Delete a line, or mute or unmute its writer; return False if this applies already. Raises LadderError."""
 
     def act(connection: Connection) -> bool:
-        line = _get_line(connection, id)
-        if is_writer_muted(connection, line.table_session_id, line.user_id, line.name) == muted:
-            return False
-        set_writer_muted(connection, line, muted)
-        reason = why if line.user_id is not None else f"the guest of line {id}: {why}"
-        log_action(connection, _entry(ladder, line, who, "mute" if muted else "unmute", reason))
-        return True
+        line = find_chat_message(connection, id)
+        if line is None:
+            raise LadderError(f"the chat has no line {id}.\nIt may have expired.")
+        if action == "delete_line":
+            new = delete_chat_message(connection, id)
+        else:
+            new = set_writer_muted(connection, line, action == "mute")
+        if new:
+            log_action(connection, AuditEntry(who, action, f"line {id}: {why}", ladder.clock(), user_id=line.user_id))
+        return new
 
     return ladder.database.write(act)
-
-
-def _get_line(connection: Connection, id: int) -> ChatMessage:
-    line = find_chat_message(connection, id)
-    if line is None:
-        raise LadderError(f"the chat has no line {id}.\nIt may have expired.")
-    return line
-
-
-def _entry(ladder: Ladder, line: ChatMessage, who: str, action: str, reason: str) -> AuditEntry:
-    return AuditEntry(who, action, reason, ladder.clock(), user_id=line.user_id)

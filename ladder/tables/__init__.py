@@ -4,7 +4,7 @@ A table's state is held by one event loop; its referee plays in a thread of its 
 database, nor any user: a slot's secret gives the slot.
 """
 
-from ladder.tables.chat import ChatLine, TableChat
+from ladder.tables.chat import TableChat
 from ladder.tables.local_server import serve_local_table
 from ladder.tables.table import (
     PROGRAM_TIMING,

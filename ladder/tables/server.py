@@ -22,7 +22,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection
 
@@ -83,7 +83,6 @@ from ladder.store.database import (
 from ladder.tables import (
     UNKNOWN,
     UNREACHABLE,
-    ChatLine,
     LiveTable,
     MatchSetup,
     ProcessLogs,
@@ -274,15 +273,13 @@ class HostedSession:
         mode = limit_chat_mode(opened, self._ladder.last_settings.tables.chat)
         return None if mode is ChatMode.OFF else TableChat(mode.value, self._store_line)
 
-    def _store_line(
-        self, slot: int | None, login: str | None, text: str, then: Callable[[ChatLine | str], None]
-    ) -> None:
-        stored: list[ChatLine | str] = []
+    def _store_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
+        stored: list[Any] = []
 
         def act(connection: Connection) -> None:
             try:
                 line = write_chat_line(self._ladder, connection, self.id, login, slot, text)
-                stored.append(ChatLine(line.id, line.name, line.text, line.created_at))
+                stored.append({"id": line.id, "name": line.name, "text": line.text, "at": line.created_at})
             except LadderError as error:
                 stored.append(" ".join(str(error).splitlines()).capitalize())
 
@@ -608,7 +605,7 @@ class TableServer:
 
         return database.read_with_retry(read)
 
-    def _keep_lines(self, kept: dict[int, list[int]]) -> None:
+    def _keep_lines(self, kept: dict[int, set[int]]) -> None:
         """Remove other lines of chat, which were deleted, from the tables with these ids."""
         for id, lines in kept.items():
             task = self._hosted.get(id)

@@ -563,12 +563,12 @@ class LiveTable:
 
         A spectator can only write lines of chat.
         """
+        slot = None if client.slot is None else self.slots[client.slot]
         if isinstance(message.get("chat"), str):
             if self.chat is not None:
-                handle = None if self._dealt is None or client.slot is None else self._dealt.spec.handles[client.slot]
-                self.chat.write(client, message["chat"], self.state == "playing", handle)
+                number, handle = (None, None) if slot is None else (slot.number, self._find_handle(slot))
+                self.chat.write(client, number, client.login, message["chat"], self.state == "playing", handle)
             return None
-        slot = None if client.slot is None else self.slots[client.slot]
         if self._manage(client, message) or slot is None or client.slot is None or slot.guest is not client:
             return None
         playing = self._playing
@@ -823,11 +823,15 @@ class LiveTable:
             "game": None if seen is None else {**asdict(replace(seen, events=())), "events": list(seen.events)},
         }
 
+    def _find_handle(self, slot: Slot) -> str | None:
+        """Return the handle of a slot in the newest match, None if it isn't in it."""
+        played = self._dealt is not None and slot in self._seated
+        return self._dealt.spec.handles[self._seated.index(slot)] if self._dealt is not None and played else None
+
     def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> Message:
         known = client.manages and self.state == "open"  # before the first match nobody knows which letter is which
-        played = self._dealt is not None and slot in self._seated
         return {
-            "handle": self._dealt.spec.handles[self._seated.index(slot)] if self._dealt is not None and played else "",
+            "handle": self._find_handle(slot) or "",
             "number": slot.number,
             "name": slot.name if not slot.free and (known or self._shows_name(slot)) else None,
             "kind": slot.kind,

@@ -177,7 +177,7 @@ async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) 
 
 async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> None:
     """Send lines of chat as they come. Raises ChannelClosed, TimeoutError."""
-    async for message in chat.follow(client):
+    async for message in chat.follow(client, client.slot is not None or client.login is not None):
         await asyncio.wait_for(channel.send(json.dumps(message)), _SEND_TIMEOUT_S)
 
 

@@ -20,24 +20,24 @@ from arena.replay import replay_page, rules_page, table_page
 from ladder import views
 from ladder.permissions import Viewer
 from ladder.service import (
+    ChatAction,
     ChatMode,
     Ladder,
     OpenedSession,
     OpenTableRequest,
     TableAccess,
     close_session,
-    delete_chat_line,
     find_program_access,
     find_table_access,
     find_table_server,
     get_rules,
     join_table,
     limit_chat_mode,
+    moderate_chat,
     open_session,
     quick_play,
     record_presence,
     renew_program_token,
-    set_muted,
     usual_seats,
     write_lobby_line,
 )
@@ -166,24 +166,11 @@ def write_line(request: CurrentContext, text: Annotated[str, Form(max_length=2_0
     return RedirectResponse("/tables/chat", 303)
 
 
-@tables_router.post("/tables/chat/{line}/delete", include_in_schema=False)
-def delete_line(request: CurrentContext, line: RowId) -> Response:
-    """Delete a line of chat."""
-    new = delete_chat_line(request.ladder, line, request.actor)
-    return redirect_after(request, new, f"line {line} is deleted", _chat_url(request))
-
-
-@tables_router.post("/tables/chat/{line}/mute", include_in_schema=False)
-def mute(request: CurrentContext, line: RowId, reason: Reason, muted: Annotated[bool, Form()] = True) -> Response:
-    """Mute or unmute the writer of a line."""
-    new = set_muted(request.ladder, line, muted, request.actor, reason)
-    return redirect_after(request, new, f"the writer is {'muted' if muted else 'not muted'}", _chat_url(request))
-
-
-def _chat_url(request: RequestContext) -> str:
-    """Return the address of the chat with the query of a moderating form, which names the table."""
-    query = request.http.url.query
-    return f"/tables/chat?{query}" if query else "/tables/chat"
+@tables_router.post("/tables/chat/{line}", include_in_schema=False)
+def moderate(request: CurrentContext, line: RowId, reason: Reason, action: Annotated[ChatAction, Form()]) -> Response:
+    """Delete a line of chat, or mute or unmute its writer."""
+    new = moderate_chat(request.ladder, line, action, request.actor, reason)
+    return redirect_after(request, new, f"this applies to line {line}", "/tables/chat")
 
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)

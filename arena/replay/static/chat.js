@@ -29,7 +29,7 @@ export class Chat {
     }
     const low = this.lines.scrollHeight - this.lines.scrollTop - this.lines.clientHeight < 40; // unless someone reads above
     for (const line of chat) {
-      this.lines.append(h("li", { "data-line": line.id }, h("time", {}, clock(line.at)), " ", h("b", {}, h("bdi", {}, plain(line.name))), " ", h("bdi", {}, plain(line.text))));
+      this.lines.append(h("li", { "data-line": line.id }, h("time", { class: "muted small" }, clock(line.at)), " ", h("b", {}, h("bdi", {}, plain(line.name))), " ", h("bdi", {}, plain(line.text))));
       if (!mode && line.handle) this.bubble(line);
     }
     for (const id of deleted) this.lines.querySelector(`[data-line="${Number(id)}"]`)?.remove();

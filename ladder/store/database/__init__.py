@@ -11,11 +11,9 @@ from ladder.store.database.chat import (
     delete_chat_messages,
     find_chat_message,
     insert_chat_message,
-    is_writer_muted,
     last_lobby_line,
     list_chat_messages,
     list_line_ids,
-    list_muted_messages,
     set_writer_muted,
 )
 from ladder.store.database.connection import (

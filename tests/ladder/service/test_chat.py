@@ -12,14 +12,13 @@ from ladder.service import (
     Ladder,
     LadderError,
     OpenTableRequest,
-    delete_chat_line,
     export_ladder,
     join_table,
     merge_users,
+    moderate_chat,
     open_ladder,
     open_session,
     prune_expired,
-    set_muted,
     set_suspended,
     write_chat_line,
     write_lobby_line,
@@ -48,7 +47,7 @@ def table(ladder: Ladder, chat: ChatMode = ChatMode.ALWAYS) -> int:
     """Open ada's table with the guest Gus in slot 2; return its id."""
     wanted = OpenTableRequest(bots=("one",), me=True, people=1, chat=chat)
     made = open_session(ladder, wanted, "ada")
-    join_table(ladder, made.session.id, made.secrets[2], None, "Gus")
+    join_table(ladder, made.session.id, ladder.invitation_code(made.session.id), None, "Gus")
     return made.session.id
 
 
@@ -58,7 +57,7 @@ def write(ladder: Ladder, session: int, login: str | None, text: str, slot: int 
 
 def texts(ladder: Ladder, session: int | None = None) -> list[str]:
     def read(connection: Connection) -> list[str]:
-        return [line.text for line in list_chat_messages(connection, session, 50)]
+        return [line.text for line in list_chat_messages(connection, session, 50, muted=False)]
 
     return ladder.database.read_with_retry(read)
 
@@ -70,12 +69,14 @@ def test_users_and_seated_guests_write_and_have_different_names(ladder: Ladder) 
     with pytest.raises(LadderError, match="only users and players may write"):
         write(ladder, id, None, "I only watch")
 
-    def read(connection: Connection) -> list[tuple[str | None, str, str]]:
-        return [(line.login, line.name, line.text) for line in list_chat_messages(connection, id, 50)]
+    def read(connection: Connection) -> list[tuple[bool, str, str]]:
+        found = list_chat_messages(connection, id, 50, muted=False)
+        return [(line.user_id is None, line.name, line.text) for line in found]
 
-    first, second = ladder.database.read_with_retry(read)
-    assert (first[0], first[2]) == ("ada", "hi there")
-    assert second == (None, "Gus (guest)", "\\u202eevil\\x07")
+    assert ladder.database.read_with_retry(read) == [
+        (True, "Gus (guest)", "\\u202eevil\\x07"),
+        (False, "pseudonym of ada", "hi there"),
+    ]
     assert texts(ladder) == []  # nothing of a table is in the lobby
 
 
@@ -109,8 +110,8 @@ def test_staff_mutes_a_user_everywhere_and_a_guest_at_one_table(ladder: Ladder) 
     id, other = table(ladder), table(ladder)
     lines = {"ada": write(ladder, id, "ada", "one"), None: write(ladder, id, None, "two", 2)}
     for line in lines.values():
-        assert set_muted(ladder, line, True, "staff", "rude")
-        assert not set_muted(ladder, line, True, "staff", "rude")
+        assert moderate_chat(ladder, line, "mute", "staff", "rude")
+        assert not moderate_chat(ladder, line, "mute", "staff", "rude")
     for login, slot, where in (("ada", 1, id), ("ada", 1, other), (None, 2, id)):
         with pytest.raises(LadderError, match="staff muted you"):
             write(ladder, where, login, "three", slot)
@@ -119,7 +120,7 @@ def test_staff_mutes_a_user_everywhere_and_a_guest_at_one_table(ladder: Ladder) 
     prune_expired(ladder)
     with pytest.raises(LadderError, match="staff muted you"):
         write_lobby_line(ladder, "ada", "the lines expired, the mute didn't")
-    assert set_muted(ladder, lines["ada"], False, "staff", "apologised")
+    assert moderate_chat(ladder, lines["ada"], "unmute", "staff", "apologised")
     write_lobby_line(ladder, "ada", "sorry")
 
 
@@ -135,8 +136,8 @@ def test_a_writer_has_20_lines_a_minute(ladder: Ladder) -> None:
 
 def test_a_deleted_or_expired_line_is_gone(ladder: Ladder) -> None:
     first = write_lobby_line(ladder, "ada", "spam").id
-    assert delete_chat_line(ladder, first, "staff")
-    assert not delete_chat_line(ladder, first, "staff")
+    assert moderate_chat(ladder, first, "delete_line", "staff", "spam")
+    assert not moderate_chat(ladder, first, "delete_line", "staff", "spam")
     write_lobby_line(ladder, "ada", "old")
     assert texts(ladder) == ["old"]
     ladder.clock = lambda base=ladder.clock: base() + 31 * 86_400

@@ -49,7 +49,7 @@ def test_users_write_in_the_lobby_as_text(web: Pages) -> None:
     assert [text for _, text in lines(web)] == ["<img src=x onerror=alert(1)>\\u202e"]
     page = web.visitor("bob").get("/tables/chat").text
     assert "&lt;img src=x onerror=alert(1)&gt;\\u202e" in page
-    assert "/delete" not in page
+    assert "Moderate" not in page
     assert write(web, "ada", "x" * 301) == 400
     assert 'id="chat"' in web.visitor("ada").get("/tables").text
 
@@ -64,16 +64,17 @@ def test_a_ladder_without_chat_shows_none(web: Pages, own: Term) -> None:
 def test_staff_deletes_lines_and_mutes_with_a_reason(web: Pages) -> None:
     write(web, "ada", "spam")
     staff, line = web.visitor("staff"), web.visitor("ada").get("/api/tables/chat").json()["items"][0]["id"]
-    assert staff.post(f"/tables/chat/{line}/mute").status_code == 400
-    assert staff.post(f"/tables/chat/{line}/mute", data={"reason": "spam"}).status_code == 303
-    assert staff.post(f"/tables/chat/{line}/delete").headers["location"] == "/tables/chat"
-    assert staff.post(f"/tables/chat/{line}/delete").status_code == 409
+
+    def moderate(action: str, reason: str = "spam") -> int:
+        return staff.post(f"/tables/chat/{line}", data={"action": action, "reason": reason}).status_code
+
+    assert moderate("mute", reason="") == 400
+    assert [moderate("mute"), moderate("delete_line"), moderate("delete_line")] == [303, 303, 409]
     assert lines(web) == []
     assert write(web, "ada", "again") == 400
-    assert len(staff.get("/api/tables/chat").json()["muted"]) == 1
-    assert web.visitor("ada").get("/api/tables/chat").json()["muted"] is None
-    assert staff.post(f"/tables/chat/{line}/mute", data={"reason": "sorry", "muted": "false"}).status_code == 303
-    assert write(web, "ada", "thanks") == 303
+    assert [line["muted"] for line in staff.get("/api/tables/chat").json()["items"]] == [True]
+    assert [moderate("unmute"), write(web, "ada", "thanks")] == [303, 303]
+    assert [line["muted"] for line in web.visitor("ada").get("/api/tables/chat").json()["items"]] == [None]
 
 
 def test_players_are_ranked_by_wins_in_ended_matches(web: Pages) -> None:
@@ -117,7 +118,7 @@ def test_chat_at_a_served_table(tmp_path: Path) -> None:
     with serve_tables(place, folder) as site:
         opened = site.open("ada", me=True, programs=1, people=1, chat="always")
         id = opened["id"]
-        gus = site.sit_as_guest("Gus", opened["invites"][1]["link"])
+        gus = site.sit_as_guest("Gus", opened["invitation"])
         address = f"{site.url.replace('http', 'ws')}/tables/{id}"
 
         async def next_chat(socket: Any) -> Any:
@@ -130,7 +131,7 @@ def test_chat_at_a_served_table(tmp_path: Path) -> None:
             return connect(f"{address}/socket", additional_headers={"Cookie": cookie}, origin=site.url)
 
         async def talk() -> None:
-            token = {"Authorization": f"Bearer {opened['invites'][2]['token']}"}
+            token = {"Authorization": f"Bearer {opened['programs'][0]['token']}"}
             async with (
                 socket(f"session={site.session('ada')}") as ada,
                 socket(f"session={site.session('cleo')}") as cleo,
@@ -145,7 +146,7 @@ def test_chat_at_a_served_table(tmp_path: Path) -> None:
                     (line,) = (await next_chat(ada))["chat"]
                     names = {"hi": "Gus (guest)", "hello": "pseudonym of cleo", "good luck": "pseudonym of ada"}
                     assert (line["name"], line["text"]) == (names[text], text)
-                site.post(f"/tables/chat/{line['id']}/delete?table={id}", site.session("staff"))
+                site.post(f"/tables/chat/{line['id']}", site.session("staff"), action="delete_line", reason="spam")
                 while "deleted" not in (message := await next_chat(guest)):
                     pass
                 assert message["deleted"] == [line["id"]]
