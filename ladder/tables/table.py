@@ -485,7 +485,8 @@ class LiveTable:
         """Return whether a client may start a match: the opener, or any player while the opener is away."""
         if self._playing is not None or self._ended or self._changing:
             return False
-        return client.manages or (client.slot is not None and not any(each.manages for each in self._clients))
+        away = not self._starts_itself and not any(each.manages for each in self._clients)
+        return client.manages or (away and client.slot is not None)
 
     def _manage(self, client: TableClient, message: Message) -> bool:
         """Carry out a request about slots if it is possible now; return whether the message is one."""

@@ -408,6 +408,7 @@ async def _change_messages(watch: ChangePoller, beats: int) -> AsyncIterator[str
 
 sockets_router = APIRouter()
 
+WATCH = 1012  # close code: the page connects again, as a spectator
 WITHDRAWN = 4003  # close code: the session, link or token was revoked
 TOO_MANY_TABS = "Too many tabs are open. Close some of them."
 MAX_REASON_CHARS = 100  # a close frame has space for 123 bytes
@@ -472,15 +473,15 @@ async def _relay_socket(
         try:
             await asyncio.wait([relaying, revoked], return_when=asyncio.FIRST_COMPLETED)
             if not relaying.done():
-                await channel.close(WITHDRAWN, revoked.result())
+                await channel.close(*revoked.result())
         finally:
             relaying.cancel()
             revoked.cancel()
             await asyncio.gather(relaying, revoked, return_exceptions=True)
 
 
-async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program: bool) -> str:
-    """Wait until a socket's access to its slot is revoked; return the reason."""
+async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program: bool) -> tuple[int, str]:
+    """Wait until a socket's access to its slot is revoked; return the close code and the reason."""
     with watch_of(socket.app) as watch:
         seen, looks = watch.change, 0
         while True:
@@ -492,15 +493,13 @@ async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program
             try:
                 now = await run_in_threadpool(_find_access, socket, access.session.id, is_program)
             except HTTPError as error:
-                return error.message.splitlines()[0]
+                return WITHDRAWN, error.message.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
                 continue
             if now.slot != access.slot and now.session.status != CLOSED:
-                return (
-                    "you joined the table in another tab"
-                    if access.slot is None
-                    else "this seat now belongs to another player"
-                )
+                if access.slot is None:
+                    return WITHDRAWN, "you joined the table in another tab"
+                return WATCH, "your place was given up"
 
 
 def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:

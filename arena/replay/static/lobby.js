@@ -11,7 +11,7 @@ export class Lobby {
     this.send = send;
     this.terms = h("section", { class: "panel lobby" });
     this.people = h("ul", { class: "people" });
-    this.controls = h("div", { class: "controls" });
+    this.controls = h("div", { class: "arrange" });
     const link = read("invitation");
     this.root = h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.people, this.controls, link && invitation(link));
   }
@@ -72,7 +72,7 @@ export class Lobby {
       ];
       return h(
         "li",
-        {},
+        { class: place.free && "free" },
         place.handle ? avatar(place.handle) : null,
         place.you ? "you" : place.free ? h("span", { class: "muted" }, known) : h("bdi", {}, plain(known)),
         marks.filter(Boolean).map((mark) => h("span", { class: "muted" }, mark)),
@@ -123,7 +123,7 @@ function invitation({ link, size, path }) {
   const field = h("input", { readonly: true, value: link, "aria-label": "Invitation link", onfocus: () => field.select() });
   const copy = navigator.clipboard && h("button", { onclick: () => navigator.clipboard.writeText(link) }, "Copy");
   const code = drawn("svg", { class: "qr", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "QR code of the invitation link" }, drawn("path", { d: path }));
-  return h("details", { class: "invitation", open: true }, h("summary", {}, "Invite players"), h("div", { class: "controls" }, field, copy), code);
+  return h("details", { class: "invitation", open: true }, h("summary", {}, "Invite players"), h("div", { class: "arrange" }, field, copy), code);
 }
 
 export function awaited(places) {

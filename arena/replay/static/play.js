@@ -177,7 +177,7 @@ class Play {
     this.hints = dialog("Hint");
     this.rules = dialog("The rules of this game");
     this.help = dialog("Keys");
-    this.side = h("div", { class: "side" });
+    this.side = h("div", { class: "lobby-side" });
     this.lobby = new Lobby((message) => this.send(message));
     this.chat = new Chat((message) => this.send(message), (handle) => this.motion.table?.places[this.frame.game.seats.findIndex((seat) => seat.handle === handle)]?.element);
     this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(this.card));
