@@ -130,7 +130,7 @@ class RetentionSettings(_Table):
 class UserTableSettings(_Table):
     """Live tables for people and remote bots. Their matches aren't rated."""
 
-    allow_guests: Annotated[bool, Field(description="Whether a link lets people without an account play.")] = False
+    allow_guests: Annotated[bool, Field(description="Whether people without an account play, under a name.")] = False
     chat: Annotated[
         ChatMode, Field(description="Chat in the lobby and, at most, at tables: `off`, `between` games, or `always`.")
     ] = ChatMode.OFF

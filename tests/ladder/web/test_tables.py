@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 
 from arena.referee import read_record, verify_record
 from ladder.service import open_ladder, revoke_credential
-from ladder.store.database import all_credentials, find_session_record
+from ladder.store.database import all_credentials, find_session_record, list_session_ids
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for
@@ -191,3 +191,58 @@ def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(site:
 
     asyncio.run(play())
     assert site.line(id, "ada")["status"] == "ended"
+
+
+def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTables) -> None:
+    """The opener adds a bot and removes it; a guest comes by the link. A player who left has the first replay only."""
+    assert site.post("/tables", site.session("ada"), rules="coup", is_public="false", allow_spectators="true")[0] == 303
+    with closing(open_ladder(site.served.folder)) as ladder:
+        id = max(ladder.database.read_with_retry(lambda connection: list_session_ids(connection, False)))
+        link = f"{site.url}/tables/{id}/join?link={ladder.invitation_code(id)}"
+    assert site.post(f"/tables/{id}/join", site.session("bob"))[0] == 400
+    assert site.served.json("/tables", site.session("cleo"))["items"][0]["slots"][1]["is_free"]
+
+    def places(frame: Any) -> list[Any]:
+        return [row["name"] or row["kind"] for row in frame["table"]["places"]]
+
+    async def play() -> None:
+        async with AsyncExitStack() as stack:
+            ada, looker = site.player(id, "ada"), site.player(id, "cleo")
+            for player in (ada, looker):
+                await stack.enter_async_context(player.there())
+            frame = await ada.until(lambda frame: frame["table"]["bots"])
+            assert "one@1" in [bot["name"] for bot in frame["table"]["bots"]]
+            await looker.until(lambda frame: frame)
+            await looker.send({"add": {"bot": "one@1"}})  # only the opener may
+            await ada.send({"add": {"bot": "one@1"}})
+            frame = await ada.until(lambda frame: len(frame["table"]["places"]) == 5)
+            assert places(frame) == ["pseudonym of ada", "person", "person", "person", "one@1"]
+            await looker.until(lambda frame: len(frame["table"]["places"]) == 5)
+            assert places(looker.frame)[-1] == "bot"
+            await ada.send({"remove": 4})
+            await ada.until(lambda frame: len(frame["table"]["places"]) == 4)
+            await asyncio.to_thread(site.sit, "bob", link)
+            cookie = await asyncio.to_thread(site.sit_as_guest, "Gus", link)
+            bob, gus = site.player(id, "bob"), Player(site.url, id, {"Cookie": cookie})
+            async with bob.there():
+                await stack.enter_async_context(gus.there())
+                await ada.until(lambda frame: sum(row["here"] for row in frame["table"]["places"]) == 3)
+                await ada.send({"start": "bots"})
+                await ada.until(lambda frame: frame["table"]["state"] == "playing")
+                assert sorted(row["kind"] for row in ada.frame["table"]["places"]) == ["bot", *["person"] * 3]
+                await asyncio.gather(ada.play(over), bob.play(over), gus.play(over))
+            for player in (ada, gus):
+                await player.send({"rematch": True})
+            for player in (ada, gus):
+                await player.until(lambda frame: frame["table"]["state"] == "playing")
+            assert len(ada.frame["table"]["places"]) == 3
+            await asyncio.gather(ada.play(over), gus.play(over))
+            await ada.until(lambda frame: frame["table"]["replay"])
+
+    asyncio.run(play())
+
+    def own_hands(login: str, match: int) -> int:
+        replay = site.served.json(f"/tables/{id}/matches/{match}/replay", site.session(login))["replay"]
+        return sum(set(hand) != {None} for hand in replay["games"][0]["start"]["hands"])
+
+    assert [own_hands(login, match) for login in ("ada", "bob", "cleo") for match in (0, 1)] == [1, 1, 1, 0, 0, 0]
