@@ -60,7 +60,8 @@ if TYPE_CHECKING:
 
 
 DAY_S = 86_400.0
-CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S, "join": 14 * DAY_S}
+CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S}
+CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("join", "team"), 14 * DAY_S)
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
 TOKEN_SCOPES = (READ_SCOPE, SUBMIT_SCOPE)
 APPROVAL_SCOPE = "ask"  # the scope of a sign-up link whose accounts need staff's approval

@@ -95,6 +95,9 @@ class QuotaSettings(_Table):
     max_bots_per_user: Annotated[int, Field(ge=1, description="Bots of a user or team.")] = 1
     max_submissions_per_day: Annotated[int, Field(ge=1, description="Submissions of a user or team.")] = 10
     max_challenges_per_day: Annotated[int, Field(ge=0, description="Challenges of a user or team.")] = 10
+    max_team_members: Annotated[
+        int, Field(ge=0, description="Members of a team that users form themselves; 0: only staff forms teams.")
+    ] = 0
     max_upload_mb: Annotated[int, Field(ge=1, le=512, description="Size of an upload.")] = 16
 
 

@@ -376,7 +376,7 @@ def join_teams(
 
     def act(connection: Connection) -> TeamChanges:
         people = [(get_user(connection, login), team) for login, team in wanted.items()]
-        return _join(connection, people, who, why, move, ladder.clock(), since)
+        return add_members(connection, people, who, why, move, ladder.clock(), since)
 
     require_past(ladder, since)
     return ladder.database.write(act)
@@ -386,7 +386,7 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
     """Remove users from their teams. Raises LadderError for an unknown login."""
 
     def act(connection: Connection) -> TeamChanges:
-        now, left, teams = ladder.clock(), 0, _teams(connection)
+        now, left, teams = ladder.clock(), 0, current_memberships(connection)
         for user in [get_user(connection, login) for login in dict.fromkeys(logins)]:
             if (old := teams.pop(user.login, None)) is not None:
                 leave_team(connection, user.id, now)
@@ -425,13 +425,13 @@ def import_teams(
             raise LadderError(
                 f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
             )
-        return _join(connection, list(people.values()), who, file, move, ladder.clock(), since)
+        return add_members(connection, list(people.values()), who, file, move, ladder.clock(), since)
 
     require_past(ladder, since)
     return ladder.database.write(act)
 
 
-def _join(
+def add_members(
     connection: Connection,
     people: Sequence[tuple[User, str]],
     who: str,
@@ -440,8 +440,9 @@ def _join(
     now: float,
     since: float | None,
 ) -> TeamChanges:
+    """Add users to teams, given by name, in an open transaction, as `join_teams` does. Raises LadderError."""
     joined = left = 0
-    before, rows = _teams(connection), list_memberships(connection)
+    before, rows = current_memberships(connection), list_memberships(connection)
     known = {each.team.casefold(): each.team for each in rows}
     at = now if since is None else since
     for user, name in people:
@@ -475,7 +476,8 @@ def _join(
     return TeamChanges(joined, left, cancel_unplayable(connection, now) if joined else 0)
 
 
-def _teams(connection: Connection) -> dict[str, Membership]:
+def current_memberships(connection: Connection) -> dict[str, Membership]:
+    """Return the current membership of each user in a team, by login."""
     return {each.login: each for each in list_memberships(connection) if each.left_at is None}
 
 

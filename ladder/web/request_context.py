@@ -30,6 +30,7 @@ FORM_TIMEOUT_S = 30.0  # for a form to arrive
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 DOUBLE_SUBMIT_S = 10.0  # within it, the same form from the same browser counts once: a double click
 CREATING_ROUTES = {  # routes whose forms create something each time
+    "POST /account/team/invitation",
     "POST /account/tokens",
     "POST /admin/users/join",
     "POST /admin/users/links",

@@ -30,9 +30,13 @@ from ladder.service import (
     Ladder,
     LadderError,
     OpenIDSettings,
+    accept_invitation,
     create_account,
+    find_invitation,
     find_join_link,
+    form_team,
     get_remaining_quota,
+    invite_to_team,
     issue_secret,
     log_failed_sign_in,
     remove_password,
@@ -196,6 +200,37 @@ def delete_password(request: CurrentContext, current: Annotated[str, Form()]) ->
     count_try(request, "password")
     remove_password(request.ladder, request.viewer, current)
     return RedirectResponse("/account", 303)
+
+
+@account_router.get("/account/team", include_in_schema=False)
+def show_invitation(request: CurrentContext, invitation: str) -> Response:
+    """Show the team of an invitation, with a button to join it."""
+    team = find_invitation(request.ladder, invitation).team
+    return render_form(request, "invitation.html", team=team, invitation=invitation)
+
+
+@account_router.post("/account/team", include_in_schema=False)
+def enter_team(
+    request: CurrentContext,
+    name: Annotated[str, Form(max_length=100)] = "",
+    invitation: Annotated[str, Form(max_length=200)] = "",
+) -> Response:
+    """Form a team named `name`, or join the team of an invitation."""
+    count_try(request, "account")
+    if invitation:
+        accept_invitation(request.ladder, request.actor, invitation)
+    else:
+        form_team(request.ladder, request.actor, name)
+    return RedirectResponse("/account", 303)
+
+
+@account_router.post("/account/team/invitation", include_in_schema=False)
+def make_invitation(request: CurrentContext) -> Response:
+    """Create an invitation to the user's team, and show its link, only this once."""
+    count_try(request, "account")
+    made = invite_to_team(request.ladder, request.actor)
+    address = f"{request.state.url}/account/team?invitation={made.secret}"
+    return render_form(request, "join_link.html", made=made, address=address, asks=False)
 
 
 @account_router.post("/account/credentials/{id}/revoke", include_in_schema=False)

@@ -182,6 +182,7 @@ from ladder.store.database.users import (
     PASSWORD,
     SESSION,
     SESSION_IDLE_S,
+    TEAM,
     TOKEN,
     Credential,
     Extension,

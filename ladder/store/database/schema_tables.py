@@ -85,7 +85,7 @@ credentials = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
-    Column("kind", String(10), nullable=False),  # link, session, token, password, openid, join
+    Column("kind", String(10), nullable=False),  # link, session, token, password, openid, join, team
     Column("token_sha256", String(64), nullable=False, unique=True),
     Column("scope", String(10), nullable=False),  # read, submit; of a link to join: join, ask
     Column("created_by", Text, nullable=False),  # its maker's login

@@ -29,6 +29,7 @@ from ladder.store.database.schema_tables import (
 LINK, SESSION, TOKEN, PASSWORD = "link", "session", "token", "password"
 SESSION_IDLE_S = 7 * 86_400.0  # an unused session expires after this time, to within a day
 OPENID = "openid"  # an account at an identity provider; its digest is that of issuer and subject
+TEAM = "team"  # an invitation to the team of the user that created it; it starts no session
 JOIN = "join"  # a sign-up link, created by staff, for any number of users; it starts no session
 
 

@@ -1,11 +1,13 @@
 """Tests of teams on pages: staff edit memberships, and members manage a bot like its owner."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from starlette.testclient import TestClient
 
 from ladder.service import join_teams
+from ladder.store.database import User, save_users
 from tests.cli_workspace import BOT
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
@@ -15,6 +17,12 @@ from tests.ladder.web.visitors import Pages, pages
 def web(own: Term) -> Iterator[Pages]:
     with pages(own) as made:
         yield made
+
+
+def add_user(web: Pages, login: str) -> TestClient:
+    new = User(login, login, f"pseudonym of {login}")
+    web.ladder.database.write(lambda connection: save_users(connection, [new], 2.0))
+    return web.visitor(login)
 
 
 @pytest.fixture
@@ -108,3 +116,34 @@ def test_a_teammate_sees_the_cards_of_a_bot_in_a_replay_despite_caching(web: Pag
     assert again.status_code == 200
     assert again.text != before.text
     assert bob.get(f"/api/matches/{match}").json()["cards"] == ["late@1"]
+
+
+def test_users_form_a_team_and_invite_others_up_to_the_limit(web: Pages, own: Term) -> None:
+    def invite(visitor: TestClient) -> str:
+        text = visitor.post("/account/team/invitation").text
+        return re.findall(r"/account/team\?invitation=([\w-]+)<", text)[0]
+
+    ada, bob, cyd = web.visitor("ada"), web.visitor("bob"), add_user(web, "cyd")
+    assert "only the staff forms teams" in post(ada, "/account/team", 400, name="Red")
+    assert "Form a team" not in ada.get("/account").text
+    toml = own.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 2"))
+    assert "in no team" in post(ada, "/account/team/invitation", 400)
+    assert post(ada, "/account/team", name="Red <b>") == "/account"
+    assert "exists" in post(bob, "/account/team", 400, name="red <b>")
+    assert "already" in post(ada, "/account/team", 400, name="Blue")
+    secret = invite(ada)
+    assert "Join the team Red &lt;b&gt;" in bob.get(f"/account/team?invitation={secret}").text
+    assert web.visitor("anonymous").get(f"/account/team?invitation={secret}").status_code == 303
+    assert "unknown or has expired" in post(bob, "/account/team", 400, invitation="x" + secret)
+    assert post(bob, "/account/team", invitation=secret) == "/account"
+    assert "<h2>Team Red &lt;b&gt;</h2>" in bob.get("/account").text
+    assert "is full" in post(cyd, "/account/team", 400, invitation=secret)
+    post(web.visitor("staff"), "/admin/users/ada/team", reason="left")
+    assert "unknown or has expired" in post(cyd, "/account/team", 400, invitation=secret)
+    assert cyd.post("/sign-in", data={"link": invite(bob)}).status_code == 403
+    mine = invite(bob)
+    for line in bob.get("/api/account").json()["credentials"]:
+        if line["kind"] == "team":
+            post(bob, f"/account/credentials/{line['id']}/revoke")
+    assert "unknown or has expired" in post(cyd, "/account/team", 400, invitation=mine)
