@@ -126,6 +126,7 @@ class QuotaSummary:
     max_bots_per_user: int
     max_submissions_per_day: int
     max_challenges_per_day: int
+    max_team_members: int
     max_upload_mb: int
 
 
