@@ -178,6 +178,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /admin/audit-log": ("ladder:manage", None),
     "GET /admin/settings": ("ladder:manage", None),
     "POST /admin/settings": ("ladder:manage", None),
+    "GET /admin/finals/new": ("ladder:manage", None),
     "GET /admin/grades": ("ladder:manage", None),
     "GET /admin/grades.csv": ("ladder:manage", None),
     "GET /admin/similarity": ("ladder:manage", None),

@@ -41,6 +41,7 @@ from ladder.service.finals import (
     get_commitment_file,
     get_final_state,
     number_owners,
+    preview_final,
     retry_final,
     reveal_final_results,
 )

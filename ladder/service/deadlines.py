@@ -241,7 +241,7 @@ def describe_extended_users(
     return ", ".join(
         f"{escape_control(login)} until {format_deadline_time(each.at, deadline)}"
         for login, each in own
-        if each.closes > now
+        if each.closes > max(now, deadline.closes)
     )
 
 
@@ -254,7 +254,9 @@ def require_checks_finished(
     """
     if deadline is not None and now <= deadline.closes:
         minutes = int((deadline.closes - now) / 60) + 1
-        raise LadderError(f"the deadline {deadline.name} closes in {minutes} minutes.\nWait until then.")
+        left = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
+        left = left if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} days"
+        raise LadderError(f"the deadline {deadline.name} closes in {left}.\nWait until then.")
     waiting = pending_versions(connection, settings, deadline, now)
     if waiting:
         version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])

@@ -17,7 +17,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -30,7 +30,7 @@ from ladder.rating import Z_95, Estimate, wilson_interval
 from ladder.service.deadlines import deadline_versions, describe_extended_users, require_checks_finished
 from ladder.service.ladder import Ladder
 from ladder.service.maintenance import make_empty_folder
-from ladder.service.settings import Baseline, LadderError
+from ladder.service.settings import Baseline, Deadline, LadderError
 from ladder.service.standings import Evaluation, evaluate_versions
 from ladder.store import record_file_name
 from ladder.store.database import (
@@ -40,6 +40,7 @@ from ladder.store.database import (
     Version,
     all_finals,
     find_final,
+    find_match_interval,
     find_record,
     get_version_by_id,
     insert_final,
@@ -74,19 +75,63 @@ def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, wh
         require_checks_finished(connection, settings, due, now, ladder.path)
         versions = deadline_versions(connection, settings, due)
         open_to = describe_extended_users(connection, settings, due, now)
-    final = Final(
-        name=name,
-        key=os.urandom(32),
-        versions=tuple(version.id for version in versions),
-        games_per_version=games,
-        deadline_at=None if due is None else due.at.timestamp(),
-        versions_until=now if due is None else due.closes,
-        revealed=False,
-        created_at=now,
-        owner_groups=tuple(number_owners(versions)),
-    )
+    final = _draft_final(name, versions, games, due, now)
     why = f"a final of {len(versions)} versions, {games} games each"
     return _queue(ladder, final, versions, who, f"{why}; extended for {open_to}" if open_to else why)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalPreview:
+    """A final as it would be created now. deadline: its name, "" for the active versions. versions: their refs.
+
+    matches: their number. duration_s: at the pace of the last matches, None before any. problem: why the final can't
+    be created yet, None if it can. warnings: sentences.
+    """
+
+    deadline: str
+    games: int
+    versions: tuple[str, ...]
+    matches: int
+    duration_s: float | None
+    problem: str | None
+    warnings: tuple[str, ...]
+
+
+def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPreview:
+    """Return what `create_final` would do now. Without a deadline (""), versions are the active ones.
+
+    None stands for the last deadline that is over and has no final, else the next one. Raises LadderError.
+    """
+    settings, now, problem = ladder.settings, ladder.clock(), None
+    with ladder.database.read() as connection:
+        if deadline is None:
+            used = {final.deadline_at for final in all_finals(connection)}
+            open_ones = [each for each in settings.deadlines if each.at.timestamp() not in used]
+            open_ones.sort(key=lambda each: (each.closes >= now, abs(each.closes - now)))
+            deadline = open_ones[0].name if open_ones else ""
+        due = settings.deadline(deadline) if deadline else None
+        versions = deadline_versions(connection, settings, due)
+        open_to = describe_extended_users(connection, settings, due, now)
+        try:
+            require_checks_finished(connection, settings, due, now, ladder.path)
+        except LadderError as error:
+            problem = str(error)
+        interval_s = find_match_interval(connection)
+    matches = 0
+    try:
+        matches = _plan_of(ladder, _draft_final("preview", versions, games, due, now), versions).plan().matches
+    except ValueError as error:
+        problem = problem or f"these {len(versions)} versions can't play a final: {error}."
+    bots = {version.name for version in versions}
+    warnings = [f"The final doesn't wait for extensions: {open_to}."] if open_to else []
+    for each in settings.baselines:
+        if each.beats is not None and each.beats not in bots:
+            warnings.append(f"The baseline \"{each.name}\" can't be met: {each.beats} doesn't play in this final.")
+        if each.min_games is not None and each.min_games > games:
+            warnings.append(f'The baseline "{each.name}" may not be met: it needs {each.min_games} games.')
+    duration_s = None if interval_s is None else interval_s * matches
+    version_refs = tuple(version.version_ref for version in versions)
+    return FinalPreview(deadline, games, version_refs, matches, duration_s, problem, tuple(warnings))
 
 
 def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
@@ -202,6 +247,20 @@ def get_commitment_file(ladder: Ladder, name: str) -> Path:
 
 
 # --- steps ------------------------------------------------------------------------------------------------------------
+
+
+def _draft_final(name: str, versions: Sequence[Version], games: int, due: Deadline | None, now: float) -> Final:
+    return Final(
+        name=name,
+        key=os.urandom(32),
+        versions=tuple(version.id for version in versions),
+        games_per_version=games,
+        deadline_at=None if due is None else due.at.timestamp(),
+        versions_until=now if due is None else due.closes,
+        revealed=False,
+        created_at=now,
+        owner_groups=tuple(number_owners(versions)),
+    )
 
 
 def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:

@@ -96,6 +96,7 @@ def _environment() -> Environment:
     env.filters |= {
         "when": format_time,
         "left": format_time_left,
+        "duration": _format_duration,
         "points": scale_ratings,
         "share_scale": share_scale,
         "percent_of": percent_on_scale,

@@ -21,6 +21,7 @@ from arena.checks import Finding
 from ladder import views
 from ladder.service import (
     APPROVAL_SCOPE,
+    FINAL_GAMES,
     STAFF_USER,
     Ladder,
     LadderError,
@@ -53,6 +54,7 @@ from ladder.service import (
     merge_users,
     parse_roster,
     parse_time,
+    preview_final,
     preview_import,
     refuse_applicant,
     retry_final,
@@ -591,6 +593,19 @@ def published(request: CurrentContext, name: str) -> Response:
     text = get_commitment_file(request.ladder, name).read_text(encoding="utf-8")
     file = {"Content-Disposition": f'attachment; filename="final-{name}.txt"'}
     return Response(text, media_type="text/plain; charset=utf-8", headers=file)
+
+
+@finals_router.get("/admin/finals/new", include_in_schema=False)
+def plan(
+    request: CurrentContext, deadline: str | None = None, games: Annotated[int, Query(ge=1, le=10_000)] = FINAL_GAMES
+) -> Response:
+    """Show what a final of a deadline ("": of now) would be, with a form that creates it."""
+    return render_form(
+        request,
+        "new_final.html",
+        preview=preview_final(request.ladder, deadline, games),
+        deadlines=request.ladder.settings.deadlines,
+    )
 
 
 @finals_router.post("/finals", include_in_schema=False)

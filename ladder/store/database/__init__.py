@@ -122,6 +122,7 @@ from ladder.store.database.results import (
     count_ladder,
     faulty_games,
     find_latest_snapshot,
+    find_match_interval,
     find_record,
     find_snapshot,
     get_log,

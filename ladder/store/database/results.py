@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
+from statistics import fmean
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, delete, func, insert, select, update
@@ -539,6 +540,20 @@ class LadderCounts:
     matches: dict[tuple[str, str], int]
     versions: dict[str, int]
     failed_attempts: int
+
+
+MAX_PACE_MATCHES = 100  # that the pace is computed from
+
+
+def find_match_interval(connection: Connection) -> float | None:
+    """Return the mean seconds between the ends of the last matches, without pauses; None before three matches."""
+    query = select(matches.c.ended_at).where(matches.c.end_sequence.is_not(None), matches.c.ended_at.is_not(None))
+    ends = list(connection.scalars(query.order_by(matches.c.end_sequence.desc()).limit(MAX_PACE_MATCHES)))
+    gaps = sorted(max(0.0, later - earlier) for later, earlier in pairwise(ends))
+    if len(gaps) < 2:
+        return None
+    middle = gaps[len(gaps) // 2]
+    return fmean(gap for gap in gaps if gap <= 10 * middle)
 
 
 def count_ladder(connection: Connection) -> LadderCounts:

@@ -430,6 +430,31 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
 # --- finals -----------------------------------------------------------------------------------------------------------
 
 
+def test_a_final_is_previewed_for_the_deadline_that_is_due(web: Pages, staff: TestClient) -> None:
+    def preview(**query: object) -> str:
+        return staff.get("/admin/finals/new", params=query).text
+
+    text = preview()
+    assert '<option value="">now</option>' in text
+    assert re.search("3 versions, 60 matches: about [0-9]+ (s|min) at the pace", text)
+    add_settings(
+        web.ladder,
+        BASELINES
+        + '[[baselines]]\nname = "fights"\npoints = 1\nmin_games = 300\n'
+        + '[[baselines]]\nname = "wins"\npoints = 1\nbeats = "nobody"\n'
+        + "[[deadlines]]\nname = 'past'\nat = 2020-01-01T00:00:00Z\n",
+    )
+    text = preview()
+    assert "<option selected>past</option>" in text
+    post(staff, "/admin/users/ada/extend", deadline="past", until="2101-01-01T00:00", reason="ill")
+    text = preview(deadline="past")
+    for words in ("wait for extensions: ada until", "&#34;fights&#34; may not be met", "nobody doesn&#39;t play"):
+        assert words in text
+    text = preview(deadline="first")
+    assert "The deadline first closes in" in text
+    assert "Create the final" not in text
+
+
 def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestClient, own: Term) -> None:
     ada, matches = web.visitor("ada"), METADATA.tables["matches"]
     assert "isn&#39;t a valid name" in post(staff, "/finals", 400, name="../x", games=6)
