@@ -113,11 +113,11 @@ export function short(role) {
 /** A card. `state`: "" in the hand, "lost" face up, "known" for another's that was seen, "drawn" in an exchange. */
 export function card(role, state = "") {
   if (role === null) return h("span", { class: `card back ${state}` }, figure(BACK), unseen("a hidden card"));
-  const mark = drawn("text", { class: "corner", x: 4, y: 15 }, short(role));
   return h(
     "span",
     { class: `card ${role} ${state}`, title: title(role) },
-    figure(FIGURES[role] ?? [], mark, drawn("path", { class: "strike", d: "M5 66 55 16" })),
+    figure(FIGURES[role] ?? [], drawn("path", { class: "strike", d: "M5 66 55 16" })),
+    h("span", { class: "corner", "aria-hidden": "true" }, short(role)),
     h("span", { class: "role-name" }, title(role)),
     state ? unseen(` (${state})`) : null,
   );

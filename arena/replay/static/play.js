@@ -224,7 +224,7 @@ class Play {
             "section",
             { class: "panel ask", "aria-label": "What is asked" },
             this.hand,
-            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.question, this.clock), this.motion.news, this.tip, this.words, this.result, this.moves),
+            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.clock, this.question), this.motion.news, this.tip, this.words, this.result, this.moves),
             this.auto,
           ),
         ),

@@ -106,13 +106,38 @@ def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window
         assert page.locator(".question").inner_text() == question
 
 
-def test_nothing_overflows_with_ten_players(window: Callable[..., Any]) -> None:
-    with serve_tables("person", *["bot"] * 9, rules="reformation-inquisitor") as there:
-        page = window(there, "secret0")
-        page.locator(".felt").wait_for()
-        for width in (390, 768, 1280):
+SEATED = """() => {
+    const boxes = [...document.querySelectorAll(".seat")].map((seat) => seat.getBoundingClientRect());
+    const covers = (one, other) =>
+        one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1;
+    const own = document.querySelector(".seat.own").getBoundingClientRect();
+    return {
+        wide: document.documentElement.scrollWidth,
+        covered: boxes.filter((one, place) => boxes.slice(place + 1).some((other) => covers(one, other))).length,
+        lower: boxes.filter((one) => one.bottom > own.bottom + 1).length,
+        aside: own.left + own.width / 2 - innerWidth / 2,
+        moves: document.querySelector(".moves").getBoundingClientRect().bottom - innerHeight,
+    };
+}"""
+
+
+@pytest.mark.parametrize("seats", [2, 5, 8, 10])
+def test_seats_stand_around_the_table_and_the_next_move_is_in_view(
+    window: Callable[..., Any], axe: Callable[[Any], list[str]], seats: int
+) -> None:
+    turn = {"kind": "turn", "question": "Your turn", "options": [option(1, "tax", [(0, None)], action="tax")]}
+    with serve_tables(
+        "person", *["bot"] * (seats - 1), rules="duel" if seats == 2 else "reformation-inquisitor"
+    ) as there:
+        page, _ = asked(window, there, turn, drawn=[])
+        for width, scheme in ((390, "dark"), (768, "light"), (1280, "dark")):
+            page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 844})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            found = page.evaluate(SEATED)
+            assert found["wide"] <= width
+            assert found["covered"] == found["lower"] == 0
+            assert found["moves"] < 0
+            assert axe(page) == []
 
 
 def asked(
@@ -159,7 +184,7 @@ def option(number: int, text: str, choices: Sequence[tuple[int, int | None]], **
         "letter": None,
         "action": None,
         "block": None,
-        "card": None,
+        "cards": [],
         "bluff": False,
         "risk": None,
     }
@@ -259,7 +284,7 @@ def test_targets_are_chosen_on_seats_and_lost_cards_on_cards(window: Callable[..
     lose = {
         "kind": "lose",
         "question": "You lose a card",
-        "options": [option(1, "lose", [(0, None)], card="ambassador")],
+        "options": [option(1, "lose", [(0, None)], cards=["ambassador"])],
     }
     with serve_tables("person", "bot", "bot") as there:
         page, sent = asked(window, there, steal, lose, steal)
