@@ -24,14 +24,14 @@ def web(own: Term) -> Iterator[Pages]:
 def next_step(page: str) -> str:
     """Return the text of the only primary button among the user's own bots."""
     own = page.partition('id="mine"')[2].partition('id="leads"')[0]
-    [button] = re.findall(r'class="button" href="[^"]*">([^<]*)<', own)
+    [button] = re.findall(r'class="button" href="[^>]*>([^<]*)<', own)
     return str(button)
 
 
 def test_the_next_step_follows_the_state_of_the_users_bot(web: Pages, own: Term) -> None:
     web.ladder.database.write(lambda connection: save_users(connection, [User("cyd", "Cyd", "pseudonym of cyd")], 2.0))
     cyd = web.visitor("cyd")
-    assert next_step(cyd.get("/").text) == "Get a starter bot"
+    assert next_step(cyd.get("/").text) == "Get a starter in Python"
     submit_bot(web.ladder, write(own.path / "new.py", QUICK_BOT), "cyd", "new")
     assert next_step(cyd.get("/").text) == "Watch the check"
     pass_all(web.ladder)
