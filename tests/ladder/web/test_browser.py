@@ -249,3 +249,24 @@ def test_a_folder_is_submitted_by_choosing_and_by_dropping_it(browser: Reader, p
             if how != "no script":
                 page.get_by_text("qualifying match").wait_for(timeout=60_000)
             assert wrong == [], how
+
+
+def test_a_line_in_the_lobby_reaches_open_pages_and_a_refusal_its_form(browser: Reader, server: LadderServer) -> None:
+    toml = server.folder / "ladder.toml"
+    before = toml.read_text()
+    toml.write_text(before.replace('chat = "off"', 'chat = "always"'))
+    (ada, wrong), (bob, _) = window(browser, server, "ada"), window(browser, server, "bob")
+    for page in (ada, bob):
+        page.goto(f"{server.url}/tables")
+        page.locator("#chat-lines").wait_for()
+    ada.locator("#chat-text").fill("<b>Hello</b>")
+    ada.keyboard.press("Enter")
+    for page in (ada, bob):
+        page.locator("#chat-lines").get_by_text("<b>Hello</b>").wait_for()
+    assert ada.evaluate("[document.activeElement.id, document.activeElement.value]") == ["chat-text", ""]
+    toml.write_text(before)
+    ada.keyboard.type("again")
+    ada.keyboard.press("Enter")
+    ada.get_by_role("alert").get_by_text("the chat is off").wait_for()
+    assert ada.locator("#chat-text").input_value() == "again"
+    assert [text for text in wrong if "400" not in text] == []

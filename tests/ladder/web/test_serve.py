@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from ladder.service import issue_secret, open_ladder
+from ladder.service import issue_secret, open_ladder, write_lobby_line
 from tests.cases import each
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import PLAY, ladder_in, owners
@@ -87,9 +87,14 @@ def test_the_change_stream_only_reports_that_something_changed(place: Place, fol
                 while b"data: changed\n" not in lines:
                     owners(ladder, f"newcomer{len(lines)}")
                     lines.append(feed.readline())
+                toml = folder / "ladder.toml"
+                toml.write_text(toml.read_text().replace('chat = "off"', 'chat = "between"'))
+                write_lobby_line(ladder, "ada", "nothing of this is sent")
+                while b"event: chat\n" not in lines:
+                    lines.append(feed.readline())
             server.process.terminate()
             ran = place.end(server.process)
-        assert set(lines) <= {b"data: changed\n", b":\n", b"\n"}
+        assert set(lines) <= {b"data: changed\n", b"event: chat\n", b":\n", b"\n"}
     assert ran.code == 0
     assert ran.err in ("", "stop it with Ctrl-C\n")  # which may have been read with the line before
 
