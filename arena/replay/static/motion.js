@@ -19,6 +19,7 @@ export class Motion {
   constructor(rest, skipped) {
     this.rest = rest;
     this.skipped = skipped;
+    this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
     this.place = h("div", { class: "place" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
     this.log = new Log();
@@ -142,7 +143,15 @@ export class Motion {
         true: [],
       }),
     );
+    if (this.busy) this.drawHand();
     this.drawLog();
+  }
+
+  /** Show the player's cards; `make(role, place)` makes the element of one in the hand. */
+  drawHand(cards = this.now.hands[this.game.seat] ?? [], make = (role) => card(role)) {
+    const { seat } = this.game;
+    const plays = seat !== null && !this.now.out[seat];
+    refill(this.hand, plays ? [...cards.map(make), ...this.now.revealed[seat].map((role) => card(role, "lost"))] : []);
   }
 
   drawStage(beat) {
@@ -167,7 +176,7 @@ export class Motion {
   /** A part of a step as text, with what the player alone knows. */
   text({ events }) {
     const told = events.filter((event) => event.event !== "quiet");
-    const drew = events.flatMap((event) => event.drew ?? []);
+    const drew = events.flatMap((event) => (event.event === "exchanged" ? [] : (event.drew ?? [])));
     const text = stepText(this.tellers, events.find((event) => event.event === "quiet")?.kind, told, this.names);
     return [text.replace(/^you/, "You"), drew.length && `you draw the ${drew.join(" and the ")}`].filter(Boolean).join(" · ");
   }
@@ -193,7 +202,7 @@ export class Motion {
   fly(events) {
     const { stage, places } = this.table;
     for (const event of events) {
-      const part = (name, seat = event.seat) => places[seat].parts[name];
+      const part = (name, seat = event.seat) => (name === "cards" && seat === this.game.seat ? this.hand : places[seat].parts[name]);
       const { count = 1 } = event;
       if (event.event === "coins" && event.reason !== "stolen") {
         const from = event.reason === "steal" ? part("coins", events.find((each) => each.reason === "stolen").seat) : stage;

@@ -170,7 +170,7 @@ class Play {
     const always = h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: () => remember("autopass", always.checked ? "on" : "off") });
     this.skipButton = h("button", { class: "tool", onclick: () => this.send({ skip: true }) }, "Continue without absent players");
     this.auto = h("div", { class: "auto" }, this.skipButton, this.passButton, h("label", { class: "small muted" }, always, " always pass where I'm not involved"));
-    this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
+    this.hand = this.motion.hand;
     this.place = h("div", { class: "place" });
     this.result = h("div", { class: "result" });
     this.paceChoice = h("select", { onchange: () => this.setPace() }, PACES.map((pace) => h("option", { value: pace }, pace)));
@@ -275,7 +275,8 @@ class Play {
     this.paceChoice.value = remembered("pace") ?? table.pace;
     const { busy } = this.motion;
     const open = this.open;
-    this.drawHand(game, open);
+    if (game && open) this.drawOffer(game.seats[game.seat], open);
+    else if (game) this.motion.drawHand();
     this.aimAtSeats(open);
     say(this.question, this.asked(table, game, open));
     this.words.hidden = !seated || table.talk === "off" || table.state !== "playing";
@@ -335,7 +336,7 @@ class Play {
     }
     const chosen = ask.kind === "exchange" ? this.chosen(ask) : null;
     const keep = ask.kind === "exchange" && h("button", { class: "move keep", disabled: !chosen, onclick: () => this.choose(chosen) }, chosen ? plain(chosen.text) : "Choose the cards to keep");
-    return [...ask.options, ...ask.blocks].map((option) =>
+    const others = [...ask.options, ...ask.blocks].map((option) =>
       h(
         "button",
         { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
@@ -344,22 +345,21 @@ class Play {
         h("span", { class: "what" }, plain(called(option)), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
         price(this.card.find((row) => row.action === option.action)?.cost),
       ),
-    ).concat(keep || []);
+    );
+    return [keep, ...others];
   }
 
   /** Show the player's cards, as buttons where the open request chooses among them. */
-  drawHand(game, ask) {
-    const own = game?.seats.find((seat) => seat.own);
-    const held = own && !own.out ? (ask ? [...own.cards, ...own.drawn] : this.motion.now.hands[game.seat]) : [];
-    const cards = ask?.kind === "draft" ? ask.options.flatMap((option) => option.cards) : held;
+  drawOffer(own, ask) {
+    const cards = ask.kind === "draft" ? ask.options.flatMap((option) => option.cards) : [...own.cards, ...own.drawn];
     const button = (role, place) => {
-      const option = ask?.options.find((each) => each.cards[0] === role);
+      const option = ask.options.find((each) => each.cards[0] === role);
       if (!option) return card(role);
       const act = ask.kind === "exchange" ? () => this.keep(ask, place) : () => this.choose(option);
       const pressed = ask.kind === "exchange" ? String(this.chosenCards.includes(place)) : null;
       return h("button", { class: "choice", "aria-pressed": pressed, onclick: () => this.late() && act() }, card(role));
     };
-    refill(this.hand, cards.map(button), held.length ? this.motion.now.revealed[game.seat].map((role) => card(role, "lost")) : []);
+    this.motion.drawHand(cards, button);
   }
 
   /** Keep a card of an exchange, or not; where all are chosen, the first one is dropped. */

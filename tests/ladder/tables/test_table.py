@@ -365,6 +365,56 @@ def test_a_window_with_people_stays_open_for_its_minimum_time() -> None:
     assert there.table.why == "enough"
 
 
+def test_the_table_plays_at_the_slowest_pace_of_connected_people() -> None:
+    async def play(there: SampleTable) -> None:
+        first, second, looker = (there.table.join(secret) for secret in ("secret0", "secret1", None))
+        for client, pace, applies in (
+            (first, "fast", "normal"),
+            (second, "instant", "fast"),
+            (looker, "slow", "fast"),
+            (first, "glacial", "fast"),
+            (second, "slow", "slow"),
+        ):
+            there.table.take(client, {"pace": pace})
+            assert there.table.frame(first)["table"]["pace"] == applies
+        there.table.part(second)
+        assert there.table.frame(first)["table"]["pace"] == "fast"
+
+    sample_table(play, pace="normal")
+
+
+def test_a_clock_starts_after_the_events_were_shown() -> None:
+    """No person ends the pause for another one."""
+
+    async def play(there: SampleTable) -> None:
+        first, _ = there.table.join("secret0"), there.table.join("secret1")
+        frame = await there.until(first, lambda frame: frame["game"] and frame["game"]["events"])
+        begun, shown_s = time.monotonic(), sum(event["ms"] for event in frame["game"]["events"]) / 1000
+        there.table.take(first, {"hurry": True})
+        ask = (await there.until(first, _asks))["game"]["ask"]
+        assert time.monotonic() - begun > 0.8 * shown_s > 0.2
+        assert ask["ends_at"] - time.monotonic() > 59.5
+
+    sample_table(play, pace="fast", limit_ms=60_000)
+
+
+def test_the_only_person_ends_the_pause_in_which_events_are_shown() -> None:
+    async def play(there: SampleTable) -> None:
+        guest = there.table.join("secret0")
+
+        async def hurry() -> None:
+            while there.table.state != "over":
+                there.table.take(guest, {"hurry": True})
+                await asyncio.sleep(0.005)
+
+        begun = time.monotonic()
+        await asyncio.gather(there.play(guest, 1), hurry())
+        events = there.table.frame(guest)["game"]["events"]
+        assert time.monotonic() - begun < sum(event["ms"] for event in events) / 2000
+
+    sample_table(play, pace="slow", people=1, games=1)
+
+
 def test_closing_a_table_voids_its_match_for_all_and_starts_no_other() -> None:
     async def play(there: SampleTable) -> None:
         guests = [there.table.join("secret0"), there.table.join(None)]
