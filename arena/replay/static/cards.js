@@ -62,8 +62,8 @@ const FIGURES = {
   ],
 };
 const BACK = [
-  ["line", "M6 6h48v72H6z"],
-  ["line", "M30 12 48 42 30 72 12 42z"],
+  ["light", "M6 6h48v72H6zM7.500 7.500v69h45v-69z"],
+  ["light", "M30 12 48 42 30 72 12 42zM30 15 13.800 42 30 69 46.200 42z"],
   ["gold", "M30 27l9 15-9 15-9-15z"],
   ["dark", "M30 35l4 7-4 7-4-7z"],
 ];
@@ -124,7 +124,8 @@ export function card(role, state = "") {
 }
 
 function figure(shapes, ...more) {
-  const paths = shapes.map(([fill, d]) => drawn("path", { class: fill, d }));
+  const paths = shapes.map(([fill, d]) => drawn("path", { d }));
+  paths.forEach((path, place) => path.style.setProperty("fill", `var(--${shapes[place][0]})`));
   return drawn("svg", { class: "figure", viewBox: "0 0 60 84", "aria-hidden": "true" }, drawn("g", {}, paths), more);
 }
 

@@ -108,14 +108,13 @@ def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window
 
 SEATED = """() => {
     const boxes = [...document.querySelectorAll(".seat")].map((seat) => seat.getBoundingClientRect());
-    const covers = (one, other) =>
-        one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1;
+    const apart = (one, other) => one.left > other.right - 1 || one.top > other.bottom - 1;
+    const covers = (one, other) => !apart(one, other) && !apart(other, one);
     const own = document.querySelector(".seat.own").getBoundingClientRect();
     return {
         wide: document.documentElement.scrollWidth,
         covered: boxes.filter((one, place) => boxes.slice(place + 1).some((other) => covers(one, other))).length,
         lower: boxes.filter((one) => one.bottom > own.bottom + 1).length,
-        aside: own.left + own.width / 2 - innerWidth / 2,
         moves: document.querySelector(".moves").getBoundingClientRect().bottom - innerHeight,
     };
 }"""
