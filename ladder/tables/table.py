@@ -214,6 +214,7 @@ ABSENCE_S = 60.0  # how long a person is away before others, at a table without 
 _MAX_PAUSE_S = 20.0  # between two games, if people have a clock
 _MAX_MISSES = 3  # in a row, after which a seat plays by itself
 _ABSENT_LIMIT_MS = 2_000  # the time per move of such a seat
+_MAX_CHANGES = 40  # of slots, before one a second is allowed
 _RELOAD_S = 5.0  # how long a player who has disconnected between matches still counts as present
 _DELAY_PREFIX = '{"type":"delay"'  # begins a line of the program's client, which isn't for the referee
 _MIN_DELAY_INTERVAL_S = 5.0  # between two accepted delays
@@ -271,6 +272,7 @@ class LiveTable:
         self._seated: tuple[Slot, ...] = ()  # the slots of the newest match
         self._starts_itself, self._arrange = starts_itself, arrange
         self._changing = False
+        self._changes_left, self._changed_at = float(_MAX_CHANGES), 0.0
         for index, slot in enumerate(self.slots):
             slot.number = index if slot.number < 0 else slot.number
         self._deal = deal
@@ -509,7 +511,11 @@ class LiveTable:
             case _:
                 return False
         if client.manages and self._may_start(client) and self._arrange is not None:
-            self._change(change)
+            now = self._loop.time()
+            left = min(_MAX_CHANGES, self._changes_left + now - self._changed_at)
+            self._changes_left, self._changed_at = left - (left >= 1), now
+            if left >= 1:
+                self._change(change)
         return True
 
     def _begin_match(self) -> None:

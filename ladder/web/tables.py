@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Form, Query, WebSocket
 from fastapi.concurrency import run_in_threadpool
@@ -198,6 +199,10 @@ def join(
 ) -> Response:
     """Join a table, and redirect to it."""
     count_try(request, "table")
+    cookie = request.http.cookies.get(request.state.guest_cookie(id))
+    access = find_table_access(request.ladder, id, request.viewer, cookie)
+    if access is not None and access.slot is not None:
+        return RedirectResponse(f"/tables/{id}/play", 303)
     return _redirect_to_place(request, id, join_table(request.ladder, id, link, request.viewer.login, name.strip()))
 
 
@@ -217,8 +222,11 @@ def _redirect_to_place(request: RequestContext, id: int, secret: str | None) -> 
 
 
 @tables_router.get("/tables/{id}/play", include_in_schema=False)
-def play(request: CurrentContext, id: RowId) -> Response:
-    """Show the page on which to play at or watch a table. Viewers without access are redirected to its summary."""
+def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_length=100)] = "") -> Response:
+    """Show the page on which to play at or watch a table. Viewers without access are redirected to its summary.
+
+    link: the code of the invitation link, with which a spectator may take a free place.
+    """
     access = find_table_access(
         request.ladder, id, request.viewer, request.http.cookies.get(request.state.guest_cookie(id))
     )
@@ -228,7 +236,8 @@ def play(request: CurrentContext, id: RowId) -> Response:
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(request.ladder, access.session.rules)
     home, manages = (f"/tables/{id}", f"table {id}"), _manages(request, access.session)
-    join = f"/tables/{id}/join" if access.session.is_public or manages else None
+    joins = access.session.is_public or manages or link
+    join = f"/tables/{id}/join?link={quote(link)}" if joins else None
     invitation = _make_invitation(request, access.session) if manages else None
     shown, socket = make_rules_object(rules), f"/tables/{id}/socket"
     text = table_page(rules.name, shown, socket, home, request.state.banner, join, invitation)

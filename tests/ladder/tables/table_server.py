@@ -48,6 +48,7 @@ class TableServer:
         self.states: list[str] = []
         self.url = ""
         self.away = False  # the server answers programs with 503
+        self.opener: str | None = None  # the secret of the slot of the table's opener
         self.lines: list[WebSocket] = []  # programs' sockets
         self.people: list[WebSocket] = []
         self._over = threading.Event()
@@ -123,7 +124,9 @@ def serve_tables(
         channel = WebChannel(ws)
         await channel.open()
         there.people.append(ws)
-        await serve_client(channel, there.table, ws.query_params.get("secret"), ws.query_params.get("login"))
+        secret = ws.query_params.get("secret")
+        manages = secret is not None and secret == there.opener
+        await serve_client(channel, there.table, secret, ws.query_params.get("login"), manages)
 
     async def program(ws: WebSocket) -> None:
         token = ws.headers.get("authorization", "").removeprefix("Bearer ")
@@ -147,7 +150,9 @@ def serve_tables(
     def page(request: Any) -> HTMLResponse:
         secret = request.query_params.get("secret")
         socket = "/socket" if secret is None else f"/socket?secret={secret}"
-        return HTMLResponse(table_page("Coup", make_rules_object(PRESETS[rules]), socket, ("/home", "Tables")))
+        invitation = {"link": f"{there.url}/join", "size": 9, "path": "M4 4h1v1h-1z"} if secret else None
+        shown = make_rules_object(PRESETS[rules])
+        return HTMLResponse(table_page("Coup", shown, socket, ("/home", "Tables"), "", "/join", invitation))
 
     routes = [
         Route("/", page),

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from arena.referee import messages
-from ladder.tables import TableChat
+from ladder.tables import SlotChange, TableChat
 from tests.chromium import WAIT_MS, Reader
 from tests.ladder.tables.table_server import TableServer, serve_tables
 from tests.ladder.tables.test_chat import store_at_once
+from tests.ladder.web.ladder_server import wait_for
 
 HOSTILE = '<img src=x onerror="alert(1)">\u202e"'
 
@@ -85,6 +86,39 @@ def test_two_people_from_the_lobby_to_a_rematch(window: Callable[..., Any], axe:
         there.on(lambda: (there.table.end("the server is restarted"), there.table.dismiss("closed")))
         for page in (first, second, looker):
             page.get_by_text("This table is closed").wait_for()
+
+
+def test_the_opener_arranges_the_places_by_clicks(window: Callable[..., Any], axe: Callable[[Any], list[str]]) -> None:
+    """Others only see them. A spectator is led to the page on which to take a free place."""
+    changes: list[SlotChange] = []
+    with serve_tables("person", "bot", "person", starts_itself=False, arrange=changes.append) as there:
+        there.opener = "secret0"
+        there.slots[1].name = "honest@3"
+        there.slots[2].free = True
+        strength = {"name": HOSTILE, "rank": [1, 3], "rating": [24.1, 22.9, 25.3]}
+        there.table.bots = [strength, {"name": "honest@3", "rank": [], "rating": None}]
+        opener, looker = window(there, "secret0"), window(there, None)
+
+        def click(name: str) -> SlotChange:
+            opener.get_by_role("button", name=name).click()
+            wait_for(lambda: changes)
+            there.on(lambda: there.table.replace_slots(None))
+            return changes.pop()
+
+        assert "rank 1-3, rating 24.1 ± 1.2" in opener.locator(".arrange option").first.inner_text()
+        assert click("Add the bot") == SlotChange(bots=(HOSTILE,))
+        assert click("Add a place") == SlotChange(place="person")
+        assert click("Add a remote bot") == SlotChange(place="program")
+        assert click("Remove honest@3") == SlotChange(remove=(1,))
+        assert click("Remove a free place") == SlotChange(remove_free=(2,))
+        assert click("Start with 1 more bot") == SlotChange(remove=(2,), draw=1, start=True)
+        for width in (320, 1280):
+            opener.set_viewport_size({"width": width, "height": 800})
+            assert opener.evaluate("document.documentElement.scrollWidth") <= width
+        assert axe(opener) == []
+        assert looker.locator(".people button, .arrange button").count() == 0
+        assert "honest" not in looker.locator(".people").inner_text()
+        assert looker.get_by_role("link", name="Take a place").get_attribute("href") == "/join"
 
 
 def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window: Callable[..., Any]) -> None:
