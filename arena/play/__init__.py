@@ -17,4 +17,13 @@ from arena.play.live_match import (
     StateUpdate,
     WaitingFor,
 )
-from arena.play.player_view import NUMBERS, YOU, GameView, MoveOption, PlayerView, TableRow, make_move_menu
+from arena.play.player_view import (
+    NUMBERS,
+    YOU,
+    GameView,
+    MoveOption,
+    PlayerView,
+    TableRow,
+    make_move_menu,
+    to_second_person,
+)

@@ -12,6 +12,7 @@ import pytest
 
 import arena.replay
 from arena.coup import FORFEIT, PRESETS, GameEnding, Ruleset, format_move, parse_move
+from arena.play import YOU, to_second_person
 from arena.referee import Record, move_payload, sent_lines, wire
 from arena.replay import list_steps, make_replay_object, pack_matches
 from protocol.event_text import EVENT_TEXTS, describe_end, describe_event, describe_events, describe_move
@@ -108,6 +109,14 @@ def test_the_page_folds_a_game_to_the_states_of_the_engine(game: Game) -> None:
         assert sorted(moment["drawn"]) == sorted(state.drawn)
         if moment["step"]:
             assert moment["out"] == [not hand for hand in state.hands] or moment["step"]["kind"] == "draft"
+
+
+def test_a_player_is_told_of_events_in_the_second_person_as_in_the_terminal(game: Game) -> None:
+    for you, told in enumerate(game.said["second"]):
+        names = [YOU if seat == you else name for seat, name in enumerate(game.names)]
+        for moment, texts in zip(game.moments, told, strict=True):
+            said = [describe_event(event, names).partition("“") for event in moment.payloads(you)]
+            assert texts == [to_second_person(head) + quote + text for head, quote, text in said]
 
 
 def test_a_claim_is_true_where_its_owner_has_the_card(game: Game) -> None:

@@ -27,6 +27,7 @@ const said = asked.matches.map((match) =>
         knowledge(moments, ruleset, looker).map(({ chances }) => seats.map((seat) => roles.map((role) => chance(chances[seat], role)))),
       ),
       told: game.steps.map((step) => step.events.map((event) => tell(event, names))),
+      second: seats.map((you) => game.steps.map((step) => seen(step.events, you).map((event) => words(asked.words, you).tell(event, names.with(you, "you"))))),
       stories: game.steps.map((step) => [story(step.events, names), story(step.events, names, true)]),
       moves: game.steps.map((step) => step.answers.map(([, word]) => moveOf(word))),
       movesTold: game.steps.map((step) => step.answers.map(([, word]) => tellMove(moveOf(word), names))),

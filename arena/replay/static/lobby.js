@@ -51,7 +51,9 @@ export class Lobby {
     }
     const replay = table.replay ? h("a", { class: "move", href: table.replay }, read("home") ? "Watch the replay" : "Watch the replay, with all cards") : null;
     const start = you?.again && empty > 0 && close ? step(`Start with ${stays} players`, { start: "close" }) : null;
-    return [table.again ? wanting("Play again", { rematch: true }) : null, start, take, replay];
+    const home = read("home");
+    const back = home ? h("a", { class: "move", href: home[0] }, `Back to ${plain(home[1])}`) : null;
+    return [table.again ? wanting("Play again", { rematch: true }) : null, start, take, replay, back];
   }
 
   /** Show the players, absent ones and those that want to continue; never which have answered. */

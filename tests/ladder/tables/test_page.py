@@ -389,3 +389,25 @@ def test_rules_fit_a_phone_as_a_page_and_as_a_dialog(
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert axe(page) == []
         there.on(lambda: there.table.end("the test is over"))
+
+
+def test_events_are_shown_one_by_one_before_the_next_request(window: Callable[..., Any]) -> None:
+    """Space skips them. The game's end has places and cards, and a hidden page counts what it missed."""
+    with serve_tables("person", "bot", pace="slow") as there:
+        page = window(there, "secret0", reduced_motion="no-preference")
+        page.locator(".moves:not(.early) .move").first.wait_for()
+        page.keyboard.press("1")
+        page.locator(".stage.busy .skip").wait_for()
+        assert page.locator(".moves .move").count() == 0
+        page.locator(".log .line").first.wait_for()
+        page.keyboard.press(" ")
+        page.locator(".stage:not(.busy)").wait_for()
+        page.get_by_role("button", name="Settings").click()
+        page.get_by_label("Pace of the table").select_option("instant")
+        page.keyboard.press("Escape")
+        played(page)
+        assert page.locator(".places li").count() == 2
+        assert page.locator(".places .card.lost").count() >= 2
+        page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
+        page.get_by_role("button", name="Play again").click()
+        page.wait_for_function("document.title.startsWith('(')")
