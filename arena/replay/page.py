@@ -227,7 +227,7 @@ def table_page(
     """
     body = "".join(
         (
-            f'<p class="holds" role="note">{escape_html(banner)}</p>\n' if banner else "",
+            f'<aside class="holds" aria-label="notice">{escape_html(banner)}</aside>\n' if banner else "",
             '<div id="page"></div>\n<noscript><p>Enable JavaScript to play here.</p></noscript>\n',
             json_element("rules", rules),
             json_element("words", EVENT_TEXTS),
