@@ -260,8 +260,8 @@ class HostedSession:
         for made, stored in zip(_make_slots(session), session.slots, strict=True):
             old = known.get(made.number)
             slots.append(made if old is None or (stored.is_free and not old.free) else old)
-            if made.kind == "bot":
-                slots[-1].name = made.name
+            if made.kind == "bot" or (slots[-1].free and not stored.is_free):  # a player who isn't connected yet
+                slots[-1].name, slots[-1].free = made.name, False
         self.table.replace_slots(slots, start)
 
     @property

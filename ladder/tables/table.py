@@ -478,8 +478,11 @@ class LiveTable:
     def free_deserted(self) -> None:
         """After a match, free the places of people that have been away for long."""
         since = self._loop.time() - self._absence_s
-        gone = [slot.number for slot in self.slots if slot.guest is None and slot.left_at and slot.left_at <= since]
-        gone = [slot.number for slot in self.slots if slot.number in gone and slot.kind == "person" and not slot.free]
+        gone = [
+            slot.number
+            for slot in self.slots
+            if slot.kind == "person" and slot.left_at is not None and slot.left_at <= since
+        ]
         if gone and self.state in ("over", "void") and not self._ended and not self._changing:
             self._change(SlotChange(free=tuple(gone)))
 
@@ -836,7 +839,7 @@ class LiveTable:
         return self._dealt.spec.handles[self._seated.index(slot)] if self._dealt is not None and played else None
 
     def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> Message:
-        known = client.manages and self.state == "open"  # before the first match nobody knows which letter is which
+        known = client.manages and self.state == "open"  # the letters are dealt with the match
         return {
             "handle": self._find_handle(slot) or "",
             "number": slot.number,

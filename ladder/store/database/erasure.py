@@ -64,7 +64,7 @@ def erase_user_rows(connection: Connection, user_id: int, at: float) -> None:
     connection.execute(
         update(users)
         .where(everyone)
-        .values(name=users.c.pseudonym, email=None, student_id=None, canvas_id=None, moodle_id=None)
+        .values(name=users.c.pseudonym, email=None, student_id=None, canvas_id=None, moodle_id=None, seen_at=None)
     )
     connection.execute(update(session_slots).where(session_slots.c.user_id.in_(ids)).values(token_sha256=None))
     replaced = {row.pseudonym: logins[row.login] for row in known}

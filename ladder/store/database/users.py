@@ -343,7 +343,7 @@ def set_users_seen(connection: Connection, logins: Sequence[str], at: float) -> 
 
 def list_pseudonyms_seen(connection: Connection, since: float) -> list[str]:
     """Return the pseudonyms of users that have had a page open since a Unix time, in order."""
-    query = select(users.c.pseudonym).where(users.c.seen_at >= since, users.c.suspended.is_(False))
+    query = select(users.c.pseudonym).where(users.c.seen_at >= since, ~(users.c.suspended | users.c.withdrawn))
     return list(connection.scalars(query.order_by(users.c.pseudonym)).all())
 
 
