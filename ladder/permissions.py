@@ -265,8 +265,8 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "FailedAttempt": {_ANYBODY: "failed_at", _STAFF: "reason"},
     "FinalList": {_ANYBODY: "items next_cursor revision"},
     "FinalState": {
-        _ANYBODY: "name commitment key versions games_per_version matches played pending abandoned standings isolated"
-        " revision"
+        _ANYBODY: "name commitment key versions games_per_version matches played pending abandoned champion"
+        " champion_owner standings podium decisive_matches isolated revision"
     },
     "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
     "GradesPage": {_ANYBODY: "grades deadlines finals published releases"},

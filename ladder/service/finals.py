@@ -32,6 +32,7 @@ from ladder.service.ladder import Ladder
 from ladder.service.maintenance import make_empty_folder
 from ladder.service.settings import Baseline, Deadline, LadderError
 from ladder.service.standings import Evaluation, evaluate_versions
+from ladder.standings import Standings, StandingsRow
 from ladder.store import record_file_name
 from ladder.store.database import (
     FINAL,
@@ -44,6 +45,7 @@ from ladder.store.database import (
     find_record,
     get_version_by_id,
     insert_final,
+    list_decisive_matches,
     list_final_matches,
     log_action,
     queue_matches,
@@ -152,7 +154,25 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     if not final.revealed:
         return state
     measured = evaluate_versions(ladder, context.connection, _versions(context.connection, final), final.id)
-    return replace(state, standings=standings_for_reader(context, measured.table))
+    table = standings_for_reader(context, measured.table)
+    podium = _rank_participants(table)[:3]
+    decisive: list[int] = []
+    if len(podium) > 1:
+        decisive = list_decisive_matches(context.connection, final.id, podium[0].version, podium[1].version)
+    return replace(state, standings=table, podium=tuple(podium), decisive_matches=tuple(decisive))
+
+
+def _rank_participants(table: Standings) -> list[StandingsRow]:
+    """Return the rows with games, without reference bots: by rating, adjusted win rate, then time of submission."""
+    rows = [row for row in table.items if row.games and not row.is_reference]
+    return sorted(
+        rows,
+        key=lambda row: (
+            -round(row.rating.value, 6),
+            -round(row.win_rate_adjusted.value, 6) if row.win_rate_adjusted else 0.0,
+            row.submitted_at,
+        ),
+    )
 
 
 def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
@@ -178,6 +198,12 @@ def reveal_final_results(
     `incomplete`: also if matches were abandoned. Raises LadderError before all matches have ended.
     """
 
+    with ladder.database.read() as connection:
+        ended = _get_ended_final(connection, name, ladder.path)
+        measured = evaluate_versions(ladder, connection, _versions(connection, ended), ended.id)
+    best = _rank_participants(measured.table)[:1]
+    champion = best[0].version if best else None
+
     def act(connection: Connection) -> Final:
         final = _get_ended_final(connection, name, ladder.path)
         if not final.revealed:
@@ -190,12 +216,10 @@ def reveal_final_results(
                     f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
                 )
             log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
-            reveal_final(connection, final.id)
+            reveal_final(connection, final.id, champion)
         return replace(final, revealed=True)
 
-    final = ladder.database.write(act)
-    with ladder.database.read() as connection:
-        return final, evaluate_versions(ladder, connection, _versions(connection, final), final.id)
+    return ladder.database.write(act), measured
 
 
 def export_final(ladder: Ladder, name: str, folder: Path) -> int:

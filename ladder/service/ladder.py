@@ -392,7 +392,10 @@ def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
 
     def read(connection: Connection) -> tuple[Version, bytes]:
         version = get_version(connection, text)
-        return version, get_archive(connection, version.digest, version.single_file_name)
+        try:
+            return version, get_archive(connection, version.digest, version.single_file_name)
+        except KeyError:
+            raise LadderError(f"the files of {escape_control(version.version_ref)} were erased.") from None
 
     return ladder.database.read_with_retry(read)
 

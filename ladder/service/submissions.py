@@ -70,6 +70,7 @@ from ladder.store.database import (
     get_party,
     get_version_by_id,
     insert_archive,
+    list_archived_digests,
     list_audit_entries,
     log_action,
     set_active_version,
@@ -382,7 +383,9 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     """
     with ladder.database.read() as connection:
         playing = active_versions(connection)
-        newest = {each.bot: each for each in (*accepted_versions(connection), *playing) if not each.is_reference}
+        stored = list_archived_digests(connection)
+        known = (each for each in (*accepted_versions(connection), *playing) if each.digest in stored)
+        newest = {each.bot: each for each in known if not each.is_reference}
         versions = sorted(newest.values(), key=lambda version: version.version_ref)
         if not compare:
             return SimilarityReport(len(versions), None, ())

@@ -26,7 +26,7 @@ from sqlalchemy import Connection
 
 from arena.bots import escape_control, escape_csv_cell
 from ladder.rating import Estimate
-from ladder.standings import Standings
+from ladder.standings import Standings, StandingsRow
 from ladder.store.database import ENDED, PLAYED, Final, all_finals, get_version_by_id, list_final_matches
 from ladder.views.context import ViewContext, paginate
 from ladder.views.users import UserSummary
@@ -162,7 +162,9 @@ class FinalState:
     """The progress of a final. matches, played, pending: counts. abandoned: (match id, reason) of each other match.
 
     commitment: the SHA-256 of its key, in hex. key: in hex, None until the final is revealed. versions: refs of the
-    versions, which play games_per_version games or more each. standings: only after the reveal and if requested.
+    versions, which play games_per_version games or more each. champion: the ref of the version that won, without
+    reference bots, and the pseudonym of its owner. standings, podium (the best three), decisive_matches (between the
+    best two): only after the reveal and if requested.
     """
 
     name: str
@@ -174,7 +176,11 @@ class FinalState:
     played: int
     pending: int
     abandoned: tuple[tuple[int, str], ...]
+    champion: str | None = None
+    champion_owner: str | None = None
     standings: Standings | None = None
+    podium: tuple[StandingsRow, ...] = ()
+    decisive_matches: tuple[int, ...] = ()
     isolated: bool | None = None
     revision: int | None = None
 
@@ -198,6 +204,7 @@ def summarize_final(connection: Connection, final: Final) -> FinalState:
     """Return the state of a final for any viewer: it contains no results, and the key only after the reveal."""
     matches = list_final_matches(connection, final.id)
     causes = Counter(match.outcome for match in matches if match.status == ENDED)
+    champion = None if final.champion is None else get_version_by_id(connection, final.champion)
     return FinalState(
         name=final.name,
         commitment=final.commitment,
@@ -212,6 +219,8 @@ def summarize_final(connection: Connection, final: Final) -> FinalState:
             for match in matches
             if match.status == ENDED and match.outcome != PLAYED
         ),
+        champion=None if champion is None else champion.version_ref,
+        champion_owner=None if champion is None else champion.pseudonym,
     )
 
 

@@ -95,7 +95,6 @@ def _environment() -> Environment:
     env.globals |= {"wheel_name": wheel_name(), "languages": tuple(LANGUAGES)}
     env.filters |= {
         "when": format_time,
-        "left": format_time_left,
         "duration": _format_duration,
         "points": scale_ratings,
         "share_scale": share_scale,
@@ -238,11 +237,6 @@ def format_time(at: float | None, exact: bool = False) -> Markup:
     text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
     machine = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
     return Markup('<time datetime="{}"{}>{} UTC</time>').format(machine, Markup(" data-exact" if exact else ""), text)
-
-
-def format_time_left(at: float, now: float) -> str:
-    """Return the time left until `at`, such as "in 3 d", or "over"."""
-    return "over" if at <= now else f"in {_format_duration(at - now)}"
 
 
 def _format_duration(seconds: float) -> str:

@@ -31,7 +31,7 @@ from ladder.store.database.schema_tables import (
     users,
     versions,
 )
-from ladder.store.database.versions import CHECKING, REJECTED
+from ladder.store.database.versions import CHECKING, QUEUED, REJECTED
 
 ERASED = "erased"  # the text that replaces a reason
 
@@ -79,7 +79,7 @@ def erase_user_rows(connection: Connection, user_id: int, at: float) -> None:
 
 
 def _delete_files(connection: Connection, user_id: int) -> None:
-    """Delete the files of a user's versions, what checks and logs have of them, and reject the versions."""
+    """Delete the files of a user's versions, what checks and logs have of them; reject those without a check."""
     owned = bots.c.owner_id == user_id
     own = select(versions.c.id).join(bots, bots.c.id == versions.c.bot).where(owned)
     for table in (check_steps, fault_samples):
@@ -89,8 +89,9 @@ def _delete_files(connection: Connection, user_id: int) -> None:
     of_others = select(versions.c.digest).where(versions.c.id.not_in(own))
     digests = select(versions.c.digest).where(versions.c.id.in_(own), versions.c.digest.not_in(of_others))
     connection.execute(delete(archives).where(archives.c.digest.in_(digests)))
-    gone = {"status": REJECTED, "rejection_reason": "its owner's data was erased", "single_file_name": None}
-    connection.execute(update(versions).where(versions.c.id.in_(own)).values(gone))
+    gone = {"status": REJECTED, "rejection_reason": "its owner's data was erased"}
+    unchecked = versions.c.id.in_(own) & (versions.c.status == QUEUED)  # accepted ones stay in the ratings of others
+    connection.execute(update(versions).where(unchecked).values(gone))
     connection.execute(update(bots).where(owned).values(active_version_id=None))
 
 

@@ -390,7 +390,7 @@ class Final:
 
     games_per_version: the minimum. deadline_at: the deadline whose versions play; None: the versions that were active
     when the final was created. versions_until: versions submitted later don't play. owner_groups: a number for each
-    version; versions with the same number don't meet.
+    version; versions with the same number don't meet. champion: the version that won, None before the reveal.
     """
 
     name: str
@@ -403,6 +403,7 @@ class Final:
     created_at: float
     id: int = 0
     owner_groups: tuple[int, ...] = ()
+    champion: int | None = None
 
     @property
     def commitment(self) -> str:
@@ -445,6 +446,7 @@ def all_finals(connection: Connection) -> list[Final]:
         Final(
             row.name, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games_per_version, row.deadline_at,
             row.versions_until, row.revealed, row.created_at, row.id, tuple(json.loads(row.owner_groups)),
+            row.champion,
         )
         for row in connection.execute(select(finals).order_by(finals.c.id))
     ]  # fmt: skip
@@ -455,9 +457,17 @@ def get_final_key(connection: Connection, id: int) -> bytes:
     return bytes.fromhex(connection.execute(select(finals.c.key).where(finals.c.id == id)).scalar_one())
 
 
-def reveal_final(connection: Connection, id: int) -> None:
-    """Make a final's key public."""
-    connection.execute(update(finals).where(finals.c.id == id).values(revealed=True))
+def reveal_final(connection: Connection, id: int, champion: int | None = None) -> None:
+    """Make a final's key public, and store the version that won."""
+    connection.execute(update(finals).where(finals.c.id == id).values(revealed=True, champion=champion))
+
+
+def list_decisive_matches(connection: Connection, final: int, first: int, second: int, count: int = 3) -> list[int]:
+    """Return the matches of a final in which version `first` won most more games than `second`, the clearest first."""
+    one, two = match_players.alias(), match_players.alias()
+    query = select(matches.c.id).join(one, one.c.match == matches.c.id).join(two, two.c.match == matches.c.id)
+    query = query.where(matches.c.final == final, matches.c.is_rated, one.c.version == first, two.c.version == second)
+    return list(connection.scalars(query.order_by((two.c.wins - one.c.wins), matches.c.id).limit(count)))
 
 
 def requeue_abandoned(connection: Connection, id: int) -> int:

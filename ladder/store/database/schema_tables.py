@@ -233,6 +233,7 @@ finals = Table(
     Column("deadline_at", Float),  # the deadline whose versions play; null: those that played when it was made
     Column("versions_until", Float, nullable=False),  # versions that were submitted later don't play
     Column("revealed", Boolean, nullable=False),
+    Column("champion", Integer),  # the version that won, without reference bots; null before the reveal
     Column("created_at", Float, nullable=False),
     Column(
         "owner_groups", Text, nullable=False, server_default="[]"

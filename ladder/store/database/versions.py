@@ -336,6 +336,11 @@ def get_archive(connection: Connection, digest: str, single_file_name: str | Non
     return zlib.decompress(data)
 
 
+def list_archived_digests(connection: Connection) -> set[str]:
+    """Return the digests of the stored archives; those of erased users are missing."""
+    return set(connection.scalars(select(archives.c.digest)))
+
+
 # --- checks -----------------------------------------------------------------------------------------------------------
 
 

@@ -4,9 +4,19 @@ let timer = null;
 
 function next() {
   const row = [...document.querySelectorAll(".screen tbody tr:not(.shown)")].pop();
-  if (!row) return clearInterval(timer);
+  if (!row) return finish();
   row.classList.add("shown");
   row.scrollIntoView({ block: "center" });
+}
+
+// After the first row: the podium, and the decisive match, which plays by itself.
+function finish() {
+  clearInterval(timer);
+  const finale = document.querySelector(".finale");
+  finale.classList.add("shown");
+  const frame = finale.querySelector("iframe");
+  if (frame && !frame.src) frame.src = frame.dataset.src;
+  finale.scrollIntoView({ block: "start" });
 }
 
 function all() {

@@ -184,6 +184,8 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     post(staff, "/admin/users/bob/suspend", reason="x")
     assert any("Quux" in text for text in _list_texts(web.ladder))
     results = staff.get("/api/matches").json()["items"]
+    own.arena("rerate")
+    ratings = {row["bot"]: row["rating"] for row in staff.get("/api/standings").json()["standings"]["items"]}
     assert "isn&#39;t this user" in post(staff, "/admin/users/ada/erase", 400, confirmed="bob", reason="asked for it")
     page = post(staff, "/admin/users/ada/erase", confirmed="ada", reason="asked for it")
     texts = _list_texts(web.ladder)
@@ -193,6 +195,12 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     assert ada.get("/bots").status_code == 303
     assert staff.get("/bots/late/1/files.tar").status_code == 404
     assert staff.get("/api/matches").json()["items"] == results
+    own.arena("rerate")
+    rows = staff.get("/api/standings").json()["standings"]["items"]
+    assert {row["bot"]: row["rating"]["value"] for row in rows} == {
+        bot: rating["value"] for bot, rating in ratings.items() if bot != "late"
+    }
+    assert staff.get("/admin/similarity?compare=yes").status_code == 200
     assert "pseudonym of ada" in staff.get("/finals/last/projector").text
     assert '<td class="number">30</td>' in staff.get("/admin/grades?release=grades").text
     assert "was erased" in post(staff, f"{page}/leave", 400, withdrawn="false", reason="back")
@@ -441,14 +449,14 @@ def test_a_final_is_previewed_for_the_deadline_that_is_due(web: Pages, staff: Te
         web.ladder,
         BASELINES
         + '[[baselines]]\nname = "fights"\npoints = 1\nmin_games = 300\n'
-        + '[[baselines]]\nname = "wins"\npoints = 1\nbeats = "nobody"\n'
+        + '[[baselines]]\nname = "wins"\npoints = 1\nbeats = "absent"\n'
         + "[[deadlines]]\nname = 'past'\nat = 2020-01-01T00:00:00Z\n",
     )
     text = preview()
     assert "<option selected>past</option>" in text
     post(staff, "/admin/users/ada/extend", deadline="past", until="2101-01-01T00:00", reason="ill")
     text = preview(deadline="past")
-    for words in ("wait for extensions: ada until", "&#34;fights&#34; may not be met", "nobody doesn&#39;t play"):
+    for words in ("wait for extensions: ada until", "&#34;fights&#34; may not be met", "absent doesn&#39;t play"):
         assert words in text
     text = preview(deadline="first")
     assert "The deadline first closes in" in text
@@ -462,6 +470,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     published = ada.get("/finals/last/published").text
     assert staff.get("/api/finals/last").json()["commitment"] in published
     assert "matches played" in ada.get("/finals/last/projector").text
+    assert ("Champion of" in ada.get("/").text, staff.get("/api/finals/last").json()["champion"]) == (False, None)
     assert "haven&#39;t ended" in post(staff, "/finals/last/reveal", 400)
     ended = matches.update().where(matches.c.kind == "final")
     ended = ended.values(status="ended", outcome="abandoned", reason="no space", ended_at=1.0)
@@ -474,8 +483,15 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert "Reveal results" not in ada.get("/finals/last").text
     assert post(staff, "/finals/last/reveal", incomplete="true") == "/finals/last"
     assert last_entry(web.ladder)[:2] == ("staff", "reveal")
+    found = staff.get("/api/finals/last").json()
+    rows = [row for row in found["standings"]["items"] if not row["is_reference"]]
+    assert [row["bot"] for row in found["podium"]] == [row["bot"] for row in rows][:3]
+    assert (found["champion"], found["champion_owner"]) == ("late@1", "pseudonym of ada")
+    assert "Champion of" in ada.get("/").text
+    assert '♛</span> <b><a href="/bots/late">' in ada.get("/finals/last").text
     screen = staff.get("/finals/last/projector").text
     assert "pseudonym of ada" in screen
+    assert "out of competition" in screen
     assert ">ada<" not in screen  # the screen on a wall is public
     table = staff.get("/finals/last").text
     assert [("chart" in page, "too few matches for intervals" in page) for page in (screen, table)] == [
