@@ -132,7 +132,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class SeatView:
-    """A seat as the viewer sees it. `cards`: None for each hidden card; `claims`: number of claims by role."""
+    """A seat as the viewer sees it. `cards`: None for each hidden card."""
 
     name: str
     handle: str
@@ -142,7 +142,6 @@ class SeatView:
     revealed: tuple[str, ...]
     out: bool
     side: str | None
-    claims: dict[str, int]
     own: bool
 
 
@@ -484,7 +483,6 @@ class PlayerView:
                     tuple(player.revealed),
                     not player.alive and bool(player.revealed),
                     player.allegiance,
-                    dict(player.claims),
                     own,
                 )
             )

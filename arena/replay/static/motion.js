@@ -104,7 +104,11 @@ export class Motion {
     if (event.event === "coins") this.changes[event.seat] += event.delta;
     if (event.event === "lost") this.losses[event.seat] += 1;
     if (event.event === "block") this.parts[event.seat] = "blocker";
-    if (event.event === "challenge") this.parts[event.seat] = "challenger";
+    if (event.event === "challenge") {
+      this.parts[event.seat] = "challenger";
+      this.challenger = event.seat;
+    }
+    if (event.event === "unproven") event.by = this.challenger;
     if (event.event === "exiled" || event.event === "forfeit") this.gone.push(event.seat);
     if (this.lines.at(-1)?.step !== event.step) this.lines.push({ ...event, events: [], marks: [] });
     const line = this.lines.at(-1);
@@ -175,10 +179,17 @@ export class Motion {
 
   /** A part of a step as text, with what the player alone knows. */
   text({ events }) {
-    const told = events.filter((event) => event.event !== "quiet");
+    const { seat } = this.game;
+    const caught = seat === null ? null : events.find((event) => event.event === "unproven" && [event.seat, event.by].includes(seat));
+    const told = events.filter((event) => event.event !== "quiet" && event !== caught);
+    const parts = [stepText(this.tellers, events.find((event) => event.event === "quiet")?.kind, told, this.names)];
+    if (caught) {
+      const card = caught.role === "not_duke" ? "a duke" : `no ${caught.role}`;
+      parts.unshift(`${this.names[caught.by]} caught ${this.names[caught.seat]}: ${card}`);
+    }
     const drew = events.flatMap((event) => (event.event === "exchanged" ? [] : (event.drew ?? [])));
-    const text = stepText(this.tellers, events.find((event) => event.event === "quiet")?.kind, told, this.names);
-    return [text.replace(/^you/, "You"), drew.length && `you draw the ${drew.join(" and the ")}`].filter(Boolean).join(" · ");
+    if (drew.length) parts.push(`you draw the ${drew.join(" and the ")}`);
+    return parts.filter(Boolean).join(" · ").replace(/^you/, "You");
   }
 
   drawLog() {
