@@ -19,7 +19,7 @@ export function stepText(tellers, kind, events, names) {
 
 export class Log {
   constructor() {
-    this.list = h("ol", { class: "turns" });
+    this.list = h("ol", { class: "turns", tabindex: 0, "aria-labelledby": "log-title" });
     this.element = h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.list);
     this.lines = [];
     this.current = null;
