@@ -410,4 +410,4 @@ def test_events_are_shown_one_by_one_before_the_next_request(window: Callable[..
         assert page.locator(".places .card.lost").count() >= 2
         page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
         page.get_by_role("button", name="Play again").click()
-        page.wait_for_function("document.title.startsWith('(')")
+        page.wait_for_function("() => document.title.startsWith('(')")
