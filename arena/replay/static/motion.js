@@ -23,7 +23,6 @@ export class Motion {
     this.place = h("div", { class: "place" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
     this.log = new Log();
-    this.log.list.tabIndex = 0; // its lines aren't links, and it scrolls
     this.skipButton = h("button", { class: "tool skip", title: "Space" }, "Skip");
     this.queue = [];
     this.timer = null;
