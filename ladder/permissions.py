@@ -157,7 +157,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "POST /tables/chat/{line}": ("chat:moderate", None),
     "GET /tables/new": ("account:read", READ_SCOPE),
     "POST /tables": ("table:open", SUBMIT_SCOPE),
-    "POST /tables/quick": ("table:join", None),
+    "POST /tables/quick": ("ladder:read", None),
     "GET /tables/{id}": ("ladder:read", READ_SCOPE),
     "GET /tables/{id}/join": ("table:view", READ_SCOPE),
     "POST /tables/{id}/join": ("table:join", None),

@@ -5,6 +5,7 @@ the ladder and periodically: a suspended user, or one whose token is revoked, is
 change stream sends only "changed"; a page then reloads itself by its ETag."""
 
 import asyncio
+import hmac
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -65,6 +66,7 @@ from ladder.web.sign_in import ALWAYS_STALE_S, count_try
 tables_router = APIRouter(route_class=AuthorizedRoute)
 
 TABLES_PER_PAGE = 30
+_NO_TABLE = "This table doesn't exist, or you need its invitation link."
 GUEST_COOKIE_S = 86_400  # after which a guest loses their slot
 
 
@@ -142,7 +144,7 @@ def open_plain(request: CurrentContext, wanted: OpenTableRequest) -> CreatedTabl
     opened = open_session(request.ladder, wanted, request.actor)
     id, page = opened.session.id, f"/tables/{opened.session.id}"
     programs = tuple(_make_program_invites(request, opened))
-    invitation = request.state.url + _invitation_path(request.ladder, opened.session)
+    invitation = _invitation_link(request, id)
     return CreatedTable(id, page, f"{page}/program" if programs else None, invitation, programs)
 
 
@@ -184,9 +186,10 @@ def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
 def show_invitation(request: CurrentContext, id: RowId, link: str = "") -> Response:
     """Show the page of an invitation link. Joining requires a button: mail programs open links by themselves."""
     guests = request.ladder.last_settings.tables.allow_guests
+    _require_invitation(request, id, link)
     access = find_table_access(request.ladder, id, request.viewer, None)
     if access is None:
-        raise HTTPError(404, "This table doesn't exist.", request)
+        raise HTTPError(404, _NO_TABLE, request)
     return render_form(request, "join_table.html", session=access.session, link=link, guests=guests)
 
 
@@ -199,11 +202,19 @@ def join(
 ) -> Response:
     """Join a table, and redirect to it."""
     count_try(request, "table")
+    _require_invitation(request, id, link)
     cookie = request.http.cookies.get(request.state.guest_cookie(id))
     access = find_table_access(request.ladder, id, request.viewer, cookie)
     if access is not None and access.slot is not None:
         return RedirectResponse(f"/tables/{id}/play", 303)
     return _redirect_to_place(request, id, join_table(request.ladder, id, link, request.viewer.login, name.strip()))
+
+
+def _require_invitation(request: RequestContext, id: int, link: str) -> None:
+    """Raise HTTPError 404 for viewers that may not read the ladder, unless they show the code of the table's link."""
+    invited = hmac.compare_digest(link.encode(), request.ladder.invitation_code(id).encode())
+    if not (invited or request.reads):
+        raise HTTPError(404, _NO_TABLE, request)
 
 
 def _redirect_to_place(request: RequestContext, id: int, secret: str | None) -> Response:
@@ -236,8 +247,8 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(request.ladder, access.session.rules)
     home, manages = (f"/tables/{id}", f"table {id}"), _manages(request, access.session)
-    joins = access.session.is_public or manages or link
-    join = f"/tables/{id}/join?link={quote(link)}" if joins else None
+    code = request.ladder.invitation_code(id) if access.session.is_public or manages else link
+    join = f"/tables/{id}/join?link={quote(code)}" if code else None
     invitation = _make_invitation(request, access.session) if manages else None
     shown, socket = make_rules_object(rules), f"/tables/{id}/socket"
     text = table_page(rules.name, shown, socket, home, request.state.banner, join, invitation)
@@ -305,14 +316,13 @@ def _may_watch(request: RequestContext, access: TableAccess) -> bool:
     return access.slot is not None or spectates or _manages(request, access.session)
 
 
-def _invitation_path(ladder: Ladder, session: TableSession) -> str:
-    path = f"/tables/{session.id}/join"
-    return path if session.is_public else f"{path}?link={ladder.invitation_code(session.id)}"
+def _invitation_link(request: RequestContext, id: int) -> str:
+    return f"{request.state.url}/tables/{id}/join?link={request.ladder.invitation_code(id)}"
 
 
 def _make_invitation(request: RequestContext, session: TableSession) -> dict[str, Any]:
     """Return the invitation link of a table, and its QR code as an SVG path in a square of `size`."""
-    link = request.state.url + _invitation_path(request.ladder, session)
+    link = _invitation_link(request, session.id)
     import segno  # for one page only
 
     rows = list(segno.make(link, micro=False).matrix_iter(border=4))

@@ -35,9 +35,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedTables]:
 
 def test_a_match_of_people_guests_and_bots_and_its_replay(site: ServedTables) -> None:
     """During the match its record and its players are hidden; afterwards the public sees no hidden card."""
-    opened = site.open("ada", bots=["one"], me=True, people=2)
+    opened = site.open("ada", bots=["one"], me=True, people=2, is_public=True)
     id = opened["id"]
     link = opened["invitation"]
+    assert site.post(f"/tables/{id}/join", None, name="Eve")[0] == 404  # not a reader of the ladder
     site.sit("bob", link)
     assert site.post(f"/tables/{id}/join", None, link=link.partition("?link=")[2], name="Bob")[0] == 400  # a user's
     cookie = site.sit_as_guest("Gus", link)
@@ -194,7 +195,7 @@ def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(site:
 
 
 def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTables) -> None:
-    """The opener adds a bot and removes it; a guest comes by the link. A player who left has the first replay only."""
+    """The opener adds a bot and removes a place; a guest comes by the link. A player who left has the first replay only."""
     assert site.post("/tables", site.session("ada"), rules="coup", is_public="false", allow_spectators="true")[0] == 303
     with closing(open_ladder(site.served.folder)) as ladder:
         id = max(ladder.database.read_with_retry(lambda connection: list_session_ids(connection, False)))
@@ -219,7 +220,7 @@ def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTa
             assert places(frame) == ["pseudonym of ada", "person", "person", "person", "one@1"]
             await looker.until(lambda frame: len(frame["table"]["places"]) == 5)
             assert places(looker.frame)[-1] == "bot"
-            await ada.send({"remove": 4})
+            await ada.send({"remove": 3})
             await ada.until(lambda frame: len(frame["table"]["places"]) == 4)
             await asyncio.to_thread(site.sit, "bob", link)
             cookie = await asyncio.to_thread(site.sit_as_guest, "Gus", link)
@@ -227,7 +228,7 @@ def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTa
             async with bob.there():
                 await stack.enter_async_context(gus.there())
                 await ada.until(lambda frame: sum(row["here"] for row in frame["table"]["places"]) == 3)
-                await ada.send({"start": "bots"})
+                await ada.send({"start": "close"})
                 await ada.until(lambda frame: frame["table"]["state"] == "playing")
                 assert sorted(row["kind"] for row in ada.frame["table"]["places"]) == ["bot", *["person"] * 3]
                 await asyncio.gather(ada.play(over), bob.play(over), gus.play(over))
