@@ -388,7 +388,12 @@ class LiveTable:
         A client whose slot is gone becomes a spectator; a program is disconnected.
         """
         self._changing = False
-        if slots is None or self._playing is not None or self._ended:
+        if self._playing is not None or self._ended:
+            return
+        if self.state != "void":
+            self.why = "the last change failed" if slots is None else None
+        if slots is None:
+            self._notify_clients()
             return
         for client in tuple(self._clients):
             if client.slot is not None:
@@ -842,7 +847,7 @@ class LiveTable:
         known = client.manages and self.state == "open"  # the letters are dealt with the match
         return {
             "handle": self._find_handle(slot) or "",
-            "number": slot.number,
+            "number": slot.number if self._playing is None else None,  # beside a letter it would tell a bot's name
             "name": slot.name if not slot.free and (known or self._shows_name(slot)) else None,
             "kind": slot.kind,
             "free": slot.free,

@@ -148,8 +148,9 @@ class Play {
     return Boolean(option);
   }
 
-  /** Show the player, and no other, that their time ran out. */
-  missed({ state, missed, spare }) {
+  /** Show the player, and no other, that their time ran out, or that the table couldn't be changed. */
+  missed({ state, missed, spare, manages, why }) {
+    if (manages && why && state !== "void") return this.notice("Your change of the table failed. Try again, or choose another bot.");
     if (!missed || !["playing", "between"].includes(state)) return this.notice(null);
     const next = spare === 1 ? "If your time runs out again, the arena plays your seat until you return." : "Your seat is kept.";
     if (spare === 0) this.notice("Your time ran out several times in a row. The arena plays your seat with safe moves.", ["Take your seat back", () => this.send({ back: true })]);

@@ -329,7 +329,7 @@ def test_one_link_leads_to_the_free_places_of_a_table(ladder: Ladder) -> None:
         join_table(ladder, id, ladder.invitation_code(id), "one")
 
 
-def test_slots_change_between_matches(ladder: Ladder) -> None:
+def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A number is never used again, and a place that a player has just taken stays."""
     id, _ = opened(ladder, people=1, is_public=True)
 
@@ -343,6 +343,15 @@ def test_slots_change_between_matches(ladder: Ladder) -> None:
     assert slots() == [ada, bob, (3, "bot", "two@1"), (4, "person", None), (5, "program", "program 1")]
     change_slots(ladder, id, ["one"], remove=[5], remove_free=[4], free=[2])
     assert slots() == [ada, (2, "person", None), (3, "bot", "two@1"), (6, "bot", "one@1")]
+    write = ladder.database.write
+
+    def twice(act: Callable[..., TableSession]) -> TableSession:
+        return write(lambda connection: (act(connection), act(connection))[1])
+
+    monkeypatch.setattr(ladder.database, "write", twice)
+    change_slots(ladder, id, ["two"])  # called again, since the answer to its commit was lost
+    assert [kind for _, kind, _ in slots()].count("bot") == 3
+    monkeypatch.undo()
     with pytest.raises(LadderError, match="full"):
         change_slots(ladder, id, ["one"] * 7)
     assert "two@1" in [bot.name for bot in list_table_bots(ladder)]

@@ -449,13 +449,18 @@ def test_a_game_that_ends_as_its_table_is_closed_is_kept() -> None:
 
 
 def test_the_names_of_bots_are_shown_after_the_match() -> None:
+    """Until then not even the opener, who knows the bots by the numbers of their slots, sees their letters."""
+
     async def play(there: SampleTable) -> None:
+        opener = there.table.join(None, manages=True)
+        assert sorted(row["number"] for row in there.table.frame(opener)["table"]["places"]) == [0, 1, 2, 3]
         first, second, looker = (there.table.join(secret) for secret in ("secret0", "secret1", None))
 
         def names() -> list[str]:
             return sorted(row["name"] for row in there.table.frame(looker)["table"]["places"] if row["name"])
 
         assert names() == ["person0", "person1"]
+        assert {row["number"] for row in there.table.frame(opener)["table"]["places"]} == {None}
         await asyncio.gather(there.play(first, 1), there.play(second, 2))
         assert names() == ["bot0", "bot1", "person0", "person1"]
 
@@ -554,6 +559,9 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
             there.table.take(ada, request)
             there.table.take(ada, request)  # the first one isn't over yet
             there.table.replace_slots(None)
+            assert there.table.frame(ada)["table"]["why"] == "the last change failed"
+        there.table.replace_slots(there.table.slots)
+        assert there.table.frame(ada)["table"]["why"] is None
         assert changes == [
             SlotChange(bots=("honest@1",)), SlotChange(place="person"), SlotChange(remove_free=(3,)),
             SlotChange(remove=(1,)), SlotChange(remove=(3,), draw=1, start=True),
