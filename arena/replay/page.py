@@ -223,7 +223,7 @@ def table_page(
 
     rules: as made by `arena.coup.make_rules_object`. socket: the path of the table's WebSocket. home: (address, label)
     of the link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free
-    place. invitation: the link for others, with its QR code as an SVG `path` in a square of `size`.
+    place. invitation: the `link` for others, and its QR `code` as a data URL.
     """
     body = "".join(
         (

@@ -351,14 +351,13 @@ def change_slots(
     bots: Sequence[str] = (),
     places: Sequence[str] = (),
     remove: Sequence[int] = (),
-    remove_free: Sequence[int] = (),
     free: Sequence[int] = (),
 ) -> TableSession:
     """Change the slots of a table between two matches, and return the session.
 
-    bots: version refs to add. places: kinds of places to add, PERSON or PROGRAM. remove, remove_free, free: the numbers
-    of slots to remove, to remove unless a player has taken them, and to take from their players. Raises LadderError if
-    a bot may not play or the rules don't allow as many players.
+    bots: version refs to add. places: kinds of places to add, PERSON or PROGRAM. remove, free: the numbers of slots to
+    remove, and to take from their players. Raises LadderError if a bot may not play or the rules don't allow as many
+    players.
     """
     now = ladder.clock()
     before: list[set[int]] = []
@@ -369,8 +368,7 @@ def change_slots(
         if before[-1] != before[0]:  # the second call of a function whose commit had no answer
             return session
         versions = [get_accepted_version(connection, name) for name in bots]
-        gone = {slot.number for slot in session.slots if slot.number in remove_free and slot.is_free} | set(remove)
-        total = len(session.slots) - len(gone) + len(bots) + len(places)
+        total = len(session.slots) - len(remove) + len(bots) + len(places)
         rules = get_rules(ladder, session.rules)
         full = (bots or places) and total > max(seat_counts(rules))
         if session.status == CLOSED or full or not all(_may_play(connection, version) for version in versions):
@@ -382,8 +380,8 @@ def change_slots(
             for kind in places
         ]
         insert_slots(connection, id, slots, now)  # first, so that no number is used again
-        if gone:
-            delete_slots(connection, id, sorted(gone), now)
+        if remove:
+            delete_slots(connection, id, remove, now)
         for number in free:
             take_slot(connection, id, number, None, None, None, now)
         return get_session(connection, id)

@@ -51,7 +51,6 @@ from ladder.service import (
     draw_bots,
     get_accepted_version,
     get_rules,
-    limit_chat_mode,
     list_table_bots,
     make_portable_bot,
     unplayable_reason,
@@ -189,7 +188,7 @@ class PreparedBots:
             if version not in boxes.programs:
                 self._add_program(boxes, version, bot)
         places = () if change.place is None else (change.place,)
-        return change_slots(self._ladder, session.id, names, places, change.remove, change.remove_free, change.free)
+        return change_slots(self._ladder, session.id, names, places, change.remove, change.free)
 
     def _pin_in_cache(self, bot: PortableBot, ends: ExitStack) -> None:
         try:
@@ -244,7 +243,7 @@ class HostedSession:
             self._on_state_change,
             configured.pace,
             configured.min_window_seconds,
-            chat=self._make_chat(ChatMode(session.chat)),
+            chat=None if session.chat == ChatMode.OFF else TableChat(session.chat, self._store_line),
             starts_itself=session.starts_itself,
             arrange=partial(arrange, self),
         )
@@ -267,11 +266,6 @@ class HostedSession:
     @property
     def _people(self) -> bool:
         return any(slot.kind == PERSON for slot in self.table.slots)
-
-    def _make_chat(self, opened: ChatMode) -> TableChat | None:
-        """Return the table's chat, None if it is off."""
-        mode = limit_chat_mode(opened, self._ladder.last_settings.tables.chat)
-        return None if mode is ChatMode.OFF else TableChat(mode.value, self._store_line)
 
     def _store_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
         stored: list[Any] = []

@@ -194,16 +194,14 @@ class Slot:
 class SlotChange:
     """A change of slots between matches.
 
-    bots: names to add. draw: how many other bots to add. place: the kind of a free slot to add. remove, remove_free,
-    free: the numbers of slots to remove, to remove unless a player has taken them, and to take from their players.
-    start: whether a match begins then.
+    bots: names to add. draw: how many other bots to add. place: the kind of a free slot to add. remove, free: the
+    numbers of slots to remove, and to take from their players. start: whether a match begins then.
     """
 
     bots: tuple[str, ...] = ()
     draw: int = 0
     place: Literal["person", "program"] | None = None
     remove: tuple[int, ...] = ()
-    remove_free: tuple[int, ...] = ()
     free: tuple[int, ...] = ()
     start: bool = False
 
@@ -514,8 +512,7 @@ class LiveTable:
             case {"add": {"program": True}}:
                 change = SlotChange(place="program")
             case {"remove": int(number)}:
-                is_free = any(slot.number == number and slot.free for slot in self.slots)
-                change = SlotChange(remove_free=(number,)) if is_free else SlotChange(remove=(number,))
+                change = SlotChange(remove=(number,))
             case _:
                 return False
         if client.manages and self._may_start(client) and self._arrange is not None:

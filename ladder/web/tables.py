@@ -320,14 +320,12 @@ def _invitation_link(request: RequestContext, id: int) -> str:
     return f"{request.state.url}/tables/{id}/join?link={request.ladder.invitation_code(id)}"
 
 
-def _make_invitation(request: RequestContext, session: TableSession) -> dict[str, Any]:
-    """Return the invitation link of a table, and its QR code as an SVG path in a square of `size`."""
-    link = _invitation_link(request, session.id)
+def _make_invitation(request: RequestContext, session: TableSession) -> dict[str, str]:
+    """Return the invitation link of a table, and its QR code as the address of an image."""
     import segno  # for one page only
 
-    rows = list(segno.make(link, micro=False).matrix_iter(border=4))
-    dark = (f"M{x} {y}h1v1h-1z" for y, row in enumerate(rows) for x, is_dark in enumerate(row) if is_dark)
-    return {"link": link, "size": len(rows), "path": "".join(dark)}
+    link = _invitation_link(request, session.id)
+    return {"link": link, "code": segno.make(link, micro=False).svg_data_uri(border=4, omitsize=True, light="#fff")}
 
 
 change_stream_router = APIRouter(include_in_schema=False)

@@ -1,7 +1,7 @@
 // What a table's page shows around the matches: what is agreed on, who sits there, and what may be done next.
 
 import { avatar } from "./cards.js";
-import { drawn, h, plain, read, refill } from "./dom.js";
+import { h, plain, read, refill } from "./dom.js";
 
 const KINDS = { bot: "a bot", person: "a person", program: "a remote bot" };
 
@@ -121,14 +121,13 @@ function strength({ rank, rating }) {
 }
 
 /** The link to the table, and its QR code, for the opener. */
-function invitation({ link, size, path }) {
+function invitation({ link, code }) {
   const field = h("input", { readonly: true, value: link, "aria-label": "Invitation link", onfocus: () => field.select() });
   const copy = navigator.clipboard && h("button", { onclick: () => navigator.clipboard.writeText(link) }, "Copy");
-  const code = drawn("svg", { class: "qr", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "QR code of the invitation link" }, drawn("path", { d: path }));
-  return h("details", { class: "invitation", open: true }, h("summary", {}, "Invite players"), h("div", { class: "arrange" }, field, copy), code);
+  return h("details", { class: "invitation", open: true }, h("summary", {}, "Invite players"), h("div", { class: "arrange" }, field, copy), h("img", { class: "qr", src: code, alt: "QR code of the invitation link" }));
 }
 
-export function awaited(places) {
+function awaited(places) {
   const names = places.map((place) => plain(place.name ?? KINDS[place.kind]));
   return names.length ? `Waiting for ${names.join(", ")}.` : "The match is starting.";
 }

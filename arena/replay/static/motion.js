@@ -7,7 +7,7 @@ import { card } from "./cards.js";
 import { h, plain, read, refill, say } from "./dom.js";
 import { Log, stepText } from "./log.js";
 import { follow } from "./state.js";
-import { Table } from "./table.js";
+import { Table, latest } from "./table.js";
 import { words } from "./words.js";
 
 const FLIGHT_MS = 500;
@@ -35,7 +35,7 @@ export class Motion {
 
   /** Show a frame's game; `key` names it. `live`: whether the page has shown what came before. */
   take(game, key, live) {
-    const fresh = live && key === this.key ? game.events.filter((event) => event.n >= this.count) : game.events;
+    const fresh = game.events;
     this.game = game;
     this.names = game.seats.map((seat) => (seat.own ? "you" : `\u2068${plain(seat.name)}\u2069`));
     this.tellers = words(read("words"), game.seat);
@@ -48,14 +48,13 @@ export class Motion {
       this.held = fresh.findLast((event) => event.ms)?.ms ?? this.held;
       if (game.end && !this.over) this.queue.push({ ms: this.held, events: [], text: plain(game.end), kind: "victory" });
     }
-    this.count = Math.max(this.count, ...fresh.map((event) => event.n + 1));
     this.over = game.end;
     if (!this.busy) this.next();
   }
 
   begin(game, key) {
     clearTimeout(this.timer);
-    Object.assign(this, { key, timer: null, count: 0, held: 0, lines: [], gone: [], parts: {}, over: null });
+    Object.assign(this, { key, timer: null, held: 0, lines: [], gone: [], parts: {}, over: null });
     this.changes = game.seats.map(() => 0);
     this.losses = game.seats.map(() => 0);
     this.now = { ...truth(game), hands: game.seats.map(() => [null, null]), pending: null, claims: [], marks: [] };
@@ -142,7 +141,7 @@ export class Motion {
         side: now.sides[place] ?? null,
         label: game.end && !beat ? "" : (this.parts[place] ?? ""),
         own: seat.own && "you",
-        claims: Object.values(Object.fromEntries(now.claims.filter((claim) => claim.seat === place).map((claim) => [claim.role, claim]))),
+        claims: latest(now.claims, place),
         likely: null,
         true: [],
       }),

@@ -67,8 +67,8 @@ function taking(moment) {
   return parts;
 }
 
-// The latest claim of each role.
-function latest(claims, seat) {
+/** The latest claim of each role of a seat. */
+export function latest(claims, seat) {
   const found = new Map();
   for (const claim of claims) {
     if (claim.seat === seat) {

@@ -150,7 +150,7 @@ def serve_tables(
     def page(request: Any) -> HTMLResponse:
         secret = request.query_params.get("secret")
         socket = "/socket" if secret is None else f"/socket?secret={secret}"
-        invitation = {"link": f"{there.url}/join", "size": 9, "path": "M4 4h1v1h-1z"} if secret else None
+        invitation = {"link": f"{there.url}/join", "code": "data:,"} if secret else None
         shown = make_rules_object(PRESETS[rules])
         return HTMLResponse(table_page("Coup", shown, socket, ("/home", "Tables"), "", "/join", invitation))
 

@@ -110,8 +110,9 @@ def test_the_opener_arranges_the_places_by_clicks(window: Callable[..., Any], ax
         assert click("Add a place") == SlotChange(place="person")
         assert click("Add a remote bot") == SlotChange(place="program")
         assert click("Remove honest@3") == SlotChange(remove=(1,))
-        assert click("Remove a free place") == SlotChange(remove_free=(2,))
+        assert click("Remove a free place") == SlotChange(remove=(2,))
         assert click("Start with 1 more bot") == SlotChange(remove=(2,), draw=1, start=True)
+        opener.get_by_text("Your change of the table failed").wait_for()
         for width in (320, 1280):
             opener.set_viewport_size({"width": width, "height": 800})
             assert opener.evaluate("document.documentElement.scrollWidth") <= width

@@ -563,7 +563,7 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
         there.table.replace_slots(there.table.slots)
         assert there.table.frame(ada)["table"]["why"] is None
         assert changes == [
-            SlotChange(bots=("honest@1",)), SlotChange(place="person"), SlotChange(remove_free=(3,)),
+            SlotChange(bots=("honest@1",)), SlotChange(place="person"), SlotChange(remove=(3,)),
             SlotChange(remove=(1,)), SlotChange(remove=(3,), draw=1, start=True),
         ]  # fmt: skip
         there.table.take_slot("secret1", "bob")
