@@ -466,17 +466,17 @@ class TableServer:
         if hosted is None:  # over, or another process has it: on reconnecting, the web server reports it
             await channel.close(UNREACHABLE, "the table server doesn't answer")
             return
-        if hosted.ending:
-            await channel.close(UNKNOWN, "this table is closed")
-            return
         slot, login = hello["place"], hello["login"]
         manages = login is not None and login == hosted.session.login
-        if slot is not None and hello["name"]:
-            hosted.table.take_slot(str(slot), hello["name"])
         if manages and not hosted.table.bots:
             with suppress(DatabaseError):  # the opener can't add bots then
                 bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
                 hosted.table.bots = [asdict(bot) for bot in bots]
+        if hosted.ending:
+            await channel.close(UNKNOWN, "this table is closed")
+            return
+        if slot is not None and hello["name"]:
+            hosted.table.take_slot(str(slot), hello["name"])
         if hello["program"]:
             await serve_program(channel, hosted.table, str(slot), hello["after"])
         else:

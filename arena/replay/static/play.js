@@ -112,7 +112,7 @@ class Play {
 
   take(message) {
     if (message.chat) return this.chat.take(message);
-    if (message.hint) return this.tell(this.hints, "Hint", message.hint.join("\n"));
+    if (message.hint) return this.hint(message.hint.join("\n"));
     this.failed = 0;
     const { table, game } = message;
     const before = this.frame;
@@ -229,23 +229,15 @@ class Play {
             this.auto,
           ),
         ),
-        h(
-          "div",
-          { class: "beside" },
-          this.motion.log.element,
-          this.side,
-          this.chat.panel,
-          this.minute,
-        ),
+        h("div", { class: "beside" }, this.motion.log.element, this.side, this.chat.panel, this.minute),
       ),
       [this.hints, this.rules, this.help, this.settings, this.sure].map((each) => each.box),
     );
   }
 
-  tell(where, title, text, open = true) {
-    say(where.title, title);
-    refill(where.text, h("pre", { tabindex: 0 }, plain(text, true)));
-    if (open && !where.box.open) where.box.showModal();
+  hint(text) {
+    refill(this.hints.text, h("pre", { tabindex: 0 }, plain(text, true)));
+    if (!this.hints.box.open) this.hints.box.showModal();
   }
 
   notice(text, action = null) {
@@ -523,10 +515,9 @@ function minute(card) {
 }
 
 function dialog(heading) {
-  const title = h("h2", {}, heading);
   const text = h("div", { class: "text" });
-  const box = h("dialog", { "aria-label": heading }, title, text, h("form", { method: "dialog" }, h("button", {}, "Close")));
-  return { box, title, text };
+  const box = h("dialog", { "aria-label": heading }, h("h2", {}, heading), text, h("form", { method: "dialog" }, h("button", {}, "Close")));
+  return { box, text };
 }
 
 new Play(read("socket"));

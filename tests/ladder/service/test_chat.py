@@ -96,7 +96,6 @@ def test_the_ladder_and_the_opener_turn_the_chat_on(ladder: Ladder) -> None:
     for attempt in (lambda: write(ladder, talks, "ada", "hello"), lambda: write_lobby_line(ladder, "ada", "hello")):
         with pytest.raises(LadderError, match="the chat is off"):
             attempt()
-    allow(ladder, "between")
 
 
 def test_an_opener_gets_at_most_what_the_ladder_allows(ladder: Ladder) -> None:

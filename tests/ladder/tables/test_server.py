@@ -96,7 +96,14 @@ class TableSetup(PreparedBots):
         runner = find_table_server(self.ladder, replace(self.session, table_server=None))
         assert runner is not None
         reader, writer = await asyncio.open_connection("127.0.0.1", runner.port)
-        hello = {"secret": runner.secret, "table": self.id, "place": None, "name": None, "login": None, "program": False}
+        hello = {
+            "secret": runner.secret,
+            "table": self.id,
+            "place": None,
+            "name": None,
+            "login": None,
+            "program": False,
+        }
         writer.write(json.dumps(hello).encode() + b"\n")
         line = b"{"
         while line.startswith(b"{"):
