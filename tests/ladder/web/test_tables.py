@@ -227,7 +227,7 @@ def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTa
             bob, gus = site.player(id, "bob"), Player(site.url, id, {"Cookie": cookie})
             async with bob.there():
                 await stack.enter_async_context(gus.there())
-                await ada.until(lambda frame: sum(row["here"] for row in frame["table"]["places"]) == 3)
+                await ada.until(lambda frame: sum(row["here"] for row in frame["table"]["places"]) == 4)
                 await ada.send({"start": "close"})
                 await ada.until(lambda frame: frame["table"]["state"] == "playing")
                 assert sorted(row["kind"] for row in ada.frame["table"]["places"]) == ["bot", *["person"] * 3]
