@@ -31,14 +31,20 @@ def limit_chat_mode(wanted: ChatMode, allowed: ChatMode) -> ChatMode:
 
 
 def write_chat_line(
-    ladder: Ladder, connection: Connection, session: int | None, login: str | None, slot: int | None, text: str
+    ladder: Ladder,
+    connection: Connection,
+    session: int | None,
+    login: str | None,
+    slot: int | None,
+    text: str,
+    now: float,
 ) -> ChatMessage:
-    """Store a line of the lobby (session None) or of a table, and return it.
+    """Store a line of the lobby (session None) or of a table once for each `now`, a Unix time, and return it.
 
     login: of the user that writes. slot: the number of the writer's slot, which also names a guest. Raises LadderError
     if the chat is off, the text is empty or too long, or its writer is muted or too fast.
     """
-    line, now = escape_control(" ".join(text.split())), ladder.clock()
+    line = escape_control(" ".join(text.split()))
     table = None if session is None else find_session(connection, session)
     opened = ChatMode.ALWAYS if table is None else ChatMode(table.chat)
     if limit_chat_mode(opened, ladder.last_settings.tables.chat) is ChatMode.OFF:
@@ -62,7 +68,8 @@ def write_chat_line(
 
 def write_lobby_line(ladder: Ladder, login: str, text: str) -> ChatMessage:
     """Store a user's line in the lobby, and return it. Raises LadderError as `write_chat_line`."""
-    return ladder.database.write(lambda connection: write_chat_line(ladder, connection, None, login, None, text))
+    now = ladder.clock()
+    return ladder.database.write(lambda connection: write_chat_line(ladder, connection, None, login, None, text, now))
 
 
 ChatAction = Literal["delete_line", "mute", "unmute"]

@@ -269,10 +269,11 @@ class HostedSession:
 
     def _store_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
         stored: list[Any] = []
+        now = self._ladder.clock()
 
         def act(connection: Connection) -> None:
             try:
-                line = write_chat_line(self._ladder, connection, self.id, login, slot, text)
+                line = write_chat_line(self._ladder, connection, self.id, login, slot, text, now)
                 stored.append({"id": line.id, "name": line.name, "text": line.text, "at": line.created_at})
             except LadderError as error:
                 stored.append(" ".join(str(error).splitlines()).capitalize())

@@ -1,5 +1,6 @@
 """Tests of chat without a server: writers, moderation, retention, merged users and exports."""
 
+import itertools
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -52,7 +53,10 @@ def table(ladder: Ladder, chat: ChatMode = ChatMode.ALWAYS) -> int:
 
 
 def write(ladder: Ladder, session: int, login: str | None, text: str, slot: int | None = None) -> int:
-    return ladder.database.write(lambda connection: write_chat_line(ladder, connection, session, login, slot, text)).id
+    def act(connection: Connection) -> int:
+        return write_chat_line(ladder, connection, session, login, slot, text, ladder.clock()).id
+
+    return ladder.database.write(act)
 
 
 def texts(ladder: Ladder, session: int | None = None) -> list[str]:
@@ -131,6 +135,16 @@ def test_a_writer_has_20_lines_a_minute(ladder: Ladder) -> None:
     write_lobby_line(ladder, "bob", "hello")
     ladder.clock = lambda base=ladder.clock: base() + 61
     write_lobby_line(ladder, "ada", "22")
+
+
+def test_a_line_is_stored_once_if_the_answer_to_its_commit_is_lost(
+    ladder: Ladder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_once, times = ladder.database.write, itertools.count(ladder.clock())
+    monkeypatch.setattr(ladder, "clock", lambda: next(times))
+    monkeypatch.setattr(ladder.database, "write", lambda act: write_once(act) and write_once(act))
+    write_lobby_line(ladder, "ada", "hello")
+    assert texts(ladder) == ["hello"]
 
 
 def test_a_deleted_or_expired_line_is_gone(ladder: Ladder) -> None:

@@ -51,7 +51,9 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
     assert "<td>" in (tmp_path / "site/docs/docs/reference/rules~2emd/index.html").read_text()
     assert zipfile.is_zipfile(tmp_path / "site/downloads/mybot-rust.zip")
     wheel = next((tmp_path / "site/downloads").glob("*.whl")).name
-    assert f"pip install ./{wheel}\n" in (tmp_path / "site/start/index.html").read_text(), "the site's address is unknown"
+    assert f"pip install ./{wheel}\n" in (tmp_path / "site/start/index.html").read_text(), (
+        "the site's address is unknown"
+    )
     assert [word for word in ("'ada'", ">ada<", "teacher", "no json", "Sign in") if word in text] == []
 
 
