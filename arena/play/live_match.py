@@ -295,12 +295,16 @@ class LiveMatch(MatchObserver):
             times = list_shown_ms(kind, [event.word for event in events])
             pace = self.pace if plays else self.pace / _SPEEDUP
             step = {"turn": before.board.turn, "kind": kind, "shown_ms": [round(pace * time) for time in times]}
+        phase = state.board.phase
+        public = {"step": step, "phase": {"kind": messages.KINDS.get(type(phase), ""), "asked": [*phase.asked]}}
+        if phase.asked:
+            public["phase"] |= messages.own_fields(state.board.actor, phase)
         views: dict[int | None, Message] = {}
         for bot in self._eyes:
             seat = None if bot is None else seating.index(bot)
             view = None if seat is None else view_from_seat(state, seat)
             known = NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
-            views[bot] = {**messages.make_moment(game, handles, state.board, view, known, first, events), "step": step}
+            views[bot] = {**messages.make_moment(game, handles, state.board, view, known, first, events), **public}
         if not self._ending.is_set():
             self._hurry.clear()
         self._notify(StateUpdate(views))

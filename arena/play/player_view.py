@@ -166,7 +166,10 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class GameView:
-    """The current state of a game for one viewer. `seat`: None for a spectator; `events`: as this viewer knows them."""
+    """The current state of a game for one viewer. `seat`: None for a spectator; `events`: as this viewer knows them.
+
+    asked: the seats that the rules ask now. waiting: what they are asked, the same for all viewers.
+    """
 
     number: int
     turn: int
@@ -176,6 +179,8 @@ class GameView:
     reserve: int | None
     seats: tuple[SeatView, ...]
     events: tuple[Message, ...]
+    asked: tuple[int, ...]
+    waiting: str
     ask: OpenRequest | None
     end: str | None
     duration_s: int | None
@@ -183,6 +188,20 @@ class GameView:
 
 _RISK = "If this fails, you lose both cards."
 _SPECTATOR = -1  # the seat of a spectator
+# What the open phase waits for, by its kind.
+_WAITING = {
+    "turn": "{asked}'s turn.",
+    "challenge": "{asked} may challenge {claimant}'s claim.",
+    "block": "{asked} may block {actor}.",
+    "prove": "{asked} must answer {challenger}'s challenge.",
+    "lose": "{asked} must lose a card.",
+    "exchange": "{asked} chooses the cards to keep.",
+    "keep_shown": "{asked} may keep the shown card or replace it.",
+    "examine_show": "{asked} must show {actor} a card.",
+    "examine_decide": "{asked} may make {target} replace the card.",
+    "draft": "The players choose their first cards.",
+    "allegiance": "{asked} chooses a side.",
+}
 
 
 class _Follower(Bot):
@@ -204,6 +223,7 @@ class PlayerView:
         self.request: Message = {}  # the open request, else {}
         self.history: list[str] = []  # of this game, a line for each turn
         self.events: list[Message] = []  # of this game, see _note_step
+        self._phase: Message = {}  # the open phase, as all may know it
         self._steps = 0  # of this game
         self._began_at, self._duration_s = 0.0, 0
         self._first_unshown = 0  # index of the first line of the history that wasn't completely shown
@@ -245,7 +265,7 @@ class PlayerView:
 
     def _begin(self) -> None:
         self.history, self._turn_events, self._first_unshown, self._shown_part, self._next = [], [], 0, "", 0
-        self.events, self._steps = [], 0
+        self.events, self._steps, self._phase = [], 0, {}
         self._began_at, self._over = time.monotonic(), False
 
     def _take_moment(self, message: Message) -> None:
@@ -258,11 +278,13 @@ class PlayerView:
         ):  # no other message shows a spectator that a game begins
             self._watched_game = message["game"]
             self._begin()
+            self._phase = message["phase"]
             self._follower.reply({**seen, "type": "game_start"})
         elif "you" in message and (not self.game.request or message["game"] != self.game.number or self._over):
             self._early.append(message)
         else:
             seen["events"] = self._new_events(message["events"])
+            self._phase = message["phase"]
             self._note_step(message)
             self.request = {}
             self._follower.reply({**seen, "type": "request", "kind": "moment", "id": 0, "legal": [{"pass": True}]})
@@ -497,10 +519,22 @@ class PlayerView:
             reserve,
             tuple(seats),
             tuple(self.events),
+            tuple(self._phase.get("asked", ())),
+            self._describe_phase(),
             self._open_request(),
             end,
             self._duration_s if self._over else None,
         )
+
+    def _describe_phase(self) -> str:
+        """Return what the open phase waits for, "" without one; no viewer is "you" here."""
+        phase = self._phase
+        names = [self.labels.get(player.handle, player.handle) for player in self.game.players]
+        asked, pending = phase.get("asked", ()), phase.get("pending", {})
+        seats = {"claimant": phase.get("claim", {}).get("seat"), "challenger": phase.get("challenger"), **pending}
+        named = {part: names[seat] for part, seat in seats.items() if isinstance(seat, int)}
+        named["asked"] = names[asked[0]] if len(asked) == 1 else "The players"
+        return _WAITING.get(phase.get("kind", ""), "").format(**named)
 
     def _open_request(self) -> OpenRequest | None:
         request = self.request

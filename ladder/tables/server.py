@@ -244,7 +244,7 @@ class HostedSession:
             configured.pace,
             configured.min_window_seconds,
             chat=None if session.chat == ChatMode.OFF else TableChat(session.chat, self._store_line),
-            starts_itself=session.starts_itself,
+            opener=None if session.starts_itself else session.pseudonym,
             arrange=partial(arrange, self),
         )
 

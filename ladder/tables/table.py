@@ -238,10 +238,10 @@ class LiveTable:
     and the slowest of connected people applies. A window in which people may react stays open for `least_s` seconds or
     more.
 
-    A match begins as soon as all have joined, if the table `starts_itself`; otherwise the opener, or a player while the
-    opener is away, starts it. A rematch begins once all present players want it, without the absent ones. `arrange`
-    makes a change of slots and then calls `replace_slots`; without it slots are only removed. State: open, playing,
-    between (two games), over, void. A table that was ended stays void.
+    A match begins as soon as all have joined, if there is no `opener`; otherwise the opener, whose name it is, or a
+    player while the opener is away, starts it. A rematch begins once all present players want it, without the absent
+    ones. `arrange` makes a change of slots and then calls `replace_slots`; without it slots are only removed. State:
+    open, playing, between (two games), over, void. A table that was ended stays void.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class LiveTable:
         least_s: float = 0.0,
         absence_s: float = ABSENCE_S,
         chat: TableChat | None = None,
-        starts_itself: bool = True,
+        opener: str | None = None,
         arrange: Callable[[SlotChange], object] | None = None,
     ) -> None:
         self.name = name
@@ -268,7 +268,7 @@ class LiveTable:
         self.matches = 0
         self.bots: list[Message] = []  # that the opener may add: name, rank, rating
         self._seated: tuple[Slot, ...] = ()  # the slots of the newest match
-        self._starts_itself, self._arrange = starts_itself, arrange
+        self._opener, self._arrange = opener, arrange
         self._changing = False
         self._changes_left, self._changed_at = float(_MAX_CHANGES), 0.0
         for index, slot in enumerate(self.slots):
@@ -431,7 +431,7 @@ class LiveTable:
         raise KeyError("no player has this secret")
 
     def _begin_if_all_joined(self) -> None:
-        waits = self._changing or not self._starts_itself or self._count_problem(len(self.slots))
+        waits = self._changing or self._opener is not None or self._count_problem(len(self.slots))
         if self.state == "open" and not waits and all(slot.kind == "bot" or slot.guest for slot in self.slots):
             self._begin_match()
 
@@ -493,7 +493,7 @@ class LiveTable:
         """Return whether a client may start a match: the opener, or any player while the opener is away."""
         if self._playing is not None or self._ended or self._changing:
             return False
-        away = not self._starts_itself and not any(each.manages for each in self._clients)
+        away = self._opener is not None and not any(each.manages for each in self._clients)
         return client.manages or (away and client.slot is not None)
 
     def _manage(self, client: TableClient, message: Message) -> bool:
@@ -821,6 +821,7 @@ class LiveTable:
                 "missed": missed,
                 "spare": max(0, _MAX_MISSES - missed),
                 "skip": client.slot is not None and bool(self._absent()),
+                "opener": self._opener,
                 "manages": manages,
                 "bots": self.bots if manages else None,
                 "expandable": any(self._count_problem(total) is None for total in range(len(self.slots) + 1, 11)),

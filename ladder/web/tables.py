@@ -25,6 +25,7 @@ from ladder.service import (
     ChatAction,
     ChatMode,
     Ladder,
+    LadderError,
     OpenedSession,
     OpenTableRequest,
     TableAccess,
@@ -185,12 +186,18 @@ def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
 @tables_router.get("/tables/{id}/join", include_in_schema=False)
 def show_invitation(request: CurrentContext, id: RowId, link: str = "") -> Response:
     """Show the page of an invitation link. Joining requires a button: mail programs open links by themselves."""
+    return _render_invitation(request, id, link)
+
+
+def _render_invitation(request: RequestContext, id: int, link: str, name: str = "", problem: str = "") -> Response:
+    """Return the page of an invitation link; after a rejected request, with its name and the problem."""
     guests = request.ladder.last_settings.tables.allow_guests
     _require_invitation(request, id, link)
     access = find_table_access(request.ladder, id, request.viewer, None)
     if access is None:
         raise HTTPError(404, _NO_TABLE, request)
-    return render_form(request, "join_table.html", session=access.session, link=link, guests=guests)
+    values = {"session": access.session, "link": link, "guests": guests, "name": name, "problem": problem}
+    return render_form(request, "join_table.html", 400 if problem else 200, **values)
 
 
 @tables_router.post("/tables/{id}/join", include_in_schema=False)
@@ -207,7 +214,11 @@ def join(
     access = find_table_access(request.ladder, id, request.viewer, cookie)
     if access is not None and access.slot is not None:
         return RedirectResponse(f"/tables/{id}/play", 303)
-    return _redirect_to_place(request, id, join_table(request.ladder, id, link, request.viewer.login, name.strip()))
+    try:
+        secret = join_table(request.ladder, id, link, request.viewer.login, name.strip())
+    except LadderError as error:
+        return _render_invitation(request, id, link, name, str(error))
+    return _redirect_to_place(request, id, secret)
 
 
 def _require_invitation(request: RequestContext, id: int, link: str) -> None:

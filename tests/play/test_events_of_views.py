@@ -72,6 +72,25 @@ def test_frames_and_their_times_are_independent_of_what_the_viewer_cannot_know(v
     assert words >= {"quiet", "action", "coins", "challenge", "shown", "unproven", "lost", "exiled", "block"}
 
 
+def test_all_viewers_read_the_same_about_the_seats_that_are_asked() -> None:
+    """Whether they are asked or not, and with the names of claimants, challengers and targets."""
+    read: set[str] = set()
+    for name in ("coup", "reformation-inquisitor"):
+        for seed in range(4):
+            record = random_game(PRESETS[name], 3, seed)
+            header = record.header
+            spec = MatchSpec(0, header.key, header.bots, (tuple(range(3)),), header.settings)
+            steps = list(list_steps(header, record.games[0]))
+            views = [[json.loads(frame)[1] for frame in frames(record, spec, viewer)] for viewer in (None, 0, 1, 2)]
+            texts = [[(frame["waiting"], frame["asked"]) for frame in view] for view in views]
+            assert texts[0] == texts[1] == texts[2] == texts[3]
+            boards = [steps[0].before.board, *(step.after.board for step in steps)]
+            assert [asked for _, asked in texts[0]] == [[*board.phase.asked] for board in boards]
+            assert texts[0][-1][0] == ""
+            read |= {text for text, _ in texts[0]}
+    assert read >= {"A's turn.", "The players may challenge B's claim.", "C must lose a card.", "B may block A."}
+
+
 def test_only_the_owner_reads_which_cards_came() -> None:
     """With the cards that were shown, kept or lost before in the same game."""
     drew: list[tuple[int | None, Any]] = []

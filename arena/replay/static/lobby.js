@@ -13,21 +13,30 @@ export class Lobby {
     this.people = h("ul", { class: "people" });
     this.controls = h("div", { class: "arrange" });
     const link = read("invitation");
-    this.root = h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.people, this.controls, link && invitation(link));
+    this.invitation = link && invitation(link);
+    this.change = h("details", { class: "change-places", ontoggle: () => this.people.classList.toggle("fixed", !this.change.open) }, h("summary", {}, "Change the places"), this.controls);
+    this.root = h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.people, this.change, this.invitation);
   }
 
   show(table) {
     if (table.state === "open") this.drawTerms(table);
+    if (table.state !== this.state) {
+      this.change.open = table.state === "open";
+      if (this.invitation) this.invitation.open = table.state === "open";
+      this.state = table.state;
+    }
+    this.change.hidden = !table.manages;
     this.drawPeople(table);
     this.drawControls(table);
   }
 
   /** What the table waits for before its first match. */
   awaits(table) {
-    if (table.start) return table.start.close || table.start.bots ? "Start when the players are here." : "Add a bot, or wait for a player.";
-    if (table.places.some((place) => place.free)) return "Waiting for players.";
-    const absent = table.places.filter((place) => !place.here);
-    return absent.length ? awaited(absent) : "Waiting for the start.";
+    if (table.start?.close || table.start?.bots) return "Start when the players are here.";
+    if (table.manages) return "Add a bot, or wait for a player.";
+    const [free, present] = [true, false].map((is) => table.places.filter((place) => place.free === is));
+    if (table.opener && present.length > 1) return `${plain(table.opener)} starts the match.`;
+    return free.length ? "Waiting for a player." : awaited(present.filter((place) => !place.here));
   }
 
   /** What may be done where nothing is asked. */

@@ -268,6 +268,7 @@ class Play {
     this.paceChoice.value = remembered("pace") ?? table.pace;
     const { busy } = this.motion;
     const open = this.open;
+    if (game && !busy) this.timeWindow(table, game);
     if (game && open) this.drawOffer(game.seats[game.seat], open);
     else if (game) this.motion.drawHand();
     this.aimAtSeats(open);
@@ -283,6 +284,15 @@ class Play {
     this.tick();
   }
 
+  /** Let a clock run for the players that are asked, if people are among them: never one that begins or ends by an answer. */
+  timeWindow({ match, clock, places }, { number, asked, seats, waiting }) {
+    const key = JSON.stringify([match, number, this.motion.count, waiting]);
+    if (key === this.window) return;
+    const isTimed = this.window && clock && places.some((place) => place.kind === "person" && asked.some((seat) => seats[seat].handle === place.handle));
+    this.windowEnd = isTimed ? performance.now() + 1000 * clock.move_s : null;
+    this.window = key;
+  }
+
   /** The request that the player can answer now: what led to it has been shown. */
   get open() {
     const ask = this.frame?.game?.ask;
@@ -294,10 +304,10 @@ class Play {
     const { gone } = this.motion;
     const last = game.seats.map((seat, place) => place).filter((place) => !gone.includes(place));
     const rows = [...last, ...gone.toReversed()].map((place) => game.seats[place]);
-    const minutes = `${Math.floor(game.duration_s / 60)} min ${game.duration_s % 60} s`;
+    const minutes = game.duration_s < 60 ? "" : `${Math.floor(game.duration_s / 60)} min `;
     return [
-      h("ol", { class: "places" }, rows.map((seat) => h("li", {}, h("bdi", {}, plain(seat.name)), " ", seat.revealed.map((role) => card(role, "lost")), seat.out ? null : seat.cards.map((role) => card(role))))),
-      h("p", { class: "muted" }, `${game.turn} turns, ${minutes}`),
+      h("ol", { class: "places" }, rows.map((seat) => h("li", { class: seat.own ? "own" : null }, h("bdi", {}, plain(seat.name)), " ", seat.revealed.map((role) => card(role, "lost")), seat.out ? null : seat.cards.map((role) => card(role))))),
+      h("p", { class: "muted" }, `${game.turn} turns, ${minutes}${game.duration_s % 60} s`),
     ];
   }
 
@@ -318,8 +328,8 @@ class Play {
     if (table.state === "void") return `The match failed: ${plain(table.why ?? "")}`;
     if (ask) return this.option ? `${title(plain(called(this.option)))}. Whom?` : plain(ask.question);
     if (game?.end && !this.motion.busy) return plain(game.end);
-    if (game && game.seat !== null && game.seats[game.seat].out) return "You are out. The game continues without you.";
-    return game ? "Waiting for the other players." : "The match is starting.";
+    if (!game) return "The match is starting.";
+    return plain((!this.motion.busy && String(game.asked) !== String(game.seat) && game.waiting) || "Waiting for the other players.");
   }
 
   options(ask, game) {
@@ -493,9 +503,10 @@ class Play {
   // ---- time
 
   tick() {
-    const left = this.deadline && this.open ? Math.max(0, this.deadline - performance.now()) / 1000 : null;
+    const end = this.open ? this.deadline : this.motion.busy ? null : this.windowEnd;
+    const left = end ? Math.max(0, end - performance.now()) / 1000 : null;
     say(this.clock, left === null ? "" : `${Math.ceil(left)} s`);
-    this.clock.classList.toggle("late", left !== null && left < 10);
+    this.clock.classList.toggle("late", Boolean(this.open) && left !== null && left < 10);
   }
 }
 

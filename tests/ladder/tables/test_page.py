@@ -91,7 +91,7 @@ def test_two_people_from_the_lobby_to_a_rematch(window: Callable[..., Any], axe:
 def test_the_opener_arranges_the_places_by_clicks(window: Callable[..., Any], axe: Callable[[Any], list[str]]) -> None:
     """Others only see them. A spectator is led to the page on which to take a free place."""
     changes: list[SlotChange] = []
-    with serve_tables("person", "bot", "person", starts_itself=False, arrange=changes.append) as there:
+    with serve_tables("person", "bot", "person", opener="ada", arrange=changes.append) as there:
         there.opener = "secret0"
         there.slots[1].name = "honest@3"
         there.slots[2].free = True

@@ -28,10 +28,13 @@ from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_sitting import dice
 
 WAIT_S = 60.0  # only a failure takes this long
-GAME = {"number", "turn", "seat", "actor", "deck", "reserve", "seats", "events", "ask", "end", "duration_s"}
+GAME = {
+    *("number", "turn", "seat", "actor", "deck", "reserve", "seats", "events", "asked", "waiting", "ask", "end"),
+    "duration_s",
+}
 TABLE = {
     *("id", "rules", "games", "clock", "program_clock", "talk", "open_names", "state", "why", "again", "places"),
-    *("replay", "missed", "spare", "skip", "match", "pace", "manages", "bots", "expandable", "start"),
+    *("replay", "missed", "spare", "skip", "match", "pace", "opener", "manages", "bots", "expandable", "start"),
 }
 
 
@@ -581,7 +584,7 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
         assert len(changes) == len(requests)
         there.table.end("it is over")
 
-    sample_table(play, games=1, starts_itself=False, arrange=changes.append)
+    sample_table(play, games=1, opener="ada", arrange=changes.append)
 
 
 def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) -> None:
