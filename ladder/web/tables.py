@@ -217,7 +217,7 @@ def join(
     try:
         secret = join_table(request.ladder, id, link, request.viewer.login, name.strip())
     except LadderError as error:
-        return _render_invitation(request, id, link, name, str(error))
+        return _render_invitation(request, id, link, name, " ".join(str(error).splitlines()))
     return _redirect_to_place(request, id, secret)
 
 
