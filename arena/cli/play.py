@@ -353,7 +353,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(url)
 
-    title = f"Coup: {table.settings.rules.name}"
+    title = "Coup" if table.settings.rules.name == "coup" else f"Coup: {table.settings.rules.name}"
     with _listening(port) as listening:
         rules = table.settings.rules
         at_table = table_page(title, make_rules_object(rules), "/socket")

@@ -224,9 +224,9 @@ def describe_effect(row: ActionRule, rules: Ruleset) -> str:
         case Effect.GAIN:
             return f"take {_quantity(row.gain, 'coin')}"
         case Effect.STEAL:
-            return f"take up to {_quantity(row.gain, 'coin')} from the target"
+            return f"take up to {_quantity(row.gain, 'coin')} from another player"
         case Effect.HIT:
-            return "the target loses an influence"
+            return "the target loses a card"
         case Effect.EXCHANGE:
             back = "the claimed one" if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE else str(rules.draw)
             return f"draw {_quantity(rules.draw, 'card')}, return {back}"

@@ -350,7 +350,7 @@ PRESETS: dict[str, Ruleset] = {
 
 # A description of each preset, in one line.
 ABOUT: dict[str, str] = {
-    "coup": "the base game of the rulebook",
+    "coup": "the standard game",
     "duel": "the rulebook's variant for two, with a draft",
     "inquisitor": "the inquisitor replaces the ambassador",
     "reformation": "allegiances, conversion and embezzlement",

@@ -154,7 +154,7 @@ def _of_several(rules: Ruleset) -> str:
 def _shown(rules: Ruleset) -> str:
     card = "is kept or replaced" if rules.shown_card is ShownCard.MAY_KEEP else "is replaced"
     return (
-        f"When a challenge fails, the shown card {card} first; then the challenger loses an influence; then the action "
+        f"When a challenge fails, the shown card {card} first; then the challenger loses a card; then the action "
         "continues, or the block stands."
     )
 
@@ -180,7 +180,7 @@ def _one_card(rules: Ruleset) -> str:
 
 def _embezzler_with_duke(rules: Ruleset) -> str:
     """A concession reveals nothing only if others could have conceded."""
-    loses = "it loses an influence of its choice, and the coins stay in the reserve."
+    loses = "it loses a card of its choice, and the coins stay in the reserve."
     if _may_concede(rules):
         return f"A challenged embezzler with a duke must concede: {loses}"
     return f"A challenged embezzler with a duke is caught: {loses} All players then know that it had a duke."
@@ -285,7 +285,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             "forced_coup",
             RuleTemplate(
                 "coup_first",
-                "A player that must coup can't choose another action, not even convert or embezzle.",
+                "A player that must launch a coup can't choose another action, not even convert or embezzle.",
                 "forced-coup",
                 lambda rules: rules.reformation and rules.forced_coup > 0,
             ),
@@ -349,7 +349,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             RuleTemplate(
                 "refund",
                 "When the challenge of an action's claim succeeds, the action fails: first the cost is returned, "
-                "then the claimant loses an influence, and the turn is over.",
+                "then the claimant loses a card, and the turn is over.",
                 "lost-challenge",
             ),
         ),
@@ -375,8 +375,8 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             "block_after_failed_challenge",
             RuleTemplate(
                 "block_names",
-                "A block is a claim too, and may be a bluff: it names one card of the table's last column, and only "
-                "that card proves it.",
+                "A block is a claim too, and may be a bluff: it names one role that blocks the action, and only a card "
+                "of that role proves it.",
                 "blocks",
             ),
             "block_challenged_by",
@@ -389,16 +389,16 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             RuleTemplate(
                 "block_stands",
                 "A block succeeds if no player challenges it or the challenge fails: the action has no effect. "
-                "The cost isn't returned. The challenger of the block loses an influence.",
+                "The cost isn't returned. The challenger of the block loses a card.",
                 "blocks",
             ),
             RuleTemplate(
                 "block_falls",
                 lambda rules: (
-                    "When the challenge of a block succeeds, the blocker loses an influence, and the action takes "
+                    "When the challenge of a block succeeds, the blocker loses a card, and the action takes "
                     "effect as if it had not been blocked"
                     f"{', on its target, whichever player blocked' if _attacks_by_anyone(rules) else ''}. So a target "
-                    "that is caught bluffing the contessa loses two influences, or its last."
+                    "that is caught bluffing the contessa loses two cards, or its last."
                 ),
                 "blocks",
             ),
@@ -415,7 +415,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "loser_picks",
-                "A player that loses an influence chooses which of its cards to turn face up permanently.",
+                "A player that loses a card chooses which of its cards to turn face up permanently.",
                 "influence",
             ),
             RuleTemplate("exiled", "A player without face-down cards is out immediately.", "out"),
@@ -439,7 +439,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "exchange",
-                "An exchange draws first. The player keeps as many of these cards and its own as it has influence; "
+                "An exchange draws first. The player keeps as many of these cards and its own as it had face down; "
                 "the others return to the court deck, which is shuffled. Other players see none of them.",
                 "exchange",
             ),
@@ -515,7 +515,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "conceded",
-                "A player that concedes doesn't show whether it has a duke. It loses an influence of choice; the coins "
+                "A player that concedes doesn't show whether it has a duke. It loses a card of choice; the coins "
                 "stay in the reserve.",
                 "embezzlement",
                 _may_concede,
@@ -523,7 +523,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             RuleTemplate(
                 "embezzle_shown",
                 "If the cards are shown, the challenge fails: they return together, the deck is shuffled once, and as "
-                "many are drawn. Then the challenger loses an influence; then the embezzler takes the reserve.",
+                "many are drawn. Then the challenger loses a card; then the embezzler takes the reserve.",
                 "embezzlement",
                 _reformation,
             ),
@@ -560,7 +560,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
         ),
     ),
     (
-        "Decisions of the arena on unclear rules",
+        "Where the rulebook is unclear",
         (
             RuleTemplate(
                 "at_once",
@@ -583,7 +583,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "block_after",
-                "A target whose challenge of an assassin fails loses one influence for that, and a second one unless a "
+                "A target whose challenge of an assassin fails loses one card for that, and a second one unless a "
                 "block saves it. Most documents only say that it loses two; but the rulebook includes the "
                 "assassination that succeeds, and settles challenges before blocks.",
                 "late-blocks",
@@ -593,7 +593,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
                 "block_never",
                 "After a failed challenge not even a target that didn't challenge may block: the page has a block only "
                 "of an action that isn't challenged, and says that a target whose challenge of an assassin fails loses "
-                "two influences.",
+                "two cards.",
                 "late-blocks",
                 lambda rules: rules.block_after_failed_challenge is BlockAfterChallenge.NEVER,
             ),
@@ -639,7 +639,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
             ),
             RuleTemplate(
                 "forfeit_elsewhere",
-                "Other actions continue with the others' answers. If the bot had to lose an influence, it is lost. "
+                "Other actions continue with the others' answers. If the bot had to lose a card, it is lost. "
                 "If it had to prove a block, the action takes effect, and the challenger loses nothing.",
                 "forfeit",
             ),
@@ -656,7 +656,7 @@ def make_rules_object(rules: Ruleset) -> dict[str, Any]:
 
     name, about (None for a ruleset of one's own); players: a sentence; roles, in the order of the rules: each
     with the actions that it `allows` and those that it `blocks`; actions: the rows of `action_table`; differences:
-    sentences on what differs from the base game; sections: [title, sentences].
+    sentences on what differs from the base game; facts: sentences for a new player; sections: [title, sentences].
     """
     groups: dict[tuple[int, int], list[int]] = {}
     for count in seat_counts(rules):
@@ -673,6 +673,7 @@ def make_rules_object(rules: Ruleset) -> dict[str, Any]:
         "roles": [_describe_role(rules, role) for role in rules.roles],
         "actions": [asdict(row) for row in action_table(rules)],
         "differences": [field.sentence(rules) for field in changed],
+        "facts": [*decks, *(FIELD_BY_NAME[field].sentence(rules) for field in ("shown_card", "forced_coup"))],
         "sections": [
             [title, [*(decks if title == SET_UP else ()), *(text.text for text in texts)]]
             for title, texts in rules_sections(rules)

@@ -226,7 +226,7 @@ FIELDS: tuple[RulesetField, ...] = (
         "forced-coup",
         (FieldOption(0, "No player has to coup.", word="off"),),
         span=(_COUP_COST, _MAX_COINS),
-        number_sentence="A player that starts a turn with {} coins or more must coup.",
+        number_sentence="A player that starts a turn with {} coins or more must launch a coup.",
     ),
     RulesetField(
         "exchange_draw",

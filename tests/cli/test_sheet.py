@@ -71,10 +71,10 @@ def test_the_sheet_of_the_base_game() -> None:
     assert [*rows(COUP).values()] == [
         ["income", "take 1 coin", "-", "-", "-"],
         ["foreign_aid", "take 2 coins", "-", "-", "anyone as duke"],
-        ["coup", "the target loses an influence", "7", "-", "-"],
+        ["coup", "the target loses a card", "7", "-", "-"],
         ["tax", "take 3 coins", "-", "duke", "-"],
-        ["assassinate", "the target loses an influence", "3", "assassin", "the target as contessa"],
-        ["steal", "take up to 2 coins from the target", "-", "captain", "the target as ambassador or captain"],
+        ["assassinate", "the target loses a card", "3", "assassin", "the target as contessa"],
+        ["steal", "take up to 2 coins from another player", "-", "captain", "the target as ambassador or captain"],
         ["exchange", "draw 2 cards, return 2", "-", "ambassador", "-"],
     ]
 
@@ -88,7 +88,7 @@ VARIANTS: dict[str, tuple[Ruleset, tuple[str, str], list[str]]] = {
     # rules.md#inquisitor
     "the inquisitor blocks stealing": (
         PRESETS["inquisitor"], ("steal", "-"),
-        ["take up to 2 coins from the target", "-", "captain", "the target as captain or inquisitor"],
+        ["take up to 2 coins from another player", "-", "captain", "the target as captain or inquisitor"],
     ),
     # rules.md#examine
     "the inquisitor examines": (
@@ -116,7 +116,7 @@ VARIANTS: dict[str, tuple[Ruleset, tuple[str, str], list[str]]] = {
     # rules.md#who-may-block
     "anyone may block": (
         PRESETS["classroom"], ("assassinate", "3"),
-        ["the target loses an influence", "3", "assassin", "anyone as contessa"],
+        ["the target loses a card", "3", "assassin", "anyone as contessa"],
     ),
     # rules.md#exchange
     "the claimed card goes back": (
@@ -211,7 +211,7 @@ HOLDS: dict[str, Callable[[Ruleset], bool]] = {
         rules.shown_card == "may_keep" and not rules.reformation
     ),
     "Any living player of the other side may block foreign aid": lambda rules: rules.reformation,
-    "A player that must coup can't choose": lambda rules: rules.reformation and rules.forced_coup > 0,
+    "A player that must launch a coup can't choose": lambda rules: rules.reformation and rules.forced_coup > 0,
     "A player of the same side may block": lambda rules: rules.reformation and rules.attacks_blocked_by == "anyone",
     "the first clockwise from the blocker counts": lambda rules: rules.block_challenged_by == "anyone",
     "It may return any of them": lambda rules: rules.exchange_return == "any",
@@ -258,11 +258,11 @@ ALWAYS = [
     # rules.md#windows
     "If several challenge, the first clockwise from the claimant counts; other answers stay secret.",
     # rules.md#lost-challenge
-    "the action fails: first the cost is returned, then the claimant loses an influence",
+    "the action fails: first the cost is returned, then the claimant loses a card",
     # rules.md#blocks
     "The cost isn't returned.",
     # rules.md#influence
-    "A player that loses an influence chooses which of its cards to turn face up permanently.",
+    "A player that loses a card chooses which of its cards to turn face up permanently.",
     # rules.md#out
     "A player without face-down cards is out immediately.",
     # rules.md#influence
@@ -271,7 +271,7 @@ ALWAYS = [
     "The last player alive wins, and there is no second place. The game ends immediately",
     # rules.md#forfeit
     "Its own turn, or an action on it, ends without effect; the cost isn't returned.",
-    "If the bot had to lose an influence, it is lost. If it had to prove a block, the action takes effect",
+    "If the bot had to lose a card, it is lost. If it had to prove a block, the action takes effect",
     # rules.md#turn-limit
     "a game is a draw between the living players. Around a table it continues until one player is left. (#turn-limit)",
 ]
@@ -281,7 +281,7 @@ ALWAYS = [
 def test_every_sheet_has_the_sentences_of_every_game(rules: Ruleset) -> None:
     """The Reformation adds the challenge of an embezzler with a duke, rules.md#embezzlement."""
     output = unfold(sheet.rules_sheet(rules))
-    duke = r"with a duke [a-z ]+: it loses an influence of its choice, and the coins stay in the reserve\."
+    duke = r"with a duke [a-z ]+: it loses a card of its choice, and the coins stay in the reserve\."
     assert [text for text in ALWAYS if text not in output] == []
     assert len(re.findall(duke, output)) == rules.reformation
 

@@ -1,7 +1,7 @@
 // What a table's page shows around the matches: what is agreed on, who sits there, and what may be done next.
 
 import { avatar } from "./cards.js";
-import { h, plain, read, refill } from "./dom.js";
+import { h, plain, read, refill, say } from "./dom.js";
 
 const KINDS = { bot: "a bot", person: "a person", program: "a remote bot" };
 
@@ -11,14 +11,16 @@ export class Lobby {
     this.send = send;
     this.terms = h("section", { class: "panel lobby" });
     this.people = h("ul", { class: "people" });
+    this.heading = h("h2", { id: "people-title" });
     this.controls = h("div", { class: "arrange" });
     const link = read("invitation");
     this.invitation = link && invitation(link);
     this.change = h("details", { class: "change-places", ontoggle: () => this.people.classList.toggle("fixed", !this.change.open) }, h("summary", {}, "Change the places"), this.controls);
-    this.root = h("section", { class: "panel", "aria-labelledby": "people-title" }, h("h2", { id: "people-title" }, "At the table"), this.people, this.change, this.invitation);
+    this.root = h("section", { class: "panel", "aria-labelledby": "people-title" }, this.heading, this.people, this.change, this.invitation);
   }
 
-  show(table) {
+  /** `seats`: of the game that is played, in the order of turns. */
+  show(table, seats = []) {
     if (table.state === "open") this.drawTerms(table);
     if (table.state !== this.state) {
       this.change.open = table.state === "open";
@@ -26,7 +28,7 @@ export class Lobby {
       this.state = table.state;
     }
     this.change.hidden = !table.manages;
-    this.drawPeople(table);
+    this.drawPeople(table, seats.map((seat) => seat.handle));
     this.drawControls(table);
   }
 
@@ -66,12 +68,13 @@ export class Lobby {
   }
 
   /** Show the players, absent ones and those that want to continue; never which have answered. */
-  drawPeople(table) {
-    const key = JSON.stringify([table.state, table.places, table.manages, table.bots]);
+  drawPeople(table, order) {
+    const key = JSON.stringify([order, table.state, table.places, table.manages, table.bots]);
     if (key === this.peopleShown) return;
     this.peopleShown = key;
     const over = table.state === "over" || table.state === "void";
-    const rows = table.places.map((place) => {
+    say(this.heading, order.length ? "At the table, in the order of turns ↓" : "At the table");
+    const rows = table.places.toSorted((one, other) => order.indexOf(one.handle) - order.indexOf(other.handle)).map((place) => {
       const known = place.name ?? (place.free ? "a free place" : KINDS[place.kind]);
       const bot = table.bots?.find((each) => place.kind === "bot" && each.name === place.name?.replace(/ \(\d+\)$/, ""));
       const marks = [

@@ -8,22 +8,32 @@ const MEANING = Object.fromEntries(MARKS);
 
 const QUIET = { challenge: "No challenge", block: "No block" };
 
+const RESULTS = { blocked: "the block stands", failed: "the action fails", done: "the action succeeds" };
+
+/** The signs of the log and what they mean. */
+export function legend() {
+  const signs = [...MARKS.slice(0, 3).map(([mark, meaning]) => [h("i", { class: `mark ${mark}` }), meaning]), ["✓", "claim proven"], ["✗", "claim not proven"]];
+  return h("p", { class: "small" }, "Signs of the log: ", signs.map(([sign, meaning]) => [" ", sign, ` ${meaning}`]));
+}
+
 /** What happened in a step, as text; "" for a step without text. `tellers`: of words.js. `kind`: of what was asked. */
 export function stepText(tellers, kind, events, names) {
   const isolated = events.map((event) => (event.text === undefined ? event : { ...event, text: `\u2068${plain(event.text)}\u2069` }));
   const spoken = tellers.story(isolated, names);
   const quiet = !events.some((event) => event.event === "challenge" || event.event === "block");
   const gains = spoken ? "" : tellers.story(isolated, names, true);
-  return [quiet ? QUIET[kind] : "", spoken, gains].filter(Boolean).join(" · ");
+  const how = events.find((event) => event.event === "resolved")?.how;
+  const result = how === "done" && !(quiet && QUIET[kind]) ? "" : (RESULTS[how] ?? "");
+  if (quiet && QUIET[kind]) return [[QUIET[kind], result].filter(Boolean).join(": "), spoken, gains].filter(Boolean).join(" · ");
+  return [spoken, gains, result].filter(Boolean).join(" · ");
 }
 
 export class Log {
   constructor() {
     this.list = h("ol", { class: "turns", tabindex: 0, "aria-labelledby": "log-title" });
     this.element = h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.list);
-    this.lines = [];
-    this.current = null;
     this.scrolling = null;
+    this.load([]);
   }
 
   /**
@@ -42,14 +52,14 @@ export class Log {
         { class: "line", href: line.href },
         h("span", { class: "text" }, line.text),
         line.claims.map(badge),
-        line.marks.map((mark) => h("i", { class: `mark ${mark}`, role: "img", "aria-label": MEANING[mark] })),
+        line.marks.map((mark) => h("i", { class: `mark ${mark}`, role: "img", title: MEANING[mark], "aria-label": MEANING[mark] })),
       );
       this.lines[index] = link;
       turns.at(-1).items.push(h("li", {}, link));
     });
     refill(
       this.list,
-      turns.map(({ title, items }) => h("li", { class: "turn" }, h("h3", {}, title), h("ol", {}, items))),
+      turns.length ? turns.map(({ title, items }) => h("li", { class: "turn" }, h("h3", {}, title), h("ol", {}, items))) : h("li", {}, "The game begins."),
     );
   }
 
@@ -70,6 +80,7 @@ export class Log {
 
   scroll() {
     this.scrolling = null;
-    if (this.current) this.list.scrollTop = this.current.offsetTop - this.list.clientHeight / 2;
+    if (this.current === this.lines.at(-1)) this.list.scrollTop = this.list.scrollHeight;
+    else if (this.current) this.list.scrollTop = this.current.offsetTop - this.list.clientHeight / 2;
   }
 }

@@ -160,7 +160,9 @@ export class Motion {
   drawStage(beat) {
     const { now, game } = this;
     const shown = (beat?.events ?? []).filter((event) => ["shown", "lost"].includes(event.event)).map((event) => event.role);
-    const text = beat?.text ?? this.text(beat ?? this.lines.at(-1) ?? { events: [] });
+    const last = this.lines.at(-1) ?? { events: [] };
+    const begins = !beat && game.turn !== last.turn; // what the turn before led to is in the log
+    const text = beat?.text ?? (beat ? this.text(beat) : game.end ? plain(game.end) : begins ? whose(this.names[game.actor]) : this.text(last));
     const reserve = game.reserve === null ? "" : `, ${now.reserve} in the reserve`;
     const { stage } = this.table;
     stage.classList.toggle("busy", this.busy);
@@ -173,7 +175,7 @@ export class Motion {
       h("div", { class: "stage-cards" }, shown.map((role) => card(role, "fresh"))),
       this.skipButton,
     );
-    if (text) say(this.news, text);
+    say(this.news, !beat && (game.end || begins) ? "" : text);
   }
 
   /** A part of a step as text, with what the player alone knows. */
@@ -228,6 +230,10 @@ export class Motion {
       } else if (event.event === "drafted") move(() => card(null), 1, 0, stage, part("cards"));
     }
   }
+}
+
+function whose(name) {
+  return name === "you" ? "Your turn" : `${name}'s turn`;
 }
 
 // What a frame says about the table, as parts of a moment (state.js).

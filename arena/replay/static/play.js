@@ -4,6 +4,7 @@ import { Alerts } from "./alerts.js";
 import { avatar, card, moveSign, price, title } from "./cards.js";
 import { Chat } from "./chat.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
+import { legend } from "./log.js";
 import { Lobby } from "./lobby.js";
 import { remember, remembered } from "./memory.js";
 import { Motion } from "./motion.js";
@@ -27,7 +28,7 @@ const KEYS = [
 // Tips for a player's first requests, by the kind of request.
 const TIPS = {
   turn: "Choose an action. You may claim a role that you don't hold. If no player challenges you, the action works anyway.",
-  challenge: "Challenge if you think that the claim is a lie. The player who is wrong loses a card. If you pass, you may still be asked whether you block.",
+  challenge: "Challenge if you think that the claim is a lie. The player who is wrong loses a card.",
   block: "You may block this action by claiming a role that blocks it. The other players may challenge your claim.",
   prove: "A player challenges your claim. Show the card, and the challenger loses a card; you draw a new one. Decline, and you lose a card.",
   lose: "Choose the card that you lose. It is turned face up. Without cards you are out.",
@@ -41,13 +42,15 @@ const TIPS = {
 
 // The game for who has never played; the table below it has the actions.
 const MINUTE = [
-  "Your cards are your influence. Only you see them. A player without cards is out. The last player wins.",
+  "Only you see your cards. A player without cards is out. The last player wins.",
   "On your turn you take one action. Some actions claim a role. You may claim any role. Claiming a role that you don't hold is a bluff.",
   "When a player claims a role, the others may challenge. If the player shows the card, the challenger loses a card. Otherwise the player loses a card.",
   "Some actions can be blocked by claiming the right role. That claim can be challenged too.",
-  "A coup costs coins and can't be blocked. Pass if you have no reason to act.",
+  "A coup can't be blocked and claims no role. Pass if you have no reason to act.",
   "Rules lists all cards and actions. Hint shows how likely the other players hold each role.",
 ];
+
+const INVOLVED = "A move involves you if it is your action, or aims at you.";
 
 const TIMES = 3; // that a tip is given
 
@@ -167,10 +170,10 @@ class Play {
     this.tip = h("p", { class: "tip" });
     this.words = h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: true });
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
-    this.passButton = h("button", { class: "tool", onclick: () => this.passOn() }, "Pass until my turn");
+    this.passButton = h("button", { class: "tool", title: `Stops where a move involves you: ${INVOLVED}`, onclick: () => this.passOn() }, "Pass until my turn");
     const always = h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: () => remember("autopass", always.checked ? "on" : "off") });
     this.skipButton = h("button", { class: "tool", onclick: () => this.send({ skip: true }) }, "Continue without absent players");
-    this.auto = h("div", { class: "auto" }, this.skipButton, this.passButton, h("label", { class: "small muted" }, always, " always pass where I'm not involved"));
+    this.auto = h("div", { class: "auto" }, this.skipButton, this.passButton, h("label", { class: "small muted", title: INVOLVED }, always, " always pass where I'm not involved"));
     this.hand = this.motion.hand;
     this.place = h("div", { class: "place" });
     this.result = h("div", { class: "result" });
@@ -181,7 +184,7 @@ class Play {
     this.side = h("div", { class: "lobby-side" });
     this.lobby = new Lobby((message) => this.send(message));
     this.chat = new Chat((message) => this.send(message), (handle) => this.motion.table?.places[this.frame.game.seats.findIndex((seat) => seat.handle === handle)]?.element);
-    this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(this.card));
+    this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(read("rules")));
     this.hintButton = h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint");
     this.leaveButton = h("button", { class: "tool", onclick: () => this.leave() }, "Leave");
     this.count = h("span", { class: "muted" });
@@ -194,7 +197,7 @@ class Play {
       h("label", {}, this.alerts.notifies, " notify me of my turn, of the start and of the end while I look elsewhere"),
     );
     refill(this.rules.text, h("div", { class: "rules", tabindex: -1, autofocus: true }, rulesView(read("rules"))));
-    refill(this.help.text, h("dl", { class: "keys" }, KEYS.map(([keys, what]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, what)])));
+    refill(this.help.text, h("dl", { class: "keys" }, KEYS.map(([keys, what]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, what)])), legend());
     refill(
       document.getElementById("page"),
       h(
@@ -256,7 +259,7 @@ class Play {
       if (!isLobby) refill(this.side, this.lobby.root);
     }
     this.isLobby = isLobby;
-    this.lobby.show(table);
+    this.lobby.show(table, game?.seats);
     this.chat.show(table.state);
     say(this.count, table.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "");
     const seated = table.places.some((place) => place.you);
@@ -264,6 +267,7 @@ class Play {
     this.leaveButton.hidden = !(seated && ["playing", "between"].includes(table.state));
     this.auto.hidden = !seated || table.state !== "playing" || !game || Boolean(game.seats[game.seat]?.out);
     this.skipButton.hidden = !table.skip;
+    this.passButton.hidden = !this.canPassOn;
     this.passButton.setAttribute("aria-pressed", String(this.passing));
     this.paceChoice.value = remembered("pace") ?? table.pace;
     const { busy } = this.motion;
@@ -275,7 +279,8 @@ class Play {
     say(this.question, this.asked(table, game, open));
     this.words.hidden = !seated || table.talk === "off" || table.state !== "playing";
     refill(this.result, game?.end && !busy && table.state !== "open" ? this.places(game) : null);
-    say(this.tip, open && !this.option && Number(remembered(`met-${open.kind}`)) < TIMES ? (TIPS[open.kind] ?? "") : "");
+    const tip = open && !this.option && Number(remembered(`met-${open.kind}`)) < TIMES ? TIPS[open.kind] : "";
+    say(this.tip, [open && !this.option && this.lastCard(open, game), tip].filter(Boolean).join(" "));
     refill(this.moves, open ? this.options(open, game) : busy ? null : this.lobby.steps(table));
     const asked = JSON.stringify([table.state, game?.number, open?.id, this.option?.number]);
     if (asked !== this.shown) this.calm(this.moves);
@@ -299,6 +304,21 @@ class Play {
     return ask && ask.id !== this.sent && !this.motion.busy ? ask : null;
   }
 
+  /** Whether the player may pass until their turn: it isn't their turn, and no move is asked that can't be passed. */
+  get canPassOn() {
+    const { game } = this.frame;
+    return this.open ? this.open.options[0].letter === "p" : Boolean(game) && game.actor !== game.seat;
+  }
+
+  /** What a player with one card risks. */
+  lastCard(ask, game) {
+    if (game.seats[game.seat].cards.length !== 1) return "";
+    const { pending } = this.motion.now;
+    const aimed = pending?.action === "assassinate" && pending.target === game.seat && (ask.kind === "block" || ask.blocks.length > 0);
+    const doubts = ask.kind === "challenge" ? "If you challenge and are wrong, you are out." : "";
+    return [aimed ? "If you pass, you lose your last card and are out." : "", doubts].filter(Boolean).join(" ");
+  }
+
   /** The players by their places, with the cards that lie face up, and the time that the game took. */
   places(game) {
     const { gone } = this.motion;
@@ -319,6 +339,7 @@ class Play {
   /** Take no click and no key here for a moment: something else stood there. */
   calm(where) {
     clearTimeout(this.calming);
+    this.calmUntil = performance.now() + CALM_MS;
     where.classList.add("early");
     this.calming = setTimeout(() => [this.moves, this.sure.text].forEach((each) => each.classList.remove("early")), CALM_MS);
   }
@@ -326,10 +347,23 @@ class Play {
   asked(table, game, ask) {
     if (table.state === "open") return this.lobby.awaits(table);
     if (table.state === "void") return `The match failed: ${plain(table.why ?? "")}`;
-    if (ask) return this.option ? `${title(plain(called(this.option)))}. Whom?` : plain(ask.question);
-    if (game?.end && !this.motion.busy) return plain(game.end);
+    if (ask) return this.option ? `${title(plain(called(this.option)))}${this.costs()}. Whom?` : plain(ask.question);
+    if (game?.end) return this.motion.busy ? "" : plain(game.end);
     if (!game) return "The match is starting.";
     return plain((!this.motion.busy && String(game.asked) !== String(game.seat) && game.waiting) || "Waiting for the other players.");
+  }
+
+  /** What the chosen action costs, as text. */
+  costs() {
+    const found = new Set(this.card.filter((row) => row.action === this.option.action && row.cost).map((row) => row.cost));
+    return found.size ? ` (costs ${[...found].join(" or ")} coins)` : "";
+  }
+
+  /** The actions of the rules that the player can't pay, as buttons that can't be pressed. */
+  unpaid(ask, game) {
+    const { coins } = game.seats[game.seat];
+    const rows = ask.kind === "turn" ? this.card.filter((row, place) => row.cost > coins && this.card.findIndex((each) => each.action === row.action) === place && !ask.options.some((option) => option.action === row.action)) : [];
+    return rows.map((row) => [row.action, h("button", { class: "move", disabled: true }, moveSign(row, row), h("span", { class: "what" }, called({ action: row.action, choices: [0, 0] }), claimed(row), h("span", { class: "does" }, `needs ${row.cost} coins`)))]);
   }
 
   options(ask, game) {
@@ -338,18 +372,25 @@ class Play {
       return [...this.option.choices.map(([index, seat], place) => this.aim(game, index, seat, place)), back];
     }
     const chosen = ask.kind === "exchange" ? this.chosen(ask) : null;
-    const keep = ask.kind === "exchange" && h("button", { class: "move keep", disabled: !chosen, onclick: () => this.choose(chosen) }, chosen ? plain(chosen.text) : "Choose the cards to keep");
-    const others = [...ask.options, ...ask.blocks].map((option) =>
+    const count = ask.options[0].cards.length;
+    const keep =
+      ask.kind === "exchange" &&
+      (chosen ? h("button", { class: "move keep", onclick: () => this.choose(chosen) }, plain(chosen.text)) : h("p", { class: "keep" }, `Choose ${count} ${count === 1 ? "card" : "cards"} to keep`));
+    const row = (option) => this.card.find((each) => each.action === option.action);
+    const others = [...ask.options, ...ask.blocks].map((option) => [
+      option.action,
       h(
         "button",
         { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
-        h("kbd", {}, option.number),
-        moveSign(option, this.card.find((row) => row.action === option.action)),
-        h("span", { class: "what" }, plain(called(option)), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
-        price(this.card.find((row) => row.action === option.action)?.cost),
+        h("kbd", {}, option.action ? option.letter : option.number),
+        moveSign(option, row(option)),
+        h("span", { class: "what" }, plain(called(option)), claimed(row(option)), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
+        price(row(option)?.cost),
       ),
-    );
-    return [keep, ...others];
+    ]);
+    const order = this.card.map((each) => each.action);
+    const all = [...others, ...this.unpaid(ask, game)].toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other));
+    return [keep, ...all.map(([, button]) => button)];
   }
 
   /** Show the player's cards, as buttons where the open request chooses among them. */
@@ -404,8 +445,9 @@ class Play {
   aim(game, index, seat, place) {
     const whom = seat === null ? "yourself" : plain(game.seats[seat].name);
     const rows = this.card.filter((row) => row.action === this.option.action); // for oneself, then for a target
-    const cost = price(rows.at(seat === null ? 0 : -1)?.cost);
-    return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), seat === null ? null : avatar(game.seats[seat].handle), h("span", { class: "what" }, whom), cost);
+    const { coins, cards } = game.seats[seat] ?? {};
+    const holds = seat === null ? price(rows[0]?.cost) : h("span", { class: "does" }, `${coins} ${coins === 1 ? "coin" : "coins"}, ${cards.length} ${cards.length === 1 ? "card" : "cards"}`);
+    return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), seat === null ? null : avatar(game.seats[seat].handle), h("span", { class: "what" }, whom, seat === null ? null : holds), seat === null ? holds : null);
   }
 
   // ---- what its reader does
@@ -425,6 +467,7 @@ class Play {
 
   /** Pass until the player's turn, except where a move involves them; or stop that. */
   passOn() {
+    if (!this.canPassOn && !this.passing) return;
     this.passing = !this.passing;
     const ask = this.frame?.game?.ask;
     if (this.passing && ask && ask.id !== this.sent && this.answered(ask, this.frame.game)) return;
@@ -477,7 +520,7 @@ class Play {
     const other = act ?? { s: () => this.alerts.toggle(), d: () => shade(), u: () => this.passOn() }[event.key];
     if (!move && !other) return;
     event.preventDefault();
-    if (move && this.moves.classList.contains("early")) return;
+    if ((move || event.key === "u") && (!this.late() || event.timeStamp < this.calmUntil)) return;
     (move ?? other)();
   }
 
@@ -515,14 +558,19 @@ function called({ action, choices, text }) {
   return action && choices.length > 1 ? action.replace("_", " ") : text;
 }
 
-/** What an action does, costs and claims, from the card of the rules. */
-function does(row) {
-  return [row.effect, row.cost && `costs ${row.cost}`, row.claim && `claims ${row.claim}`, row.blockers && `stopped by ${row.blockers}`].filter(Boolean).join("; ");
+/** The role that an action claims, as text after its name. */
+function claimed(row) {
+  return row?.claim ? h("span", { class: "claim" }, row.claim.startsWith("no ") ? ` claiming ${row.claim}` : ` as ${row.claim}`) : null;
 }
 
-function minute(card) {
-  const rows = card.map((row) => h("li", {}, h("b", {}, row.action.replace("_", " ")), `: ${does(row)}`));
-  return h("ul", {}, MINUTE.map((text) => h("li", {}, text)), rows);
+/** What an action does, costs and claims, from the card of the rules. */
+function does(row) {
+  return [row.effect, row.cost && `costs ${row.cost} coins`, row.claim && `claims ${row.claim}`, row.blockers && `stopped by ${row.blockers}`].filter(Boolean).join("; ");
+}
+
+function minute({ actions, facts }) {
+  const rows = actions.map((row) => h("li", {}, h("b", {}, row.action.replace("_", " ")), `: ${does(row)}`));
+  return h("ul", {}, [...MINUTE, ...facts].map((text) => h("li", {}, plain(text))), rows);
 }
 
 function dialog(heading) {

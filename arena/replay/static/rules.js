@@ -23,7 +23,7 @@ export function rulesView(rules, level = "h3") {
 
 function roleItem({ role, allows, blocks }) {
   const texts = [allows.length && `allows ${allows.map(called).join(", ")}`, blocks.length && `blocks ${blocks.map(called).join(", ")}`];
-  return h("li", {}, card(role), h("span", {}, texts.filter(Boolean).join("; ") || "only counts as influence"));
+  return h("li", {}, card(role), h("span", {}, texts.filter(Boolean).join("; ") || "has no effect of its own"));
 }
 
 function actionItem({ action, effect, cost, claim, blockers }) {

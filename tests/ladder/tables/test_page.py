@@ -63,7 +63,7 @@ def test_two_people_from_the_lobby_to_a_rematch(window: Callable[..., Any], axe:
         second = window(there, "secret2", viewport={"width": 1280, "height": 800})
         first.locator(".felt").wait_for()
         assert "onerror" in first.locator(".people").inner_text()
-        assert first.locator("img").count() == 0
+        assert first.locator(".people img").count() == 0
         names = first.locator(".people").inner_text()
         assert "a bot" in names
         assert "bot1" not in names
