@@ -412,3 +412,22 @@ def test_events_are_shown_one_by_one_before_the_next_request(window: Callable[..
         page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
         page.get_by_role("button", name="Play again").click()
         page.wait_for_function("() => document.title.startsWith('(')")
+
+
+def test_a_request_says_what_its_moves_claim_cost_and_risk(window: Callable[..., Any]) -> None:
+    """Passing until the next turn is offered only where the player can pass."""
+    tax = option(1, "take tax", [(0, None)], action="tax", letter="t")
+    coup = option(2, "coup against A or B", [(1, 0), (2, 1)], action="coup", letter="c")
+    exchange = option(1, "keep", [(0, None)], cards=["duke", "duke"])
+    passing = [option(1, "pass", [(0, None)], letter="p"), option(2, "challenge", [(1, None)], letter="c")]
+    cases: tuple[tuple[str, list[dict[str, Any]], str, bool], ...] = (
+        ("turn", [tax, coup], "assassinate as assassin needs 3 coins", False),
+        ("exchange", [exchange], "Choose 2 cards to keep", False),
+        ("challenge", passing, "If you challenge and are wrong, you are out.", True),
+    )
+    with serve_tables("person", "bot", "bot") as there:
+        for kind, options, text, can_pass in cases:
+            ask = {"kind": kind, "question": "?", "options": options}
+            page, _ = asked(window, there, ask, cards=["duke"], drawn=[], coins=2)
+            assert text in " ".join(page.locator(".ask").inner_text().split())
+            assert page.get_by_role("button", name="Pass until my turn").is_visible() == can_pass
