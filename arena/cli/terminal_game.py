@@ -329,7 +329,7 @@ class InteractiveGame:
         screen, sight = self._screen, self._sight
         match token:
             case "h":
-                for line in sight.hint(screen.columns):
+                for line in sight.hint_lines(screen.columns):
                     screen.say(line)
             case "l":
                 for line in sight.history:

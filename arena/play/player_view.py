@@ -602,27 +602,34 @@ class PlayerView:
 
     # --- on request
 
-    def hint(self, columns: int) -> Iterator[str]:
-        """Yield lines with the probability that each opponent holds each role, and with its challenged claims."""
+    def hint(self) -> dict[str, Any]:
+        """Return `roles`, `rows` of an opponent's name with the probability of each role, and `lines` on challenges."""
         game, names = self.game, self.names
-        roles = sorted(game.rules["deck"])
         if not game.opponents:
-            yield "The other players have no cards yet."
-            return
-        wide = max(len(names[player.seat]) for player in game.opponents)
-        short = 4 if columns < wide + 3 + 11 * len(roles) else 10
-        yield "Probability that each player holds a role, by the cards you see:"
-        yield " ".join([" " * (wide + 1), *(role[:short].rjust(max(short, 4)) for role in roles)])
-        for player in game.opponents:
-            chances = [f"{100 * game.odds(player.seat, role):.0f}%".rjust(max(short, 4)) for role in roles]
-            yield " ".join([f" {names[player.seat].ljust(wide)}", *chances])
-        if game.rules.get("draft"):
-            yield "After a draft, where players choose cards, this is a guess."
+            return {"roles": [], "rows": [], "lines": ["The other players have no cards yet."]}
+        roles = sorted(game.rules["deck"])
+        rows = [[names[player.seat], [game.odds(player.seat, role) for role in roles]] for player in game.opponents]
+        lines = ["After a draft, where players choose cards, this is a guess."] if game.rules.get("draft") else []
         for player in game.opponents:
             past = player.history
             if past.challenged:
                 caught = f"was caught {_times_text(past.caught)}" if past.caught else "proved it each time"
-                yield f"{names[player.seat]} was challenged {_times_text(past.challenged)}, and {caught}."
+                lines.append(f"{names[player.seat]} was challenged {_times_text(past.challenged)}, and {caught}.")
+        return {"roles": roles, "rows": rows, "lines": lines}
+
+    def hint_lines(self, columns: int) -> Iterator[str]:
+        """Yield the hint as lines of text."""
+        roles, rows, lines = self.hint().values()
+        wide = max((len(name) for name, _ in rows), default=0)
+        short = 4 if columns < wide + 3 + 11 * len(roles) else 10
+        if rows:
+            yield "Probability that each player holds a role, by the cards you see:"
+            yield " ".join([" " * (wide + 1), *(role[:short].rjust(max(short, 4)) for role in roles)])
+        for name, chances in rows:
+            yield " ".join(
+                [f" {name.ljust(wide)}", *(f"{100 * chance:.0f}%".rjust(max(short, 4)) for chance in chances)]
+            )
+        yield from lines
 
     def start(self, games: int) -> str:
         """Return the announcement of a game: its number, the person's seat and the first player."""

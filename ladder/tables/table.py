@@ -607,7 +607,7 @@ class LiveTable:
                     playing.hurry()
                 return None
             case {"hint": True} if slot.sight.seen() is not None:
-                return {"hint": list(slot.sight.hint(80))}
+                return {"hint": slot.sight.hint()}
             case {"go_on": True} if self.state == "between":
                 slot.again = True
                 self._continue_if_all_want()

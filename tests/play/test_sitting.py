@@ -91,7 +91,12 @@ class Table:
             sight = self.sight
             self.screens.append(
                 "\n".join(
-                    [*sight.new_lines(), *(row.text for row in sight.table(80)), sight.question(), *sight.hint(40)]
+                    [
+                        *sight.new_lines(),
+                        *(row.text for row in sight.table(80)),
+                        sight.question(),
+                        *sight.hint_lines(40),
+                    ]
                 )
             )
             choice = choose(sight)

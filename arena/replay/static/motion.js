@@ -3,7 +3,7 @@
 // A frame has the newest state, and the events since the frame before. Each event is shown for as long as the server
 // says (`ms`), then the state of the frame. A player that skips, or doesn't look, sees the newest state at once.
 
-import { card } from "./cards.js";
+import { card, coins } from "./cards.js";
 import { h, plain, read, refill, say } from "./dom.js";
 import { Log, stepText } from "./log.js";
 import { follow } from "./state.js";
@@ -20,6 +20,8 @@ export class Motion {
     this.rest = rest;
     this.skipped = skipped;
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
+    this.purse = h("div", { class: "purse coins" });
+    this.heap = h("span", { class: "heap" }); // where coins and cards of the middle come from
     this.place = h("div", { class: "place" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
     this.log = new Log();
@@ -80,11 +82,15 @@ export class Motion {
       const beat = this.queue.shift();
       beat.events.forEach((event) => this.apply(event));
       if (!beat.ms || document.hidden) continue;
-      this.timer = setTimeout(() => this.next(), beat.ms);
+      this.timer = setTimeout(() => {
+        this.changes.fill(0);
+        this.next();
+      }, beat.ms);
       this.draw(beat);
       if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.fly(beat.events);
       return;
     }
+    this.changes.fill(0);
     Object.assign(this.now, truth(this.game));
     if (this.parts[this.game.actor] !== "actor") this.parts = { [this.game.actor]: "actor" };
     this.draw(null);
@@ -146,6 +152,10 @@ export class Motion {
         true: [],
       }),
     );
+    const own = game.seat;
+    const purse = own === null || now.out[own] ? [] : [now.coins[own], this.changes[own]];
+    if (String(purse) !== this.pursed) refill(this.purse, purse.length ? coins(...purse) : null);
+    this.pursed = String(purse);
     if (this.busy) this.drawHand();
     this.drawLog();
   }
@@ -174,6 +184,7 @@ export class Motion {
       h("p", { class: "sentence" }, text),
       h("div", { class: "stage-cards" }, shown.map((role) => card(role, "fresh"))),
       this.skipButton,
+      this.heap,
     );
     say(this.news, !beat && (game.end || begins) ? "" : text);
   }
@@ -212,22 +223,23 @@ export class Motion {
 
   /** Let coins and cards move between the seats and the middle of the table. */
   fly(events) {
-    const { stage, places } = this.table;
+    const { places } = this.table;
+    const middle = this.heap;
     for (const event of events) {
-      const part = (name, seat = event.seat) => (name === "cards" && seat === this.game.seat ? this.hand : places[seat].parts[name]);
+      const part = (name, seat = event.seat) => (seat === this.game.seat ? { cards: this.hand, coins: this.purse }[name] : places[seat].parts[name]);
       const { count = 1 } = event;
       if (event.event === "coins" && event.reason !== "stolen") {
-        const from = event.reason === "steal" ? part("coins", events.find((each) => each.reason === "stolen").seat) : stage;
+        const from = event.reason === "steal" ? part("coins", events.find((each) => each.reason === "stolen").seat) : middle;
         const ends = event.delta > 0 ? [from, part("coins")] : [part("coins"), from];
         move(() => h("span", { class: "coin" }), Math.min(Math.abs(event.delta), MAX_COINS), 0, ...ends);
       } else if ((event.event === "shown" && event.replaced !== false) || event.event === "shown_hand" || (event.event === "examined" && event.replaced)) {
         const hand = part("cards", event.target);
-        move(() => card(null), event.roles?.length ?? 1, 0, hand, stage);
-        move(() => card(null), event.roles?.length ?? 1, FLIGHT_MS, stage, hand);
+        move(() => card(null), event.roles?.length ?? 1, 0, hand, middle);
+        move(() => card(null), event.roles?.length ?? 1, FLIGHT_MS, middle, hand);
       } else if (event.event === "exchanged") {
-        move(() => card(null), count, 0, stage, part("cards"));
-        move(() => card(null), count, FLIGHT_MS, part("cards"), stage);
-      } else if (event.event === "drafted") move(() => card(null), 1, 0, stage, part("cards"));
+        move(() => card(null), count, 0, middle, part("cards"));
+        move(() => card(null), count, FLIGHT_MS, part("cards"), middle);
+      } else if (event.event === "drafted") move(() => card(null), 1, 0, middle, part("cards"));
     }
   }
 }
@@ -270,6 +282,7 @@ function move(make, count, delay, from, to) {
     const element = h("span", { class: "flying", "aria-hidden": "true" }, make());
     document.body.append(element);
     const timing = { duration: FLIGHT_MS, delay: delay + APART_MS * number, easing: "ease-in-out", fill: "backwards" };
-    element.animate([{ transform: start }, { transform: end }], timing).onfinish = () => element.remove();
+    const path = [{ transform: start, opacity: 0 }, { opacity: 1, offset: 0.2 }, { opacity: 1, offset: 0.8 }, { transform: end, opacity: 0 }];
+    element.animate(path, timing).onfinish = () => element.remove();
   }
 }

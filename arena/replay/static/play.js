@@ -9,6 +9,7 @@ import { Lobby } from "./lobby.js";
 import { remember, remembered } from "./memory.js";
 import { Motion } from "./motion.js";
 import { rulesView } from "./rules.js";
+import { meters } from "./table.js";
 
 const KEYS = [
   [["1", "2", "…"], "choose the move with this number or letter"],
@@ -115,7 +116,7 @@ class Play {
 
   take(message) {
     if (message.chat) return this.chat.take(message);
-    if (message.hint) return this.hint(message.hint.join("\n"));
+    if (message.hint) return this.hint(message.hint);
     this.failed = 0;
     const { table, game } = message;
     const before = this.frame;
@@ -196,7 +197,7 @@ class Play {
       h("label", {}, "Sound volume ", this.alerts.volume),
       h("label", {}, this.alerts.notifies, " notify me of my turn, of the start and of the end while I look elsewhere"),
     );
-    refill(this.rules.text, h("div", { class: "rules", tabindex: -1, autofocus: true }, rulesView(read("rules"))));
+    refill(this.rules.text, h("div", { class: "rules" }, rulesView(read("rules"))));
     refill(this.help.text, h("dl", { class: "keys" }, KEYS.map(([keys, what]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, what)])), legend());
     refill(
       document.getElementById("page"),
@@ -228,7 +229,7 @@ class Play {
             "section",
             { class: "panel ask", "aria-label": "What is asked" },
             this.hand,
-            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.clock, this.question), this.motion.news, this.tip, this.words, this.result, this.moves),
+            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.motion.purse, this.clock, this.question), this.motion.news, this.tip, this.words, this.result, this.moves),
             this.auto,
           ),
         ),
@@ -238,8 +239,15 @@ class Play {
     );
   }
 
-  hint(text) {
-    refill(this.hints.text, h("pre", { tabindex: 0 }, plain(text, true)));
+  /** Show how likely each player holds each role. */
+  hint({ roles, rows, lines }) {
+    const likely = (chances) => meters(chances.map((chance, place) => [roles[place], chance]), []);
+    refill(
+      this.hints.text,
+      rows.length ? h("p", { class: "muted" }, "How likely each player holds a role, given the cards that you see.") : null,
+      h("dl", { class: "likely" }, rows.map(([name, chances]) => h("div", {}, h("dt", {}, h("bdi", {}, plain(name))), h("dd", {}, likely(chances))))),
+      lines.map((line) => h("p", {}, plain(line))),
+    );
     if (!this.hints.box.open) this.hints.box.showModal();
   }
 
@@ -272,6 +280,7 @@ class Play {
     this.paceChoice.value = remembered("pace") ?? table.pace;
     const { busy } = this.motion;
     const open = this.open;
+    this.auto.hidden ||= open?.kind === "turn";
     if (game && !busy) this.timeWindow(table, game);
     if (game && open) this.drawOffer(game.seats[game.seat], open);
     else if (game) this.motion.drawHand();
@@ -439,7 +448,7 @@ class Play {
 
   does(option) {
     const row = this.card.find((each) => each.action === option.action);
-    return row && Number(remembered("games") ?? 0) < TIMES ? does({ ...row, cost: null, claim: null }) : "";
+    return row && Number(remembered("games") ?? 0) < TIMES ? row.effect : "";
   }
 
   aim(game, index, seat, place) {
@@ -482,6 +491,7 @@ class Play {
       h("button", { class: "move", onclick: act }, yes),
     );
     this.sure.box.showModal();
+    this.sure.text.querySelector("button").focus();
     this.calm(this.sure.text);
   }
 
@@ -575,7 +585,7 @@ function minute({ actions, facts }) {
 
 function dialog(heading) {
   const text = h("div", { class: "text" });
-  const box = h("dialog", { "aria-label": heading }, h("h2", {}, heading), text, h("form", { method: "dialog" }, h("button", {}, "Close")));
+  const box = h("dialog", { "aria-label": heading }, h("h2", { tabindex: -1, autofocus: true }, heading), text, h("form", { method: "dialog" }, h("button", {}, "Close")));
   return { box, text };
 }
 

@@ -141,8 +141,8 @@ class Place {
   }
 }
 
-// How likely each role is, as a bar with its number; a dot where the seat has it in truth.
-function meters(likely, held) {
+/** How likely each role is, as a bar with its number; a dot where the seat has it in truth. */
+export function meters(likely, held) {
   return h(
     "ul",
     { class: "meters", "aria-label": "how likely it has" },
