@@ -278,7 +278,8 @@ def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
                     const edge = document.querySelector(".ask").getBoundingClientRect().right;
                     const beyond = (part) => part.getBoundingClientRect().right > edge;
                     const cut = (part) => part.clientWidth && part.scrollWidth > part.clientWidth + 1;
-                    return [...document.querySelectorAll(".ask :not(.unseen)")].filter((part) => beyond(part) || cut(part)).length;
+                    const parts = [...document.querySelectorAll(".ask :not(.unseen)")];
+                    return parts.filter((part) => beyond(part) || cut(part)).length;
                 }"""
                 assert page.evaluate(cut) == 0, width
             page.locator(".moves:not(.early)").wait_for()
