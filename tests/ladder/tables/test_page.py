@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from arena.referee import messages
+from arena.coup import PRESETS
+from arena.referee import messages, replay_game
 from ladder.tables import SlotChange, TableChat
 from tests.chromium import WAIT_MS, Reader
 from tests.ladder.tables.table_server import TableServer, serve_tables
@@ -432,3 +433,26 @@ def test_a_request_says_what_its_moves_claim_cost_and_risk(window: Callable[...,
             page, _ = asked(window, there, ask, cards=["duke"], drawn=[], coins=2)
             assert text in " ".join(page.locator(".ask").inner_text().split())
             assert page.get_by_role("button", name="Pass until my turn").is_visible() == can_pass
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+def test_a_game_of_each_preset_ends_on_the_page_as_in_its_record(window: Callable[..., Any], rules: str) -> None:
+    with serve_tables("person", *["bot"] * (1 if rules == "duel" else 3), rules=rules) as there:
+        page = window(there, "secret0", viewport={"width": 390, "height": 844})
+        page.evaluate("localStorage.setItem('coup-pace', 'instant')")
+        page.reload()
+        played(page)
+        there.end()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        shown = page.evaluate(
+            """() => [...document.querySelectorAll(".seats .seat")].map((seat) => [
+                 Number(seat.querySelector(".count").textContent),
+                 [...seat.querySelectorAll(".card.lost .role-name")].map((role) => role.textContent.toLowerCase()).sort(),
+               ])"""
+        )
+    record = there.records[0]
+    board = list(replay_game(record.header, record.games[0]))[-1].after.board
+    expected = [
+        [coins, sorted(role.value for role in cards)] for coins, cards in zip(board.coins, board.revealed, strict=True)
+    ]
+    assert sorted(shown) == sorted(expected)
