@@ -447,7 +447,7 @@ def test_a_game_of_each_preset_ends_on_the_page_as_in_its_record(window: Callabl
         shown = page.evaluate(
             """() => [...document.querySelectorAll(".seats .seat")].map((seat) => [
                  Number(seat.querySelector(".count").textContent),
-                 [...seat.querySelectorAll(".card.lost .role-name")].map((role) => role.textContent.toLowerCase()).sort(),
+                 [...seat.querySelectorAll(".card.lost .role-name")].map((r) => r.textContent.toLowerCase()).sort(),
                ])"""
         )
     record = there.records[0]
