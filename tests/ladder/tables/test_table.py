@@ -227,8 +227,9 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
     verify_record(sample_table(play).records[0])
 
 
-def test_without_a_clock_the_others_can_go_on_without_the_absent() -> None:
+def test_without_a_clock_the_others_can_go_on_without_the_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not while a player is away only for a moment; a return takes the seat back."""
+    monkeypatch.setattr("ladder.tables.table._ABSENT_LIMIT_MS", 50)
 
     async def play(there: SampleTable) -> None:
         first, second = there.table.join("secret0"), there.table.join("secret1")
