@@ -845,7 +845,7 @@ class LiveTable:
         known = client.manages and self.state == "open"  # the letters are dealt with the match
         return {
             "handle": self._find_handle(slot) or "",
-            "number": slot.number if self._playing is None else None,  # beside a letter it would tell a bot's name
+            "number": slot.number if self._playing is None else None,  # with a letter it reveals a bot's name
             "name": slot.name if not slot.free and (known or self._shows_name(slot)) else None,
             "kind": slot.kind,
             "free": slot.free,
