@@ -222,7 +222,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "BotPage": {
         _ANYBODY: "bot pseudonym is_reference standing ranked_total fair_win_rate trend limit_ms throttle_reason"
         " versions recent_matches rating_history head_to_head wins_by_seat play_style permissions revision",
-        _MATE: "checks fault_reports lost_games opponents audit_log deadlines",
+        _MATE: "checks fault_reports lost_games costly_decisions opponents audit_log deadlines",
         _STAFF: "owner",
     },
     "AuditEntrySummary": {_STAFF: "id created_at actor action bot version match login reason"},
@@ -253,6 +253,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
         _MATE: "received_at faults digest reason checked_at blocked_reason submitted_by",
     },
     "BuildLog": {_MATE: "version text"},
+    "CostlyDecision": {_MATE: "match game seat turn step kind move better_move win_probability cost"},
     "LostGame": {_MATE: "match game version_ref seat turn winner cause"},
     "CredentialList": {_ANYBODY: "items"},
     "CredentialSummary": {_OWNER: "id login kind scope created_by created_at expires_at valid"},

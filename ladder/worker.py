@@ -1,4 +1,4 @@
-"""Run a runner's task in a worker process: play a match, or check a submitted version.
+"""Run a runner's task in a worker process: play a match, check a submitted version, or review a lost game.
 
 The check decides whether a version may play in a ladder, and returns steps for its owner: the steps of `arena check`
 under the ladder's settings, and one qualifying match in the same sandbox. A failed step rejects the version; notices
@@ -48,9 +48,11 @@ from arena.referee import (
     MatchSettings,
     MatchSpec,
     Record,
+    RecordError,
     list_own_lines,
     read_record,
 )
+from arena.review import CostlyDecision, UnknownRulesError, lost_games, review_game
 from arena.run import (
     Job,
     MatchOutput,
@@ -342,12 +344,43 @@ def _last_lines(logs: Iterable[bytes]) -> tuple[bytes, ...]:
     return ()
 
 
+MAX_REVIEW_S = 30.0  # a game takes 0.4 to 0.9 s
+_MAX_DECISIONS = 3  # of a review
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewJob:
+    """The input of a review: a version with its id and version ref, and the record of one of its matches."""
+
+    version: int
+    version_ref: str
+    record: str
+
+
+ReviewResult = list[CostlyDecision]
+
+
+def _review_last_loss(job: ReviewJob) -> ReviewResult:
+    """Return the most costly decisions of a version's last lost game in a match; none if it can't be reviewed."""
+    try:
+        record = read_record(job.record)
+        games = lost_games(record, job.version_ref)
+        return review_game(record, job.version_ref, games[-1])[:_MAX_DECISIONS] if games else []
+    except (RecordError, UnknownRulesError):
+        return []
+
+
 @dataclass(eq=False, slots=True)
 class Task:
-    """A match to play or a version to check, with the id of the match or version."""
+    """A match to play, a version to check or a game to review, with the id of the match or version."""
 
     id: int
-    work: WorkItem | VersionCheckJob
+    work: WorkItem | VersionCheckJob | ReviewJob
+
+    @property
+    def is_match(self) -> bool:
+        """Whether the task is a match."""
+        return isinstance(self.work, WorkItem)
 
     @property
     def is_check(self) -> bool:
@@ -355,8 +388,14 @@ class Task:
         return isinstance(self.work, VersionCheckJob)
 
 
-def run_task(task: Task) -> MatchOutput | VersionCheckResult:
+TaskResult = MatchOutput | VersionCheckResult | ReviewResult
+
+
+def run_task(task: Task) -> TaskResult:
     """Run a task in a worker process. Raises the errors of `check_version` and `play_work_item`."""
+    if isinstance(task.work, ReviewJob):
+        with limit_time(MAX_REVIEW_S):
+            return _review_last_loss(task.work)
     if isinstance(task.work, VersionCheckJob):
         with limit_time(task.work.limit_s):
             return check_version(task.work)

@@ -74,10 +74,10 @@ ladder.store: ladder.results
 ladder.store.database: ladder.results
 ladder.pool:
 ladder.pool.cluster:
-ladder.worker: arena arena.sandbox arena.referee arena.bots arena.checks arena.run arena.stats ladder.schedule
-  ladder.store ladder.pool
-ladder.views: arena.bots arena.referee arena.checks arena.replay arena.run ladder.results ladder.schedule ladder.rating
-  ladder.run_standings ladder.standings ladder.permissions ladder.store ladder.store.database
+ladder.worker: arena arena.sandbox arena.referee arena.bots arena.checks arena.review arena.run arena.stats
+  ladder.schedule ladder.store ladder.pool
+ladder.views: arena.bots arena.referee arena.checks arena.replay arena.review arena.run ladder.results ladder.schedule
+  ladder.rating ladder.run_standings ladder.standings ladder.permissions ladder.store ladder.store.database
 ladder.service: arena arena.coup arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.schedule
   ladder.rating ladder.rating.matches ladder.standings ladder.permissions ladder.store ladder.store.database
   ladder.pool ladder.worker ladder.views

@@ -33,6 +33,7 @@ from arena.local import JobError
 from arena.referee import Record, RecordError
 from arena.review import CostlyDecision, MistakePattern, Review, UnknownRulesError, review_bot
 from arena.run import RecordFileError, read_records
+from ladder.formatting import format_estimate_interval, format_percent
 
 _CAUTION = (
     "Estimated by playouts of the sample bot strategist: it samples the hidden cards from what the bot knew, and plays "
@@ -139,6 +140,7 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
 def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
     columns = [
         Column("wins given\naway", number=True),
+        Column("95 %\ninterval", number=True),
         Column("chance\nafter it", number=True),
         Column("match", number=True),
         Column("game", number=True),
@@ -148,8 +150,9 @@ def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
     ]
     rows = [
         [
-            f"{each.cost:.2f} ± {2 * each.cost_error:.2f}",
-            f"{each.win_probability:.2f}",
+            format_percent(each.cost.value, 0),
+            format_estimate_interval(each.cost, 0),
+            format_percent(each.win_probability.value, 0),
             str(each.match),
             str(each.game),
             str(each.turn),

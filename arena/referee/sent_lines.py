@@ -22,19 +22,20 @@ class SentLine:
     """A line that was sent to a bot in a game. The hello of a process belongs to the game before which it was started.
 
     choice: for a request, the index of the legal move that the bot chose; None after a fault, and for other lines.
+    step: for a request, the index of its step in its turn, from 0, as in links to a moment of a replay.
     """
 
     game: int
     line: bytes
     choice: int | None = None
+    step: int = 0
 
 
 def sent_lines(record: Record, bot: int) -> Iterator[SentLine]:
     """Yield the lines that were sent to a bot, in order. Raises RecordError if the record can't be replayed."""
     reader = _Reader(record, bot)
     for game in record.games:
-        for line, choice in reader.read_game(game):
-            yield SentLine(game.game, line, choice)
+        yield from reader.read_game(game)
     if reader.alive:
         yield SentLine(record.games[-1].game, wire.MATCH_OVER)
 
@@ -51,24 +52,27 @@ class _Reader:
         self.alive = self.drained = False
         self.number = self.forfeits = 0
 
-    def read_game(self, game: GameRecord) -> Iterator[tuple[bytes, int | None]]:
-        """Yield (line to the bot, its choice if the line is a request) of a game."""
+    def read_game(self, game: GameRecord) -> Iterator[SentLine]:
+        """Yield the lines of a game."""
         faults = [fault for fault in game.faults if fault.bot == self.bot]
         by_step: dict[int, list[Fault]] = {}
         for fault in faults:
             by_step.setdefault(-1 if fault.step is None else fault.step, []).append(fault)
         if not self.alive and self.forfeits < self.header.settings.forfeits:
             self.alive, self.number = True, 0
-            yield hello(self.spec, self.bot), None
+            yield SentLine(game.game, hello(self.spec, self.bot))
             self.alive = all(fault.code != "start_failed" for fault in faults)
         seat = game.seating.index(self.bot)
         account = new_player_budget(self.header.settings.lives, self.timing, self.drained)
         feed, place, begun = wire.LineCursor(len(game.seating)), 0, False
+        turn = within = 0
         for step in replay_game(self.header, game):
+            turn, within = step.before.board.turn, within + 1 if step.before.board.turn == turn else 0
             if not begun and self.alive:
                 handles = [self.spec.handles[number] for number in game.seating]
                 seed = self.spec.game_seed(self.bot, game.game)
-                yield wire.encode_game_start(view_from_seat(step.before, seat), game.game, seed, handles), None
+                start = wire.encode_game_start(view_from_seat(step.before, seat), game.game, seed, handles)
+                yield SentLine(game.game, start)
             begun = True
             asked = step.before.board.phase.asked
             if seat in asked:
@@ -83,15 +87,16 @@ class _Reader:
                     bank = bank_ms(account.bank_s)
                     known, events, limit_ms = feed.known(sight), feed.take(seat), self.timing.limit_ms
                     line = question.line(sight, known, self.number, events, menu, limit_ms, bank)
-                    yield line, None if at in by_step else menu.words.index(game.moves[at])
+                    choice = None if at in by_step else menu.words.index(game.moves[at])
+                    yield SentLine(game.game, line, choice, within)
                 account, error = self._answered(account, game.moves[at], game.times[at] / 1e6, by_step.get(at, ()))
                 if error is not None:
-                    yield error, None
+                    yield SentLine(game.game, error)
             place += len(asked)
             feed.add(step.events)
         board = step.after.board
         if self.alive and isinstance(board.phase, Over):
-            yield wire.encode_game_over(game.game, board, feed.take(seat)), None
+            yield SentLine(game.game, wire.encode_game_over(game.game, board, feed.take(seat)))
 
     def _answered(
         self, account: PlayerBudget, word: str, own_s: float, faults: Sequence[Fault]

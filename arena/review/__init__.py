@@ -15,6 +15,7 @@ from arena.review.review import (
     lost_games,
     replay_decisions,
     review_bot,
+    review_game,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "lost_games",
     "replay_decisions",
     "review_bot",
+    "review_game",
 ]

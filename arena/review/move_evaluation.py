@@ -36,9 +36,11 @@ class MoveEvaluation:
     `better_move` is better, measured on other deals than the ones by which it was picked; 0 if no move looked better.
     cost_error: its standard error. margin: the systematic error of playouts of this kind of decision.
     claim_probability: at a challenge, the probability that the claim is true, given the cards that the seat sees.
+    step: the index of the decision's step in its turn, from 0.
     """
 
     game: int
+    step: int
     request: Message
     move: Move
     better_move: Move
@@ -82,7 +84,7 @@ class MoveEvaluator:
                     "review supports games with the base roles or the inquisitor, but without the Reformation"
                 )
             if self._evaluation is not None:
-                yield MoveEvaluation(each.game, message, *self._evaluation)
+                yield MoveEvaluation(each.game, each.step, message, *self._evaluation)
 
     def _sitting(self, game: Any) -> Any:
         """Return the seat's knowledge. In playouts the seat plays as an average player, without its own habits."""

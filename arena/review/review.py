@@ -24,33 +24,32 @@ _MIN_COUNT = 3  # costly decisions in a pattern
 
 @dataclass(frozen=True, slots=True)
 class CostlyDecision:
-    """A costly decision. The moves are texts; `curve_index`: the decision's index in the game's curve, from 0.
+    """A costly decision. The moves are texts; step: the index of its step in the turn, from 0.
 
-    win_probability: of the bot after its move, 0 to 1. cost: by how much of a game `better_move` was better;
-    cost_error: its standard error. These are results of playouts, see `arena.review.move_evaluation`.
+    win_probability: of the bot after its move, 0 to 1. cost: by how much of a game `better_move` was better. Both are
+    results of playouts, see `arena.review.move_evaluation`.
     """
 
     match: int
     game: int
     seat: int
-    curve_index: int
     turn: int
+    step: int
     kind: str
     move: str
     better_move: str
-    win_probability: float
-    cost: float
-    cost_error: float
+    win_probability: Estimate
+    cost: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class WinProbability:
-    """The probability that a bot wins after its decision in a turn, 0 to 1, with its standard error."""
+    """The probability that a bot wins after its decision in a step of a turn, 0 to 1."""
 
     turn: int
+    step: int
     kind: str
-    value: float
-    standard_error: float
+    estimate: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +124,10 @@ def review_bot(
                 decisions += 1
                 turn, kind = evaluation.request["state"]["turn"], evaluation.request["kind"]
                 points[evaluation.game].append(
-                    WinProbability(turn, kind, evaluation.win_probability, evaluation.standard_error)
+                    WinProbability(turn, evaluation.step, kind, _win_probability(evaluation))
                 )
-                if evaluation.cost - Z_95 * evaluation.cost_error > evaluation.margin:
-                    costly.append(_costly_decision(record, evaluation, len(points[evaluation.game]) - 1))
+                if _is_costly(evaluation):
+                    costly.append(_costly_decision(record, evaluation))
                     alike[_pattern_text(evaluation)].append(((record.header.match, evaluation.game), evaluation.cost))
             place = record.header.bots.index(bot) if games else 0
             for game in record.games:
@@ -136,11 +135,25 @@ def review_bot(
                     seat = game.seating.index(place)
                     curves.append(WinProbabilityCurve(record.header.match, game.game, seat, tuple(points[game.game])))
             done()
-    costly.sort(key=lambda decision: -decision.cost)
+    costly.sort(key=lambda decision: -decision.cost.value)
     patterns = sorted(_significant_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[
         :_MAX_PATTERNS
     ]
     return Review(bot, lost, len(curves), decisions, tuple(costly), tuple(patterns), tuple(curves))
+
+
+def review_game(record: Record, bot: str, game: int) -> list[CostlyDecision]:
+    """Return a bot's costly decisions in a game, the costliest first. Raises like `review_bot`."""
+    costly = [
+        _costly_decision(record, evaluation)
+        for evaluation in _evaluate_games(bot, record, [game])
+        if _is_costly(evaluation)
+    ]
+    return sorted(costly, key=lambda decision: -decision.cost.value)
+
+
+def _is_costly(evaluation: MoveEvaluation) -> bool:
+    return evaluation.cost - Z_95 * evaluation.cost_error > evaluation.margin
 
 
 def _evaluate_games(bot: str, record: Record, games: Sequence[int]) -> list[MoveEvaluation]:
@@ -149,7 +162,7 @@ def _evaluate_games(bot: str, record: Record, games: Sequence[int]) -> list[Move
     return list(MoveEvaluator().judge(list(sent_lines(record, record.header.bots.index(bot))), frozenset(games)))
 
 
-def _costly_decision(record: Record, evaluation: MoveEvaluation, place: int) -> CostlyDecision:
+def _costly_decision(record: Record, evaluation: MoveEvaluation) -> CostlyDecision:
     seating = next(game.seating for game in record.games if game.game == evaluation.game)
     names = [record.header.bots[bot] for bot in seating]
     request = evaluation.request
@@ -157,15 +170,23 @@ def _costly_decision(record: Record, evaluation: MoveEvaluation, place: int) -> 
         match=record.header.match,
         game=evaluation.game,
         seat=request["you"]["seat"],
-        curve_index=place,
         turn=request["state"]["turn"],
+        step=evaluation.step,
         kind=request["kind"],
         move=describe_move(evaluation.move, names),
         better_move=describe_move(evaluation.better_move, names),
-        win_probability=evaluation.win_probability,
-        cost=evaluation.cost,
-        cost_error=evaluation.cost_error,
+        win_probability=_win_probability(evaluation),
+        cost=_make_estimate(evaluation.cost, evaluation.cost_error),
     )
+
+
+def _win_probability(evaluation: MoveEvaluation) -> Estimate:
+    value, half = evaluation.win_probability, Z_95 * evaluation.standard_error
+    return Estimate(value, max(0.0, value - half), min(1.0, value + half))
+
+
+def _make_estimate(value: float, standard_error: float) -> Estimate:
+    return Estimate(value, value - Z_95 * standard_error, value + Z_95 * standard_error)
 
 
 def _significant_patterns(
@@ -179,9 +200,9 @@ def _significant_patterns(
         for game, cost in costs_by_game:
             by_game[game] += cost
         costs = [*by_game.values(), *[0.0] * (games - len(by_game))]
-        cost, half = 100 * fmean(costs), 100 * Z_95 * stdev(costs) / games**0.5
-        if cost > half:
-            yield MistakePattern(text, len(costs_by_game), Estimate(cost, cost - half, cost + half))
+        whole = _make_estimate(100 * fmean(costs), 100 * stdev(costs) / games**0.5)
+        if whole.low is not None and whole.low > 0:
+            yield MistakePattern(text, len(costs_by_game), whole)
 
 
 def _pattern_text(evaluation: MoveEvaluation) -> str:

@@ -10,7 +10,7 @@ and contain no text of a bot or a user.
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from prometheus_client.core import Metric
 from sqlalchemy import Connection
@@ -65,11 +65,12 @@ from ladder.store.database import (
     release_ended,
     save_check_steps,
     save_match,
+    save_review,
     set_active_version,
     versions_in_match,
 )
 from ladder.views import serialize_step
-from ladder.worker import Task, VersionCheckResult, run_task
+from ladder.worker import ReviewJob, Task, TaskResult, VersionCheckResult, run_task
 
 STANDINGS_UPDATE_S = 10.0  # between two updates of the standings
 FIRST_STANDINGS_UPDATE_S = 1.0  # to the first update, so that a runner that dies often also updates the standings
@@ -117,13 +118,13 @@ class LadderRunner:
     def summary(self) -> str:
         """Return one line about the waiting and running tasks, or the reason why the pool has no workers."""
         doing = self.queue.doing
-        checks = sum(task.is_check for task in doing)
+        matches, checks = sum(task.is_match for task in doing), sum(task.is_check for task in doing)
         waiting = self.ladder.database.read_with_retry(count_queued_checks)
         reason = self._pool.last_error()
         if reason is not None:
             return reason
-        text = f"now matches: {len(doing) - checks}, checks: {checks}; pending submissions: {waiting}"
-        idle = None if len(doing) > checks else self.queue.no_match_reason()
+        text = f"now matches: {matches}, checks: {checks}; pending submissions: {waiting}"
+        idle = None if matches else self.queue.no_match_reason()
         return text if idle is None else f"{text}; no matches: {idle}"
 
     def _max_submitted(self) -> int:
@@ -157,8 +158,7 @@ class LadderRunner:
                 self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
 
     def _handle_event(
-        self,
-        event: "JobCompleted[Task, MatchOutput | VersionCheckResult] | JobFailed[Task] | WorkerMessages[Task] | Idle",
+        self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"
     ) -> Iterator[RunnerUpdate]:
         match event:
             case JobCompleted(task, MatchOutput() as played):
@@ -166,6 +166,10 @@ class LadderRunner:
                 self.queue.mark_saved(task)
             case JobCompleted(task, VersionCheckResult() as checked):
                 yield from self._save_check(task.id, checked)
+                self.queue.mark_saved(task)
+            case JobCompleted(Task(id=match, work=ReviewJob(version=version)) as task, list() as decisions):
+                rows, now = [asdict(each) for each in decisions], self.ladder.clock()
+                self.ladder.database.write(lambda connection: save_review(connection, version, match, rows, now))
                 self.queue.mark_saved(task)
             case JobFailed():
                 yield from self.queue.news()
@@ -360,7 +364,7 @@ class RunnerMetrics:
         self._rated_games = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
         current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
         current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.doing))
-        current.labels("match").set_function(lambda: sum(not task.is_check for task in service.queue.doing))
+        current.labels("match").set_function(lambda: sum(task.is_match for task in service.queue.doing))
         capacity = Gauge("coup_runner_capacity", "Tasks that this runner does at the same time.", registry=registry)
         capacity.set_function(lambda: service.width)
         since = Gauge(

@@ -1,4 +1,4 @@
-"""Choose a runner's next task (a match or a check), create rounds, queue challenges, and define runner events.
+"""Choose a runner's next task (match, check or review), create rounds, queue challenges, and define runner events.
 
 The task source leases, releases and counts attempts in the database, so each match ends exactly once, whatever
 happens to this process. While matches wait, checks use at most half of the capacity, so sixty submissions don't block
@@ -6,6 +6,9 @@ matches. One slot at least is free for checks, so matches don't block a submissi
 
 A round consists of tables of all active versions. Past meetings are counted once over all matches, then
 incrementally, so a round costs the same after a million games as after a thousand.
+
+Between two rounds, while no match and no check waits, a runner reviews one lost game. A version gets
+MAX_REVIEWS_PER_DAY reviews, so they take little time.
 
 A challenge is an unrated match that an owner requests against chosen bots, also while the ladder is frozen. It has no
 effect on ratings and disables no bot, so bots of one owner or team, and versions of one bot, may meet. A version
@@ -43,7 +46,10 @@ from ladder.store.database import (
     challenges_since,
     claim_check,
     claim_match,
+    claim_review,
+    count_queued_checks,
     find_qualifying_match,
+    find_record,
     get_archive,
     get_final_key,
     get_party,
@@ -57,8 +63,9 @@ from ladder.store.database import (
     tables_after,
     usage_after,
 )
-from ladder.worker import Task, VersionCheckJob
+from ladder.worker import ReviewJob, Task, VersionCheckJob
 
+MAX_REVIEWS_PER_DAY = 5  # of a version; a day ends at midnight UTC
 _MAX_TIMED_MATCHES = 5000  # the newest matches from which a new runner finds slow versions
 
 
@@ -306,6 +313,8 @@ class TaskSource:
         """
         self._doing.pop(task, None)
         self._empty = False
+        if isinstance(task.work, ReviewJob):
+            return True
         if isinstance(problem, MissingBotsError) and isinstance(task.work, WorkItem):
             self._retries.append(
                 Task(task.id, replace(task.work, archives=self._get_archives(task.work, problem.digests)))
@@ -366,12 +375,15 @@ class TaskSource:
         if self._left == 0:
             return None
         holding = [task.id for task in (*self._doing, *self._retries) if not task.is_check]
+        may_review = self.rated and not any(isinstance(task.work, ReviewJob) for task in self._doing)
         ladder = self._ladder
 
-        def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | None:
+        def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | Task | None:
             frozen = not self.rated or is_frozen(connection)
             kinds = (CHALLENGE, FINAL) if frozen else (CHALLENGE, FINAL, RATED)
             task = claim_match(connection, self._runner, holding, ladder.clock(), kinds)
+            if task is None and may_review and (review := self._claim_review(connection)) is not None:
+                return review
             if task is None and not frozen and self._rounds.queue(connection):
                 task = claim_match(connection, self._runner, holding, ladder.clock(), kinds)
             if task is None:
@@ -380,8 +392,8 @@ class TaskSource:
             return task, [get_version_by_id(connection, version) for version in task.versions], key
 
         claimed = ladder.database.write(act)
-        if claimed is None:
-            return None
+        if claimed is None or isinstance(claimed, Task):
+            return claimed
         match, versions, key = claimed
         if self._left is not None:
             self._left -= 1
@@ -389,6 +401,16 @@ class TaskSource:
         spec = ladder.spec(match.id, [bot.name for bot in table], key, match.plan_index)
         job = Job(spec, tuple(table), ladder.play.sandbox)
         return Task(match.id, WorkItem(job))
+
+    def _claim_review(self, connection: Connection) -> Task | None:
+        now = self._ladder.clock()
+        if count_queued_checks(connection):
+            return None
+        claimed = claim_review(connection, now, now - now % DAY_S, MAX_REVIEWS_PER_DAY)
+        if claimed is None:
+            return None
+        version, match = claimed
+        return Task(match, ReviewJob(version.id, version.version_ref, find_record(connection, match) or ""))
 
     def _get_archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
         lacking = [bot for bot in item.job.bots if bot.digest in digests]

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, func, select
 
 from arena.checks import CheckStep, CheckStepView
+from arena.review import CostlyDecision
 from arena.run import FaultReport, make_fault_report
 from ladder.permissions import hide_fields
 from ladder.rating import Estimate
@@ -37,6 +38,7 @@ from ladder.store.database import (
     get_version_by_id,
     list_audit_entries,
     list_fault_samples,
+    list_reviewed_decisions,
     rating_history_of,
     recent_usage,
     versions_of,
@@ -47,7 +49,7 @@ from ladder.views.lost_games import LostGame, list_lost_games
 from ladder.views.matches import MatchSummary, list_matches, outside_finals
 from ladder.views.standings import DeadlineSummary, OpponentRecord, compute_trends, list_opponents
 
-_STEP = TypeAdapter(CheckStepView)
+_STEP, _DECISION = TypeAdapter(CheckStepView), TypeAdapter(CostlyDecision)
 
 
 def serialize_step(step: CheckStep) -> tuple[str, bytes]:
@@ -140,6 +142,7 @@ faults, match_players, matches, versions = (
 )
 
 MAX_LOST_GAMES = 8  # on a bot's page
+_MAX_REVIEWS, _MAX_DECISIONS = 10, 5  # the newest reviews, and their most costly decisions on a bot's page
 _OWNER_ACTIONS = ("suspend", "unsuspend", "leave", "return")  # about the owner, shown with the bot
 _OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "files:read")
 
@@ -208,10 +211,11 @@ class BotPage:
 
     owner: a login. standing: the bot's row of the standings, None if it has none; ranked_total: the number of rows.
     checks: of the selected version. fault_reports: the first fault of each kind, of the selected and active versions.
-    lost_games, recent_matches: newest first. opponents: names and version refs to challenge. limit_ms: the time limit
-    per request. throttle_reason: why the bot plays less often than others, None if it doesn't. rating_history: one
-    point per day. head_to_head, wins_by_seat, play_style: of the active version, else of the selected one. deadlines:
-    with the bot's version that counts at each. permissions: the viewer's, for this bot.
+    lost_games, recent_matches: newest first. costly_decisions: of the newest reviews, the costliest first. opponents:
+    names and version refs to challenge. limit_ms: the time limit per request. throttle_reason: why the bot plays less
+    often than others, None if it doesn't. rating_history: one point per day. head_to_head, wins_by_seat, play_style: of
+    the active version, else of the selected one. deadlines: with the bot's version that counts at each. permissions:
+    the viewer's, for this bot.
     """
 
     bot: str
@@ -228,6 +232,7 @@ class BotPage:
     checks: VersionCheckView | None
     fault_reports: tuple[FaultReport, ...] | None
     lost_games: tuple[LostGame, ...] | None
+    costly_decisions: tuple[CostlyDecision, ...] | None
     opponents: tuple[str, ...] | None
     recent_matches: tuple[MatchSummary, ...]
     rating_history: tuple[DailyRating, ...]
@@ -313,6 +318,12 @@ def view_bot(
         if viewer.can_view(BotPage, "fault_reports", known.login)
         else None,
         lost_games=list_lost_games(context, known, MAX_LOST_GAMES),
+        costly_decisions=tuple(
+            sorted(
+                map(_DECISION.validate_python, list_reviewed_decisions(connection, ids, _MAX_REVIEWS)),
+                key=lambda decision: -decision.cost.value,
+            )[:_MAX_DECISIONS]
+        ),
         opponents=_list_opponents(context, known, versions),
         recent_matches=list_matches(context, bot=known.id, limit=last).items if last else (),
         head_to_head=list_opponents(context, known.active_version_id or asked.id),

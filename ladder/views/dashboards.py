@@ -47,8 +47,8 @@ class EventSummary:
     """One event.
 
     type: submitted, check_started, check_step, check_finished, match_ended, decision, standings_updated, users_changed,
-    table_changed, signed_in, sign_in_failed. version: the version ref. table: the id of its session. details: of a
-    sign-in, the user and the method.
+    table_changed, signed_in, sign_in_failed, review_finished. version: the version ref. table: the id of its session.
+    details: of a sign-in, the user and the method.
     """
 
     id: int

@@ -6,6 +6,7 @@ Every test asserts that the page made no network request and wrote nothing to th
 import re
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -647,6 +648,10 @@ def test_axe_finds_nothing(
 # ---------------------------------------------------------------- a review
 
 
+def estimate(value: float) -> dict[str, float]:
+    return {"value": value, "low": value - 0.02, "high": value + 0.02}
+
+
 def reviewed(match: dict[str, Any]) -> dict[str, Any]:
     """Return a review of each game of the match: seat, chances after each choice of an action, the second costly."""
     curves: list[dict[str, Any]] = []
@@ -656,7 +661,7 @@ def reviewed(match: dict[str, Any]) -> dict[str, Any]:
         steps = [step for step in game["steps"] if step["kind"] == "turn" and "faults" not in step]
         turns = [step["turn"] for step in steps if step["answers"][0][0] == seat]
         points = [
-            {"turn": turn, "kind": "turn", "value": 1 / (2 + place), "standard_error": 0.1}
+            {"turn": turn, "step": 0, "kind": "turn", "estimate": estimate(1 / (2 + place))}
             for place, turn in enumerate(turns)
         ]
         where = {"match": match["match"], "game": game["game"], "seat": seat}
@@ -665,11 +670,10 @@ def reviewed(match: dict[str, Any]) -> dict[str, Any]:
             "kind": "turn",
             "move": "take income",
             "better_move": "take tax",
-            "win_probability": 1 / 3,
-            "cost": 0.25,
-            "cost_error": 0.03,
+            "win_probability": estimate(1 / 3),
+            "cost": estimate(0.25),
         }
-        costly.append({**where, "curve_index": 1, "turn": turns[1], **moves})
+        costly.append({**where, "turn": turns[1], "step": 0, **moves})
     cost = {"value": 8.25, "low": 1.0, "high": 15.5}
     pattern = {"text": "takes income where tax is better", "count": 3, "cost": cost}
     counts = {"lost": 9, "games": len(curves), "decisions": 40}
@@ -706,11 +710,14 @@ def test_a_review_leads_to_the_moments_that_cost_most(
     assert float(shown.locator(".present").get_attribute("x1")) == pytest.approx(7000 / last, abs=0.1)
     press(shown, "End")
     final = review["curves"][1]["points"][-1]
-    info = f"mybot wins: {round(100 * final['value'])} % ± 20 after its decision in turn {final['turn']}"
+    value, low, high = (round(100 * final["estimate"][each]) for each in ("value", "low", "high"))
+    info = f"mybot wins: {value} % ({low} to {high}) after its decision in turn {final['turn']}"
     assert text(shown, ".chances figcaption") == info
     assert len(shown.locator(".chances .line").get_attribute("points").split()) == len(review["curves"][1]["points"])
 
     shown = reader.open(path)
+    first = review["costly_decisions"][0]["turn"]
+    expect(shown.locator(".turn-text")).to_have_text(re.compile(f"Turn {first} .*mybot"))
     assert "8.3 (1.0 to 15.5): takes income where tax is better, 3 times" in shown.locator(".review").inner_text()
     shown.locator(".review summary").click()
     links = shown.locator(".review details a")
@@ -721,7 +728,7 @@ def test_a_review_leads_to_the_moments_that_cost_most(
     assert shown.locator(".answers tbody .name").all_inner_texts() == ["mybot"]
 
     press(shown, "g")
-    means = [sum(one["value"] for one in curve["points"]) / len(curve["points"]) for curve in review["curves"]]
+    means = [fmean(one["estimate"]["value"] for one in curve["points"]) for curve in review["curves"]]
     button(shown, "closest first").click()
     rows = [row.split("\t")[-1] for row in shown.locator(".games tbody tr").all_inner_texts()]
     assert rows == [f"{round(100 * mean)} %" for mean in sorted(means, reverse=True)]

@@ -75,7 +75,7 @@ def test_the_first_pattern_of_a_review_is_the_bots_mistake() -> None:
         output = [pattern.text.removesuffix(" when its last card is attacked") for pattern in found.patterns]
         assert output[: len(patterns)] == patterns
         assert all(pattern.cost.low > 0 for pattern in found.patterns)
-        assert found.costly_decisions == tuple(sorted(found.costly_decisions, key=lambda each: -each.cost))
+        assert found.costly_decisions == tuple(sorted(found.costly_decisions, key=lambda each: -each.cost.value))
 
 
 def test_a_certain_lie_that_passes_though_its_challenge_wins_comes_first() -> None:
@@ -83,7 +83,7 @@ def test_a_certain_lie_that_passes_though_its_challenge_wins_comes_first() -> No
     games, lies = records(Forgets, Taxes, games=36, rules="treason-original"), 0
     found = review_bot(games, "bot0", 20)
     assert (found.costly_decisions[0].move, found.costly_decisions[0].better_move) == ("pass", "challenge")
-    assert found.costly_decisions[0].cost > 0.7
+    assert found.costly_decisions[0].cost.value > 0.7
     for record in games:
         lines = list(sent_lines(record, record.header.bots.index("bot0")))
         for judged in MoveEvaluator().judge(lines, frozenset(range(len(record.games)))):
@@ -137,7 +137,7 @@ def test_a_review_is_reproducible_and_links_decisions_of_lost_games_only() -> No
     lost = {(record.header.match, game) for record in games for game in lost_games(record, "bot0")}
     assert (found.lost, found.games, len(found.curves)) == (len(lost), 5, 5)
     assert {(each.match, each.game) for each in found.costly_decisions} <= lost
-    assert all(0 <= chance.value <= 1 for curve in found.curves for chance in curve.points)
+    assert all(0 <= chance.estimate.value <= 1 for curve in found.curves for chance in curve.points)
     assert found.decisions == sum(len(curve.points) for curve in found.curves)
 
 

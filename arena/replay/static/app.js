@@ -52,7 +52,7 @@ class App {
     document.getElementById("page").addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.key(event));
     const plays = location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.follow(location.hash);
+    this.follow(location.hash || (this.review?.first ?? ""));
     if (front !== null && ["", "#", "#play"].includes(location.hash)) this.lookAs(front);
     if (plays) this.play(true);
   }
@@ -402,7 +402,7 @@ class App {
           : null,
       ),
     );
-    this.review?.load(match, game);
+    this.review?.load(match, game, moments);
     const who = this.told[seat] ?? "a spectator";
     const guess = match.ruleset.draft ? " After a draft it is only an estimate." : "";
     this.claims.load(`How likely each claim was for ${who} when it was made, given the visible cards.${guess}`, seat === null || truth, seat !== -1 || truth);

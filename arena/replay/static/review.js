@@ -2,22 +2,13 @@
 
 import { percent } from "./cards.js";
 import { drawn, h, name, plain, refill, say } from "./dom.js";
-import { link } from "./moment.js";
+import { link, placed } from "./moment.js";
 
 const WIDE = 1000; // of the drawing, which is stretched to the scrubber
 
-/** Return the indexes of the moments in which a seat made decisions { turn, kind }, in their order. Pure. */
-export function indexes(game, seat, decisions) {
-  const asked = game.steps.flatMap((step, place) => {
-    const own = step.answers.some(([giver]) => giver === seat) && !step.faults?.some(([by]) => by === seat);
-    return own ? [{ turn: step.turn, kind: step.kind, index: place + 1 }] : [];
-  });
-  let next = 0;
-  return decisions.map(({ turn, kind }) => {
-    const place = asked.findIndex((one, at) => at >= next && one.turn === turn && one.kind === kind);
-    if (place >= 0) next = place + 1;
-    return asked[place]?.index ?? 0;
-  });
+/** Return an estimate as text: "92 % (88 to 96)". Pure. */
+export function estimated({ value, low, high }) {
+  return `${percent(value)} (${Math.round(100 * low)} to ${Math.round(100 * high)})`;
 }
 
 export class Review {
@@ -64,7 +55,7 @@ export class Review {
   /** The mean win probability of a game: how close it was; -1 where there is none. */
   mean(match, game) {
     const points = this.curve(match, game)?.points ?? [];
-    return points.length ? points.reduce((sum, { value }) => sum + value, 0) / points.length : -1;
+    return points.length ? points.reduce((sum, { estimate }) => sum + estimate.value, 0) / points.length : -1;
   }
 
   click(event, go) {
@@ -72,23 +63,29 @@ export class Review {
     go(Math.round(((event.clientX - box.left) / box.width) * this.last));
   }
 
-  /** Show the review of a game. */
-  load(match, game) {
+  /** The link to the most costly decision of the page's games, null without one. */
+  get first() {
+    const [worst] = this.review.costly_decisions;
+    return worst ? this.href(worst) : null;
+  }
+
+  /** Show the review of a game with these moments. */
+  load(match, game, moments) {
     const curve = this.curve(match, game);
     this.figure.hidden = !curve?.points.length;
     const costly = this.review.costly_decisions.filter((one) => one.match === match.match && one.game === game.game);
     refill(this.here, h("h3", {}, "Costly decisions of this game"), costly.length ? this.table(costly, false) : h("p", {}, "No decision was clearly costly."));
     this.points = curve?.points ?? [];
     this.last = game.steps.length;
-    this.indexes = curve ? indexes(game, curve.seat, curve.points) : [];
-    const x = (place) => ((this.indexes[place] / this.last) * WIDE).toFixed(1);
-    const y = (chance) => (100 - 100 * Math.max(0, Math.min(1, chance))).toFixed(1);
-    const line = (sign) => this.points.map(({ value, standard_error: error }, place) => `${x(place)},${y(value + sign * 2 * error)}`);
+    this.indexes = this.points.map((point) => placed(moments, point));
+    const at = (index) => ((index / this.last) * WIDE).toFixed(1);
+    const y = (chance) => (100 - 100 * chance).toFixed(1);
+    const line = (end) => this.points.map(({ estimate }, place) => `${at(this.indexes[place])},${y(estimate[end])}`);
     refill(
       this.drawing,
-      drawn("polygon", { class: "band", points: [...line(1), ...line(-1).reverse()].join(" ") }),
-      drawn("polyline", { class: "line", points: line(0).join(" ") }),
-      costly.map(({ curve_index: place, win_probability: value }) => drawn("path", { class: "dear", d: `M${x(place)} ${y(value)}h0` })),
+      drawn("polygon", { class: "band", points: [...line("high"), ...line("low").reverse()].join(" ") }),
+      drawn("polyline", { class: "line", points: line("value").join(" ") }),
+      costly.map((one) => drawn("path", { class: "dear", d: `M${at(placed(moments, one))} ${y(one.win_probability.value)}h0` })),
     );
   }
 
@@ -96,9 +93,9 @@ export class Review {
   show(index) {
     for (const end of ["x1", "x2"]) this.now.setAttribute(end, ((index / this.last) * WIDE).toFixed(1));
     const place = this.indexes.findLastIndex((one) => one <= index);
-    const { value, standard_error: error, turn } = this.points[Math.max(place, 0)] ?? {};
+    const { estimate, turn } = this.points[Math.max(place, 0)] ?? {};
     const bot = `\u2068${plain(this.review.bot)}\u2069`;
-    const told = place < 0 ? "no decision yet" : `${percent(value)} ± ${Math.round(200 * error)} after its decision in turn ${turn}`;
+    const told = place < 0 ? "no decision yet" : `${estimated(estimate)} after its decision in turn ${turn}`;
     say(this.words, `${bot} wins: ${told}`);
     this.plot.setAttribute("aria-label", this.words.textContent);
   }
@@ -121,7 +118,7 @@ export class Review {
               h("td", {}, h("a", { href: this.href(one) }, all ? `match ${one.match}, game ${one.game}, turn ${one.turn}` : String(one.turn))),
               h("td", {}, plain(one.move)),
               h("td", {}, plain(one.better_move)),
-              h("td", { class: "number" }, `${Math.round(100 * one.cost)} ± ${Math.round(200 * one.cost_error)} %`),
+              h("td", { class: "number" }, estimated(one.cost)),
             ),
           ),
         ),
@@ -130,13 +127,7 @@ export class Review {
   }
 
   /** The link to a costly decision's moment, in the eyes of the bot. */
-  href({ match, game, seat, curve_index: place, turn }) {
-    const held = this.matches.find((one) => one.match === match);
-    const found = held?.games.find((one) => one.game === game);
-    const curve = found && this.curve(held, found);
-    if (!curve) return link({ match, game, turn, seat });
-    const index = indexes(found, seat, curve.points)[place];
-    const first = found.steps.findIndex((step) => step.turn === turn);
-    return link({ match, game, turn, step: Math.max(0, index - 1 - first), seat });
+  href({ match, game, turn, step, seat }) {
+    return link({ match, game, turn, step, seat });
   }
 }

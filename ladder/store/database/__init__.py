@@ -145,6 +145,7 @@ from ladder.store.database.results import (
     voided_matches,
     win_rates_before,
 )
+from ladder.store.database.reviews import claim_review, list_reviewed_decisions, save_review
 from ladder.store.database.schema_tables import METADATA
 from ladder.store.database.table_sessions import (
     BOT,

@@ -26,6 +26,7 @@ from ladder.store.database.schema_tables import (
     logs,
     match_players,
     matches,
+    reviews,
     session_slots,
     standings_snapshots,
     users,
@@ -82,7 +83,7 @@ def _delete_files(connection: Connection, user_id: int) -> None:
     """Delete the files of a user's versions, what checks and logs have of them; reject those without a check."""
     owned = bots.c.owner_id == user_id
     own = select(versions.c.id).join(bots, bots.c.id == versions.c.bot).where(owned)
-    for table in (check_steps, fault_samples):
+    for table in (check_steps, fault_samples, reviews):
         connection.execute(delete(table).where(table.c.version.in_(own)))
     slots = select(match_players.c.match, match_players.c.slot).where(match_players.c.version.in_(own))
     connection.execute(delete(logs).where(tuple_(logs.c.match, logs.c.slot).in_(slots)))

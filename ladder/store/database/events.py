@@ -15,7 +15,7 @@ from ladder.store.database.schema_tables import audit_log, events
 SUBMITTED, CHECK_STARTED, CHECK_STEP, CHECK_FINISHED = "submitted", "check_started", "check_step", "check_finished"
 MATCH_ENDED, DECISION, STANDINGS_UPDATED = "match_ended", "decision", "standings_updated"
 USERS_CHANGED, TABLE_CHANGED = "users_changed", "table_changed"
-SIGNED_IN, SIGN_IN_FAILED = "signed_in", "sign_in_failed"
+SIGNED_IN, SIGN_IN_FAILED, REVIEW_FINISHED = "signed_in", "sign_in_failed", "review_finished"
 """Types of events. TABLE_CHANGED: a table session opens or ends, or one of its matches starts or is saved."""
 
 

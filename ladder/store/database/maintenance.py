@@ -39,6 +39,7 @@ from ladder.store.database.schema_tables import (
     match_players,
     matches,
     records,
+    reviews,
     standings_snapshots,
     versions,
 )
@@ -225,6 +226,7 @@ def _delete_rows(database: Database, table: Table, matches_to_prune: Sequence[in
             connection.execute(delete(table).where(table.c.match.in_(part)))
             if table is records:
                 connection.execute(update(match_players).where(match_players.c.match.in_(part)).values(play_style=None))
+                connection.execute(delete(reviews).where(reviews.c.match.in_(part)))
 
         database.write(act)
 

@@ -329,6 +329,17 @@ fault_samples = Table(
     Index("ix_fault_samples_version", "version", "code"),
 )
 
+# Reviews of a version's last lost game in a match. A row is inserted when the review starts, and gets its result once.
+reviews = Table(
+    "reviews",
+    METADATA,
+    Column("version", ForeignKey("versions.id"), primary_key=True),
+    Column("match", ForeignKey("matches.id"), primary_key=True),
+    Column("created_at", Float, nullable=False, index=True),
+    Column("data", Text),  # the most costly decisions as JSON; null: it hasn't ended, or was interrupted
+    sqlite_with_rowid=False,
+)
+
 records = Table(
     "records",
     METADATA,
