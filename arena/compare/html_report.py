@@ -30,7 +30,7 @@ def comparison_page(report: CompareReport) -> str:
     title = f"NEW is {report.verdict_text}" if report.verdict != "not known" else report.verdict_text.capitalize()
     body = f"<main class='compare'>\n{_page_header(report, title)}{_divergences_section(report)}"
     body += f"{_opponents_section(report)}{_evidence_section(report)}{_versions_section(report)}</main>"
-    return html_page(f"Comparison: {title}", body, [style_sheets("look", "stats", "compare")], [])
+    return html_page(f"Comparison: {title}", body, [style_sheets("stats", "compare")], [])
 
 
 def _page_header(report: CompareReport, title: str) -> str:

@@ -20,6 +20,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 from arena.bots import escape_control
 from protocol.event_text import EVENT_TEXTS, describe_end, describe_events
@@ -48,7 +49,8 @@ def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[st
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n',
-            f'<link rel="icon" href="data:,">\n<title>{html.escape(escape_control(title))}</title>\n',
+            f'<link rel="icon" href="data:image/svg+xml,{quote((_STATIC / "icon.svg").read_text("utf-8"))}">\n'
+            f"<title>{html.escape(escape_control(title))}</title>\n",
             *(f"<style>{text}</style>\n" for text in styles),
             f"</head>\n<body>\n{body}\n",
             *(f'<script type="module">{text}</script>\n' for text in scripts),
@@ -58,8 +60,8 @@ def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[st
 
 
 def style_sheets(*names: str) -> str:
-    """Return the text of these style sheets of `static/`; all pages share "look"."""
-    return "\n".join((_STATIC / f"{name}.css").read_text("utf-8") for name in names)
+    """Return the text of the style sheets that all pages share, then of these ones of `static/`."""
+    return "\n".join((_STATIC / f"{name}.css").read_text("utf-8") for name in ("tokens", "look", *names))
 
 
 def inline_module(name: str) -> str:
@@ -169,7 +171,7 @@ def replay_page(
             json_element("review", review),
         )
     )
-    return html_page(title, body, [style_sheets("look", "page")], [inline_module("app")])
+    return html_page(title, body, [style_sheets("page")], [inline_module("app")])
 
 
 def _cards_notice(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
@@ -237,7 +239,7 @@ def table_page(
             json_element("socket", socket),
         )
     )
-    styles = [style_sheets("look", "page", "play", "chat", "rules")]
+    styles = [style_sheets("page", "play", "chat", "rules")]
     return html_page(title, body, styles, [inline_module("play")], connects=True)
 
 
@@ -250,5 +252,5 @@ def rules_page(rules: Mapping[str, Any], home: tuple[str, str] | None = None) ->
     )
     body = f'<main class="rules" id="rules-page"></main>\n<noscript><main class="rules">{lists}</main></noscript>\n'
     body += json_element("rules", rules) + json_element("home", home)
-    styles = [style_sheets("look", "page", "rules")]
+    styles = [style_sheets("page", "rules")]
     return html_page(f"Rules: {rules['name']}", body, styles, [inline_module("rules")])

@@ -53,7 +53,7 @@ def stats_page(report: StatsReport, title: str) -> str:
     single = " class='single'" if len(report.bots) == 1 else ""
     head = f"<header>\n<h1>{escape_html(title)}</h1>\n{_head(report)}</header>\n"
     body = f"<main{single}>\n{head}{sections}{_decision_times_section(report.bots, compared)}</main>"
-    return html_page(title, body, [style_sheets("look", "stats")], [])
+    return html_page(title, body, [style_sheets("stats")], [])
 
 
 def _head(report: StatsReport) -> str:

@@ -6,6 +6,7 @@ is rendered once for all of them."""
 
 import hashlib
 import inspect
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from pydantic import TypeAdapter
 
 from arena import __version__
 from arena.bots import LANGUAGES, escape_control
+from arena.replay import style_sheets
 from ladder import formatting
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import StandingsRow
@@ -47,6 +49,9 @@ SECURITY_HEADERS = {
 }
 HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}  # TLS only, for a year
 
+_TABLE = re.compile(r'(<div class="scroll"[^>]*>\s*)<table>(\s*<thead>.*?</thead>)(.*?)</table>', re.DOTALL)
+_HEADING = re.compile(r"<th\b[^>]*>(?:<span class=.unseen.>.*?</span>)?(.*?)</th>", re.DOTALL)
+
 ViewFunction = Callable[[ViewContext], Any]
 T = TypeVar("T")
 
@@ -64,7 +69,8 @@ class PageContent:
 def static_files() -> dict[str, tuple[bytes, str]]:
     """Return the files that pages load, by name: (contents, media type)."""
     named = {path.name: path.read_bytes() for path in (_WEB_FOLDER / "static").iterdir()}
-    named["look.css"] = (files("arena.replay") / "static" / "look.css").read_bytes()
+    named["web.css"] = f"{style_sheets()}\n".encode() + named["web.css"]
+    named |= {name: (files("arena.replay") / "static" / name).read_bytes() for name in ("icon.svg", "cards.svg")}
     return {name: (data, _MEDIA_TYPES[name.rpartition(".")[2]]) for name, data in named.items()}
 
 
@@ -208,7 +214,18 @@ def render_form(request: RequestContext, template: str, status: int = 200, **wor
 def _render_content(request: RequestContext, template: str, **words: Any) -> PageContent:
     """Return a page's content from its template and variables."""
     module: Any = _environment().get_template(template).make_module({"request": request, **words})
-    return PageContent(module.title, str(module), getattr(module, "live", None))
+    return PageContent(module.title, _TABLE.sub(_label_cells, str(module)), getattr(module, "live", None))
+
+
+def _label_cells(table: re.Match[str]) -> str:
+    """Return a table whose cells have the headings of their columns, which a phone shows as a list."""
+    headings = [escape(Markup(heading).striptags()) for heading in _HEADING.findall(table[2])]
+
+    def label(row: str) -> str:
+        names = iter(headings)
+        return re.sub(r"<td\b", lambda _: f'<td data-label="{next(names, "")}"', row)
+
+    return f'{table[1]}<table class="listed">{table[2]}{"<tr".join(map(label, table[3].split("<tr")))}</table>'
 
 
 def _render_layout(
@@ -249,7 +266,7 @@ def _format_duration(seconds: float) -> str:
 def render_icon(text: str) -> str:
     """Return the address of an icon with one or two characters: an SVG within the address."""
     font = 'x="32" y="46" font-size="40" text-anchor="middle" fill="#fff" font-family="sans-serif"'
-    shapes = f'<rect width="64" height="64" rx="12" fill="#1f5faa"/><text {font}>{escape(text)}</text>'
+    shapes = f'<rect width="64" height="64" rx="12" fill="#23589f"/><text {font}>{escape(text)}</text>'
     return "data:image/svg+xml," + quote(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">{shapes}</svg>')
 
 

@@ -91,5 +91,5 @@ def test_no_part_reads_html_or_asks_the_network(path: Path) -> None:
 
 
 def test_style_sheets_are_concatenated() -> None:
-    assert style_sheets("look", "page") == f"{style_sheets('look')}\n{style_sheets('page')}"
-    assert "--ground" in style_sheets("look")
+    assert style_sheets("page").startswith(f"{style_sheets()}\n")
+    assert "--ground" in style_sheets()

@@ -104,7 +104,7 @@ def test_visitors_who_read_nothing_do_not_block_others(place: Place, folder: Pat
     with serve_ladder(place, folder, "--no-runner") as server, ExitStack() as stack:
         session = server.session("ada")
         status = Path(f"/proc/{server.process.pid}/status")
-        look = re.findall(r'"(/static/[^"]+/look.css)"', server.get("/", session))[0]
+        look = re.findall(r'"(/static/[^"]+/web.css)"', server.get("/", session))[0]
         asked = f"GET {look} HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nCookie: session={session}\r\n\r\n"
         before = memory_mb(status)
         parts = urlsplit(server.url)
