@@ -47,13 +47,16 @@ arena.run.report: arena.referee arena.bots ladder.rating ladder.run_standings la
 arena.stats: arena.coup arena.referee arena.replay arena.run ladder.rating
 arena.stats.plots: arena.bots arena.replay arena.stats.report
 arena.stats.report: arena.bots arena.run ladder.results ladder.rating
-arena.compare: protocol.event_text arena.coup arena.referee arena.replay arena.run ladder.schedule
-  ladder.rating ladder.store
-arena.compare.report: arena.referee arena.bots ladder.rating ladder.run_standings
+arena.compare: ladder.schedule
+arena.compare.comparison: arena.coup arena.run ladder.schedule ladder.store
+arena.compare.divergence: protocol.event_text arena.coup arena.referee arena.replay arena.compare.comparison
+  ladder.rating
+arena.compare.report: arena.referee arena.bots arena.compare.comparison arena.compare.divergence ladder.rating
+  ladder.run_standings
 arena.compare.html_report: arena.replay arena.compare.report
 arena.review: protocol protocol.event_text arena.referee arena.local ladder.rating
-arena.local: protocol protocol.kits.coup_kit arena.coup arena.referee arena.bots arena.run arena.stats ladder.results
-  ladder.schedule ladder.rating ladder.store
+arena.local: protocol protocol.kits.coup_kit arena.coup arena.referee arena.bots arena.run arena.stats arena.compare
+  ladder.results ladder.schedule ladder.rating ladder.store
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.sandbox arena.referee ladder.store
 arena.connect: protocol
@@ -88,8 +91,9 @@ ladder.web: arena arena.coup arena.sandbox arena.bots arena.checks arena.replay 
   ladder.permissions ladder.store.database ladder.views ladder.service ladder.tables
 arena.cli: protocol protocol.event_text arena.coup arena.sandbox arena.sandbox.docker arena.referee arena.bots
   arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots arena.stats.report arena.compare
-  arena.compare.report arena.compare.html_report arena.review arena.local arena.play arena.connect ladder.schedule
-  ladder.rating ladder.run_standings ladder.formatting ladder.store ladder.pool ladder.tables
+  arena.compare.comparison arena.compare.report arena.compare.html_report arena.review arena.local arena.play
+  arena.connect ladder.schedule ladder.rating ladder.run_standings ladder.formatting ladder.store ladder.pool
+  ladder.tables
 arena.cli.ladder: protocol arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.schedule ladder.rating
   ladder.standings ladder.formatting ladder.permissions ladder.store.database ladder.pool ladder.pool.cluster
   ladder.views ladder.service ladder.tables.server ladder.web

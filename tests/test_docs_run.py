@@ -108,7 +108,7 @@ def test_the_first_page_ends_with_a_bot_that_wins_more(tmp_path: Path) -> None:
     assert changed != bot.read_text()
     bot.write_text(changed)
     (output,) = (run_command(line, tmp_path) for line in commands_of(after))
-    assert "12 pairs in 1 block" in output
+    assert "12 pairs in 3 blocks" in output
     assert (tmp_path / "lost.html").is_file()
     bot.write_text(blocks("python", FIRST_BOT)[0])  # a whole bot, which needs the kit in its folder
     assert "mybot can play" in run_command("arena check mybot --rules coup --sandbox process", tmp_path)
@@ -143,7 +143,7 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
     assert numbers[0] == ["0.1", "0.1"]
     assert numbers[1] != numbers[0]
     assert all(re.fullmatch(r"[01]\.\d\d", number) for number in numbers[1])
-    assert "12 pairs in 1 block" in run_command(f"{comparison} --max-pairs 12 --sandbox process", tmp_path)
+    assert "12 pairs in 3 blocks" in run_command(f"{comparison} --max-pairs 12 --sandbox process", tmp_path)
 
 
 def test_the_commands_of_the_course_run(place: Place) -> None:

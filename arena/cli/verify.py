@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from arena.cli.console import fail, format_count, json_option, print_json, print_text, usage_error
-from arena.compare import CompareConfig
+from arena.compare.comparison import CompareConfig
 from arena.run import RecordFileError, VerificationReport, verify_all
 
 

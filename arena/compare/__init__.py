@@ -1,9 +1,17 @@
 """Compare two versions of a bot in pairs of games that differ in nothing but the version, until the result is clear.
 
-`arena compare` without the command line. A comparison is a run (`arena.run`) of blocks; its evidence is valid at
-every interim result. Must not know click, and prints nothing.
+The plan of the blocks and the test, which stays valid at every interim result. `arena.compare.comparison` and
+`arena.compare.divergence` read the stored games of `arena compare`. Must not know click, and prints nothing.
 """
 
-from arena.compare.comparison import NAMES, NEW, OLD, CompareConfig, Comparison, GamePair, VersionArgument
-from arena.compare.divergence import Divergence, Divergences, find_divergences
-from arena.compare.evidence import DECISION_THRESHOLD, Evidence, Summary
+from arena.compare.block_plan import NAMES, NEW, OLD, block_of, match_of, plan_blocks
+from arena.compare.evidence import (
+    MIN_BLOCKS,
+    VALIDITY,
+    Evidence,
+    PairedResult,
+    Verdict,
+    describe_pairing_gain,
+    format_interval,
+    format_points,
+)

@@ -1,32 +1,17 @@
-"""Plan a comparison of two versions, and aggregate its stored results, block by block in order.
+"""Define the config of a comparison, and aggregate its stored results, block by block in order.
 
-The config contains OLD, NEW, their opponents and the stopping rule. A block is one match played twice, with OLD and
-with NEW in the same slot and with the same key. So cards, seats, handles and the opponents' dice are the same. A game
-of one half and the same game of the other half are a pair. Match 2b is OLD's half of block b, match 2b + 1 NEW's."""
+The config contains OLD, NEW, their opponents and the stopping rule."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, count, groupby, islice
+from itertools import groupby
 from typing import Any, ClassVar, Self
 
-from arena.compare.evidence import Evidence
+from arena.compare import NAMES, NEW, OLD, Evidence, block_of, match_of, plan_blocks
 from arena.coup import derive_key
 from arena.run import RunConfig, keyed_shuffle
-from ladder.schedule import MatchPlan, PlannedMatch, check_games, plan_matches, require_even_match_games
+from ladder.schedule import MatchPlan
 from ladder.store import FolderError, Store
-
-OLD, NEW = 0, 1  # their indices among the bots; the opponents follow
-NAMES = ("OLD", "NEW")
-
-
-def match_of(block: int, half: int) -> int:
-    """Return the match number of a block's half, OLD or NEW."""
-    return 2 * block + half
-
-
-def block_of(match: int) -> int:
-    """Return the block that a match belongs to."""
-    return match // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +33,8 @@ class CompareConfig(RunConfig):
 
     def plan(self) -> MatchPlan:
         """Return both halves of all blocks up to `games`. Raises ValueError, with the allowed values, if impossible."""
-        seats = self.seats - 1
-        opponents = len(self.bots) - 2
-        if opponents < seats:
-            raise ValueError(
-                f"{self.seats} seats, but {opponents} opponent{'s' * (opponents != 1)}: --against needs {seats}"
-            )
-        check_games(self.games)
-        require_even_match_games(self.seats, self.match_games)
-        blocks = -(-self.games // (2 * self.match_games))
         shuffle = keyed_shuffle(self.key, "opponents")
-        if seats == 1:
-            drawn = chain.from_iterable(shuffle(range(opponents), str(number)) for number in count())
-            met: list[tuple[int, ...]] = [(bot,) for bot in islice(drawn, blocks)]
-        else:
-            met = [
-                table.bots for table in plan_matches(opponents, seats, blocks * seats, seats, shuffle).tables[:blocks]
-            ]
-        halves = (
-            PlannedMatch(match_of(block, half), (half, *(2 + bot for bot in bots)))
-            for block, bots in enumerate(met)
-            for half in (OLD, NEW)
-        )
-        return MatchPlan(blocks, 2, self.match_games, tuple(halves))
+        return plan_blocks(len(self.bots) - 2, self.seats, self.games // 2, self.match_games, shuffle)
 
     def key_of(self, match: int) -> bytes:
         """Return the key of a match: both halves of a block have the same."""
@@ -105,7 +69,7 @@ class Comparison:
     def __init__(self, config: CompareConfig, store: Store) -> None:
         self.config = config
         self.pairs: list[GamePair] = []
-        self.evidence = Evidence(config.min_effect, config.match_games)
+        self.evidence = Evidence(config.min_effect)
         self.blocks = config.plan().rounds
         self._store = store
         self._next = 0
@@ -143,4 +107,4 @@ class Comparison:
         ]
         pairs = [GamePair(self._next, game, old, new) for game, (old, new) in enumerate(zip(*worth, strict=True))]
         self.pairs += pairs
-        self.evidence.add(sum(pair.new - pair.old for pair in pairs) / len(pairs))
+        self.evidence.add([(pair.old, pair.new) for pair in pairs])

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from math import fsum, sqrt
 
-from arena.compare.comparison import NEW, OLD, GamePair, match_of
+from arena.compare import NEW, OLD, match_of
+from arena.compare.comparison import GamePair
 from arena.coup import ActionMove, Block, BlockWindow, Board, ChallengeWindow, Claim, Forfeit, Losing, Proving, State
 from arena.referee import GameRecord, MatchHeader, Record, move_payload
 from arena.replay import ReplayStep, SeatAnswer, list_steps

@@ -1,180 +1,222 @@
-"""Test whether NEW is better than OLD, by blocks of pairs, with evidence that stays valid at every interim result.
+"""Test whether NEW is better than OLD, by blocks of pairs, with an interval that stays valid at every interim result.
 
-The result of a block is x, the mean over its pairs of NEW's wins minus OLD's, from -1 to 1. The method is a sequential
-test by betting: before each block a gambler bets on the sign of x, and the stake grows with the size of x. A bet
-multiplies the gambler's wealth, which starts at 1, by
+The result of a block is x, the mean over its pairs of NEW's wins minus OLD's, from -1 to 1. The method is a bet on
+bounded means (Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", 2024). To rule out
+that the mean is m or less, a gambler starts with a wealth of 1. Each block multiplies the wealth by
 
-    1 + tanh(1.1 * x * points / v),  with tanh cut at .98;  v: the variance of a block, estimated from earlier blocks
+    1 + stake * (x - m),  with a stake from 0 to .98 / (1 + m), chosen before the block
 
-If NEW and OLD are equally good, x and -x are equally likely, and no strategy gains on average, whatever the tables,
-deals and opponents are. So the wealth, the evidence that NEW is better, reaches 20 with a probability of at most 1 in
-20, however often it is looked at (Ville's inequality). With 1 instead of 1.1, and normal x, the bet is the likelihood
-ratio of a mean of `points` against the even mixture of `points` and -`points`; 1.1 does best in simulations. A tenth of
-the wealth is staked for a far larger difference, so that such a difference is found sooner. The evidence for "not
-better by `points`" is the wealth from bets on points - x. An end of the interval is the difference m at which the
-wealth from bets on x - m, or on m - x, reaches 20. Both assume that x is distributed symmetrically about its mean:
-docs/explanation/statistics.md gives the error rates if it isn't.
+If the expected x of each block, given the earlier blocks, is m or less, no stake gains on average, however x is
+distributed. So the wealth reaches 20 with a probability of at most 1 in 20, however often it is looked at (Ville's
+inequality). Nine tenths of the wealth are staked for a mean of m + `points`, at points / (v + points^2) with v, the
+variance of a block, from earlier blocks; a tenth is staked for a far larger difference, so that it is found sooner.
 
-A bet without that assumption may multiply by 1 + s * x with s up to 1, since x may be -1. In blocks of 12 pairs x never
-comes near -1, and at +5 points such a bet gains at most .04 a block, as a logarithm: it needs 75 blocks (900 pairs),
-twice as many as this one. Pure.
+The low end of the interval is the largest m that is ruled out; the high end is the same for -x. The interval decides:
+"better" above 0, "worse" below 0, "no difference" between -points and points. Pure.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from statistics import fmean, variance
+from typing import Literal, NamedTuple
 
-DECISION_THRESHOLD = 20.0  # evidence that decides; a verdict is wrong at most once in DECISION_THRESHOLD
-# The parts of the wealth that are staked for a difference of `points`, and for a larger one, given in standard
-# deviations of a block. Of the values simulated, these need the fewest pairs at +5 points.
-_POINTS_PART, _POINTS_FACTOR = 0.9, 1.1
-_LARGER_PART, _LARGER_DEVIATIONS = 0.1, 0.7
+Verdict = Literal["better", "worse", "no difference"]
+
+MIN_BLOCKS = 10  # for a variance
+VALIDITY = "each end holds with 95 %, however often you look, if bots carry nothing from match to match"
+_DECISION_THRESHOLD = 20.0  # the wealth that decides: each end of the interval is wrong at most once in 20 comparisons
+_PARTS = (0.9, 0.1)  # of the wealth, staked for a difference of `points` and for a larger one
+_LARGER_DEVIATIONS = 0.7  # the larger difference's stake, as a mean in standard deviations of a block
 _MAX_STAKE = 0.98  # of the wealth, so that no block loses all of it
 _PRIOR_VARIANCE = 0.25  # of a pair, before the first block; 0.2 if one pair in five is discordant
 _PRIOR_BLOCKS = 5  # the weight of the prior variance, in blocks
-_MIN_MIXTURE_BLOCKS = 15
-_MIXTURE_PRIOR_BLOCKS = 5.0  # the mixture is sharpest at about 8 times as many blocks
 _MIN_FORECAST_BLOCKS = 4
 _MAX_FORECAST_BLOCKS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """The result after a number of blocks. Differences are from -1 to 1, evidence from 0 on.
+class PairedResult:
+    """The result of a comparison so far. Differences are from -1 to 1.
 
-    `low` and `high`: each end alone holds with 95 % probability at all interim results together, if blocks are
-    distributed symmetrically about their mean. `studentised_mixture`: the studentised mixture's evidence that NEW is
-    better, which often decides sooner but assumes normal blocks; 0 before block 15.
+    `low`, `high`: each end holds with 95 % at all interim results together. `discordant_pairs`: with different results.
+    `pairing_gain`: how many times as many games unpaired matches need, from the variances and the covariance of the
+    halves; None before 10 blocks. `verdict`: None if undecided.
     """
 
+    verdict: Verdict | None
+    min_effect: float
     blocks: int
-    mean: float
+    pairs: int
+    discordant_pairs: int
+    old_win_rate: float
+    new_win_rate: float
+    difference: float
     low: float
     high: float
-    better: float
-    not_better: float
-    studentised_mixture: float
+    pairing_gain: float | None
+
+    @property
+    def verdict_text(self) -> str:
+        """Return the verdict with its interval: "NEW is better by 0.4 to 6.1 points"."""
+        interval = f"{format_interval(self.low, self.high)} points"
+        if self.verdict == "no difference":
+            return f"NEW makes no difference of {100 * self.min_effect:.3g}: {interval}"
+        if self.verdict is None:
+            return f"undecided after {format_count(self.pairs, 'pair')}: {interval}"
+        ends = sorted((abs(self.low), abs(self.high)))
+        digits = 0 if ends[0] >= 0.01 else 1
+        return f"NEW is {self.verdict} by {' to '.join(f'{100 * end:.{digits}f}' for end in ends)} points"
+
+    def __str__(self) -> str:
+        """Return the verdict, and the numbers on which it rests, one line for each."""
+        lines = [self.verdict_text]
+        if self.pairs:
+            lines.append(
+                f"{format_count(self.pairs, 'pair')} in {format_count(self.blocks, 'block')}, "
+                f"{self.discordant_pairs} with different results: OLD won {self.old_win_rate:.1%}, NEW "
+                f"{self.new_win_rate:.1%}, {format_points(self.difference)} points "
+                f"({format_interval(self.low, self.high)}; {VALIDITY})"
+            )
+        if self.pairing_gain is not None:
+            lines.append(describe_pairing_gain(self.pairing_gain))
+        return "\n".join(lines)
 
 
 class Evidence:
-    """The evidence of all blocks so far. `points`: the difference that counts as better; `pairs`: in each block."""
+    """The results of all blocks so far. `min_effect`: the difference that counts, 0 to 1.
 
-    def __init__(self, points: float, pairs: int) -> None:
-        self.min_effect = points
-        self._pairs = pairs  # of a block
+    `verdict`: that of the first block that decided.
+    """
+
+    def __init__(self, min_effect: float) -> None:
+        self.min_effect = min_effect
+        self.verdict: Verdict | None = None
         self._bets: list[_Bet] = []
-        self._wealth = (_Wealth(), _Wealth())  # evidence for better, evidence for not better
-        self._logs = [(0.0, 0.0)]  # logarithms of both, after each block
-
-    def add(self, difference: float) -> None:
-        """Add the result of a block: the mean difference of its pairs, -1 to 1."""
-        variance = self._variance()
-        self._bets.append(
-            _Bet(difference, _POINTS_FACTOR * self.min_effect / variance, _LARGER_DEVIATIONS / math.sqrt(variance))
-        )
-        better, not_better = self._wealth
-        self._wealth = better.after(self._bets[-1], 1, 0.0), not_better.after(self._bets[-1], -1, self.min_effect)
-        self._logs.append((self._wealth[0].log, self._wealth[1].log))
+        self._halves: list[tuple[float, float]] = []  # win rates of OLD and NEW in each block
+        self._pairs = self._discordant = 0
+        self._total = self._squares = 0.0  # of the blocks' differences
+        claims = ((1, 0.0), (-1, 0.0), (1, -min_effect), (-1, min_effect))
+        self._wealth: dict[tuple[int, float], tuple[float, float]] = dict.fromkeys(claims, _PARTS)
 
     @property
     def blocks(self) -> int:
         return len(self._bets)
 
-    @property
-    def verdict(self) -> bool | None:
-        """Return whether NEW is better, as decided by the first block that reached the threshold; None if undecided."""
-        enough = math.log(DECISION_THRESHOLD)
-        return next((better >= enough for better, other in self._logs if max(better, other) >= enough), None)
+    def add(self, pairs: Sequence[tuple[float, float]]) -> None:
+        """Add a block: OLD's and NEW's share of the win, 0 to 1, in each pair."""
+        half = fmean(old for old, _ in pairs), fmean(new for _, new in pairs)
+        # As the mean of differences, a block of equal halves is exactly 0.
+        difference = fmean(new - old for old, new in pairs)
+        spread = self._variance(len(pairs))
+        stake = self.min_effect / (spread + self.min_effect**2)
+        bet = _Bet(difference, stake, _LARGER_DEVIATIONS / math.sqrt(spread))
+        self._bets.append(bet)
+        self._halves.append(half)
+        self._pairs += len(pairs)
+        self._discordant += sum(old != new for old, new in pairs)
+        self._total += difference
+        self._squares += difference**2
+        self._wealth = {claim: _grow(parts, (bet,), *claim) for claim, parts in self._wealth.items()}
+        if self.verdict is None:
+            better, worse, *no_difference = (sum(parts) >= _DECISION_THRESHOLD for parts in self._wealth.values())
+            self.verdict = "better" if better else "worse" if worse else "no difference" if all(no_difference) else None
 
-    def summary(self, blocks: int | None = None) -> Summary:
-        """Return the result after this many blocks; after all of them if None."""
-        blocks = len(self._bets) if blocks is None else blocks
+    def estimate(self, blocks: int | None = None) -> tuple[float, float, float]:
+        """Return the difference and the ends of its interval after this many blocks; after all of them if None."""
         bets = self._bets[:blocks]
-        better, not_better = self._logs[blocks]
-        return Summary(
-            blocks=blocks,
-            mean=math.fsum(bet.x for bet in bets) / blocks if blocks else 0.0,
-            low=_interval_end(bets, 1),
-            high=_interval_end(bets, -1),
-            better=math.exp(better),
-            not_better=math.exp(not_better),
-            studentised_mixture=_studentised_mixture([bet.x for bet in bets]),
+        mean = fmean(bet.x for bet in bets) if bets else 0.0
+        return mean, _interval_end(bets, 1), _interval_end(bets, -1)
+
+    def result(self) -> PairedResult:
+        """Return the result of all blocks."""
+        mean, low, high = self.estimate()
+        old, new = map(fmean, zip(*self._halves, strict=True)) if self._halves else (0.0, 0.0)
+        gain = None
+        if self.blocks >= MIN_BLOCKS and (paired := variance(bet.x for bet in self._bets)):
+            gain = sum(map(variance, zip(*self._halves, strict=True))) / paired
+        return PairedResult(
+            verdict=self.verdict,
+            min_effect=self.min_effect,
+            blocks=self.blocks,
+            pairs=self._pairs,
+            discordant_pairs=self._discordant,
+            old_win_rate=old,
+            new_win_rate=new,
+            difference=mean,
+            low=low,
+            high=high,
+            pairing_gain=gain,
         )
 
     def blocks_left(self) -> int | None:
         """Estimate how many more blocks are needed if the mean so far is the true one; None if that isn't possible."""
-        if len(self._bets) < _MIN_FORECAST_BLOCKS:
+        if self.blocks < _MIN_FORECAST_BLOCKS:
             return None
-        mean = math.fsum(bet.x for bet in self._bets) / len(self._bets)
-        gain = self.min_effect * (mean - self.min_effect / 2) / self._variance()  # of a block, as a logarithm
-        log = self._logs[-1][0 if gain > 0 else 1]
-        left = (math.log(DECISION_THRESHOLD) - log) / max(abs(gain), 1e-9)
+        mean, bet = self._total / self.blocks, self._bets[-1]
+        needs = []
+        for (sign, m), parts in self._wealth.items():
+            stake = min(bet.points, _max_stake(sign, m))
+            spread = self._variance(self._pairs // self.blocks) + (mean - m) ** 2
+            growth = stake * sign * (mean - m) - stake**2 * spread / 2  # of a block's wealth, as a logarithm
+            missing = math.log(_DECISION_THRESHOLD / max(sum(parts), 1e-300))
+            needs.append(max(missing, 0.0) / growth if growth > 0 else math.inf)
+        left = min(needs[0], needs[1], max(needs[2:]))
         return max(1, math.ceil(left)) if left < _MAX_FORECAST_BLOCKS else None
 
-    def _variance(self) -> float:
-        """Return the estimated variance of a block, from the prior and the blocks so far."""
-        values = [bet.x for bet in self._bets]
-        mean = math.fsum(values) / len(values) if values else 0.0
-        squares = math.fsum((x - mean) ** 2 for x in values)
-        return (_PRIOR_BLOCKS * _PRIOR_VARIANCE / self._pairs + squares) / (_PRIOR_BLOCKS + max(len(values) - 1, 0))
+    def _variance(self, pairs: int) -> float:
+        """Return the variance of a block of this many pairs, estimated from the prior and the blocks so far."""
+        blocks = self.blocks
+        squares = max(0.0, self._squares - self._total**2 / blocks) if blocks else 0.0
+        return (_PRIOR_BLOCKS * _PRIOR_VARIANCE / pairs + squares) / (_PRIOR_BLOCKS + max(blocks - 1, 0))
 
 
 class _Bet(NamedTuple):
-    """A block's difference x, and the stakes per unit of x: for `points`, and for a larger difference (`larger`)."""
+    """A block's difference x, and both stakes that were chosen before it."""
 
     x: float
     points: float
     larger: float
 
 
-class _Wealth(NamedTuple):
-    """The logarithms of both parts of the wealth."""
-
-    points: float = math.log(_POINTS_PART)
-    larger: float = math.log(_LARGER_PART)
-
-    @property
-    def log(self) -> float:
-        most = max(self)
-        return most + math.log(math.exp(self.points - most) + math.exp(self.larger - most))
-
-    def after(self, bet: _Bet, sign: int, difference: float) -> "_Wealth":
-        """Return the wealth after a bet that the mean is above (sign 1) or below (sign -1) `difference`."""
-        x = sign * (bet.x - difference)
-        return _Wealth(self.points + _log_factor(bet.points * x), self.larger + _log_factor(bet.larger * x))
+def _max_stake(sign: int, m: float) -> float:
+    """Return the largest stake on sign * (x - m) that no block can lose."""
+    return _MAX_STAKE / max(1 + sign * m, 1e-9)
 
 
-def _log_factor(stake: float) -> float:
-    return math.log1p(max(-_MAX_STAKE, min(_MAX_STAKE, math.tanh(stake))))
+def _grow(parts: tuple[float, float], bets: Iterable[_Bet], sign: int, m: float) -> tuple[float, float]:
+    """Return both parts of the wealth after bets that the mean is above (sign 1) or below (sign -1) m."""
+    most = _max_stake(sign, m)
+    gains = [(sign * (x - m), points, larger) for x, points, larger in bets]
+    return (
+        parts[0] * math.prod([1 + min(points, most) * gain for gain, points, _ in gains]),
+        parts[1] * math.prod([1 + min(larger, most) * gain for gain, _, larger in gains]),
+    )
 
 
 def _interval_end(bets: Sequence[_Bet], sign: int) -> float:
     """Return the low (sign 1) or high (sign -1) end of the interval: the last difference that the bets rule out."""
     out, inside = -1.0 * sign, 1.0 * sign
-
-    def ruled_out(difference: float) -> bool:
-        wealth = _Wealth()
-        for bet in bets:
-            wealth = wealth.after(bet, sign, difference)
-        return wealth.log >= math.log(DECISION_THRESHOLD)
-
-    if not ruled_out(out):
-        return out
-    for _ in range(20):  # of the range of an interval's end: to a millionth
+    for _ in range(18):  # to 1 in 100,000; the first middle is 0, so that the end fits the verdict
         middle = (out + inside) / 2
-        out, inside = (middle, inside) if ruled_out(middle) else (out, middle)
+        ruled_out = sum(_grow(_PARTS, bets, sign, middle)) >= _DECISION_THRESHOLD
+        out, inside = (middle, inside) if ruled_out else (out, middle)
     return out
 
 
-def _studentised_mixture(values: Sequence[float]) -> float:
-    """Return the one-sided normal mixture of the blocks' t statistic, which assumes normal blocks."""
-    blocks = len(values)
-    total = math.fsum(values)
-    if blocks < _MIN_MIXTURE_BLOCKS or total <= 0:
-        return 0.0
-    spread = math.fsum((x - total / blocks) ** 2 for x in values) / (blocks - 1)
-    if not spread:
-        return 0.0
-    wide = blocks + _MIXTURE_PRIOR_BLOCKS
-    return 2 * math.sqrt(_MIXTURE_PRIOR_BLOCKS / wide) * math.exp(min(total * total / spread / (2 * wide), 700.0))
+def describe_pairing_gain(gain: float) -> str:
+    return f"without pairs, this takes {gain:.1f} times as many games"
+
+
+def format_count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def format_points(difference: float) -> str:
+    """Return a difference in points: "+4.2", "-0.8"."""
+    return f"{100 * difference:+.1f}"
+
+
+def format_interval(low: float | None, high: float | None) -> str:
+    """Return an interval in points: "-0.8 to +4.2"; "-" without an interval."""
+    return "-" if low is None or high is None else f"{format_points(low)} to {format_points(high)}"

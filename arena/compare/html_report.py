@@ -4,18 +4,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 
-from arena.compare.evidence import DECISION_THRESHOLD
-from arena.compare.report import (
-    CompareReport,
-    DivergenceGroup,
-    DivergencePosition,
-    InterimResult,
-    format_gain,
-    format_interval,
-    format_points,
-    mixture_hint,
-    remarks,
-)
+from arena.compare import VALIDITY, describe_pairing_gain, format_interval, format_points
+from arena.compare.report import CompareReport, DivergenceGroup, DivergencePosition, InterimResult, format_gain, remarks
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
 
@@ -27,7 +17,7 @@ _TICKS = 5  # of the axis of blocks
 
 def comparison_page(report: CompareReport) -> str:
     """Return the HTML page of a comparison."""
-    title = f"NEW is {report.verdict_text}" if report.verdict != "not known" else report.verdict_text.capitalize()
+    title = report.verdict_text[:1].upper() + report.verdict_text[1:]
     body = f"<main class='compare'>\n{_page_header(report, title)}{_divergences_section(report)}"
     body += f"{_opponents_section(report)}{_evidence_section(report)}{_versions_section(report)}</main>"
     return html_page(f"Comparison: {title}", body, [style_sheets("stats", "compare")], [])
@@ -38,9 +28,10 @@ def _page_header(report: CompareReport, title: str) -> str:
     if report.pairs:
         lines.append(
             f"NEW won {_percent(report.new.win_rate)} of its games, OLD {_percent(report.old.win_rate)}: "
-            f"{format_points(report.difference.value)} points ({format_interval(*_ends(report)[1:])}; each end "
-            "holds with 95 %, however often one looks)."
+            f"{format_points(report.difference.value)} points ({format_interval(*_ends(report)[1:])}; {VALIDITY})."
         )
+    if report.pairing_gain is not None:
+        lines.append(f"{describe_pairing_gain(report.pairing_gain).capitalize()}.")
     if report.error is not None:
         lines.append(f"The comparison stopped early: {report.error}")
     text = "".join(f"<p>{escape(line)}</p>\n" for line in lines)
@@ -125,16 +116,14 @@ def _opponents_section(report: CompareReport) -> str:
 def _evidence_section(report: CompareReport) -> str:
     if not report.interim_results:
         return ""
+    points = f"{100 * report.min_effect:.3g}"
     lines = [
         f"{report.pairs} pairs in {report.blocks} blocks, {report.discordant_pairs} with different results.",
-        f"Evidence for better {report.better:.3g}, for not better by {100 * report.min_effect:.3g} "
-        f"{report.not_better:.3g}; the first to reach {DECISION_THRESHOLD:g} decides, and by chance alone that is "
-        "wrong at most "
-        f"once in {DECISION_THRESHOLD:g} comparisons, however often one looks.",
-        f"{mixture_hint(report).capitalize()}. It often decides sooner, with a weaker guarantee.",
+        f"The interval decides: above 0 NEW is better, below 0 worse, and within {points} points it makes no "
+        "difference that counts.",
     ]
-    names = ("blocks", "points", "low", "high", "for better", "for not better")
-    table = _table("The evidence after each block", names, "".join(map(_interim_row, report.interim_results)))
+    names = ("blocks", "points", "low", "high")
+    table = _table("The interval after each block", names, "".join(map(_interim_row, report.interim_results)))
     return (
         f"<section class='panel'>\n<h2>Evidence</h2>\n{''.join(map(_muted, lines))}{_plot(report)}"
         f"<details><summary>Table</summary>\n{table}</details>\n</section>\n"
@@ -142,8 +131,7 @@ def _evidence_section(report: CompareReport) -> str:
 
 
 def _interim_row(interim: InterimResult) -> str:
-    evidence = (f"{interim.better:.3g}", f"{interim.not_better:.3g}")
-    return _row("td", *_number_cells(str(interim.blocks), *map(format_points, _ends(interim)), *evidence))
+    return _row("td", *_number_cells(str(interim.blocks), *map(format_points, _ends(interim))))
 
 
 def _ends(interim: InterimResult | CompareReport) -> tuple[float, float, float]:
@@ -181,7 +169,7 @@ def _plot(report: CompareReport) -> str:
         f"<polygon class='band' points='{_svg_points([(x(blocks), y(value)) for blocks, value in band])}'/>\n"
         f"<polyline class='line' points='{line}'/>\n{below}"
         f"</svg><figcaption class='muted'>Points by which NEW leads, after each block, with their interval; the broken "
-        f"line is what counts as better.</figcaption></figure>\n"
+        f"line is the smallest difference that counts.</figcaption></figure>\n"
     )
 
 

@@ -12,15 +12,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from arena.bots import escape_control
-from arena.compare.comparison import NAMES, NEW, OLD, Comparison
+from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, format_interval, format_points
+from arena.compare.comparison import Comparison
 from arena.compare.divergence import Divergence, find_divergences
-from arena.compare.evidence import DECISION_THRESHOLD
 from arena.referee import Record
 from ladder.rating import Estimate
 from ladder.run_standings import RunStandings
 
-VERSION: Literal[2] = 2
-_MIN_BLOCKS = 10  # for an interval of one opponent
+VERSION: Literal[3] = 3
+_ADAPTING_PART = 0.1  # of pairs in which an opponent differed first, from which on opponents adapt
 _MAX_INTERIM_RESULTS = 60  # in the plot; limits the time to compute their intervals
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -47,8 +47,6 @@ class InterimResult(_ReportModel):
 
     blocks: Count
     difference: Estimate
-    better: float = Field(description="evidence that NEW is better; 20 or more decide")
-    not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; 20 or more decide")
 
 
 class DivergencePosition(_ReportModel):
@@ -93,9 +91,9 @@ class OpponentDifference(_ReportModel):
 class CompareReport(_ReportModel):
     """The result of a comparison that ended or stopped."""
 
-    version: Literal[2] = VERSION
+    version: Literal[3] = VERSION
     error: str | None = Field(description="why it stopped early; null if it is complete or was interrupted")
-    verdict: Literal["better", "not better", "worse", "not known"]
+    verdict: Literal["better", "worse", "no difference", "not known"]
     verdict_text: str
     old: ComparedSide
     new: ComparedSide
@@ -104,14 +102,13 @@ class CompareReport(_ReportModel):
     rules: str
     seed: int | None
     seats: Count
-    min_effect: Share = Field(description="the difference that counts as better")
+    min_effect: Share = Field(description="the smallest difference that counts")
     difference: Estimate = Field(
         description="NEW's win rate minus OLD's; each end holds with 95 %, however often you look"
     )
-    better: float = Field(description="evidence that NEW is better; 20 or more decide")
-    not_better: float = Field(description="evidence that NEW isn't better by `min_effect`; 20 or more decide")
-    studentised_mixture: float = Field(
-        description="the studentised mixture's evidence for better; it assumes that blocks are normal"
+    pairing_gain: float | None = Field(
+        description="how many times as many games unpaired matches need, from the covariance of the halves; null "
+        "before 10 blocks"
     )
     blocks: Count
     pairs: Count
@@ -132,7 +129,7 @@ class CompareReport(_ReportModel):
 class RefusedComparison(_ReportModel):
     """The error of a comparison that wasn't started."""
 
-    version: Literal[2] = VERSION
+    version: Literal[3] = VERSION
     error: str
 
 
@@ -141,15 +138,15 @@ def make_compare_report(
 ) -> CompareReport:
     """Return the report. run: the folder. record_of: returns a match's record. error: why it stopped early, or None."""
     config, evidence, pairs = comparison.config, comparison.evidence, comparison.pairs
-    last, verdict = evidence.summary(), evidence.verdict
+    last = evidence.result()
     differing = find_divergences(pairs, record_of)
     step = -(-evidence.blocks // _MAX_INTERIM_RESULTS) or 1
     shown = [*range(step, evidence.blocks, step), evidence.blocks] if evidence.blocks else []
     sides = [_make_side(comparison, standings, side) for side in (OLD, NEW)]
     return CompareReport(
         error=error,
-        verdict="not known" if verdict is None else "better" if verdict else "worse" if last.high < 0 else "not better",
-        verdict_text=_describe_verdict(comparison),
+        verdict=last.verdict or "not known",
+        verdict_text=last.verdict_text,
         old=sides[OLD],
         new=sides[NEW],
         opponents=[bot.name for bot in config.bots[2:]],
@@ -158,23 +155,15 @@ def make_compare_report(
         seed=config.seed,
         seats=config.seats,
         min_effect=config.min_effect,
-        difference=_round_estimate(last.mean, last.low, last.high),
-        better=float(f"{last.better:.4g}"),
-        not_better=float(f"{last.not_better:.4g}"),
-        studentised_mixture=float(f"{last.studentised_mixture:.4g}"),
+        difference=_round_estimate(last.difference, last.low, last.high),
+        pairing_gain=last.pairing_gain and round(last.pairing_gain, 2),
         blocks=evidence.blocks,
         pairs=len(pairs),
-        discordant_pairs=sum(pair.old != pair.new for pair in pairs),
+        discordant_pairs=last.discordant_pairs,
         max_pairs=comparison.blocks * config.match_games,
-        blocks_left=None if verdict is not None else evidence.blocks_left(),
+        blocks_left=None if last.verdict is not None else evidence.blocks_left(),
         interim_results=[
-            InterimResult(
-                blocks=interim.blocks,
-                difference=_round_estimate(interim.mean, interim.low, interim.high),
-                better=float(f"{interim.better:.4g}"),
-                not_better=float(f"{interim.not_better:.4g}"),
-            )
-            for interim in map(evidence.summary, shown)
+            InterimResult(blocks=blocks, difference=_round_estimate(*evidence.estimate(blocks))) for blocks in shown
         ],
         identical_pairs=differing.identical_pairs,
         diverged_by_opponent=dict(differing.diverged_by_opponent),
@@ -189,77 +178,17 @@ def describe_progress(comparison: Comparison) -> str:
     evidence = comparison.evidence
     if not evidence.blocks:
         return "playing the first block"
-    last = evidence.summary()
-    return (
-        f"{_format_blocks(evidence.blocks)}, {len(comparison.pairs)} pairs: NEW {format_points(last.mean)} points "
-        f"({format_interval(last.low, last.high)}); evidence for better {last.better:.2g}, for not better "
-        f"{last.not_better:.2g} ({DECISION_THRESHOLD:g} decide); {_describe_verdict(comparison)}"
-    )
-
-
-def summarize_report(report: CompareReport) -> list[str]:
-    """Return the verdict, the result, the evidence and the remarks, one line for each."""
-    lines = [report.verdict_text if report.verdict == "not known" else f"NEW is {report.verdict_text}"]
-    if report.pairs:
-        difference = report.difference
-        lines.append(
-            f"{report.pairs} pair{'s' * (report.pairs != 1)} in {_format_blocks(report.blocks)}, "
-            f"{report.discordant_pairs} with different results: OLD won {report.old.win_rate:.1%}, NEW "
-            f"{report.new.win_rate:.1%}, {format_points(difference.value)} points "
-            f"({format_interval(difference.low, difference.high)}; each end holds with 95 %, however often you look)"
-        )
-        lines.append(
-            f"evidence for better {report.better:.3g}, for not better by {100 * report.min_effect:.3g} "
-            f"{report.not_better:.3g}; {DECISION_THRESHOLD:g} decide; {mixture_hint(report)}"
-        )
-    return [*lines, *remarks(report)]
-
-
-def _format_blocks(blocks: int) -> str:
-    return f"{blocks} block{'s' * (blocks != 1)}"
-
-
-def _describe_verdict(comparison: Comparison) -> str:
-    """Return the verdict with its interval as a short text, or how many more blocks are needed."""
-    evidence = comparison.evidence
-    last, verdict = evidence.summary(), evidence.verdict
-    points = f"{100 * comparison.config.min_effect:.3g}"
-    if verdict:
-        return f"better by {_format_range(last.low, last.high)} points"
-    if verdict is False:
-        if last.high < 0:
-            return f"worse by {_format_range(-last.high, -last.low)} points"
-        return f"not better by {points}: {format_interval(last.low, last.high)} points"
+    last, left = evidence.result(), evidence.blocks_left()
+    text = f"{last.pairs} pairs: NEW {format_points(last.difference)} points ({format_interval(last.low, last.high)}); "
     if comparison.ended:
-        return f"undecided after {len(comparison.pairs)} pairs: {format_interval(last.low, last.high)} points"
-    left = evidence.blocks_left()
-    if left is None:
-        return "undecided"
-    left = min(left, comparison.blocks - evidence.blocks)
-    return f"undecided: about {_format_blocks(left)} more"
+        return text + last.verdict_text
+    left = min(left or comparison.blocks, comparison.blocks - evidence.blocks)
+    return f"{text}undecided: about {left * comparison.config.match_games} more"
 
 
-def _format_range(low: float, high: float) -> str:
-    """Return an interval above 0 in points: "3 to 9", or "0.4 to 6.1"."""
-    digits = 0 if low >= 0.01 else 1
-    return f"{100 * low:.{digits}f} to {100 * high:.{digits}f}"
-
-
-def format_points(difference: float) -> str:
-    """Return a difference in points: "+4.2", "-0.8"."""
-    return f"{100 * difference:+.1f}"
-
-
-def format_interval(low: float | None, high: float | None) -> str:
-    """Return an interval in points: "-0.8 to +4.2"; "-" without an interval."""
-    return "-" if low is None or high is None else f"{format_points(low)} to {format_points(high)}"
-
-
-def mixture_hint(report: CompareReport) -> str:
-    """Return the result of the studentised mixture as a text."""
-    answer = "better" if report.studentised_mixture >= DECISION_THRESHOLD else "nothing yet"
-    share = f"{report.studentised_mixture:.3g} of {DECISION_THRESHOLD:g}"
-    return f"the studentised mixture, a hint that assumes normal blocks, indicates {answer} ({share})"
+def summarize_report(comparison: Comparison, report: CompareReport) -> list[str]:
+    """Return the verdict, the result and the remarks, one line for each."""
+    return [*str(comparison.evidence.result()).splitlines(), *remarks(report)]
 
 
 def format_gain(row: DivergenceGroup | OpponentDifference) -> str:
@@ -277,8 +206,9 @@ def remarks(report: CompareReport) -> list[str]:
     if report.diverged_by_opponent:
         count = sum(report.diverged_by_opponent.values())
         opponents = ", ".join(f"{escape_control(bot)} {pairs}" for bot, pairs in report.diverged_by_opponent.items())
+        adapt = "your opponents adapt: " if count >= _ADAPTING_PART * report.pairs else ""
         lines.append(
-            f"in {count} pairs an opponent was the first to differ ({opponents}), which adds "
+            f"{adapt}in {count} of {report.pairs} pairs an opponent was the first to differ ({opponents}), which adds "
             f"{format_points(report.opponent_contribution)} points: it remembered earlier games of the match, its "
             "random numbers don't come from game_seed, or it had a fault"
         )
@@ -288,7 +218,7 @@ def remarks(report: CompareReport) -> list[str]:
 def _make_opponent_difference(bot: str, gains: list[float]) -> OpponentDifference:
     mean = fsum(gains) / len(gains)
     low = high = None
-    if len(gains) >= _MIN_BLOCKS:
+    if len(gains) >= MIN_BLOCKS:
         half = 1.96 * stdev(gains) / sqrt(len(gains))
         low, high = max(-1.0, mean - half), min(1.0, mean + half)
     return OpponentDifference(bot=bot, blocks=len(gains), difference=_round_estimate(mean, low, high))

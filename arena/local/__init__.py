@@ -10,6 +10,8 @@ this process, and a bot that never returns blocks the call. Must not know sandbo
 line.
 """
 
+from arena.compare import PairedResult
+from arena.local.comparison import compare, play_blocks
 from arena.local.match import BotArgument, LocalPlayer, ReplyingBot, WrongReplyError, name_bots, play_match, sample
 from arena.local.results import Results, Rows, WinRate
 from arena.local.session import JobError, play, play_in_processes, sweep
@@ -18,13 +20,16 @@ __all__ = [
     "BotArgument",
     "JobError",
     "LocalPlayer",
+    "PairedResult",
     "ReplyingBot",
     "Results",
     "Rows",
     "WinRate",
     "WrongReplyError",
+    "compare",
     "name_bots",
     "play",
+    "play_blocks",
     "play_in_processes",
     "play_match",
     "sample",

@@ -23,7 +23,15 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from arena.coup import Ruleset, derive_key
-from arena.local.match import BotArgument, LocalPlayer, ReplyingBot, name_bots, play_match, require_factories
+from arena.local.match import (
+    BotArgument,
+    BotFactory,
+    LocalPlayer,
+    ReplyingBot,
+    name_bots,
+    play_match,
+    require_factories,
+)
 from arena.local.results import Results, Rows
 from arena.referee import MatchSettings, MatchSpec, Record
 from arena.run import game_results, keyed_shuffle, load_ruleset
@@ -46,7 +54,9 @@ def play_in_processes(
     `matches`: match numbers, for messages. With one job, this process plays. The first exception, in order, is raised
     with its traceback as a note. Raises ValueError if forking isn't safe, JobError if a process ended early.
     """
-    if jobs < 2:
+    if jobs < 1:
+        raise ValueError(f"jobs={jobs}: jobs must be at least 1")
+    if jobs == 1:
         yield from map(play, range(len(matches)))
         return
     if not sys.platform.startswith("linux"):
@@ -156,31 +166,12 @@ def play(
     match_games = -(-_MATCH_GAMES // seats) * seats if match_games is None and seats else match_games or 0
     key = os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")
     planned = plan_matches(len(named), seats, games, match_games, keyed_shuffle(key, "schedule"))
-    problem = ruleset.problem(seats)
-    if problem:
-        raise ValueError(problem)
-    names = tuple(named)
-    if jobs < 1:
-        raise ValueError(f"jobs={jobs}: jobs must be at least 1")
     if jobs > 1:
         require_factories(named, f"with jobs={jobs}")
 
     def played(table: PlannedMatch) -> tuple[list[GameResult], Record | None]:
         own = derive_key(key, f"match|{table.match}")
-        spec = MatchSpec(
-            match=table.match,
-            key=own,
-            bots=tuple(names[bot] for bot in table.bots),
-            seatings=seat_orders(seats, match_games, keyed_shuffle(own, "seats")),
-            settings=MatchSettings(rules=ruleset),
-        )
-        if jobs > 1:
-            random.seed(own)  # else all processes would draw the same numbers
-        try:
-            record = play_match(spec, [LocalPlayer(name, named[name]) for name in spec.bots], keep_moves=records)
-        except Exception as problem:
-            problem.add_note(f"It was match {table.match}" + ("." if seed is None else f" of seed {seed}."))
-            raise
+        record = play_table(table, own, named, ruleset, match_games, jobs=jobs, seed=seed, records=records)
         return list(game_results(record)), record if records else None
 
     results: list[GameResult] = []
@@ -194,7 +185,38 @@ def play(
             results += ended
             if record is not None:
                 kept.append(record)
-    return Results(names, tuple(results), tuple(kept))
+    return Results(tuple(named), tuple(results), tuple(kept))
+
+
+def play_table(
+    table: PlannedMatch,
+    key: bytes,
+    named: Mapping[str, ReplyingBot | BotFactory],
+    ruleset: Ruleset,
+    match_games: int,
+    *,
+    jobs: int,
+    seed: int | None,
+    records: bool = False,
+) -> Record:
+    """Play a planned match with its own key; return its record. An exception of a bot gets a note of the match."""
+    if unplayable := ruleset.problem(len(table.bots)):
+        raise ValueError(unplayable)
+    names = tuple(named)
+    spec = MatchSpec(
+        match=table.match,
+        key=key,
+        bots=tuple(names[bot] for bot in table.bots),
+        seatings=seat_orders(len(table.bots), match_games, keyed_shuffle(key, "seats")),
+        settings=MatchSettings(rules=ruleset),
+    )
+    if jobs > 1:
+        random.seed(key)  # else all processes would draw the same numbers
+    try:
+        return play_match(spec, [LocalPlayer(name, named[name]) for name in spec.bots], keep_moves=records)
+    except Exception as problem:
+        problem.add_note(f"It was match {table.match}" + ("." if seed is None else f" of seed {seed}."))
+        raise
 
 
 _COLUMNS = {"win_rate", "low", "high", "games", "gain", "gain_low", "gain_high"}

@@ -1,96 +1,27 @@
 """`python -m tests.bench.compare`: how often `arena compare` errs, how soon it ends, and how many games pairs save.
 
-The first table simulates blocks; the others play real bots in this process, in the blocks that the command plays:
-labels flipped at random, so that nothing differs; the saving of pairs against independent games; and small changes,
-each with its true difference, measured in many games.
+Real bots play in this process, in the blocks that the command plays: small changes, each with its true difference,
+measured in many games; labels flipped at random, so that nothing differs; the saving of pairs; and versions that are
+better but sometimes play at random, mixed so that they win as often. `tests.bench.bets` simulates.
 """
 
 import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
 import click
 
-from arena.bots import Bot as Program
-from arena.compare import CompareConfig, Evidence
-from arena.coup import derive_key
-from arena.local import LocalPlayer, play_match, sample
-from arena.run import game_results
+from arena.compare import Evidence, Verdict
+from arena.local import play_blocks, sample
 from protocol.kits import coup_kit
 from protocol.kits.coup_kit import Answer, Bot, Game, Move
 
-POINTS, PAIRS, BLOCKS = 0.05, 12, 125
-SEATS = 4
-Pair = tuple[float, float]  # worth of a game to OLD and to NEW
-
-
-# --- simulated --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class World:
-    """Pairs with a rate of discordant ones and a mean difference; `tables`: how it varies between tables."""
-
-    name: str
-    difference: float
-    discordant: float
-    tables: Callable[[random.Random], float] = lambda dice: 0.0
-
-    def blocks(self, dice: random.Random) -> Iterator[float]:
-        while True:
-            mean = max(-1.0, min(1.0, self.difference + self.tables(dice)))
-            discordant = max(self.discordant, abs(mean))
-            up = (discordant + mean) / 2
-            thrown = [dice.random() for _ in range(PAIRS)]
-            yield sum((each < up) - (up <= each < discordant) for each in thrown) / PAIRS
-
-
-def seldom(part: float, there: float, elsewhere: float) -> Callable[[random.Random], float]:
-    """Return a difference that is `there` at a part of the tables, and another value elsewhere."""
-    return lambda dice: there if dice.random() < part else elsewhere
-
-
-WORLDS = (
-    World("no difference, 20 % of pairs discordant", 0.0, 0.2),
-    World("no difference, tables differ (SD 10 points)", 0.0, 0.2, lambda dice: dice.gauss(0, 0.1)),
-    World("no difference, tables differ (SD 22 points)", 0.0, 0.36, lambda dice: dice.gauss(0, 0.22)),
-    World("no difference in sum: -20 at 1/5 of the tables, +5 elsewhere", 0.0, 0.2, seldom(0.2, -0.2, 0.05)),
-    World("no difference in sum: -27 at 1/10, +3 elsewhere, 6 % discordant", 0.0, 0.06, seldom(0.1, -0.27, 0.03)),
-    World("+2 points, 20 % discordant", 0.02, 0.2),
-    World("+5 points, 20 % discordant", 0.05, 0.2),
-    World("+5 points, tables differ (SD 9 points)", 0.05, 0.2, lambda dice: dice.gauss(0, 0.09)),
-    World("+5 in sum: +25 at 1/5 of the tables, 0 elsewhere, 5 % discordant", 0.0, 0.05, seldom(0.2, 0.25, 0.0)),
-    World("+10 points, 30 % discordant", 0.1, 0.3),
-)
-
-
-def ended(blocks: Iterator[float]) -> tuple[bool | None, int]:
-    """Return the verdict of a comparison that tests after each block, and its number of pairs."""
-    evidence = Evidence(POINTS, PAIRS)
-    while evidence.verdict is None and evidence.blocks < BLOCKS:
-        evidence.add(next(blocks))
-    return evidence.verdict, PAIRS * evidence.blocks
-
-
-def rates(tries: Sequence[tuple[bool | None, int]]) -> str:
-    """Return the cells of a row: how often better, how often not better, and the median of the pairs."""
-    better, other = (sum(verdict is each for verdict, _ in tries) / len(tries) for each in (True, False))
-    return f"{better:.1%} | {other:.1%} | {statistics.median(pairs for _, pairs in tries):.0f}"
-
-
-def simulated(tries: int) -> Iterator[str]:
-    """Yield the rows of the table of docs/explanation/statistics.md."""
-    for world in WORLDS:
-        yield f"| {world.name} | {rates([ended(world.blocks(random.Random(number))) for number in range(tries)])} |"
-
-
-# --- real bots --------------------------------------------------------------------------------------------------------
+POINTS, PAIRS, MAX_PAIRS = 0.05, 4, 1500  # PAIRS: in a block
+Block = Sequence[tuple[float, float]]  # worth of a game to OLD and to NEW
 
 FIELD = ("honest", "opportunist", "counter", "bluffer", "challenger")
 
@@ -111,26 +42,18 @@ def changed(name: str, **constants: object) -> type[Bot]:
     return made
 
 
-def real_blocks(old: type[Bot], new: type[Bot], field: Sequence[type[Bot]], seed: int) -> Iterator[list[Pair]]:
-    """Yield blocks of pairs, as `arena compare` plays them, in this process."""
-    names = ("OLD", "NEW", *(f"bot {number}" for number in range(len(field))))
-    nowhere = tuple(Program(name, Path(), (), Path(), None, "") for name in names)
-    key = derive_key(b"tests.bench.compare", str(seed))
-    config = CompareConfig(nowhere, SEATS, 2 * 100_000, PAIRS, key, min_effect=POINTS)
-    classes = (old, new, *field)
-    tables = iter(config.plan().tables)
-    for halves in zip(tables, tables, strict=True):
-        worth = []
-        for table in halves:
-            spec = config.spec(table.match, table.bots)
-            players = [LocalPlayer(names[bot], classes[bot]) for bot in table.bots]
-            results = game_results(play_match(spec, players, keep_moves=False))
-            worth.append([result.worth(result.seats.index(names[table.bots[0]])) for result in results])
-        yield list(zip(*worth, strict=True))
-
-
-def difference(block: Sequence[Pair]) -> float:
+def difference(block: Block) -> float:
     return sum(new - old for old, new in block) / len(block)
+
+
+def ended(blocks: Iterable[Block]) -> Evidence:
+    """Return the evidence of a comparison that tests after each block."""
+    evidence = Evidence(POINTS)
+    for block in blocks:
+        evidence.add(block)
+        if evidence.verdict is not None:
+            break
+    return evidence
 
 
 class Noisy(Honest):  # type: ignore[misc,valid-type]
@@ -153,6 +76,24 @@ class Wary(Honest):  # type: ignore[misc,valid-type]
         return (game.find("block", "contessa") if aimed else None) or super().block(game)
 
 
+class Random(Honest):  # type: ignore[misc,valid-type]
+    def reply(self, message: Move) -> Move | None:
+        if message["type"] == "game_start":
+            self.dice = random.Random(message["game_seed"])
+        if message["type"] == "request":
+            return {"id": message["id"], "choice": self.dice.randrange(len(message["legal"]))}
+        return super().reply(message)
+
+
+class Lapsing(Wary):
+    """Wary, but it plays one match in eight at random: a gain at most tables, a large loss at few."""
+
+    def reply(self, message: Move) -> Move | None:
+        if message["type"] == "hello":
+            self.lapses = message["bot_seed"] % 8 == 0
+        return Random.reply(self, message) if self.lapses else super().reply(message)
+
+
 # Small changes as authors make them: description, OLD and NEW.
 CHANGES: tuple[tuple[str, type[Bot], type[Bot]], ...] = (
     ("honest blocks assassinations by bluff", Honest, Wary),
@@ -165,24 +106,30 @@ CHANGES: tuple[tuple[str, type[Bot], type[Bot]], ...] = (
     ("counter doubts more: .25 to .35", changed("counter"), changed("counter", DOUBT=0.35)),
     ("honest plays 5 % at random", Honest, Noisy),
     ("opportunist keeps one of a pair more gladly", changed("opportunist"), changed("opportunist", SECOND_COPY=1.0)),
+    ("honest bluffs, but plays 1/8 of matches at random", Honest, Lapsing),
 )
 
 
-def flipped(blocks: Sequence[float], tries: int) -> list[tuple[bool | None, int]]:
+def flipped(blocks: Sequence[Block], tries: int) -> list[Verdict | None]:
     """Return how comparisons end on real blocks in which the half that counts as NEW's is random."""
-    found = []
-    for number in range(tries):
-        dice = random.Random(f"flips {number}")
-        order = dice.choices(blocks, k=BLOCKS)
-        found.append(ended(block * dice.choice((1, -1)) for block in order))
-    return found
+
+    def drawn(dice: random.Random) -> Iterator[Block]:
+        for block in dice.choices(blocks, k=MAX_PAIRS // PAIRS):
+            yield block if dice.random() < 0.5 else [(new, old) for old, new in block]
+
+    return [ended(drawn(random.Random(f"flips {number}"))).verdict for number in range(tries)]
 
 
-def saving(blocks: Sequence[Sequence[Pair]]) -> float:
-    """Return how many times fewer games pairs need than matches that OLD and NEW play apart: the ratio of variances."""
-    halves = [[statistics.fmean(worth) for worth in zip(*block, strict=True)] for block in blocks]
-    apart = sum(statistics.variance(means) for means in zip(*halves, strict=True))
-    return apart / statistics.variance(map(difference, blocks))
+def mixed(good: Sequence[Block], bad: Sequence[Block], tries: int) -> tuple[float, list[Verdict | None]]:
+    """Return the part of bad blocks that makes the mean 0, and how comparisons end on blocks mixed so."""
+    gain, loss = (statistics.fmean(map(difference, blocks)) for blocks in (good, bad))
+    part = gain / (gain - loss)
+
+    def drawn(dice: random.Random) -> Iterator[Block]:
+        for _ in range(MAX_PAIRS // PAIRS):
+            yield dice.choice(bad if dice.random() < part else good)
+
+    return part, [ended(drawn(random.Random(f"mixed {number}"))).verdict for number in range(tries)]
 
 
 def field_of(*versions: type[Bot]) -> list[type[Bot]]:
@@ -190,41 +137,46 @@ def field_of(*versions: type[Bot]) -> list[type[Bot]]:
     return [found for name in FIELD if (found := sample(f"sample:{name}")).__name__ not in names]
 
 
-def is_right(verdict: bool | None, truth: float) -> str:
-    """Return whether a verdict is true. Between 0 and the points, both verdicts are."""
-    if verdict is None:
-        return "-"
-    return "yes" if (truth > 0 if verdict else truth < POINTS) else "no"
+def is_right(verdict: Verdict | None, truth: float) -> str:
+    """Return whether a verdict is true. Between 0 and the points, two verdicts are."""
+    right = {"better": truth > 0, "worse": truth < 0, "no difference": abs(truth) < POINTS}
+    return "-" if verdict is None else "yes" if right[verdict] else "no"
 
 
-HEAD = ("real change", "truth ± 95 %", "answer", "pairs", "CPU-s", "true", "flipped: better", "pairs save")
+def wrong(verdicts: Sequence[Verdict | None]) -> str:
+    return " / ".join(f"{verdicts.count(verdict) / len(verdicts):.1%}" for verdict in ("better", "worse"))
+
+
+HEAD = ("real change", "truth ± 95 %", "verdict", "pairs", "CPU-s", "true", "flipped: better / worse", "pairs save")
 
 
 @click.command()
 @click.argument("tries", type=click.IntRange(1), default=2000)
-@click.argument("pairs", type=click.IntRange(2 * PAIRS), default=10_000)
+@click.argument("pairs", type=click.IntRange(40), default=10_000)
 def main(tries: int, pairs: int) -> None:
-    """Print the tables. TRIES: simulated comparisons a row. PAIRS: for the truth of each small change."""
-    print(f"| simulated, {tries} comparisons | better | not better by 5 | pairs, median |\n|---|---|---|---|")
-    for row in simulated(tries):
-        print(row, flush=True)
-    print(f"\nThe truth is that of {pairs} pairs at {SEATS} seats.\n\n| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
+    """Print the tables. TRIES: comparisons of flipped blocks a row. PAIRS: for the truth of each small change."""
+    print(f"The truth is that of {pairs} pairs at 4 seats.\n\n| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
     saved = []
     for name, old, new in CHANGES:
         field = field_of(old, new)
-        blocks = list(islice(real_blocks(old, new, field, seed=1), pairs // PAIRS))
+        blocks = list(play_blocks(old, new, field, pairs, seed=1))
         values = [difference(block) for block in blocks]
         truth = statistics.fmean(values)
         error = statistics.stdev(values) / len(values) ** 0.5
         began = time.process_time()
-        verdict, took = ended(map(difference, real_blocks(old, new, field, seed=2)))
+        seen = ended(play_blocks(old, new, field, MAX_PAIRS, seed=2)).result()
         spent = time.process_time() - began
-        answer = {True: "better", False: "not better by 5", None: "not known"}[verdict]
-        wrong = sum(each is True for each, _ in flipped(values, tries)) / tries
-        saved.append(saving(blocks))
-        cells = (f"{100 * truth:+.1f} ± {196 * error:.1f}", answer, took, f"{spent:.0f}", is_right(verdict, truth))
-        print(f"| {name} | {' | '.join(map(str, cells))} | {wrong:.1%} | x{saved[-1]:.1f} |", flush=True)
+        whole = Evidence(POINTS)
+        for block in blocks:
+            whole.add(block)
+        saved.append(whole.result().pairing_gain or 0.0)
+        cells = [f"{100 * truth:+.1f} ± {196 * error:.1f}", seen.verdict or "undecided", seen.pairs, f"{spent:.0f}"]
+        cells += (is_right(seen.verdict, truth), wrong(flipped(blocks, tries)), f"x{saved[-1]:.1f}")
+        print(f"| {name} | {' | '.join(map(str, cells))} |", flush=True)
     print(f"\nPairs need {statistics.median(saved):.1f} times fewer games than matches apart, as the median.")
+    good, bad = (list(play_blocks(Honest, new, field_of(Honest), pairs // 4, seed=3)) for new in (Wary, Random))
+    part, verdicts = mixed(good, bad, tries)
+    print(f"\nhonest bluffs, but plays {part:.1%} of matches at random: the mean is 0, wrong {wrong(verdicts)}.")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from arena.compare import Divergences, GamePair, find_divergences
+from arena.compare.comparison import GamePair
+from arena.compare.divergence import Divergences, find_divergences
 from arena.coup import PRESETS, derive_key
 from arena.local import LocalPlayer, play_match, sample
 from arena.referee import MatchSettings, MatchSpec, Record

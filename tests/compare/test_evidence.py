@@ -1,118 +1,119 @@
-"""The evidence of blocks: it rarely errs at any number of tests, and it isn't slow. Source: Ville's inequality."""
+"""The test of a comparison: it rarely errs at any number of looks, and it isn't slow. Source: Ville's inequality."""
 
-import random
-import statistics
-from collections.abc import Callable, Iterator
 from functools import cache
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from arena.compare import DECISION_THRESHOLD, Evidence
+from arena.compare import Evidence
+from tests.bench.bets import DIFFERENCES, NULLS, VERDICTS, World, always, play, seldom
 
-POINTS, PAIRS, BLOCKS = 0.05, 12, 125
-TRIES = 300
+TRIES = 200
 # The most wrong verdicts of TRIES that a rate of 5 % gives in 999 of 1,000 cases.
-MAX_WRONG = 28
+MAX_WRONG = 20
 
-Blocks = Callable[[random.Random], Iterator[float]]
+LOPSIDED = World("0: -50 at 1/10 of the tables, +5.6 elsewhere", seldom(0.1, -0.5, 0.5 / 9), 0.06, max_pairs=600)
+WORLDS = (LOPSIDED, World("0: 20 % discordant", always(0), 0.2, max_pairs=600))
 
 
-def yield_blocks(difference: float, discordant: float, between: float = 0.0) -> Blocks:
-    """Yield blocks of pairs with this rate of discordant ones; `between`: the standard deviation between tables."""
-
-    def blocks(dice: random.Random) -> Iterator[float]:
-        while True:
-            mean = max(-discordant, min(discordant, dice.gauss(difference, between)))
-            up = (discordant + mean) / 2
-            thrown = [dice.random() for _ in range(PAIRS)]
-            yield sum((each < up) - (up <= each < discordant) for each in thrown) / PAIRS
-
-    return blocks
+def add(evidence: Evidence, block: NDArray[np.int8]) -> None:
+    evidence.add([(float(pair < 0), float(pair > 0)) for pair in block])
 
 
 @cache
-def run_comparisons(blocks: Blocks) -> list[tuple[bool | None, int]]:
+def run_comparisons(world: World) -> list[tuple[str | None, int]]:
     """Return how TRIES comparisons end, which test after every block: the verdict and the pairs."""
     found = []
-    for number in range(TRIES):
-        source = blocks(random.Random(number))
-        evidence = Evidence(POINTS, PAIRS)
-        while evidence.verdict is None and evidence.blocks < BLOCKS:
-            evidence.add(next(source))
-        found.append((evidence.verdict, PAIRS * evidence.blocks))
+    for blocks in world.pairs(TRIES, 4, seed=2):
+        evidence = Evidence(world.points)
+        for block in blocks:
+            add(evidence, block)
+            if evidence.verdict is not None:
+                break
+        found.append((evidence.verdict, evidence.result().pairs))
     return found
 
 
-@pytest.mark.parametrize(
-    "blocks",
-    [yield_blocks(0.0, 0.2), yield_blocks(0.0, 0.2, 0.1), yield_blocks(0.0, 0.4, 0.22), yield_blocks(0.0, 0.05)],
-    ids=["20 % discordant", "tables differ", "tables differ much", "hardly discordant"],
-)
-def test_an_equal_version_is_called_better_at_most_once_in_20(blocks: Blocks) -> None:
-    assert sum(verdict is True for verdict, _ in run_comparisons(blocks)) <= MAX_WRONG
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+def test_an_equal_version_is_called_better_or_worse_at_most_once_in_20_each(world: World) -> None:
+    verdicts = [verdict for verdict, _ in run_comparisons(world)]
+    assert max(verdicts.count("better"), verdicts.count("worse")) <= MAX_WRONG
 
 
-@pytest.mark.parametrize(
-    "blocks", [yield_blocks(0.05, 0.2), yield_blocks(0.05, 0.3, 0.1)], ids=["20 % discordant", "tables differ"]
-)
-def test_a_better_version_is_called_not_better_at_most_once_in_20(blocks: Blocks) -> None:
-    assert sum(verdict is False for verdict, _ in run_comparisons(blocks)) <= MAX_WRONG
+def test_the_bet_on_signs_fails_where_blocks_are_lopsided() -> None:
+    """So the test before can fail."""
+    verdicts, _ = play(LOPSIDED.pairs(TRIES, 12, seed=2), LOPSIDED.points, bounded=False)
+    assert (verdicts == 1).sum() > MAX_WRONG
+
+
+@pytest.mark.parametrize("world", [*WORLDS, *DIFFERENCES[:2]], ids=lambda world: world.name)
+def test_verdicts_are_those_of_another_implementation(world: World) -> None:
+    """Both end at the same block. Source of both: Waudby-Smith and Ramdas (2024)."""
+    verdicts, pairs = play(world.pairs(TRIES, 4, seed=2), world.points, bounded=True)
+    found = [((None, *VERDICTS)[code], count) for code, count in zip(verdicts, pairs, strict=True)]
+    assert run_comparisons(world) == found
 
 
 def test_five_points_are_found_in_450_pairs_and_missed_once_in_ten() -> None:
-    """20 % of pairs are discordant, and the cap is 1,500."""
-    found = run_comparisons(yield_blocks(0.05, 0.2))
-    took = [count if verdict else 10**6 for verdict, count in found]
-    assert statistics.median(took) <= 450
-    assert sum(verdict is True for verdict, _ in found) >= 0.9 * TRIES
+    found = run_comparisons(DIFFERENCES[0])
+    took = [count if verdict == "better" else 10**6 for verdict, count in found]
+    assert np.median(took) <= 450
+    assert sum(count < 10**6 for count in took) >= 0.9 * TRIES
+    assert sum(verdict == "no difference" for verdict, _ in found) <= MAX_WRONG
 
 
-def test_real_blocks_with_labels_flipped_are_rarely_called_better() -> None:
-    """Flipping each block is what chance does where the versions are equal."""
-    kept = [0.0, 0.0, 0.5, -1 / 12, 1.0, 0.25, 0.0, 1 / 12, 0.75, -0.5]
-
-    def flipped(dice: random.Random) -> Iterator[float]:
-        while True:
-            yield dice.choice(kept) * dice.choice((1, -1))
-
-    assert sum(verdict is True for verdict, _ in run_comparisons(flipped)) <= MAX_WRONG
-
-
-def test_the_interval_agrees_with_the_evidence() -> None:
-    """Its low end is above 0 exactly when the evidence decides for better, its high end below the points."""
-    for seed, difference in ((1, 0.08), (2, 0.0), (3, -0.1)):
-        source = yield_blocks(difference, 0.25)(random.Random(seed))
-        evidence = Evidence(POINTS, PAIRS)
-        for _ in range(60):
-            evidence.add(next(source))
-            seen = evidence.summary()
-            assert (seen.low > 1e-5) <= (seen.better >= DECISION_THRESHOLD) <= (seen.low >= -1e-5)
-            assert (
-                (seen.high < POINTS - 1e-5) <= (seen.not_better >= DECISION_THRESHOLD) <= (seen.high <= POINTS + 1e-5)
-            )
-            assert seen.low <= seen.mean <= seen.high
+def test_the_interval_agrees_with_the_verdict() -> None:
+    ends = []
+    for difference in (0.12, -0.12, 0.0):
+        world = World("", always(difference), 0.2)
+        evidence = Evidence(world.points)
+        for block in world.pairs(1, 4, seed=3)[0]:
+            add(evidence, block)
+            seen = evidence.result()
+            assert seen.low <= seen.difference <= seen.high
+            within = -world.points <= seen.low <= seen.high <= world.points
+            decided = "better" if seen.low >= 0 else "worse" if seen.high <= 0 else "no difference" if within else None
+            assert seen.verdict == decided
+            if decided is not None:
+                ends.append(decided)
+                break
+    assert ends == list(VERDICTS)
 
 
 def test_the_first_verdict_is_final() -> None:
-    evidence = Evidence(POINTS, PAIRS)
-    while evidence.verdict is None:
-        evidence.add(0.25)
-    decided = evidence.blocks
-    for _ in range(200):
-        evidence.add(-0.25)
-    assert evidence.verdict is True
-    assert evidence.summary(decided).better >= DECISION_THRESHOLD > evidence.summary().better
+    evidence = Evidence(0.05)
+    for block in 30 * [[(0.0, 1.0), (0.0, 0.0)]] + 300 * [[(1.0, 0.0), (0.0, 0.0)]]:
+        evidence.add(block)
+    seen = evidence.result()
+    assert (seen.verdict, seen.low < 0) == ("better", True)
 
 
-def test_blocks_without_any_difference_end_as_not_better() -> None:
-    evidence = Evidence(POINTS, PAIRS)
+def test_blocks_without_any_difference_end_as_no_difference() -> None:
+    evidence = Evidence(0.05)
     while evidence.verdict is None:
-        evidence.add(0.0)
-    assert evidence.verdict is False
-    assert evidence.blocks <= 15
-    assert evidence.summary().better == 1.0
+        evidence.add(4 * [(1.0, 1.0)])
+    seen = evidence.result()
+    assert (seen.verdict, seen.difference, seen.discordant_pairs) == ("no difference", 0.0, 0)
+    assert seen.pairs <= 320
+
+
+def test_the_gain_of_pairs_follows_the_covariance_of_the_halves() -> None:
+    """Of equal variances with correlation r, unpaired matches need 1 / (1 - r) times as many games."""
+    dice = np.random.default_rng(4)
+    evidence = Evidence(0.0001)
+    shared, own = dice.random((2000, 1)) < 0.5, dice.random((2000, 2)) < 0.5
+    for old, new in np.where(dice.random((2000, 1)) < 0.75, shared, own).astype(float):
+        evidence.add([(old, new)])
+    assert evidence.result().pairing_gain == pytest.approx(4, rel=0.15)
 
 
 def test_nothing_is_known_before_the_first_block() -> None:
-    seen = Evidence(POINTS, PAIRS).summary()
-    assert (seen.low, seen.high, seen.better, seen.not_better, seen.studentised_mixture) == (-1.0, 1.0, 1.0, 1.0, 0.0)
+    seen = Evidence(0.05).result()
+    assert (seen.low, seen.high, seen.verdict, seen.pairing_gain) == (-1.0, 1.0, None, None)
+    assert str(seen) == "undecided after 0 pairs: -100.0 to +100.0 points"
+
+
+def test_the_worlds_without_a_difference_have_none() -> None:
+    for world in NULLS:
+        assert abs(world.pairs(400, 4, seed=5).mean()) < 0.004

@@ -49,7 +49,7 @@ def answer() -> CompareReport:
     return CompareReport(
         error=NASTY,
         verdict="worse",
-        verdict_text="worse by 2 to 18 points",
+        verdict_text="NEW is worse by 2 to 18 points",
         old=ComparedSide(argument=NASTY, resolved=f"/home/{NASTY}", win_rate=0.4, faults=0, forfeits=0),
         new=ComparedSide(argument="new", resolved="/home/new", win_rate=0.3, faults=3, forfeits=3),
         opponents=[NASTY, "honest", "counter", "bluffer"],
@@ -59,18 +59,13 @@ def answer() -> CompareReport:
         seats=4,
         min_effect=0.05,
         difference=Estimate(-0.1, -0.18, -0.02),
-        better=0.01,
-        not_better=44.0,
-        studentised_mixture=0.0,
+        pairing_gain=1.2,
         blocks=2,
         pairs=24,
         discordant_pairs=10,
         max_pairs=1500,
         blocks_left=None,
-        interim_results=[
-            InterimResult(blocks=at, difference=Estimate(-0.1, -0.3, 0.1), better=0.5, not_better=3.0 * at)
-            for at in (1, 2)
-        ],
+        interim_results=[InterimResult(blocks=at, difference=Estimate(-0.1, -0.3, 0.1)) for at in (1, 2)],
         identical_pairs=5,
         diverged_by_opponent={NASTY: 3},
         opponent_contribution=0.01,

@@ -1,0 +1,47 @@
+"""Plan the matches of a comparison: blocks of two halves, with the same opponents, played by OLD and by NEW.
+
+A block is one match played twice, with OLD and with NEW in the same slot and with the same key. So cards, seats,
+handles and the opponents' dice are the same. A game of one half and the same game of the other half are a pair. Match
+2b is OLD's half of block b, match 2b + 1 NEW's. Pure."""
+
+from itertools import chain, count, islice
+
+from ladder.schedule import MatchPlan, PlannedMatch, Shuffle, check_games, plan_matches, require_even_match_games
+
+OLD, NEW = 0, 1  # their indices among the bots; the opponents follow
+NAMES = ("OLD", "NEW")
+
+
+def match_of(block: int, half: int) -> int:
+    """Return the match number of a block's half, OLD or NEW."""
+    return 2 * block + half
+
+
+def block_of(match: int) -> int:
+    """Return the block that a match belongs to."""
+    return match // 2
+
+
+def plan_blocks(opponents: int, seats: int, pairs: int, match_games: int, shuffle: Shuffle) -> MatchPlan:
+    """Plan both halves of all blocks for at least this many pairs. All opponents sit at the table equally often.
+
+    Raises ValueError, with the allowed values, if no plan is possible.
+    """
+    others = seats - 1
+    if opponents < others:
+        raise ValueError(f"{seats} seats, but {opponents} opponent{'s' * (opponents != 1)}: {others} are needed")
+    check_games(2 * pairs)
+    require_even_match_games(seats, match_games)
+    blocks = -(-pairs // match_games)
+    if others == 1:
+        drawn = chain.from_iterable(shuffle(range(opponents), str(number)) for number in count())
+        met: list[tuple[int, ...]] = [(bot,) for bot in islice(drawn, blocks)]
+    else:
+        tables = plan_matches(opponents, others, blocks * others, others, shuffle).tables
+        met = [table.bots for table in tables[:blocks]]
+    halves = (
+        PlannedMatch(match_of(block, half), (half, *(2 + bot for bot in bots)))
+        for block, bots in enumerate(met)
+        for half in (OLD, NEW)
+    )
+    return MatchPlan(blocks, 2, match_games, tuple(halves))

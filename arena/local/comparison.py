@@ -1,0 +1,80 @@
+"""Compare two bots in this process, in pairs of games, by the test of `arena compare`."""
+
+import os
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+
+from arena.compare import NAMES, Evidence, PairedResult, block_of, plan_blocks
+from arena.coup import Ruleset, derive_key
+from arena.local.match import BotArgument, name_bots, require_factories
+from arena.local.session import play_in_processes, play_table
+from arena.run import game_results, keyed_shuffle, load_ruleset
+
+_MAX_SEATS = 4  # by default, as in `arena compare`
+
+
+def compare(
+    old: BotArgument,
+    new: BotArgument,
+    against: Sequence[BotArgument] | Mapping[str, BotArgument],
+    *,
+    min_effect: float = 0.05,
+    max_pairs: int = 1500,
+    rules: str | Ruleset = "coup",
+    seats: int | None = None,
+    match_games: int | None = None,
+    seed: int | None = None,
+    jobs: int = 1,
+) -> PairedResult:
+    """Test whether `new` wins more than `old` against these opponents; stop at the verdict or after `max_pairs`.
+
+    Bots are classes, or functions without arguments, that make a bot for each match, or "sample:honest". `min_effect`:
+    the difference in win rate that counts, 0 to 1. `seats`: None for 4, or fewer if there are fewer bots.
+    `match_games`: None for as many as seats. Other arguments and exceptions are as for `play`.
+    """
+    if not 0 < min_effect <= 1:
+        raise ValueError(f"min_effect={min_effect}: from above 0 to 1 is allowed")
+    if old is new:
+        raise ValueError("old and new are the same bot: nothing to compare")
+    evidence = Evidence(min_effect)
+    with closing(play_blocks(old, new, against, max_pairs, rules, seats, match_games, seed, jobs)) as blocks:
+        for pairs in blocks:
+            evidence.add(pairs)
+            if evidence.verdict is not None:
+                break
+    return evidence.result()
+
+
+def play_blocks(
+    old: BotArgument,
+    new: BotArgument,
+    against: Sequence[BotArgument] | Mapping[str, BotArgument],
+    max_pairs: int,
+    rules: str | Ruleset = "coup",
+    seats: int | None = None,
+    match_games: int | None = None,
+    seed: int | None = None,
+    jobs: int = 1,
+) -> Generator[list[tuple[float, float]], None, None]:
+    """Yield the pairs of each block: the share of the win, 0 to 1, of `old` and of `new`. Arguments: see `compare`."""
+    opponents = name_bots(against)
+    named = {**name_bots(dict(zip(NAMES, (old, new), strict=True))), **opponents}
+    if len(named) < 2 + len(opponents):
+        raise ValueError("an opponent can't have the name OLD or NEW")
+    require_factories(named, "in a comparison")
+    ruleset = load_ruleset(rules) if isinstance(rules, str) else rules
+    seats = min(_MAX_SEATS, 1 + len(opponents), ruleset.max_seats) if seats is None else seats
+    match_games = seats if match_games is None else match_games
+    key = os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")
+    tables = plan_blocks(len(opponents), seats, max_pairs, match_games, keyed_shuffle(key, "opponents")).tables
+
+    def play_half(place: int) -> list[float]:
+        table = tables[place]
+        own = derive_key(key, f"block|{block_of(table.match)}")
+        record = play_table(table, own, named, ruleset, match_games, jobs=jobs, seed=seed)
+        subject = record.header.bots[0]
+        return [game.worth(game.seats.index(subject)) for game in game_results(record)]
+
+    with closing(play_in_processes(play_half, range(len(tables)), min(jobs, len(tables)))) as halves:
+        for half in halves:
+            yield list(zip(half, next(halves), strict=True))
