@@ -7,8 +7,8 @@ matches. One slot at least is free for checks, so matches don't block a submissi
 A round consists of tables of all active versions. Past meetings are counted once over all matches, then
 incrementally, so a round costs the same after a million games as after a thousand.
 
-Between two rounds, while no match and no check waits, a runner reviews one lost game. A version gets
-MAX_REVIEWS_PER_DAY reviews, so they take little time.
+Between two rounds, while no match and no check waits, a runner reviews one lost game, which takes about a second. It
+starts one review in REVIEW_INTERVAL_S, and a version gets MAX_REVIEWS_PER_DAY.
 
 A challenge is an unrated match that an owner requests against chosen bots, also while the ladder is frozen. It has no
 effect on ratings and disables no bot, so bots of one owner or team, and versions of one bot, may meet. A version
@@ -63,9 +63,10 @@ from ladder.store.database import (
     tables_after,
     usage_after,
 )
-from ladder.worker import ReviewJob, Task, VersionCheckJob
+from ladder.worker import MAX_REVIEW_S, ReviewJob, Task, VersionCheckJob
 
 MAX_REVIEWS_PER_DAY = 5  # of a version; a day ends at midnight UTC
+REVIEW_INTERVAL_S = MAX_REVIEW_S  # of a runner, which so has one review at a time
 _MAX_TIMED_MATCHES = 5000  # the newest matches from which a new runner finds slow versions
 
 
@@ -260,7 +261,7 @@ class TaskSource:
         self._unsaved: Task | None = None  # has ended, but its result isn't in the database yet
         self._retries: list[Task] = []  # with the archives that the worker lacked
         self._news: list[RunnerEvent] = []
-        self._not_before = 0.0
+        self._not_before = self._next_review = 0.0
         self._next = "check"  # at width 1: the kind of task to prefer, "check" or "match"
         self._empty = False
         self.stopping = False
@@ -375,7 +376,7 @@ class TaskSource:
         if self._left == 0:
             return None
         holding = [task.id for task in (*self._doing, *self._retries) if not task.is_check]
-        may_review = self.rated and not any(isinstance(task.work, ReviewJob) for task in self._doing)
+        may_review = self.rated and time.monotonic() >= self._next_review
         ladder = self._ladder
 
         def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | Task | None:
@@ -409,6 +410,7 @@ class TaskSource:
         claimed = claim_review(connection, now, now - now % DAY_S, MAX_REVIEWS_PER_DAY)
         if claimed is None:
             return None
+        self._next_review = time.monotonic() + REVIEW_INTERVAL_S
         version, match = claimed
         return Task(match, ReviewJob(version.id, version.version_ref, find_record(connection, match) or ""))
 

@@ -80,6 +80,7 @@ def take(queue: TaskSource) -> Task | None:
 
 def take_review(queue: TaskSource) -> tuple[str, int] | None:
     """Return the version and the match of the next task, which ends at once; None without a task."""
+    queue._next_review = 0.0
     task = take(queue)
     if task is None:
         return None
@@ -100,7 +101,7 @@ def test_a_version_gets_a_few_reviews_a_day_of_its_newest_matches(ladder: Ladder
 
 
 def test_matches_and_checks_come_before_reviews(ladder: Ladder, record: Record, place: Place) -> None:
-    """A runner has one review at a time, and a review is no reason to keep a version from its check."""
+    """A runner starts one review in half a minute, and a review is no reason to keep a version from its check."""
     save_matches(ladder, record, 2)
     queue = queue_of(ladder)
     ladder.database.write(
