@@ -100,6 +100,7 @@ PERMISSIONS = {
     "credentials:issue": AccessLevel.STAFF,
     "users:read": AccessLevel.STAFF,
     "user_decisions:read": AccessLevel.OWNER,
+    "agreed_name:view": AccessLevel.ANYBODY,  # on podiums: the name of a user that agreed on the account page
 }
 _READS = {name for name in PERMISSIONS if name.endswith((":view", ":read", ":preview"))}
 # Permissions that no token has: a stolen one can't create tokens, set a password, or act as staff.
@@ -131,6 +132,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "POST /account/tokens": ("account:write", None),
     "POST /account/password": ("account:write", None),
     "POST /account/password/remove": ("account:write", None),
+    "POST /account/name": ("account:write", None),
     "GET /account/team": ("account:write", None),
     "POST /account/team": ("account:write", None),
     "POST /account/team/invitation": ("account:write", None),
@@ -266,8 +268,9 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "FailedAttempt": {_ANYBODY: "failed_at", _STAFF: "reason"},
     "FinalList": {_ANYBODY: "items next_cursor revision"},
     "FinalState": {
-        _ANYBODY: "name commitment key versions games_per_version matches played pending abandoned champion"
-        " champion_owner standings podium decisive_matches isolated revision"
+        _ANYBODY: "name commitment key versions games_per_version matches played pending abandoned is_open"
+        " extra_rounds max_extra_rounds featured_match champion champion_owner standings podium"
+        " podium_owners decisive_matches isolated revision"
     },
     "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
     "GradesPage": {_ANYBODY: "grades deadlines finals published releases"},
@@ -289,7 +292,8 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "UserSummary": {
         _ANYBODY: "pseudonym staff",
         _MATE: "login name",
-        _OWNER: "email student_id section suspension_reason canvas_id moodle_id withdrawal_reason awaiting_approval",
+        _OWNER: "email student_id section suspension_reason canvas_id moodle_id withdrawal_reason awaiting_approval"
+        " shows_name",
     },
     "UserList": {_ANYBODY: "items next_cursor revision"},
     "Membership": {_MATE: "team login name joined_at", _OWNER: "left_at"},

@@ -167,10 +167,12 @@ def compute_standings(
     seats: int,
     at: float,
     start: "WarmStart | None" = None,
+    ranks_references: bool = True,
 ) -> "tuple[Standings, Fit]":
     """Return the standings, and the fit that they come from. The bots of `matches` are indices into `contestants`.
 
     forfeits, faults: counts by version. at: Unix time of the computation. start: the warm start of an earlier fit.
+    ranks_references: whether ranks are also among reference bots.
     """
     place = {each.version: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.is_active]
@@ -183,6 +185,7 @@ def compute_standings(
         },
         anchors=[number for number in active if contestants[number].is_reference],
         active=active,
+        unranked=[] if ranks_references else [number for number in active if contestants[number].is_reference],
     )
     fit = rate(matches, field, start)
     order = sorted(

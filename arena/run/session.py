@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -47,7 +47,7 @@ from ladder.pool import (
     drive_jobs,
 )
 from ladder.run_standings import RunStandings, StandingsCounter
-from ladder.schedule import MatchPlan, plan_matches, seat_orders
+from ladder.schedule import MatchPlan, PlannedMatch, plan_matches, seat_orders
 from ladder.store import FailedMatch, FolderError, Store
 
 if TYPE_CHECKING:
@@ -297,6 +297,7 @@ class FinalPlan:
 
     versions: (version ref, digest, owner number); versions with the same owner number don't meet. games: the minimum
     for each version. matches: the ladder's number of each match of the plan; empty before they are queued.
+    extra_rounds: those added at a tie, at most max_extra_rounds; of each, the indices in `versions` of those that play.
     """
 
     name: str
@@ -307,11 +308,19 @@ class FinalPlan:
     match_games: int
     settings: MatchSettings
     matches: tuple[int, ...] = ()
+    max_extra_rounds: int = 0
+    extra_rounds: tuple[tuple[int, ...], ...] = ()
 
     def plan(self) -> MatchPlan:
         """Return the schedule of matches. Raises ValueError if these versions can't play a final."""
         owners = tuple(owner for _, _, owner in self.versions)
-        return final_plan(self.key, owners, self.seats, self.games, self.match_games)
+        planned = final_plan(self.key, owners, self.seats, self.games, self.match_games)
+        tables = [table.bots for table in planned.tables]
+        for number, bots in enumerate(self.extra_rounds, 1):
+            key, theirs = derive_key(self.key, f"extra|{number}"), tuple(owners[bot] for bot in bots)
+            extra = final_plan(key, theirs, self.seats, self.games, self.match_games)
+            tables += [tuple(bots[place] for place in table.bots) for table in extra.tables]
+        return replace(planned, tables=tuple(PlannedMatch(match, bots) for match, bots in enumerate(tables)))
 
     def spec(self, place: int, bots: Sequence[int]) -> MatchSpec:
         """Return the spec of the match at index `place` of the plan. `bots`: indices in `versions`."""
@@ -328,8 +337,9 @@ class FinalPlan:
             f"SHA-256 of the key: {hashlib.sha256(self.key).hexdigest()}",
             f"SHA-256 of the terms: {digest}",
             f"{self.settings.rules.name} at {self.seats} seats: "
-            f"{self.plan().matches} matches of {self.match_games} games, "
+            f"{replace(self, extra_rounds=()).plan().matches} matches of {self.match_games} games, "
             f"so that each version plays {self.games} or more",
+            f"a tie at the top adds rounds among the tied versions, at most {self.max_extra_rounds}",
             "versions, the digests of their files, and numbers of which equal ones don't meet:",
             *(f"  {version_ref}  {digest}  {owner}" for version_ref, digest, owner in self.versions),
         ]
@@ -345,11 +355,12 @@ class FinalPlan:
         try:
             known = {name: values[name] for name in cls.__dataclass_fields__ if name != "settings"}
             known |= {"key": bytes.fromhex(values["key"]), "settings": MatchSettings.from_json(values["terms"])}
-            known |= {"versions": tuple(map(tuple, values["versions"])), "matches": tuple(values["matches"])}
+            known |= {name: tuple(map(tuple, values[name])) for name in ("versions", "extra_rounds")}
+            known["matches"] = tuple(values["matches"])
             final = cls(**known)
             if len(final.matches) != final.plan().matches:
                 raise ValueError(f"{len(final.matches)} matches")
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        except (AttributeError, LookupError, TypeError, ValueError) as problem:
             raise FolderError(f"final.json was changed: {problem!r}") from None
         return final
 

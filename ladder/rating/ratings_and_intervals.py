@@ -144,7 +144,7 @@ def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) ->
     winner_fit = _fit_winner_model(
         matches, before, rated + NORMAL * (plackett_luce_fit.strengths - earlier), plackett_luce_fit.strengths
     )
-    ranked = active[present] & (played > 0)
+    ranked = active[present] & (played > 0) & ~np.isin(present, list(field.unranked))
     among = int(ranked.sum())
     strengths = [replace(newcomer, rank_range=(1, among + 1)) for newcomer in strengths]
     rating, ranks = _ratings_and_ranks(winner_fit, spread, weights, known, ranked, among)

@@ -19,6 +19,8 @@ class RatedField:
     """Bots whose mean rating is fixed at 25. If none has played, the active bots that have played are the anchors."""
     active: Collection[int] | None = None
     """The bots that play: ranks and adjusted win rates are among these. None: all."""
+    unranked: Collection[int] = ()
+    """Active bots that the ranks of the others leave out."""
 
     def playing(self) -> list[int]:
         """Return the active bots, in order."""

@@ -20,6 +20,7 @@ from ladder.service.accounts import (
     remove_password,
     revoke_credential,
     set_password,
+    set_shows_name,
     sign_in_by_link,
     sign_in_by_password,
     sign_in_by_provider,
@@ -34,9 +35,11 @@ from ladder.service.deadlines import (
     withdraw_extension,
 )
 from ladder.service.finals import (
+    EXTRA_ROUNDS,
     FINAL_GAMES,
     create_final,
     export_final,
+    extend_finals,
     find_final_state,
     get_commitment_file,
     get_final_state,

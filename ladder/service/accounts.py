@@ -53,6 +53,7 @@ from ladder.store.database import (
     save_users,
     set_expiry,
     set_user_approved,
+    set_user_shows_name,
 )
 
 if TYPE_CHECKING:
@@ -325,6 +326,11 @@ def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", to
     Raises LadderError if the new password is too weak, or `current` isn't the current password."""
     _require_strong_password(new, str(viewer.login))
     _replace_password(ladder, viewer, current, _hash(new), tokens)
+
+
+def set_shows_name(ladder: Ladder, login: str, shows_name: bool) -> None:
+    """Store whether a user agrees to have the name on podiums."""
+    ladder.database.write(lambda connection: set_user_shows_name(connection, login, shows_name, ladder.clock()))
 
 
 def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:

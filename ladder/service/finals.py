@@ -4,7 +4,7 @@
     played      by the ladder's runners, also while it is frozen
     revealed    once all matches have ended: the standings are shown, and the key, so that anyone can verify the deals
 
-The key decides tables, seats and every card.
+The key decides tables, seats and every card, also of the extra matches that break a tie.
 
 A baseline compares a measurement with its threshold. A version beats a bot if the 95 % interval of the difference of
 adjusted win rates is above 0. Games in common are too few, and at a table of four they depend as much on the others.
@@ -15,10 +15,14 @@ import json
 import os
 import re
 import shutil
+import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from threading import Lock
 
 from sqlalchemy import Connection
 
@@ -36,6 +40,8 @@ from ladder.standings import Standings, StandingsRow
 from ladder.store import record_file_name
 from ladder.store.database import (
     FINAL,
+    LADDER_ACTOR,
+    PLAYED,
     AuditEntry,
     Final,
     Version,
@@ -51,17 +57,22 @@ from ladder.store.database import (
     queue_matches,
     requeue_abandoned,
     reveal_final,
+    save_extra_rounds,
 )
-from ladder.views import BaselineResult, FinalState, ViewContext, standings_for_reader, summarize_final
+from ladder.views import BaselineResult, FinalState, ViewContext, name_owner, standings_for_reader, summarize_final
 
 FINAL_NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 FINAL_GAMES = 240  # of a version by default: a share's interval is then about 6 points to each side
+EXTRA_ROUNDS = 3  # by default; each plays as many games of a version as the final
 
 
-def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, who: str) -> FinalState:
+def create_final(
+    ladder: Ladder, name: str, deadline: str | None, games: int, who: str, is_open: bool = False, extra_rounds: int = 0
+) -> FinalState:
     """Create a final of the active versions, or of those that count at a deadline, and queue its matches.
 
-    Each version plays at least `games` games. The SHA-256 of the key is written to the ladder's folder before a match
+    Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: see
+    `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match
     is queued. A final doesn't wait for users with an extension: it uses the versions submitted so far, and the audit
     log lists these users. Raises LadderError.
     """
@@ -77,7 +88,7 @@ def create_final(ladder: Ladder, name: str, deadline: str | None, games: int, wh
         require_checks_finished(connection, settings, due, now, ladder.path)
         versions = deadline_versions(connection, settings, due)
         open_to = describe_extended_users(connection, settings, due, now)
-    final = _draft_final(name, versions, games, due, now)
+    final = replace(_draft_final(name, versions, games, due, now), is_open=is_open, max_extra_rounds=extra_rounds)
     why = f"a final of {len(versions)} versions, {games} games each"
     return _queue(ladder, final, versions, who, f"{why}; extended for {open_to}" if open_to else why)
 
@@ -146,33 +157,89 @@ def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) ->
 
 
 def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalState | None:
-    """Return a final for a viewer, None if it doesn't exist."""
+    """Return a final for a viewer, None if it doesn't exist; with standings if all viewers may see them."""
     final = find_final(context.connection, name)
     if final is None:
         return None
-    state = replace(summarize_final(context.connection, final), isolated=context.isolated, revision=context.revision)
+    state = replace(
+        summarize_final(context.connection, final, context.viewer), isolated=context.isolated, revision=context.revision
+    )
+    if not final.shows_results:
+        return state
+    measured = _evaluate_final(ladder, context.connection, final, _MAX_AGE_S)
+    table = standings_for_reader(context, _rank_participants(measured.table))
+    state = replace(state, standings=table)
     if not final.revealed:
         return state
-    measured = evaluate_versions(ladder, context.connection, _versions(context.connection, final), final.id)
-    table = standings_for_reader(context, measured.table)
-    podium = _rank_participants(table)[:3]
+    podium = _list_best(table, 3)
+    owners = tuple(name_owner(get_version_by_id(context.connection, row.version), context.viewer) for row in podium)
     decisive: list[int] = []
     if len(podium) > 1:
         decisive = list_decisive_matches(context.connection, final.id, podium[0].version, podium[1].version)
-    return replace(state, standings=table, podium=tuple(podium), decisive_matches=tuple(decisive))
+    return replace(state, podium=podium, podium_owners=owners, decisive_matches=tuple(decisive))
 
 
-def _rank_participants(table: Standings) -> list[StandingsRow]:
-    """Return the rows with games, without reference bots: by rating, adjusted win rate, then time of submission."""
-    rows = [row for row in table.items if row.games and not row.is_reference]
-    return sorted(
-        rows,
-        key=lambda row: (
-            -round(row.rating.value, 6),
-            -round(row.win_rate_adjusted.value, 6) if row.win_rate_adjusted else 0.0,
-            row.submitted_at,
-        ),
-    )
+_MAX_AGE_S = 5.0  # of results that pages show while a final is played
+_evaluations: dict[tuple[Path, int], tuple[Sequence[int], float, Evaluation]] = {}  # by final, of these matches
+_evaluating = Lock()
+
+
+def _evaluate_final(ladder: Ladder, connection: Connection, final: Final, max_age_s: float = 0.0) -> Evaluation:
+    """Return a final's results, or results that changed less than `max_age_s` ago."""
+    rated = [match.id for match in list_final_matches(connection, final.id) if match.is_rated]
+    with _evaluating:
+        known, since, measured = _evaluations.get((ladder.path, final.id), (None, 0.0, None))
+        if measured is None or (known != rated and time.monotonic() - since >= max_age_s):
+            measured = evaluate_versions(ladder, connection, _versions(connection, final), final.id)
+            _evaluations[ladder.path, final.id] = rated, time.monotonic(), measured
+    return measured
+
+
+def _rank_participants(table: Standings) -> Standings:
+    """Return a final's standings in order: rating, adjusted win rate, time of submission; reference bots last."""
+
+    def order(row: StandingsRow) -> tuple[object, ...]:
+        adjusted = round(row.win_rate_adjusted.value, 6) if row.win_rate_adjusted else 0.0
+        return row.is_reference, not row.games, -round(row.rating.value, 6), -adjusted, row.submitted_at
+
+    rows = sorted(table.items, key=order)
+    return replace(table, items=tuple(replace(row, position=number) for number, row in enumerate(rows, 1)))
+
+
+def _list_best(table: Standings, count: int) -> tuple[StandingsRow, ...]:
+    return tuple(row for row in table.items if row.games and not row.is_reference)[:count]
+
+
+def extend_finals(ladder: Ladder) -> None:
+    """Queue a round of extra matches for each final that has ended in a tie: several rank ranges begin at 1.
+
+    The tied versions play, with the next ones of the standings if they don't fill tables of different owners. A final
+    with abandoned matches isn't extended.
+    """
+    ladder.database.write(partial(_extend_finals, ladder))
+
+
+def _extend_finals(ladder: Ladder, connection: Connection) -> None:
+    for final in all_finals(connection):
+        matches = list_final_matches(connection, final.id)
+        is_full = final.revealed or len(final.extra_rounds) >= final.max_extra_rounds
+        if is_full or any(match.outcome != PLAYED for match in matches):
+            continue
+        rows = _rank_participants(_evaluate_final(ladder, connection, final).table).items
+        tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
+        order = [*tied, *(row for row in rows if row not in tied)]
+        versions = _versions(connection, final)
+        for count in range(len(tied), len(rows) + 1 if len(tied) > 1 else 0):
+            bots = tuple(sorted(final.versions.index(row.version) for row in order[:count]))
+            extended = replace(final, extra_rounds=(*final.extra_rounds, bots))
+            with suppress(ValueError):  # too few owners
+                tables = _plan_of(ladder, extended, versions).plan().tables[len(matches) :]
+                save_extra_rounds(connection, extended)
+                queued = [[final.versions[bot] for bot in table.bots] for table in tables]
+                queue_matches(connection, FINAL, queued, ladder.clock(), final=final.id)
+                why = f"{final.name}: {len(queued)} extra matches of {count} versions, to break a tie"
+                log_action(connection, AuditEntry(LADDER_ACTOR, "final", why, ladder.clock()))
+                break
 
 
 def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
@@ -198,10 +265,11 @@ def reveal_final_results(
     `incomplete`: also if matches were abandoned. Raises LadderError before all matches have ended.
     """
 
+    extend_finals(ladder)
     with ladder.database.read() as connection:
         ended = _get_ended_final(connection, name, ladder.path)
         measured = evaluate_versions(ladder, connection, _versions(connection, ended), ended.id)
-    best = _rank_participants(measured.table)[:1]
+    best = _list_best(_rank_participants(measured.table), 1)
     champion = best[0].version if best else None
 
     def act(connection: Connection) -> Final:
@@ -343,6 +411,8 @@ def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches:
         match_games=play.match_games,
         settings=play.settings,
         matches=tuple(matches),
+        max_extra_rounds=final.max_extra_rounds,
+        extra_rounds=final.extra_rounds,
     )
 
 

@@ -32,9 +32,9 @@ from arena.run import cache_folder
 from arena.sandbox import is_noexec
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.service.ladder import Ladder, count_expired, open_ladder, require_sandbox, resolve_database_url
-from ladder.service.runner import MAX_CLOCK_SKEW_S
 from ladder.service.settings import SETTINGS_FILE, LadderError, read_settings, with_database
 from ladder.service.standings import rebuild_standings
+from ladder.service.tasks import MAX_CLOCK_SKEW_S
 from ladder.store.database import (
     NEWEST_REVISION,
     PLAYING,

@@ -19,10 +19,12 @@ from arena.bots import escape_control
 from arena.checks import CheckStep, Severity
 from arena.run import MatchOutput
 from ladder.pool import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
+from ladder.service.finals import extend_finals
 from ladder.service.ladder import Ladder, prune_expired
 from ladder.service.settings import LadderError
 from ladder.service.standings import StandingsUpdater
 from ladder.service.tasks import (
+    MAX_CLOCK_SKEW_S,
     AttemptFailed,
     CheckFinished,
     ClockBehind,
@@ -74,7 +76,6 @@ from ladder.worker import ReviewJob, Task, TaskResult, VersionCheckResult, run_t
 
 STANDINGS_UPDATE_S = 10.0  # between two updates of the standings
 FIRST_STANDINGS_UPDATE_S = 1.0  # to the first update, so that a runner that dies often also updates the standings
-MAX_CLOCK_SKEW_S = 60.0  # clocks of several machines differ by less
 _MIN_UPDATE_PERIODS = 20  # durations of an update between two updates: updates take at most a twentieth of the time
 PRUNE_INTERVAL_S = 86_400.0
 SETTINGS_POLL_S = 2.0
@@ -181,6 +182,8 @@ class LadderRunner:
     def _is_finished(self) -> bool:
         if self._until == "idle":
             idle = not self.queue.doing and self.queue.empty
+            if idle:
+                extend_finals(self.ladder)
             return idle and not self.ladder.database.read_with_retry(
                 lambda connection: count_queued_checks(connection) or has_requested_match(connection)
             )
@@ -276,6 +279,7 @@ class LadderRunner:
         now = time.monotonic()
         if not at_once and now < self._next_update:
             return
+        extend_finals(self.ladder)
         games = self.fold.update()
         took = time.monotonic() - now
         self._next_update = time.monotonic() + max(STANDINGS_UPDATE_S, _MIN_UPDATE_PERIODS * took)

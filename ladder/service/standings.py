@@ -342,7 +342,8 @@ def evaluate_versions(
     kind = RATED if final is None else FINAL
     seats = RatedResultColumns(rated_seats(connection, kind=kind, final=final, moment=moment))
     table, fitted = compute_standings(
-        contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock()
-    )
+        contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock(),
+        ranks_references=final is None,
+    )  # fmt: skip
     places = {each.version: place for place, each in enumerate(contestants)}
     return Evaluation(table, fitted, faulty_games(connection, kind, final, moment), places)

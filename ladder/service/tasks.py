@@ -67,6 +67,7 @@ from ladder.worker import MAX_REVIEW_S, ReviewJob, Task, VersionCheckJob
 
 MAX_REVIEWS_PER_DAY = 5  # of a version; a day ends at midnight UTC
 REVIEW_INTERVAL_S = MAX_REVIEW_S  # of a runner, which so has one review at a time
+MAX_CLOCK_SKEW_S = 60.0  # clocks of several machines differ by less
 _MAX_TIMED_MATCHES = 5000  # the newest matches from which a new runner finds slow versions
 
 

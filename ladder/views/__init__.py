@@ -64,6 +64,7 @@ from ladder.views.grades import (
     describe_missing_ids,
     format_gradebook,
     list_finals,
+    name_owner,
     summarize_final,
 )
 from ladder.views.home import AccountPage, HomePage, LadderInfo, OwnBotSummary, view_account, view_home

@@ -125,7 +125,7 @@ def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...
         select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
         .join(games, games.c.match == match_players.c.match)
         .join(matches, matches.c.id == match_players.c.match)
-        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(context.unrevealed_finals))
+        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(context.sealed_finals))
         .group_by(match_players.c.slot, games.c.seats, games.c.survivors)
     )
     played, won = [0] * context.seats, [0.0] * context.seats
@@ -467,7 +467,7 @@ def _list_fault_reports(context: ViewContext, versions: Sequence[Version]) -> tu
             kept, record, logs, context.sandbox, version.command or (), version.single_file_name is not None
         )
 
-    sealed = set(context.connection.scalars(select(matches.c.id).where(matches.c.final.in_(context.unrevealed_finals))))
+    sealed = set(context.connection.scalars(select(matches.c.id).where(matches.c.final.in_(context.sealed_finals))))
     return tuple(
         report(kept, version)
         for version in versions
@@ -486,7 +486,7 @@ def _sum_matches(context: ViewContext, ids: list[int], *conditions: Any) -> defa
             func.max(table.max_time_us), func.max(table.peak_bytes),
         )
         .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(context.unrevealed_finals))
+        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(context.sealed_finals))
         .where(*conditions)
         .group_by(table.version)
     )  # fmt: skip
@@ -502,7 +502,7 @@ def _count_faults(context: ViewContext, ids: list[int]) -> dict[int, dict[str, i
     query = (
         select(faults.c.version, faults.c.code, func.sum(faults.c.count))
         .join(matches, matches.c.id == faults.c.match)
-        .where(faults.c.version.in_(ids), outside_finals(context.unrevealed_finals))
+        .where(faults.c.version.in_(ids), outside_finals(context.sealed_finals))
         .group_by(faults.c.version, faults.c.code)
         .order_by(faults.c.version, faults.c.code)
     )

@@ -33,11 +33,11 @@ class ViewContext:
         return last_event_id(self.connection)
 
     @cached_property
-    def unrevealed_finals(self) -> Sequence[int]:
-        """The ids of finals whose matches the viewer may not see yet: all their results are revealed together."""
+    def sealed_finals(self) -> Sequence[int]:
+        """The ids of finals whose matches the viewer may not see yet, since their results are revealed together."""
         if self.viewer.can("final:preview"):
             return ()
-        return [final.id for final in all_finals(self.connection) if not final.revealed]
+        return [final.id for final in all_finals(self.connection) if not final.shows_results]
 
 
 T = TypeVar("T")

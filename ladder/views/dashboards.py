@@ -81,9 +81,9 @@ def _summarize_event(context: ViewContext, event: Event) -> EventSummary | None:
     connection = context.connection
     if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not context.viewer.can("users:read"):
         return None
-    if event.match is not None and context.unrevealed_finals:
+    if event.match is not None and context.sealed_finals:
         final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
-        if final in context.unrevealed_finals:
+        if final in context.sealed_finals:
             return None
     version = None if event.version is None else get_version_by_id(connection, event.version)
     act = None if event.audit_id is None else get_audit_entry(connection, event.audit_id)

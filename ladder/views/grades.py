@@ -25,9 +25,10 @@ from html import escape
 from sqlalchemy import Connection
 
 from arena.bots import escape_control, escape_csv_cell
+from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.rating import Estimate
 from ladder.standings import Standings, StandingsRow
-from ladder.store.database import ENDED, PLAYED, Final, all_finals, get_version_by_id, list_final_matches
+from ladder.store.database import ENDED, PLAYED, Final, Version, all_finals, get_version_by_id, list_final_matches
 from ladder.views.context import ViewContext, paginate
 from ladder.views.users import UserSummary
 
@@ -163,7 +164,9 @@ class FinalState:
 
     commitment: the SHA-256 of its key, in hex. key: in hex, None until the final is revealed. versions: refs of the
     versions, which play games_per_version games or more each. champion: the ref of the version that won, without
-    reference bots, and the pseudonym of its owner. standings, podium (the best three), decisive_matches (between the
+    reference bots; champion_owner, podium_owners: see `name_owner`. is_open: results are public while it is played.
+    extra_rounds: the number of those that broke a tie, at most max_extra_rounds. featured_match: the newest that all
+    may see. standings: if all may see them and if requested. podium (the best three), decisive_matches (between the
     best two): only after the reveal and if requested.
     """
 
@@ -176,10 +179,15 @@ class FinalState:
     played: int
     pending: int
     abandoned: tuple[tuple[int, str], ...]
+    is_open: bool = False
+    extra_rounds: int = 0
+    max_extra_rounds: int = 0
+    featured_match: int | None = None
     champion: str | None = None
     champion_owner: str | None = None
     standings: Standings | None = None
     podium: tuple[StandingsRow, ...] = ()
+    podium_owners: tuple[str, ...] = ()
     decisive_matches: tuple[int, ...] = ()
     isolated: bool | None = None
     revision: int | None = None
@@ -197,13 +205,21 @@ class FinalList:
 def list_finals(context: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
     """Return up to `limit` finals after the one named `after`."""
     part, more = paginate(all_finals(context.connection), lambda final: final.name, after, limit)
-    return FinalList(tuple(summarize_final(context.connection, final) for final in part), more, context.revision)
+    states = tuple(summarize_final(context.connection, final, context.viewer) for final in part)
+    return FinalList(states, more, context.revision)
 
 
-def summarize_final(connection: Connection, final: Final) -> FinalState:
+def name_owner(version: Version, viewer: Viewer) -> str:
+    """Return the name of a version's owner as podiums show it: the pseudonym, after the real name if agreed."""
+    agreed = version.shows_name and viewer.can("agreed_name:view")
+    return f"{version.owner_name} ({version.pseudonym})" if agreed else version.pseudonym
+
+
+def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLIC_VIEWER) -> FinalState:
     """Return the state of a final for any viewer: it contains no results, and the key only after the reveal."""
     matches = list_final_matches(connection, final.id)
     causes = Counter(match.outcome for match in matches if match.status == ENDED)
+    shown = [match.id for match in matches if match.outcome == PLAYED and final.shows_results]
     champion = None if final.champion is None else get_version_by_id(connection, final.champion)
     return FinalState(
         name=final.name,
@@ -219,8 +235,12 @@ def summarize_final(connection: Connection, final: Final) -> FinalState:
             for match in matches
             if match.status == ENDED and match.outcome != PLAYED
         ),
+        is_open=final.is_open,
+        extra_rounds=len(final.extra_rounds),
+        max_extra_rounds=final.max_extra_rounds,
+        featured_match=max(shown, default=None),
         champion=None if champion is None else champion.version_ref,
-        champion_owner=None if champion is None else champion.pseudonym,
+        champion_owner=None if champion is None else name_owner(champion, viewer),
     )
 
 

@@ -147,7 +147,7 @@ def view_home(context: ViewContext, about: LadderInfo, due: tuple[DeadlineSummar
         about,
         view_standings_page(context, rows=TOP_ROWS),
         next((line for line in ended if line.outcome == PLAYED), None),
-        tuple(summarize_final(context.connection, final) for final in all_finals(context.connection)),
+        tuple(summarize_final(context.connection, final, context.viewer) for final in all_finals(context.connection)),
         None if context.viewer.staff else view_account(context, due),
         context.revision,
     )

@@ -48,7 +48,7 @@ def list_lost_games(context: ViewContext, bot: BotRecord, limit: int, with_cause
         .join(match_players, match_players.c.match == matches.c.id)
         .join(versions, versions.c.id == match_players.c.version)
         .where(versions.c.bot == bot.id, matches.c.outcome == PLAYED, matches.c.kind != QUALIFYING)
-        .where(outside_finals(context.unrevealed_finals))
+        .where(outside_finals(context.sealed_finals))
         .order_by(matches.c.id.desc())
         .distinct()
         .limit(MATCHES_READ)

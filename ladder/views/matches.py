@@ -186,7 +186,7 @@ def list_matches(
         wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
     if kind is not None:
         wanted = wanted.where(matches.c.kind == kind)
-    wanted = wanted.where(outside_finals(context.unrevealed_finals))
+    wanted = wanted.where(outside_finals(context.sealed_finals))
     if after is not None:
         wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
     if todo:
@@ -213,7 +213,7 @@ def outside_finals(sealed: Sequence[int]) -> Any:
 def view_match(context: ViewContext, id: int) -> MatchPage | None:
     """Return a match as the viewer may see it, None if it doesn't exist or its final is unrevealed."""
     connection, viewer = context.connection, context.viewer
-    line = find_match_summary(connection, id, context.unrevealed_finals)
+    line = find_match_summary(connection, id, context.sealed_finals)
     if line is None:
         return None
     log_slots = set(connection.scalars(select(logs.c.slot).where(logs.c.match == id)))
@@ -267,7 +267,7 @@ def view_match_replay(context: ViewContext, id: int) -> MatchReplay | None:
 
     The public sees only information that all players had, owners also that of their bots; staff sees all cards.
     """
-    line = find_match_summary(context.connection, id, context.unrevealed_finals)
+    line = find_match_summary(context.connection, id, context.sealed_finals)
     if line is None:
         return None
     match = None
@@ -289,7 +289,7 @@ def find_record_text(context: ViewContext, id: int) -> str | None:
     """Return the record of a match as text, with all cards and the key; None without one that the viewer may read."""
     if (
         not context.viewer.can("record:read")
-        or find_match_summary(context.connection, id, context.unrevealed_finals) is None
+        or find_match_summary(context.connection, id, context.sealed_finals) is None
     ):
         return None
     return find_record(context.connection, id)

@@ -269,7 +269,7 @@ def read_head_to_heads(
         )
         .join(other, (other.c.match == one.c.match) & (other.c.slot != one.c.slot))
         .join(matches, matches.c.id == one.c.match)
-        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(context.unrevealed_finals))
+        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(context.sealed_finals))
         .group_by(one.c.version, other.c.version)
     )  # fmt: skip
     if others is not None:

@@ -29,7 +29,7 @@ class UserSummary:
     student_id: the school's student number. canvas_id: the user's ID in Canvas. moodle_id: the Identifier in Moodle's
     grading worksheet. suspension_reason, withdrawal_reason: why the user is suspended or has left the course, None if
     they aren't; either way their bots don't play or count and they can't submit. awaiting_approval: whether staff has
-    yet to approve the account.
+    yet to approve the account. shows_name: whether the user agreed to have the name on podiums.
     """
 
     login: str | None
@@ -44,6 +44,7 @@ class UserSummary:
     moodle_id: str | None = None
     withdrawal_reason: str | None = None
     awaiting_approval: bool | None = None
+    shows_name: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserS
     line = UserSummary(
         owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.student_id, owner.section,
         suspension_reason(connection, owner), owner.canvas_id, owner.moodle_id, withdrawal_reason(connection, owner),
-        owner.waiting,
+        owner.waiting, owner.shows_name,
     )  # fmt: skip
     return hide_fields(line, viewer, owner.login)
 

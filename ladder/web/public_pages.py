@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -9,6 +10,7 @@ from fastapi.responses import JSONResponse, Response
 
 from arena.replay import replay_page
 from ladder import views
+from ladder.permissions import PUBLIC_VIEWER
 from ladder.service import Ladder, deadlines_of_bot, describe_ladder, get_remaining_quota, write_csv
 from ladder.views import (
     STANDINGS_COLUMNS,
@@ -141,9 +143,10 @@ def match(ladder: Ladder, context: ViewContext, id: RowId) -> MatchPage | None:
 
 
 @matches_router.get("/matches/{id}/replay", include_in_schema=False)
-def replay(request: CurrentContext, id: RowId) -> Response:
-    """Return the replay of a match as an HTML page, redacted for the viewer."""
-    return static_document(request, lambda context: _replay_html(context, id))
+def replay(request: CurrentContext, id: RowId, public: bool = False) -> Response:
+    """Return the replay of a match as an HTML page, redacted for the viewer; public: for all, also if staff asks."""
+    asked = replace(request, viewer=PUBLIC_VIEWER) if public else request
+    return static_document(asked, lambda context: _replay_html(context, id))
 
 
 @matches_router.get("/api/matches/{id}/replay", response_model=MatchReplay)

@@ -42,6 +42,7 @@ from ladder.service import (
     remove_password,
     revoke_credential,
     set_password,
+    set_shows_name,
     sign_in_by_link,
     sign_in_by_password,
     sign_in_by_provider,
@@ -199,6 +200,13 @@ def delete_password(request: CurrentContext, current: Annotated[str, Form()]) ->
     """Remove the password."""
     count_try(request, "password")
     remove_password(request.ladder, request.viewer, current)
+    return RedirectResponse("/account", 303)
+
+
+@account_router.post("/account/name", include_in_schema=False)
+def agree(request: CurrentContext, shows_name: Annotated[bool, Form()] = False) -> Response:
+    """Store whether podiums may show the user's name."""
+    set_shows_name(request.ladder, request.actor, shows_name)
     return RedirectResponse("/account", 303)
 
 

@@ -19,8 +19,10 @@ from fastapi.responses import RedirectResponse, Response
 
 from arena.checks import Finding
 from ladder import views
+from ladder.permissions import PUBLIC_VIEWER
 from ladder.service import (
     APPROVAL_SCOPE,
+    EXTRA_ROUNDS,
     FINAL_GAMES,
     STAFF_USER,
     Ladder,
@@ -578,9 +580,10 @@ def final(ladder: Ladder, context: ViewContext, name: str) -> FinalState | None:
 
 @finals_router.get("/finals/{name}/projector", include_in_schema=False)
 def screen(request: CurrentContext, name: str) -> Response:
-    """Show a final for a projector: its progress or, once it is revealed, its standings, last place first."""
+    """Show a final for a projector, also for staff as the public sees it: progress, standings, and the last games."""
+    public = replace(request, viewer=PUBLIC_VIEWER)
     return render_page(
-        request, "projector.html", lambda context: find_final_state(request.ladder, context, name), shared=True
+        public, "projector.html", lambda context: find_final_state(request.ladder, context, name), shared=True
     )
 
 
@@ -605,6 +608,7 @@ def plan(
         "new_final.html",
         preview=preview_final(request.ladder, deadline, games),
         deadlines=request.ladder.settings.deadlines,
+        extra_rounds=EXTRA_ROUNDS,
     )
 
 
@@ -614,9 +618,11 @@ def hold(
     name: Annotated[str, Form()],
     games: Annotated[int, Form(ge=1, le=10_000)],
     deadline: Annotated[str, Form()] = "",
+    is_open: Annotated[bool, Form()] = False,
+    extra_rounds: Annotated[int, Form(ge=0, le=20)] = EXTRA_ROUNDS,
 ) -> Response:
     """Create a final of the versions that count at a deadline, or now."""
-    state = create_final(request.ladder, name, deadline or None, games, request.actor)
+    state = create_final(request.ladder, name, deadline or None, games, request.actor, is_open, extra_rounds)
     return RedirectResponse(f"/finals/{state.name}", 303)
 
 

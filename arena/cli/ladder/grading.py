@@ -27,6 +27,7 @@ from ladder import views
 from ladder.formatting import NO_INTERVALS, have_no_intervals
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.service import (
+    EXTRA_ROUNDS,
     FINAL_GAMES,
     ActionResult,
     ExportedFiles,
@@ -76,16 +77,20 @@ def final() -> None:
 @NAME_ARGUMENT
 @option("--games", type=click.IntRange(1), metavar="N", default=FINAL_GAMES, help="Minimum games for each version.")
 @DEADLINE_OPTION
+@option("--open", "is_open", is_flag=True, help="Show results to all viewers while the final is played.")
+@option("--extra-rounds", "rounds", type=click.IntRange(0), metavar="N", default=EXTRA_ROUNDS, help="Maximum at a tie.")
 @ACTOR_OPTION
 @json_option(views.FinalState)
-def create(folder: Path, name: str, games: int, deadline: str | None, actor: str, as_json: bool) -> None:
+def create(
+    folder: Path, name: str, games: int, deadline: str | None, is_open: bool, rounds: int, actor: str, as_json: bool
+) -> None:
     """Create a final and queue its matches.
 
     Its versions are frozen, and the SHA-256 of its key is published. The ladder's runner plays the matches, also while
     the ladder is frozen.
     """
     with open_ladder_or_exit(folder) as ladder:
-        state = create_final(ladder, name, deadline, games, actor)
+        state = create_final(ladder, name, deadline, games, actor, is_open, rounds)
         published = get_commitment_file(ladder, name)
     if as_json:
         print_json(state)

@@ -319,8 +319,10 @@ class App {
 
   tick() {
     this.go(this.state.index + 1);
-    if (this.state.index >= this.moments.length - 1) this.play(false);
-    else this.timer = setTimeout(() => this.tick(), this.speed);
+    if (this.state.index >= this.moments.length - 1) {
+      this.play(false);
+      document.dispatchEvent(new Event("replayend"));
+    } else this.timer = setTimeout(() => this.tick(), this.speed);
   }
 
   hasten(by) {

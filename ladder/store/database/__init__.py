@@ -109,6 +109,7 @@ from ladder.store.database.queue import (
     release_ended,
     requeue_abandoned,
     reveal_final,
+    save_extra_rounds,
     tables_after,
     versions_in_match,
 )
@@ -212,6 +213,7 @@ from ladder.store.database.users import (
     save_users,
     set_expiry,
     set_user_approved,
+    set_user_shows_name,
     set_user_suspended,
     set_user_withdrawn,
     set_users_seen,

@@ -62,11 +62,9 @@ def erase_user_rows(connection: Connection, user_id: int, at: float) -> None:
         connection.execute(delete(events).where(events.c.type.in_((SIGNED_IN, SIGN_IN_FAILED)), of_login))
         for column in (audit_log.c.actor, versions.c.submitted_by, users.c.login):
             connection.execute(update(column.table).where(column == old).values({column: new}))
-    connection.execute(
-        update(users)
-        .where(everyone)
-        .values(name=users.c.pseudonym, email=None, student_id=None, canvas_id=None, moodle_id=None, seen_at=None)
-    )
+    blank = dict.fromkeys(("email", "student_id", "canvas_id", "moodle_id", "seen_at"))
+    erased = {"name": users.c.pseudonym, "shows_name": False, **blank}
+    connection.execute(update(users).where(everyone).values(erased))
     connection.execute(update(session_slots).where(session_slots.c.user_id.in_(ids)).values(token_sha256=None))
     replaced = {row.pseudonym: logins[row.login] for row in known}
     for id, data in connection.execute(select(grade_releases.c.id, grade_releases.c.data)).all():

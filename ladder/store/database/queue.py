@@ -65,8 +65,9 @@ def queue_matches(
     requested_by: int | None = None,
 ) -> list[int]:
     """Queue a match for each table of versions; return their ids, in the given order and ascending."""
-    ids = []
-    for index, table in enumerate(tables):
+    ids: list[int] = []
+    first = 0 if final is None else len(list_final_matches(connection, final))
+    for index, table in enumerate(tables, first):
         values = {
             "kind": kind, "round": round, "final": final, "plan_index": None if final is None else index,
             "requested_by": requested_by, "status": WAITING, "attempts": 0, "is_rated": False, "queued_at": at,
@@ -391,6 +392,8 @@ class Final:
     games_per_version: the minimum. deadline_at: the deadline whose versions play; None: the versions that were active
     when the final was created. versions_until: versions submitted later don't play. owner_groups: a number for each
     version; versions with the same number don't meet. champion: the version that won, None before the reveal.
+    is_open: its results are public while it is played. extra_rounds: the rounds that broke a tie, at most
+    max_extra_rounds; of each, the indices in `versions` of those that play.
     """
 
     name: str
@@ -404,6 +407,14 @@ class Final:
     id: int = 0
     owner_groups: tuple[int, ...] = ()
     champion: int | None = None
+    is_open: bool = False
+    max_extra_rounds: int = 0
+    extra_rounds: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def shows_results(self) -> bool:
+        """Whether all viewers may see its matches and standings."""
+        return self.revealed or self.is_open
 
     @property
     def commitment(self) -> str:
@@ -430,6 +441,8 @@ def insert_final(connection: Connection, final: Final) -> Final:
         "versions": json.dumps(list(final.versions)), "games_per_version": final.games_per_version,
         "deadline_at": final.deadline_at, "versions_until": final.versions_until, "revealed": final.revealed,
         "created_at": final.created_at, "owner_groups": json.dumps(list(final.owner_groups)),
+        "is_open": final.is_open, "max_extra_rounds": final.max_extra_rounds,
+        "extra_rounds": json.dumps(final.extra_rounds),
     }  # fmt: skip
     id = connection.execute(insert(finals).values(values).returning(finals.c.id)).scalar_one()
     return replace(final, id=id)
@@ -446,7 +459,7 @@ def all_finals(connection: Connection) -> list[Final]:
         Final(
             row.name, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games_per_version, row.deadline_at,
             row.versions_until, row.revealed, row.created_at, row.id, tuple(json.loads(row.owner_groups)),
-            row.champion,
+            row.champion, row.is_open, row.max_extra_rounds, tuple(map(tuple, json.loads(row.extra_rounds))),
         )
         for row in connection.execute(select(finals).order_by(finals.c.id))
     ]  # fmt: skip
@@ -460,6 +473,12 @@ def get_final_key(connection: Connection, id: int) -> bytes:
 def reveal_final(connection: Connection, id: int, champion: int | None = None) -> None:
     """Make a final's key public, and store the version that won."""
     connection.execute(update(finals).where(finals.c.id == id).values(revealed=True, champion=champion))
+
+
+def save_extra_rounds(connection: Connection, final: Final) -> None:
+    """Store the extra rounds of a final."""
+    rounds = json.dumps(final.extra_rounds)
+    connection.execute(update(finals).where(finals.c.id == final.id).values(extra_rounds=rounds))
 
 
 def list_decisive_matches(connection: Connection, final: int, first: int, second: int, count: int = 3) -> list[int]:

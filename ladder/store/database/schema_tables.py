@@ -56,6 +56,7 @@ users = Table(
     Column("withdrawn", Boolean, nullable=False, server_default=false()),  # the person left the course
     Column("waiting", Boolean, nullable=False, server_default=false()),  # signed up, and staff hasn't approved yet
     Column("merged_into", Integer),  # another user; no foreign key, which rows of copies would break
+    Column("shows_name", Boolean, nullable=False, server_default=false()),  # agreed to have it on podiums
     Column("seen_at", Float),  # when the user last had a page open; written once a minute
 )
 
@@ -232,6 +233,9 @@ finals = Table(
     Column("games_per_version", Integer, nullable=False),  # of each version, at least
     Column("deadline_at", Float),  # the deadline whose versions play; null: those that played when it was made
     Column("versions_until", Float, nullable=False),  # versions that were submitted later don't play
+    Column("is_open", Boolean, nullable=False),  # its results are public while it is played
+    Column("max_extra_rounds", Integer, nullable=False),  # of matches that break a tie
+    Column("extra_rounds", Text, nullable=False),  # JSON: of each, the indices in `versions` of those that play
     Column("revealed", Boolean, nullable=False),
     Column("champion", Integer),  # the version that won, without reference bots; null before the reveal
     Column("created_at", Float, nullable=False),

@@ -125,7 +125,8 @@ class User:
 
     student_id: the school's. suspended: the user can't submit, and the user's bots don't play or count; the same if
     withdrawn (left the course) or waiting (for staff's approval of the account). canvas_id: the user's ID in Canvas;
-    moodle_id: the Identifier in Moodle's grading worksheet. merged_into: the id of another user.
+    moodle_id: the Identifier in Moodle's grading worksheet. merged_into: the id of another user. shows_name: whether
+    the user agreed to have the name on podiums.
     """
 
     login: str
@@ -142,6 +143,7 @@ class User:
     withdrawn: bool = False
     merged_into: int | None = None
     waiting: bool = False
+    shows_name: bool = False
 
 
 _COLUMNS = [users.c[name] for name in User.__dataclass_fields__]
@@ -179,6 +181,12 @@ def set_user_suspended(connection: Connection, user_id: int, suspended: bool) ->
 def set_user_withdrawn(connection: Connection, user_id: int, withdrawn: bool) -> None:
     """Withdraw or reinstate a user. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(withdrawn=withdrawn))
+
+
+def set_user_shows_name(connection: Connection, login: str, shows_name: bool, at: float) -> None:
+    """Store whether a user agrees to have the name on podiums."""
+    connection.execute(update(users).where(users.c.login == login).values(shows_name=shows_name))
+    record_event(connection, USERS_CHANGED, at)
 
 
 def set_user_approved(connection: Connection, user_id: int) -> None:

@@ -126,6 +126,8 @@ class Version:
     login: str
     pseudonym: str
     is_locked_out: bool  # the owner is suspended, withdrawn or not approved
+    owner_name: str
+    shows_name: bool  # whether the owner agreed to have the name on podiums
     party: int  # identifies the team or owner; versions of one party never meet
 
     @property
@@ -152,7 +154,7 @@ _VERSION = select(
     versions.c.status, versions.c.attempts, versions.c.rejection_reason, versions.c.submitted_at,
     versions.c.received_at, versions.c.submitted_by, versions.c.checked_at,
     func.coalesce(_PLAYS, False).label("is_active"), users.c.login, users.c.pseudonym,
-    (~IS_ACTIVE_USER).label("is_locked_out"), PARTY,
+    (~IS_ACTIVE_USER).label("is_locked_out"), users.c.name.label("owner_name"), users.c.shows_name, PARTY,
 ).join(bots, bots.c.id == versions.c.bot).join(users, users.c.id == bots.c.owner_id)  # fmt: skip
 
 

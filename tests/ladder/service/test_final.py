@@ -24,6 +24,7 @@ from ladder.service import (
     create_final,
     disable_bot,
     export_final,
+    extend_finals,
     get_commitment_file,
     get_final_state,
     retry_final,
@@ -46,6 +47,7 @@ from ladder.store.database import (
     record_failed_attempt,
     register_runner,
 )
+from ladder.views import view_match_replay
 from tests.cli_workspace import BOT, Place
 from tests.ladder.service.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve
 from tests.ladder.service.invariants import problems
@@ -269,6 +271,52 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
         set_void(ladder, match, True, "teacher", "a power cut")
         assert reveal_final_results(ladder, "last", "teacher")[1].table.matches == before - 1
         assert export_final(ladder, "last", tmp_path / "out") == before
+
+
+def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path: Path) -> None:
+    """With games this few, the first two are always tied."""
+    planned = create_final(ladder, "last", None, 2, "teacher", extra_rounds=2).matches
+    published = get_commitment_file(ladder, "last").read_text()
+    assert "adds rounds among the tied versions, at most 2" in published
+    serve(ladder, planned)
+    with pytest.raises(LadderError, match="haven't ended"):
+        reveal_final_results(ladder, "last", "teacher")
+    extend_finals(ladder)
+    assert get_final_state(ladder, "last").extra_rounds == 1
+    serve(ladder)
+    tied = get_final_state(ladder, "last")
+    assert (planned, tied.matches, tied.extra_rounds, tied.pending) == (2, 4, 2, 0)
+    final = stored(ladder, "last")
+    assert [[tied.versions[bot] for bot in bots] for bots in final.extra_rounds] == [["a@1", "b@1"]] * 2
+    reveal_final_results(ladder, "last", "teacher")
+    export_final(ladder, "last", tmp_path / "last")
+    assert verify_all(tmp_path / "last").differences == ()
+    _another("final.json", lambda values: values.update(extra_rounds=[[0, 1], [0, 3]]))(tmp_path / "last")
+    assert verify_all(tmp_path / "last").differences != ()
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_open: bool) -> None:
+    create_final(ladder, "last", None, 4, "teacher", is_open)
+    serve(ladder, 3)
+    state = get_final_state(ladder, "last", PUBLIC_VIEWER)
+    assert (state.key, state.podium, state.champion) == (None, (), None)
+    assert (state.standings is not None, state.featured_match is not None) == (is_open, is_open)
+    with ladder.reading(PUBLIC_VIEWER) as context:
+        matches = list_final_matches(context.connection, stored(ladder, "last").id)
+        shown = [match.id for match in matches if view_match_replay(context, match.id) is not None]
+    assert (shown == [match.id for match in matches]) == is_open
+    assert bool(shown) == is_open
+
+
+def test_reference_bots_have_no_rank(held: Ladder) -> None:
+    state = get_final_state(held, "last")
+    assert state.standings is not None
+    rows = state.standings.items
+    assert [row.is_reference for row in rows] == [False, False, True, True]
+    assert [row.rank_range for row in rows[:2]] == [(1, 2), (1, 2)]
+    assert [row.bot for row in state.podium] == [row.bot for row in rows[:2]]
+    assert state.champion == f"{rows[0].bot}@1"
 
 
 # --- anyone can verify it ---------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ladder.service import (
     create_account,
     create_final,
     disable_bot,
+    get_final_state,
     import_users,
     issue_secret,
     merge_users,
@@ -81,8 +82,9 @@ def password(ladder: Ladder) -> None:
 
 
 def final(ladder: Ladder) -> None:
-    create_final(ladder, "spring", None, 2, "teacher")
+    create_final(ladder, "spring", None, 2, "teacher", extra_rounds=2)
     serve(ladder)
+    assert get_final_state(ladder, "spring").extra_rounds == 2
     retry_final(ladder, "spring", "teacher")
     reveal_final_results(ladder, "spring", "teacher", incomplete=True)
 
@@ -174,7 +176,7 @@ def copies(begun: Path, place: Path) -> Iterator[Ladder]:
 def content_of(ladder: Ladder) -> dict[str, Any]:
     """Return the content of a ladder, without random parts: keys (and so champions), secrets, and runners."""
     found = rows(ladder)
-    drawn = {"finals": (2, 8), "credentials": (3, 10)}
+    drawn = {"finals": (2, 11), "credentials": (3, 10)}
     for name, columns in drawn.items():
         found[name] = [tuple(cell for place, cell in enumerate(row) if place not in columns) for row in found[name]]
     found["versions"] = [row[:8] + row[9:] for row in found["versions"]]

@@ -491,8 +491,13 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     assert '♛</span> <b><a href="/bots/late">' in ada.get("/finals/last").text
     screen = staff.get("/finals/last/projector").text
     assert "pseudonym of ada" in screen
-    assert "out of competition" in screen
+    assert "Out of competition: " in screen
     assert ">ada<" not in screen  # the screen on a wall is public
+    assert post(ada, "/account/name", shows_name="true") == "/account"
+    for path in ("/", "/finals/last", "/finals/last/projector"):
+        assert "Ada (pseudonym of ada)" in ada.get(path).text, path
+    assert post(ada, "/account/name") == "/account"
+    assert "Ada (" not in ada.get("/").text
     table = staff.get("/finals/last").text
     assert [("chart" in page, "too few matches for intervals" in page) for page in (screen, table)] == [
         (False, True)
