@@ -240,7 +240,7 @@ def test_a_teammate_reads_all_of_a_bot_but_the_reason_of_its_owners_suspension(o
 def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     assert STAFF_VIEWER.can(act, "ada")
     assert PUBLIC_VIEWER.can(act, None) == (
-        act in ("site:view", "table:view", "table:join")
+        act in ("site:view", "table:view", "table:join", "agreed_name:view")
     )  # for guests, by their secrets
     assert Viewer("ada").can(act, "ada") is (PERMISSIONS[act] <= AccessLevel.OWNER)
     assert Viewer("ada").can(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
