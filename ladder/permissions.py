@@ -220,16 +220,18 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision"},
     "OwnBotSummary": {
         _MATE: "bot owner active_version newest_version status reason disabled_reason standing last_match lost_game"
+        " next_round_s"
     },
     "BotPage": {
         _ANYBODY: "bot pseudonym is_reference standing ranked_total fair_win_rate trend limit_ms throttle_reason"
-        " versions recent_matches rating_history head_to_head wins_by_seat play_style permissions revision",
+        " versions recent_matches rating_history head_to_head wins_by_seat play_style permissions next_round_s"
+        " revision",
         _MATE: "checks fault_reports lost_games costly_decisions opponents audit_log deadlines",
         _STAFF: "owner",
     },
     "AuditEntrySummary": {_STAFF: "id created_at actor action bot version match login reason"},
     "AuditLog": {_STAFF: "items next_cursor revision"},
-    "RemainingQuota": {_OWNER: "bots can_add_bot remaining limit resets_at max_upload_mb deadlines"},
+    "RemainingQuota": {_OWNER: "bots can_add_bot remaining limit resets_at max_upload_mb deadlines", _STAFF: "owners"},
     "LadderInfo": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions_per_day deadlines"},
     "DeadlineSummary": {
         _ANYBODY: "name deadline_at closes_at",

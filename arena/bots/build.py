@@ -384,7 +384,7 @@ def _failure_reason(ended: Exit | str) -> str | None:
         return ended
     if ended.limit is not None:
         return f"exceeded a limit: {LIMITS[ended.limit].exceeded(BUILD_LIMITS)}"
-    return None if ended.code == 0 else f"failed: the build {ended.describe(BUILD_LIMITS)}"
+    return None if ended.code == 0 else f"failed: {ended.describe(BUILD_LIMITS)}"
 
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")

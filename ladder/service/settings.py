@@ -93,12 +93,12 @@ class QuotaSettings(_Table):
     """Daily limits for each user or team. A day ends at midnight UTC."""
 
     max_bots_per_user: Annotated[int, Field(ge=1, description="Bots of a user or team.")] = 1
-    max_submissions_per_day: Annotated[int, Field(ge=1, description="Submissions of a user or team.")] = 10
-    max_challenges_per_day: Annotated[int, Field(ge=0, description="Challenges of a user or team.")] = 10
+    max_submissions_per_day: Annotated[int, Field(ge=1, description="Submissions of a user or team each day.")] = 10
+    max_challenges_per_day: Annotated[int, Field(ge=0, description="Challenges of a user or team each day.")] = 10
     max_team_members: Annotated[
         int, Field(ge=0, description="Members of a team that users form themselves; 0: only staff forms teams.")
     ] = 0
-    max_upload_mb: Annotated[int, Field(ge=1, le=512, description="Size of an upload.")] = 16
+    max_upload_mb: Annotated[int, Field(ge=1, le=512, description="Size of an upload, in MB.")] = 16
 
 
 class AutoDisableSettings(_Table):
@@ -110,7 +110,7 @@ class AutoDisableSettings(_Table):
 class SubmissionCheckSettings(_Table):
     """Limits of the check of a submission."""
 
-    build_timeout_seconds: Annotated[int, Field(ge=1, le=3600, description="Time limit of a build.")] = 120
+    build_timeout_seconds: Annotated[int, Field(ge=1, le=3600, description="Time limit of a build, in seconds.")] = 120
 
 
 class ChatMode(StrEnum):
@@ -124,10 +124,10 @@ class ChatMode(StrEnum):
 class RetentionSettings(_Table):
     """How long files are kept. Results and the records of finals are kept forever."""
 
-    records_days: Annotated[int, Field(ge=1, description="Records, and the bots' statistics in them.")] = 400
-    logs_days: Annotated[int, Field(ge=1, description="The bots' standard error.")] = 60
-    events_days: Annotated[int, Field(ge=1, description="The event log.")] = 30
-    chat_days: Annotated[int, Field(ge=1, description="Lines of chat.")] = 30
+    records_days: Annotated[int, Field(ge=1, description="Days for records, and the bots' statistics in them.")] = 400
+    logs_days: Annotated[int, Field(ge=1, description="Days for the bots' standard error.")] = 60
+    events_days: Annotated[int, Field(ge=1, description="Days for the event log.")] = 30
+    chat_days: Annotated[int, Field(ge=1, description="Days for lines of chat.")] = 30
 
 
 class UserTableSettings(_Table):
@@ -144,7 +144,7 @@ class UserTableSettings(_Table):
         Field(description="How long events are shown to people who don't choose a pace themselves."),
     ] = "normal"
     min_window_seconds: Annotated[
-        float, Field(ge=0, le=10, description="Least time of each question, so that a quick answer reveals nothing.")
+        float, Field(ge=0, le=10, description="Least seconds of each question, so that a quick answer reveals nothing.")
     ] = 1.0
 
 
@@ -194,9 +194,9 @@ class Deadline(_Table):
     """A deadline. It closes after its grace period."""
 
     name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,40}$", description="Its name in commands and pages.")]
-    at: Annotated[AwareDatetime, Field(description="A time with its zone: 2026-12-01T23:59:00+01:00.")]
+    at: Annotated[AwareDatetime, Field(description="Its end, with a zone: 2026-12-01T23:59:00+01:00.")]
     grace_minutes: (
-        Annotated[int, Field(ge=0, description="Grace period; without it, that of `[lateness]` applies.")] | None
+        Annotated[int, Field(ge=0, description="Minutes of grace; if empty, those of `[lateness]`.")] | None
     ) = None
 
     @property
@@ -208,29 +208,33 @@ class Deadline(_Table):
 class LatePolicy(_Table):
     """Which submissions count after a deadline, and what they cost."""
 
-    grace_minutes: Annotated[int, Field(ge=0, description="Marked as late, without a penalty.")] = 0
+    grace_minutes: Annotated[int, Field(ge=0, description="Minutes of grace: marked as late, without a penalty.")] = 0
     accept_late_days: Annotated[
         int, Field(ge=0, le=366, description="Days after the grace in which a user's first version counts.")
     ] = 0
     penalty_percent_per_day: Annotated[
-        float, Field(ge=0, le=100, description="Of the points reached, for each day begun after the grace.")
+        float, Field(ge=0, le=100, description="Percent of the points reached, for each day begun after the grace.")
     ] = 0.0
-    max_penalty_percent: Annotated[float, Field(ge=0, le=100, description="Largest penalty.")] = 100.0
+    max_penalty_percent: Annotated[float, Field(ge=0, le=100, description="Largest penalty, in percent.")] = 100.0
     late_days: Annotated[int, Field(ge=0, description="Free late days of each user, over all deadlines.")] = 0
 
 
 class Baseline(_Table):
-    """A requirement that earns points. It sets exactly one of `beats`, `min_games` and `min_win_rate_percent`."""
+    """A requirement that earns points. It has a bot to beat, a number of games or a win rate, exactly one of them."""
 
     name: Annotated[str, Field(min_length=1, max_length=60, description="Its name in grades.")]
     points: Annotated[float, Field(ge=0, allow_inf_nan=False, description="Points for passing it.")]
     beats: str | None = Field(None, description="A bot. Its adjusted win rate must be lower, with 95 % confidence.")
-    min_games: Annotated[int, Field(ge=1, description="Rated games of the bot.")] | None = None
+    min_games: Annotated[int, Field(ge=1, description="Least number of rated games of the bot.")] | None = None
     max_fault_percent: (
-        Annotated[float, Field(gt=0, le=100, description="With `min_games`: games with a fault must be fewer.")] | None
+        Annotated[float, Field(gt=0, le=100, description="Percent of these games with a fault, which must be fewer.")]
+        | None
     ) = None
     min_win_rate_percent: (
-        Annotated[float, Field(gt=0, le=100, description="Adjusted win rate, as against all bots equally often.")]
+        Annotated[
+            float,
+            Field(gt=0, le=100, description="Least adjusted win rate in percent, as against all bots equally often."),
+        ]
         | None
     ) = None
 

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from ladder.service.ladder import Ladder
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
-from ladder.store.database import AuditEntry, log_action
+from ladder.store.database import AuditEntry, all_releases, log_action, rename_extensions
 
 _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
 LOCKED_TABLES, LOCKED_KEYS = ("database", "sign_in"), ("base_url",)
@@ -95,6 +95,7 @@ def change_settings(
     rows = document.setdefault(table, tomlkit.aot() if is_list else tomlkit.table())
     if index is not None and not 0 <= index < len(rows):
         raise LadderError("this item doesn't exist.\nLoad the page again.")
+    renamed = rows[index]["name"] if table == "deadlines" and index is not None else None
     if remove and index is not None:
         changes = [f"{table}: removed {rows[index]['name']}"]
         del rows[index]
@@ -104,9 +105,13 @@ def change_settings(
         if is_list and index is None:
             rows.append(row)
     text = tomlkit.dumps(document)
-    parse_settings(text, path)
+    parse_settings(text, Path(SETTINGS_FILE))
 
     def act(connection: Connection) -> None:
+        if renamed is not None and not remove and row["name"] != renamed:
+            if ("deadline", renamed) in [release.scope for release in all_releases(connection)]:
+                raise LadderError(f'name: grades of "{renamed}" are released, so its name stays.\nAdd a deadline.')
+            rename_extensions(connection, renamed, row["name"])
         log_action(connection, AuditEntry(who, "configure", "; ".join(changes), ladder.clock()))
         _replace_file(path, text)
 

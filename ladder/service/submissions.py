@@ -279,6 +279,11 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
         resets_at=begins + DAY_S,
         max_upload_mb=quotas.max_upload_mb,
         deadlines=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
+        owners=tuple(
+            (each.login, each.name)
+            for each in (all_users(connection) if context.viewer.staff else ())
+            if not (each.staff or each.suspended or each.withdrawn or each.waiting)
+        ),
     )
     return hide_fields(result, context.viewer, login)
 

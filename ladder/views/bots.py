@@ -29,6 +29,7 @@ from ladder.store.database import (
     barred_versions,
     find_bot,
     find_latest_snapshot,
+    find_next_round_s,
     find_record,
     get_archive,
     get_build_log,
@@ -215,7 +216,7 @@ class BotPage:
     names and version refs to challenge. limit_ms: the time limit per request. throttle_reason: why the bot plays less
     often than others, None if it doesn't. rating_history: one point per day. head_to_head, wins_by_seat, play_style: of
     the active version, else of the selected one. deadlines: with the bot's version that counts at each. permissions:
-    the viewer's, for this bot.
+    the viewer's, for this bot. next_round_s: until a new version plays, None if unknown.
     """
 
     bot: str
@@ -242,6 +243,7 @@ class BotPage:
     audit_log: tuple[DecisionSummary, ...] | None
     deadlines: tuple[DeadlineSummary, ...] | None
     permissions: tuple[str, ...]
+    next_round_s: float | None
     revision: int | None = None
 
 
@@ -345,6 +347,7 @@ def view_bot(
         audit_log=summarize_decisions(context, sorted(acts, key=lambda act: act.id), number, known.login),
         deadlines=due,
         permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login)),
+        next_round_s=find_next_round_s(connection),
         revision=context.revision,
     )
     return hide_fields(whole, viewer, known.login)

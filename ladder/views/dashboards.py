@@ -235,7 +235,7 @@ class RemainingQuota:
     """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
 
     remaining: submissions left today. limit: submissions per day; the day ends at resets_at, in seconds since 1970.
-    max_upload_mb: the maximum size of one submission.
+    max_upload_mb: the maximum size of one submission. owners: (login, name) of the users for whom staff may submit.
     """
 
     bots: tuple[str, ...]
@@ -245,6 +245,7 @@ class RemainingQuota:
     resets_at: float
     max_upload_mb: int
     deadlines: tuple[DeadlineSummary, ...]
+    owners: tuple[tuple[str, str], ...] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from ladder.store.database import (
     all_bots,
     all_finals,
     find_latest_snapshot,
+    find_next_round_s,
     find_user,
     list_audit_entries,
     versions_of,
@@ -30,6 +31,7 @@ class OwnBotSummary:
     active_version: the number of the version that plays, None if no version does. status, reason: of the version
     numbered newest_version. disabled_reason: why the bot was disabled or auto-disabled, None if it wasn't.
     standing: of the version that plays. last_match: the newest one that was played. lost_game: the newest lost game.
+    next_round_s: seconds until a new version plays, None if unknown.
     """
 
     bot: str
@@ -42,6 +44,7 @@ class OwnBotSummary:
     standing: StandingsRow | None = None
     last_match: MatchSummary | None = None
     lost_game: LostGame | None = None
+    next_round_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ def _summarize_own_bot(context: ViewContext, bot: BotRecord, of: str | None) -> 
         next((hide_fields(row, context.viewer) for row in rows if row.version == bot.active_version_id), None),
         next((line for line in list_matches(context, bot=bot.id, limit=5).items if line.outcome == PLAYED), None),
         next(iter(list_lost_games(context, bot, 1, with_causes=False)), None),
+        find_next_round_s(connection),
     )
 
 

@@ -168,7 +168,7 @@ PRINTED = [*map(str, range(1, 501)), *SHOWN[1:3], *map(str, range(501, 100_001))
 
 def test_a_failed_build_shows_the_first_error_and_the_end_and_keeps_the_whole_log(builder: Builder) -> None:
     output = builder.refusal(LONG).splitlines()
-    assert output[0] == '"b": the build failed: the build exited with code 3.'
+    assert output[0] == '"b": the build failed: exited with code 3.'
     assert output[1] == f"Full log: {builder.logs / 'build-00-b.log'}"
     assert output[2:] == [f"  {line}" for line in SHOWN]
     assert (builder.logs / "build-00-b.log").read_text().splitlines() == PRINTED
@@ -369,7 +369,7 @@ def test_a_build_that_fails_in_the_box_keeps_its_log(place: Place, c_bot: Path, 
     flags = ("--games", 4, "--match-games", 2, "--jobs", 1, "--sandbox", "bubblewrap", "--out", "out")
     ran = place.run("run", "cbot", *place.bots(1), *flags)
     assert ran.code == 2
-    assert ran.messages[0].startswith('arena: "cbot": the build failed: the build exited with code 1')
+    assert ran.messages[0].startswith('arena: "cbot": the build failed: exited with code 1')
     assert "nothing" in "\n".join(ran.messages[2:])
     log = Path(ran.messages[1].removeprefix("Full log: "))
     assert log == place.folder / "out.building" / "logs" / "build-00-cbot.log"

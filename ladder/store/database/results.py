@@ -17,8 +17,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, delete, func, insert, select, update
 
 from ladder.results import CONSEQUENTIAL_FAULTS, GameResult
-from ladder.store.database.events import MATCH_ENDED, STANDINGS_UPDATED, record_event
-from ladder.store.database.queue import ENDED, FINAL, PLAYED, RATED
+from ladder.store.database.events import MATCH_ENDED, STANDINGS_UPDATED, is_frozen, record_event
+from ladder.store.database.queue import ENDED, FINAL, PLAYED, QUALIFYING, RATED, WAITING
 from ladder.store.database.schema_tables import (
     audit_log,
     bots,
@@ -554,6 +554,13 @@ def find_match_interval(connection: Connection) -> float | None:
         return None
     middle = gaps[len(gaps) // 2]
     return fmean(gap for gap in gaps if gap <= 10 * middle)
+
+
+def find_next_round_s(connection: Connection) -> float | None:
+    """Return the seconds until a round of rated matches starts, at the pace of the last ones; None if unknown."""
+    waiting = select(func.count()).where(matches.c.status == WAITING, matches.c.kind != QUALIFYING)
+    pace_s = find_match_interval(connection)
+    return None if pace_s is None or is_frozen(connection) else pace_s * connection.scalars(waiting).one()
 
 
 def count_ladder(connection: Connection) -> LadderCounts:

@@ -335,6 +335,13 @@ def insert_extension(connection: Connection, extension: Extension) -> None:
     connection.execute(insert(deadline_extensions).values({name: getattr(extension, name) for name in columns}))
 
 
+def rename_extensions(connection: Connection, deadline: str, name: str) -> None:
+    """Give the extensions of a deadline its new name."""
+    connection.execute(
+        update(deadline_extensions).where(deadline_extensions.c.deadline == deadline).values(deadline=name)
+    )
+
+
 def extensions_in_force(connection: Connection) -> list[Extension]:
     """Return the extensions in force, in the order of their insertion."""
     column = deadline_extensions.c

@@ -15,12 +15,13 @@ from starlette.testclient import TestClient
 
 from ladder import views
 from ladder.permissions import STAFF_VIEWER
-from ladder.service import Ladder
+from ladder.service import Ladder, extend_deadline
 from ladder.store.database import (
     CHALLENGE,
     METADATA,
     all_users,
     claim_match,
+    extensions_in_force,
     queue_matches,
     register_runner,
     version_ids_by_ref,
@@ -387,7 +388,7 @@ def test_settings_are_shown_without_the_database_url(web: Pages, staff: TestClie
     (own.path / "ladder.toml").write_text(text + "[[deadlines]]\nname = 'first'\nat = 2026-12-01T23:59:00Z\n" + more)
     page = staff.get("/admin/settings").text
     assert "2026-12-01T23:59" in page
-    assert "Max submissions per day" in page
+    assert "Submissions of a user or team each day" in page
     assert "sqlite" not in page
     (own.path / "ladder.toml").write_text("[quotas]\nmax_bots_per_user = 0\n")
     answered = staff.get("/admin/settings")
@@ -423,6 +424,10 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
     change(table="deadlines", index="0", name="first", at="2026-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
     [deadline] = web.ladder.settings.deadlines
     assert (deadline.at.isoformat(), deadline.grace_minutes) == ("2026-07-01T23:59:00+02:00", 5)
+    extend_deadline(web.ladder, "ada", "first", None, 1, 0, "staff", "ill")
+    change(table="deadlines", index="0", name="last", at="2026-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
+    with web.ladder.database.read() as connection:
+        assert [extension.deadline for extension in extensions_in_force(connection)] == ["last"]
     change(table="baselines", name="plays <b>", points="30", min_games="240")
     page = change(table="course", title="Games & AI", logo="<>")
     page = staff.get(page).text
