@@ -53,7 +53,7 @@ arena.compare.divergence: protocol.event_text arena.coup arena.referee arena.rep
   ladder.rating
 arena.compare.report: arena.referee arena.bots arena.compare.comparison arena.compare.divergence ladder.rating
   ladder.run_standings
-arena.compare.html_report: arena.replay arena.compare.report
+arena.compare.html_report: arena.replay arena.compare.report ladder.rating
 arena.review: protocol protocol.event_text arena.referee arena.local ladder.rating
 arena.local: protocol protocol.kits.coup_kit arena.coup arena.referee arena.bots arena.run arena.stats arena.compare
   ladder.results ladder.schedule ladder.rating ladder.store

@@ -12,7 +12,7 @@ rates. A pair without a divergence has the same value for both."""
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, groupby, islice
 from math import fsum, sqrt
 
 from arena.compare import NEW, OLD, match_of
@@ -25,6 +25,7 @@ from protocol.event_text import describe_events, describe_move
 
 _MIN_PAIRS = 10  # for an interval
 _MAX_EXAMPLES = 3  # of a group
+_MAX_TURNS = 8  # of an example
 _KINDS = {
     "turn": "its turn",
     "exchange": "an exchange: which cards to keep",
@@ -38,7 +39,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class DivergenceExample:
-    """A decision at which a pair diverged: where it is, the hand, the table, and the whole turn with either choice."""
+    """A decision at which a pair diverged: where it is, the hand, the table, and both games from its turn on."""
 
     match: int
     new_match: int
@@ -46,8 +47,8 @@ class DivergenceExample:
     turn: int
     hand: tuple[str, ...]
     table: str
-    old: str
-    new: str
+    old: tuple[str, ...]
+    new: tuple[str, ...]
     old_won: float
     new_won: float
 
@@ -85,7 +86,7 @@ class Divergences:
 
 @dataclass(frozen=True, slots=True)
 class _FirstDivergence:
-    """The first divergence of a pair: both choices as text, and the turn in either half.
+    """The first divergence of a pair: both choices as text, and the steps of either half from that turn on.
 
     `opponent`: the index in the header of an opponent that diverged first; None if OLD and NEW did.
     """
@@ -95,7 +96,7 @@ class _FirstDivergence:
     old: str = ""
     new: str = ""
     before: State | None = None
-    turns: tuple[Sequence[ReplayStep], Sequence[ReplayStep]] = ((), ())
+    steps: tuple[Iterable[ReplayStep], Iterable[ReplayStep]] = ((), ())
 
 
 def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Record]) -> Divergences:
@@ -103,7 +104,8 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
 
     Raises RecordError if the engine doesn't reproduce a record.
     """
-    groups: dict[tuple[str, str, str], list[tuple[GamePair, DivergenceExample]]] = {}
+    groups: dict[tuple[str, str, str], list[GamePair]] = {}
+    examples: dict[tuple[str, str, str, bool], list[DivergenceExample]] = {}
     opponents: Counter[str] = Counter()
     alike = 0
     points = 0.0
@@ -116,8 +118,14 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
             points += pair.new - pair.old
         else:
             key = (first.request, first.old, first.new)
-            groups.setdefault(key, []).append((pair, _example(pair, *old, first)))
-    rows = [_make_divergence(key, members, len(pairs)) for key, members in groups.items()]
+            groups.setdefault(key, []).append(pair)
+            alike_examples = examples.setdefault((*key, pair.old == pair.new), [])
+            if len(alike_examples) < _MAX_EXAMPLES:
+                alike_examples.append(_example(pair, *old, first))
+    rows = []
+    for key, members in groups.items():
+        chosen = [*examples.get((*key, False), ()), *examples.get((*key, True), ())]
+        rows.append(_make_divergence(key, members, chosen[:_MAX_EXAMPLES], len(pairs)))
     rows.sort(key=lambda row: (-abs(row.contribution), -row.pairs, row.request, row.old, row.new))
     return Divergences(tuple(rows), alike, tuple(opponents.most_common()), points / max(len(pairs), 1))
 
@@ -155,22 +163,18 @@ def _find_first_divergence(
             seats = [left.seat for left, right in choices if left.notation != right.notation]
             return _FirstDivergence(opponent=old_game.seating[seats[0]])
         shared = turn if turn and turn[-1].turn == one.turn else []
-        turns = [*shared, one, *_rest_of_turn(one, halves[0])], [*shared, other, *_rest_of_turn(other, halves[1])]
+        steps = chain((*shared, one), halves[0]), chain((*shared, other), halves[1])
         fault = mine[1].fault or mine[0].fault
         if isinstance(mine[0].move, Forfeit) or isinstance(mine[1].move, Forfeit):
             left, right = (f"forfeit ({fault})" if isinstance(each.move, Forfeit) else "play on" for each in mine)
-            return _FirstDivergence(None, "whatever is asked", left, right, one.before, turns)
+            return _FirstDivergence(None, "whatever is asked", left, right, one.before, steps)
         left, right = (_describe_choice(one.before.board, one.before.hands[seat], seat, answer) for answer in mine)
-        return _FirstDivergence(None, _describe_request(one, seat), left, right, one.before, turns)
+        return _FirstDivergence(None, _describe_request(one, seat), left, right, one.before, steps)
     return None
 
 
 def _notations(step: ReplayStep) -> list[str]:
     return [answer.notation for answer in step.answers]
-
-
-def _rest_of_turn(step: ReplayStep, later: Iterator[ReplayStep]) -> Iterator[ReplayStep]:
-    return takewhile(lambda other: other.turn == step.turn, later)
 
 
 def _describe_request(step: ReplayStep, seat: int) -> str:
@@ -236,7 +240,7 @@ def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _Firs
         for at, name in enumerate(names)
         if board.influence[at]
     )
-    old, new = (_describe_turn(turn, names) for turn in first.turns)
+    old, new = (_describe_turns(steps, names) for steps in first.steps)
     return DivergenceExample(
         match=match_of(pair.block, OLD),
         new_match=match_of(pair.block, NEW),
@@ -251,15 +255,19 @@ def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _Firs
     )
 
 
-def _describe_turn(turn: Iterable[ReplayStep], names: Sequence[str]) -> str:
-    payloads = [payload for step in turn for payload in step.payloads()]
-    return describe_events(payloads, names) or "not visible to the bot"
+def _describe_turns(steps: Iterable[ReplayStep], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the events of up to _MAX_TURNS turns as text."""
+    turns = islice(groupby(steps, key=lambda step: step.turn), _MAX_TURNS)
+    return tuple(
+        describe_events([payload for step in turn for payload in step.payloads()], names) or "not visible to the bot"
+        for _, turn in turns
+    )
 
 
 def _make_divergence(
-    key: tuple[str, str, str], members: Sequence[tuple[GamePair, DivergenceExample]], pairs: int
+    key: tuple[str, str, str], members: Sequence[GamePair], examples: Sequence[DivergenceExample], pairs: int
 ) -> Divergence:
-    gains = [pair.new - pair.old for pair, _ in members]
+    gains = [pair.new - pair.old for pair in members]
     count = len(gains)
     mean = fsum(gains) / count
     gain = Estimate(mean)
@@ -270,11 +278,9 @@ def _make_divergence(
     return Divergence(
         *key,
         pairs=count,
-        old_win_rate=fsum(pair.old for pair, _ in members) / count,
-        new_win_rate=fsum(pair.new for pair, _ in members) / count,
+        old_win_rate=fsum(pair.old for pair in members) / count,
+        new_win_rate=fsum(pair.new for pair in members) / count,
         contribution=fsum(gains) / pairs,
         win_rate_gain=gain,
-        examples=tuple(
-            example for _, example in sorted(members, key=lambda member: member[0].old == member[0].new)[:_MAX_EXAMPLES]
-        ),
+        examples=tuple(examples),
     )

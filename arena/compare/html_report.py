@@ -3,16 +3,19 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
+from statistics import NormalDist
 
 from arena.compare import VALIDITY, describe_pairing_gain, format_interval, format_points
 from arena.compare.report import CompareReport, DivergenceGroup, DivergencePosition, InterimResult, format_gain, remarks
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
+from ladder.rating import Estimate
 
 _WIDTH, _HEIGHT = 480, 220  # of the plot, in SVG units
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 34, 10, 30
 _AXIS_MAXIMA = (0.1, 0.2, 0.3, 0.5, 1.0)  # possible ends of the axis of differences
 _TICKS = 5  # of the axis of blocks
+_DIVERGENCE_HEADS = ("OLD's and NEW's choice", "adds, points", "gain, points", "pairs", "OLD won", "NEW won")
 
 
 def comparison_page(report: CompareReport) -> str:
@@ -47,14 +50,14 @@ def _divergences_section(report: CompareReport) -> str:
         "Both games of a pair have the same cards, seats and opponents, so they are the same up to the first different "
         "choice. The table lists these choices, the most important first."
     )
-    names = ("adds, points", "gain, points", "pairs", "OLD won", "NEW won")
     body = "".join(_divergence_row(report, row) for row in report.divergences)
-    parts = [_table("Divergences", ("OLD's and NEW's choice", *names), body) if body else "<p>None found.</p>\n"]
+    parts = [_table("Divergences", _DIVERGENCE_HEADS, body) if body else "<p>None found.</p>\n"]
     if body:
         parts.append(
             _muted(
                 "adds: the row's part of the difference in win rate. gain: NEW's gain in such a pair, with its "
-                "95 % interval for each row alone: 1 interval in 20 misses the true value."
+                "95 % interval for each row alone. A gain has a colour if it is more than chance, for this many rows: "
+                "without real gains, 1 page in 20 has a colour."
             )
         )
     parts.append(_muted(f"{report.identical_pairs} of {report.pairs} pairs were identical to the end."))
@@ -63,17 +66,23 @@ def _divergences_section(report: CompareReport) -> str:
 
 def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
     choices = f"<span class='muted'>{escape(row.request)}</span><br>{escape(row.old)} → {escape(row.new)}"
-    cells = (
-        format_points(row.contribution),
-        format_gain(row),
-        str(row.pairs),
-        _percent(row.old_win_rate),
-        _percent(row.new_win_rate),
-    )
+    cells = (str(row.pairs), _percent(row.old_win_rate), _percent(row.new_win_rate))
     summary = "examples" if len(row.examples) > 1 else "example"
     examples = "".join(_divergence_example(report, position) for position in row.examples)
     more = f"<tr class='more'><td colspan='6'><details><summary>{summary}</summary>{examples}</details></td></tr>\n"
-    return _row("td", ("long", choices), *_number_cells(*cells)) + more
+    gain = (f"number {_gain_class(row.win_rate_gain, len(report.divergences))}", escape(format_gain(row)))
+    contribution, *rates = _number_cells(format_points(row.contribution), *cells)
+    return _row("td", ("long", choices), contribution, gain, *rates, heads=_DIVERGENCE_HEADS) + more
+
+
+def _gain_class(gain: Estimate, compared: int) -> str:
+    """Return the class of a gain that differs from 0 by more than chance, for this many gains; else ""."""
+    if gain.low is None or gain.high is None:
+        return ""
+    wider = NormalDist().inv_cdf(1 - 0.025 / compared) / NormalDist().inv_cdf(0.975)
+    if wider * (gain.high - gain.value) < -gain.value:
+        return "bad"
+    return "good" if wider * (gain.value - gain.low) < gain.value else ""
 
 
 def _divergence_example(report: CompareReport, position: DivergencePosition) -> str:
@@ -81,12 +90,14 @@ def _divergence_example(report: CompareReport, position: DivergencePosition) -> 
         ("OLD", position.old, position.old_won, position.match),
         ("NEW", position.new, position.new_won, position.new_match),
     )
-    lines = "".join(
-        f"<br>{name}: {escape(turn)}. <b>{_outcome(won)}</b>"
-        f"<br><code>{escape(_replay_command(report, position, match))}</code>"
-        for name, turn, won, match in sides
+    halves = "".join(
+        f"<div><b>{name}: {_outcome(won)}</b>\n<ol start='{position.turn}'>"
+        f"{''.join(f'<li>{escape(turn)}</li>' for turn in turns)}</ol>\n"
+        f"<code>{escape(_replay_command(report, position, match))}</code></div>"
+        for name, turns, won, match in sides
     )
-    return f"<p><b>{escape(', '.join(position.hand))}</b> in turn {position.turn}; {escape(position.table)}{lines}</p>"
+    hand = f"<b>{escape(', '.join(position.hand))}</b> in turn {position.turn}; {escape(position.table)}"
+    return f"<p>{hand}</p>\n<div class='halves'>{halves}</div>\n"
 
 
 def _replay_command(report: CompareReport, position: DivergencePosition, match: int) -> str:
@@ -218,10 +229,15 @@ def _number_cells(*texts: str) -> Iterator[tuple[str, str]]:
     return (("number", escape(text)) for text in texts)
 
 
-def _row(kind: str, *cells: str | tuple[str, str]) -> str:
-    """Return a table row of `kind` cells (th or td). Each cell is a text, or a pair of class and HTML."""
+def _row(kind: str, *cells: str | tuple[str, str], heads: Sequence[str] = ()) -> str:
+    """Return a table row of `kind` cells (th or td). Each cell is a text, or a pair of class and HTML.
+
+    heads: of the columns, which a phone shows in each row.
+    """
     pairs = [cell if isinstance(cell, tuple) else ("", escape(cell)) for cell in cells]
-    return "<tr>" + "".join(f"<{kind} class='{name}'>{html}</{kind}>" for name, html in pairs) + "</tr>\n"
+    marks = [f' data-head="{escape(head)}"' for head in heads] or [""] * len(pairs)
+    each = (f"<{kind} class='{name}'{mark}>{html}</{kind}>" for (name, html), mark in zip(pairs, marks, strict=True))
+    return f"<tr>{''.join(each)}</tr>\n"
 
 
 def _percent(share: float | None) -> str:

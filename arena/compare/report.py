@@ -50,7 +50,7 @@ class InterimResult(_ReportModel):
 
 
 class DivergencePosition(_ReportModel):
-    """A decision at which a pair diverged, with hand and table. `old` and `new`: the whole turn after either choice."""
+    """A decision at which a pair diverged, with hand and table. `old` and `new`: up to 8 turns with either choice."""
 
     match: Count = Field(description="OLD's")
     new_match: Count
@@ -58,8 +58,8 @@ class DivergencePosition(_ReportModel):
     turn: Count
     hand: tuple[str, ...]
     table: str
-    old: str
-    new: str
+    old: tuple[str, ...]
+    new: tuple[str, ...]
     old_won: Share
     new_won: Share
 

@@ -30,8 +30,8 @@ def answer() -> CompareReport:
         turn=7,
         hand=("duke", "contessa"),
         table=f"it: 2 cards, 5 coins, {NASTY}: 1 card, 2 coins",
-        old="it takes tax",
-        new=f"it steals from {NASTY} · {NASTY} challenges: it can't show the captain · it loses the contessa",
+        old=("it takes tax", f"{NASTY} takes income"),
+        new=(f"it steals from {NASTY} · {NASTY} challenges: it can't show the captain · it loses the contessa",),
         old_won=1.0,
         new_won=0.0,
     )
