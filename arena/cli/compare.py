@@ -243,13 +243,10 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int) -> None:
 
     if comparison.ended:
         return
-    line = describe_progress(comparison)
-    with show_progress(lambda: Text(line), lambda: line) as redraw, closing(this.play(jobs)) as events:
+    line = partial(describe_progress, comparison)
+    with show_progress(lambda: Text(line()), line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
-            blocks = comparison.evidence.blocks
             comparison.update()
-            if comparison.evidence.blocks > blocks:
-                line = describe_progress(comparison)
             redraw()
             if isinstance(event, JobFailed):
                 print_note(f"match {event.job.spec.match} failed: {event.reason}")

@@ -156,7 +156,7 @@ def make_compare_report(
         seats=config.seats,
         min_effect=config.min_effect,
         difference=_round_estimate(last.difference, last.low, last.high),
-        pairing_gain=last.pairing_gain and round(last.pairing_gain, 2),
+        pairing_gain=last.pairing_gain,
         blocks=evidence.blocks,
         pairs=len(pairs),
         discordant_pairs=last.discordant_pairs,

@@ -85,13 +85,13 @@ class Random(Honest):  # type: ignore[misc,valid-type]
         return super().reply(message)
 
 
-class Lapsing(Wary):
+class Lapsing(Bot):
     """Wary, but it plays one match in eight at random: a gain at most tables, a large loss at few."""
 
     def reply(self, message: Move) -> Move | None:
         if message["type"] == "hello":
-            self.lapses = message["bot_seed"] % 8 == 0
-        return Random.reply(self, message) if self.lapses else super().reply(message)
+            self.bot = (Random if random.Random(message["bot_seed"]).random() < 1 / 8 else Wary)()
+        return self.bot.reply(message)
 
 
 # Small changes as authors make them: description, OLD and NEW.
