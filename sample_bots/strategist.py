@@ -8,6 +8,9 @@ A decision takes these steps:
   - Margin: it plays the honest move unless another wins MARGIN more of the games. The habits are weaker than real
     players, so small gains are mostly errors. (Without the margin it wins 57 %.)
   - Model: over all games of the match it counts, by handle, bluffs and challenges. The habits use the counts.
+
+The sample bot strategist_cpp plays in the same way with more deals, and many times as fast. `arena review` imports this
+one to evaluate moves.
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ BUILD_S = 240
 
 def built(factory: pytest.TempPathFactory, kit: Kit, folder: Path) -> Path:
     def make(place: Path) -> None:
-        copy = place / kit.language
+        copy = place / folder.name
         shutil.copytree(folder, copy)
         shutil.copy(kit.file, copy)
         (bot,), _ = load_bots([str(copy)])
         build_all([bot], place / "logs", BUILD_S)
 
-    return made_once(factory, f"built-{folder.parent.name}-{kit.language}", make) / kit.language
+    return made_once(factory, f"built-{folder.parent.name}-{folder.name}", make) / folder.name

@@ -12,10 +12,14 @@ from arena.coup import PRESETS
 from arena.referee import MatchSettings, MatchSpec, Timing, play_match, verify_record
 from arena.sandbox import Box, Limits, ProcessSandbox, Program
 from ladder.schedule import seat_orders
+from tests.kits.built import built
+from tests.kits.table import KITS
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
 HURRY = Timing(limit_ms=4, bank_ms=60_000)  # a bot that thinks for half its free time thinks for 2 ms here
-BOTS = sorted(path for path in SAMPLES.iterdir() if path.suffix in (".py", ".js", ".sh"))
+COMPILED = SAMPLES / "strategist_cpp"
+BOTS = [COMPILED, *sorted(path for path in SAMPLES.iterdir() if path.suffix in (".py", ".js", ".sh"))]
+(CPP,) = (kit for kit in KITS if kit.language == "cpp")
 
 
 def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
@@ -23,14 +27,17 @@ def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
 
 
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
+@pytest.mark.needs("a C++ compiler", None if all(map(shutil.which, CPP.needs)) else "it isn't installed")
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_sample_bot_plays_every_preset_without_a_fault(preset: str, tmp_path: Path) -> None:
+def test_every_sample_bot_plays_every_preset_without_a_fault(
+    preset: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Tables are as large as the rules allow, until each bot has sat at one."""
     rules = PRESETS[preset]
     seats = min(rules.max_seats, len(BOTS))
     (tmp_path / "boxes").mkdir()
     sandbox = ProcessSandbox(tmp_path / "boxes")
-    loaded, _ = load_bots([str(path) for path in BOTS])
+    loaded, _ = load_bots([str(built(tmp_path_factory, CPP, COMPILED)), *map(str, BOTS[1:])])
     bots = {path: with_kit(bot, False, tmp_path / path.name) for path, bot in zip(BOTS, loaded, strict=True)}
     for first in range(0, len(BOTS), seats):
         table = [BOTS[(first + place) % len(BOTS)] for place in range(seats)]

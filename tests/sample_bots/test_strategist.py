@@ -1,5 +1,6 @@
-"""Tests of the strategist: its win rate, and its play against itself. test_presets.py tests its presets."""
+"""Tests of both strategists: win rates, and play against itself. test_presets.py tests their presets."""
 
+import shutil
 import sys
 from itertools import chain
 
@@ -7,6 +8,7 @@ import pytest
 
 from arena.local import play, sample
 from protocol.kits import coup_kit
+from tests.cli_workspace import Place
 from tests.sample_bots.test_sample_bots import LEGAL_CHALLENGES, Message, chosen, request, seat
 
 STRATEGIST = "sample:strategist"
@@ -17,6 +19,17 @@ def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
     """In a few games honest, the next best, wins half as often."""
     results = play([STRATEGIST, "sample:honest", "sample:counter", "sample:bluffer"], games=24, seed=5)
     assert results.win_rates["Strategist"].value >= 0.5
+
+
+@pytest.mark.needs("make", None if shutil.which("make") and shutil.which("c++") else "no C++ compiler")
+def test_the_one_in_cpp_is_built_and_wins_far_more_than_its_share(place: Place) -> None:
+    field = ("sample:honest", "sample:counter", "sample:bluffer")
+    ran = place.run(
+        *("run", "sample:strategist_cpp", *field, "--games", 48, "--seed", 5, "--sandbox", "process", "--json")
+    )
+    assert ran.code == 0, ran.err
+    first = ran.json["standings"][0]
+    assert (first["bot"], first["faults"], first["win_rate"] > 0.5) == ("strategist_cpp", 0, True)
 
 
 def test_games_against_itself_end_and_repeat() -> None:
