@@ -1,4 +1,6 @@
-"""Coup as an environment for reinforcement learning, with PettingZoo's AEC and parallel APIs. Needs the extra `env`.
+"""Coup as an environment for reinforcement learning. Needs the extra `env`.
+
+It has PettingZoo's AEC and parallel APIs, and Gymnasium's vector API:
 
 from arena.env import env
 
@@ -20,8 +22,10 @@ except ImportError as missing:
 
     raise ImportError(f"arena.env needs {missing.name}: {with_extra('env')}") from missing
 
+from arena.env.encoder import ObservationEncoder
 from arena.env.environments import env, parallel_env, raw_env
-from arena.env.game import ObservationEncoder, Opponent
+from arena.env.game import Opponent
 from arena.env.policy_bot import save_bot
+from arena.env.vector import VectorStep, vector_env
 
-__all__ = ["ObservationEncoder", "Opponent", "env", "parallel_env", "raw_env", "save_bot"]
+__all__ = ["ObservationEncoder", "Opponent", "VectorStep", "env", "parallel_env", "raw_env", "save_bot", "vector_env"]

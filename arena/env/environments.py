@@ -15,7 +15,8 @@ from gymnasium.spaces import Box, Dict, Discrete
 from pettingzoo import AECEnv, ParallelEnv
 
 from arena.coup import Ruleset
-from arena.env.game import EnvironmentGames, Observation, Opponent, observation_fields
+from arena.env.encoder import observation_fields
+from arena.env.game import EnvironmentGames, Observation, Opponent
 from arena.local import BotArgument
 from protocol.kits.coup_env import size
 

@@ -10,7 +10,7 @@ a bot of `arena.local` in an agent's seat: it sees only what its seat may know, 
 import json
 import os
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,35 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.coup import (
-    NOTHING_KNOWN,
     PASS,
     PRESETS,
-    PRIVATE,
     ActionMove,
     Board,
-    CertainCards,
     Event,
-    Examining,
     Exchanging,
     GameEnding,
     KeyedRng,
-    Knowledge,
     Move,
     Over,
     Ruleset,
     State,
     View,
     apply_moves,
-    concerning,
     deal_game,
     derive_key,
-    event_for_seat,
     first_seat,
     format_move,
     list_legal_moves,
-    list_private_seats,
     view_from_seat,
 )
+from arena.env.encoder import ObservationEncoder, OwnCards
 from arena.local import BotArgument, LocalPlayer, name_bots
 from arena.referee import MatchSettings, MatchSpec, hello, make_legal_moves, messages
 from protocol.kits import coup_env
@@ -90,75 +83,13 @@ class Actions:
 class LegalActions:
     """The legal moves of one seat at one request, by action, and their mask, which must not be modified."""
 
-    __slots__ = ("by_action", "mask", "moves")
+    __slots__ = ("bits", "by_action", "mask", "moves")
 
     def __init__(self, moves: tuple[Move, ...], by_action: dict[int, Move], mask: Mask) -> None:
         self.moves = moves  # kept alive, because its id is a key
         self.by_action = by_action
         self.mask = mask
-
-
-Array = NDArray[np.int16]
-
-_KINDS = {**messages.KINDS, Over: ""}
-_PRIVATE_PHASES = (Exchanging, Examining)  # phases in which a seat sees cards that no event has shown yet
-OwnCards = dict[Any, Any]  # a cache of counts of own cards, kept between games
-
-
-def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
-    """Return (slice, description) of each field by name; players are counted clockwise from the observer."""
-    places, begin = {}, 0
-    for part in coup_env.fields(seats):
-        places[part.name] = slice(begin, begin + part.size), part.says
-        begin += part.size
-    return places
-
-
-class ObservationEncoder(coup_env.Watcher):
-    """Encodes one game as arrays of numbers, from the initial state, the engine's events and views."""
-
-    __slots__ = ("_buffers", "_certain_cards", "_concerning", "_knowledge", "_pending_events")
-
-    def __init__(self, start: State, own: OwnCards | None = None) -> None:
-        rules, seats = start.board.rules, start.board.seats
-        super().__init__(rules.roles, seats, own)
-        # One for each seat, reused. No numpy view of them is stored, because a deep copy would separate the two.
-        self._buffers = [array("h", bytes(2 * coup_env.size(seats))) for _ in range(seats)]
-        self._concerning = concerning(rules)
-        self._knowledge = [Knowledge(view_from_seat(start, seat)) for seat in range(seats)]
-        self._certain_cards = [NOTHING_KNOWN] * seats
-        self._pending_events: list[list[Event]] = [[] for _ in range(seats)]  # by seat, not yet passed to its Knowledge
-
-    def add(self, events: Iterable[Event]) -> None:
-        """Count claims, shown, kept and examined cards, and queue the events for each seat's knowledge."""
-        super().add(events)
-        for event in events:
-            if type(event) in self._concerning:
-                public = event_for_seat(event, None) if type(event) in PRIVATE else event
-                for news in self._pending_events:
-                    news.append(public)
-                if public is not event:
-                    for seat in list_private_seats(event):
-                        self._pending_events[seat][-1] = event_for_seat(event, seat)
-
-    def known(self, view: View) -> CertainCards:
-        """Return the cards that are certain to a seat.
-
-        Must be called at each exchange of the seat, because no event contains the drawn cards.
-        """
-        seat, news = view.seat, self._pending_events[view.seat]
-        if news or type(view.board.phase) in _PRIVATE_PHASES:
-            self._certain_cards[seat] = self._knowledge[seat].known(view, news)
-            news.clear()
-        return self._certain_cards[seat]
-
-    def observe(self, view: View) -> Array:
-        """Return the observation of a seat, a new array."""
-        board, seat = view.board, view.seat
-        if board is not self._board:
-            self.see(board, _KINDS[type(board.phase)])
-        self.fill(self._buffers[seat], seat, view[2:], self.known(view))
-        return np.array(self._buffers[seat])
+        self.bits = mask.tobytes()
 
 
 Observation = dict[str, Any]
@@ -205,6 +136,8 @@ class EnvironmentGames:
         self.asked: tuple[int, ...] = _MissingBeforeReset()  # type: ignore[assignment]
         self.course: GameTranscript = _MissingBeforeReset()  # type: ignore[assignment]
         self._own: OwnCards = {}
+        self._numbers: array[int] | None = None  # where observations are written; None: an array of each game
+        self._begin = 0
         self._key: bytes | None = None
         self._number = 0
         self._starter = 0
@@ -221,10 +154,27 @@ class EnvironmentGames:
         self._chance = KeyedRng(self._key, self._number)
         self.state = deal_game(self.rules, self.seats, self._chance, self._starter)
         self.course = GameTranscript(self._key, self._number, self.state)
-        self._watcher = ObservationEncoder(self.state, self._own)
-        self._answers: dict[int, Move] = {}
+        self._watcher = ObservationEncoder(self.state, self._own, self._numbers, self._begin)
+        self.answers: list[Move] = []  # of the first seats of `asked`
+        self._log: list[Sequence[Move]] = []  # the answers of all past steps of this game
         self._menus: dict[int, LegalActions] = {}
         self.asked = self.state.board.phase.asked
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Omit the objects that compiled code doesn't copy; they follow from the other ones."""
+        return {name: value for name, value in vars(self).items() if name not in ("_chance", "_watcher", "_numbers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Play the game again up to its present state."""
+        vars(self).update(state, _numbers=None, _begin=0)
+        if not isinstance(self.course, GameTranscript):
+            return
+        self._chance = KeyedRng(self.course.key, self._number)
+        self._watcher = ObservationEncoder(self.course.start, self._own)
+        at = self.course.start
+        for answers in self._log:
+            at, events = apply_moves(at, answers, self._chance)
+            self._watch(at, events)
 
     @property
     def over(self) -> Over | None:
@@ -235,16 +185,25 @@ class EnvironmentGames:
     def observe(self, seat: int) -> Observation:
         """Return a seat's observation and action mask: only `wait` if it isn't asked or has already answered."""
         view = view_from_seat(self.state, seat)
-        menu = (self._menus.get(seat) or self._menu(view)) if seat in self.asked else self.actions.waiting
+        menu = (self._menus.get(seat) or self.list_actions(view)) if seat in self.asked else self.actions.waiting
         return {"observation": self._watcher.observe(view), "action_mask": menu.mask.copy()}
 
     def menu(self, seat: int) -> LegalActions:
         """Return a seat's legal actions: only `wait` if it isn't asked."""
         if seat not in self.asked:
             return self.actions.waiting
-        return self._menus.get(seat) or self._menu(view_from_seat(self.state, seat))
+        return self._menus.get(seat) or self.list_actions(view_from_seat(self.state, seat))
 
-    def _menu(self, view: View) -> LegalActions:
+    def write_into(self, numbers: "array[int]", begin: int) -> None:
+        """Make `write` write the observations of the next games into `numbers`, an array of int16, from `begin` on."""
+        self._numbers, self._begin = numbers, begin
+
+    def write(self, view: View) -> None:
+        """Write the observation of a seat."""
+        self._watcher.write(view)
+
+    def list_actions(self, view: View) -> LegalActions:
+        """Return the legal actions of a seat that is asked."""
         moves, seat = list_legal_moves(view), view.seat
         menu = self.actions.menus[seat].get(id(moves))
         if menu is None or menu.moves is not moves:
@@ -271,29 +230,28 @@ class EnvironmentGames:
             move = self._menus[seat].by_action[int(action)]
         except (KeyError, TypeError, ValueError):
             move = self.move(seat, action)
-        asked = self.asked
-        if len(asked) == 1:
-            return self.go_on([move])
-        self._answers[seat] = move
         self._menus[seat] = self.actions.waiting
-        if len(self._answers) < len(asked):
+        return self.store(move)
+
+    def store(self, move: Move) -> tuple[int, ...]:
+        """Store the legal move of the next seat in `asked`, as `answer` does."""
+        answers = self.answers
+        answers.append(move)
+        if len(answers) < len(self.asked):
             return ()
-        answers = [self._answers[each] for each in asked]
-        self._answers = {}
+        self.answers = []
         return self.go_on(answers)
 
-    def go_on(self, answers: list[Move]) -> tuple[int, ...]:
+    def go_on(self, answers: Sequence[Move]) -> tuple[int, ...]:
         """Apply the moves of all asked seats, in the order of `asked`; return the seats that this eliminated."""
         was = self.state.board.influence
         self.state, events = apply_moves(self.state, answers, self._chance)
+        self._log.append(answers)
         self._menus = {}
         board = self.state.board
         phase = board.phase
         self.asked = phase.asked
-        if events:
-            self._watcher.add(events)
-        if type(phase) is Exchanging:
-            self._watcher.known(view_from_seat(self.state, board.actor))
+        self._watch(self.state, events)
         if not events:
             return ()
         self.course.events += events
@@ -305,6 +263,12 @@ class EnvironmentGames:
         if 0 not in now or was == now:
             return ()
         return tuple([seat for seat, left in enumerate(now) if not left and was[seat]])
+
+    def _watch(self, state: State, events: tuple[Event, ...]) -> None:
+        if events:
+            self._watcher.add(events)
+        if type(state.board.phase) is Exchanging:
+            self._watcher.known(view_from_seat(state, state.board.actor))
 
     def worth(self, seat: int) -> float:
         """Return the reward of a seat at the game's end: 1 for the winner, 1/k for each of k survivors, else 0."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from arena.env.environments import BaseEnv
+from arena.env.vector import vector_env
 from protocol.kits import coup_env
 
 _BOT = '''"""Plays by a policy that was trained in arena.env, which is in weights.json."""
@@ -39,7 +40,7 @@ _MANIFEST = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 
 def save_bot(
     folder: str | Path,
-    game: BaseEnv,
+    game: BaseEnv | vector_env,
     layers: Iterable[tuple[Any, Any]],
     activation: Literal["tanh", "relu", "none"] = "tanh",
     choice: Literal["best", "drawn"] = "best",

@@ -12,7 +12,16 @@ line.
 
 from arena.compare import PairedResult
 from arena.local.comparison import compare, play_blocks
-from arena.local.match import BotArgument, LocalPlayer, ReplyingBot, WrongReplyError, name_bots, play_match, sample
+from arena.local.match import (
+    BotArgument,
+    LocalPlayer,
+    ReplyingBot,
+    WrongReplyError,
+    name_bots,
+    play_match,
+    require_factories,
+    sample,
+)
 from arena.local.results import Results, Rows, WinRate
 from arena.local.session import JobError, play, play_in_processes, sweep
 
@@ -32,6 +41,7 @@ __all__ = [
     "play_blocks",
     "play_in_processes",
     "play_match",
+    "require_factories",
     "sample",
     "sweep",
 ]

@@ -113,7 +113,6 @@ _HEAD_SIZE, _OWN_SIZE, _ROW_SIZE, _SECRET_SIZE = (
     sum(field.size for field in fields) for fields in (_HEAD, _OWN, _PLAYER, _SECRET)
 )
 _ROWS_AT = _HEAD_SIZE + _OWN_SIZE
-_HEAD_PLACE, _OWN_PLACE = slice(0, _HEAD_SIZE), slice(_HEAD_SIZE, _ROWS_AT)
 _INFLUENCE, _REVEALED, _SIDE = (_IN_ROW[name] for name in ("influence", "revealed", "side"))
 _KNOWN, _LACKS, _LOOKED, _KNOWS = (_IN_SECRET[name] for name in ("known", "lacks", "looked", "knows"))
 
@@ -183,7 +182,9 @@ class Watcher:
         "_board",
         "_flags",
         "_head",
+        "_head_place",
         "_known",
+        "_own_place",
         "_role",
         "_roles",
         "_row_place",
@@ -196,7 +197,9 @@ class Watcher:
         "own",
     )
 
-    def __init__(self, roles: Sequence[str], seats: int, own: dict[Any, array[int]] | None = None) -> None:
+    def __init__(
+        self, roles: Sequence[str], seats: int, own: dict[Any, array[int]] | None = None, begin: int = 0
+    ) -> None:
         self._roles = tuple(roles)
         self._role = {role: place for place, role in enumerate(roles)}
         self._seats = tuple(range(0, seats * _ROW_SIZE, _ROW_SIZE))  # the start of each seat's row
@@ -204,8 +207,10 @@ class Watcher:
         self._flags: list[int] = []  # the places in the rows with a flag of the current board
         length = seats * _ROW_SIZE
         self._row_places = [slice(place, place + length) for place in self._seats]  # each seat's view, in `_twice`
-        self._row_place = slice(_ROWS_AT, _ROWS_AT + length)  # and in an observation
-        self._secret_place = slice(_ROWS_AT + length, None)
+        rows, secrets, end = begin + _ROWS_AT, begin + _ROWS_AT + length, begin + size(seats)
+        # The parts of an observation that begins at `begin`.
+        self._head_place, self._own_place = slice(begin, begin + _HEAD_SIZE), slice(begin + _HEAD_SIZE, rows)
+        self._row_place, self._secret_place = slice(rows, secrets), slice(secrets, end)
         self._known: list[Any] = [_NOTHING] * seats  # the certain facts in each seat's secrets
         self._board: Sequence[Any] = _NO_BOARD  # the board of head and rows
         self.own = {} if own is None else own  # counts of own cards; may be reused in later games
@@ -221,7 +226,7 @@ class Watcher:
                 take(self, event)
 
     def fill(self, numbers: array[int], seat: int, piles: tuple[Any, ...], known: tuple[Any, Any]) -> None:
-        """Write a seat's observation of the latest board into an array of its size.
+        """Write a seat's observation of the latest board into an array, at the index of this game.
 
         `piles`: its cards, drawn cards, discards, and the role of the card that it examines, or None.
         `known`: the facts that are certain for it, in the order of `arena.coup`'s `Known`.
@@ -234,8 +239,8 @@ class Watcher:
             *cards, seen, deck = piles
             counted = [pile.count(role) for pile in (*cards, (seen,), deck) for role in self._roles]
             own = self.own[piles] = array("h", counted)
-        numbers[_HEAD_PLACE] = self._head
-        numbers[_OWN_PLACE] = own
+        numbers[self._head_place] = self._head
+        numbers[self._own_place] = own
         numbers[self._row_place] = self._twice[self._row_places[seat]]
         numbers[self._secret_place] = self._secrets[seat]
 

@@ -642,10 +642,12 @@ def test_the_document_has_every_field() -> None:
     assert {name: (count, says) for name, count, says in rows} == fields
 
 
-def test_the_loop_of_the_document_plays_a_game() -> None:
+def test_the_loops_of_the_document_play_games() -> None:
     names: dict[str, Any] = {}
     exec(EXAMPLES[0], names)
     assert names["game"].agents == []
+    exec(EXAMPLES[1].replace("256", "8"), names)
+    assert names["terminated"].shape == (8,)
 
 
 def test_the_player_of_the_document_learns(capsys: pytest.CaptureFixture[str]) -> None:
@@ -656,6 +658,12 @@ def test_the_player_of_the_document_learns(capsys: pytest.CaptureFixture[str]) -
 
 
 TORCH = "def set_num_threads(count): pass\n"
+VEC_ENV = """
+class VecEnv:
+    def __init__(self, num_envs, observation_space, action_space):
+        self.num_envs, self.observation_space, self.action_space = num_envs, observation_space, action_space
+        assert self.get_attr("render_mode") == [None] * num_envs
+"""
 SB3 = """
 import numpy as np
 from types import SimpleNamespace
@@ -674,15 +682,16 @@ class MaskablePPO:
         self.policy = SimpleNamespace(mlp_extractor=net, action_net=layer(8, actions))
 
     def learn(self, steps):
-        rng = np.random.default_rng(1)
-        seen, _ = self.table.reset(seed=1)
+        rng, table = np.random.default_rng(1), self.table
+        seen = table.reset()
         for _ in range(steps):
-            assert self.table.observation_space.contains(seen)
-            action = rng.choice(np.flatnonzero(self.table.action_masks()))
-            seen, reward, terminated, truncated, _ = self.table.step(action)
-            assert terminated or truncated or reward == 0
-            if terminated or truncated:
-                seen, _ = self.table.reset()
+            assert seen.shape == (table.num_envs, *table.observation_space.shape)
+            assert all(map(table.observation_space.contains, seen))
+            (masks,) = np.stack([table.env_method("action_masks")])
+            table.step_async((rng.random(masks.shape) * masks).argmax(1))
+            seen, rewards, done, infos = table.step_wait()
+            assert not rewards[~done].any()
+            assert [row for row, info in enumerate(infos) if info] == np.flatnonzero(done).tolist()
 """
 
 
@@ -691,7 +700,7 @@ def test_the_policy_of_the_document_is_a_bot(tmp_path: Path, trainer: str) -> No
     """`own` is the player that learns. MaskablePPO itself learns where it is installed."""
     example = "\n".join(TRAINING[:2]) if trainer == "own" else TRAINING[-1]
     few = {"play(1000, rate=0.0)": "play(4, rate=0.0)", "play(1000": "play(8", "learn(60_000)": "learn(64)"}
-    few |= {"seed=1, device": "seed=1, n_steps=64, device"}
+    few |= {"n_steps=32, batch_size=256": "n_steps=2, batch_size=64"}
     for text, shorter in few.items():
         example = example.replace(text, shorter)
     stubs, work = tmp_path / "stubs", tmp_path / "work"
@@ -700,6 +709,8 @@ def test_the_policy_of_the_document_is_a_bot(tmp_path: Path, trainer: str) -> No
     if trainer == "stand-in":
         (stubs / "torch.py").write_text(TORCH)
         (stubs / "sb3_contrib.py").write_text(SB3)
+        (stubs / "stable_baselines3" / "common").mkdir(parents=True)
+        (stubs / "stable_baselines3" / "common" / "vec_env.py").write_text(VEC_ENV)
     done = subprocess.run(
         [sys.executable, "-c", example],
         cwd=work,

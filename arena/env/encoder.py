@@ -1,0 +1,99 @@
+"""Encode what each seat of a game knows as numbers. mypyc can compile this module (`.ci/compile`)."""
+
+from array import array
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.coup import (
+    NOTHING_KNOWN,
+    PRIVATE,
+    CertainCards,
+    Event,
+    Examining,
+    Exchanging,
+    Knowledge,
+    Over,
+    State,
+    View,
+    concerning,
+    event_for_seat,
+    list_private_seats,
+    view_from_seat,
+)
+from arena.referee import messages
+from protocol.kits import coup_env
+
+Array = NDArray[np.int16]
+
+_KINDS = {**messages.KINDS, Over: ""}
+_PRIVATE_PHASES = (Exchanging, Examining)  # phases in which a seat sees cards that no event has shown yet
+OwnCards = dict[Any, Any]  # a cache of counts of own cards, kept between games
+
+
+def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
+    """Return (slice, description) of each field by name; players are counted clockwise from the observer."""
+    places, begin = {}, 0
+    for part in coup_env.fields(seats):
+        places[part.name] = slice(begin, begin + part.size), part.says
+        begin += part.size
+    return places
+
+
+class ObservationEncoder(coup_env.Watcher):
+    """Encodes one game as numbers, from the initial state, the engine's events and views.
+
+    Observations are written into `numbers`, an array of int16, from the index `begin` on; None: into an array of its
+    own. `own`: a cache that later games may share.
+    """
+
+    __slots__ = ("_certain_cards", "_concerning", "_knowledge", "_numbers", "_pending_events")
+
+    def __init__(
+        self, start: State, own: OwnCards | None = None, numbers: "array[int] | None" = None, begin: int = 0
+    ) -> None:
+        rules, seats = start.board.rules, start.board.seats
+        super().__init__(rules.roles, seats, own, begin)
+        self._numbers = array("h", bytes(2 * coup_env.size(seats))) if numbers is None else numbers
+        self._concerning = concerning(rules)
+        self._knowledge = [Knowledge(view_from_seat(start, seat)) for seat in range(seats)]
+        self._certain_cards = [NOTHING_KNOWN] * seats
+        self._pending_events: list[list[Event]] = [[] for _ in range(seats)]  # by seat, not yet passed to its Knowledge
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Count claims, shown, kept and examined cards, and queue the events for each seat's knowledge."""
+        super().add(events)
+        for event in events:
+            if type(event) in self._concerning:
+                public = event_for_seat(event, None) if type(event) in PRIVATE else event
+                for news in self._pending_events:
+                    news.append(public)
+                if public is not event:
+                    for seat in list_private_seats(event):
+                        self._pending_events[seat][-1] = event_for_seat(event, seat)
+
+    def known(self, view: View) -> CertainCards:
+        """Return the cards that are certain to a seat.
+
+        Must be called at each exchange of the seat, because no event contains the drawn cards.
+        """
+        seat = view.seat
+        news = self._pending_events[seat]
+        if news or type(view.board.phase) in _PRIVATE_PHASES:
+            self._certain_cards[seat] = self._knowledge[seat].known(view, news)
+            news.clear()
+        return self._certain_cards[seat]
+
+    def write(self, view: View) -> None:
+        """Write the observation of a seat into `numbers`."""
+        board = view.board
+        if board is not self._board:
+            self.see(board, _KINDS[type(board.phase)])
+        self.fill(self._numbers, view.seat, view[2:], self.known(view))
+
+    def observe(self, view: View) -> Array:
+        """Return the observation of a seat, a new array."""
+        self.write(view)
+        return np.array(self._numbers)
