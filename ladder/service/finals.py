@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -166,7 +165,7 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     )
     if not final.shows_results:
         return state
-    measured = _evaluate_final(ladder, context.connection, final, _MAX_AGE_S)
+    measured = _evaluate_final(ladder, context.connection, final)
     table = standings_for_reader(context, _rank_participants(measured.table))
     state = replace(state, standings=table)
     if not final.revealed:
@@ -179,19 +178,21 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     return replace(state, podium=podium, podium_owners=owners, decisive_matches=tuple(decisive))
 
 
-_MAX_AGE_S = 5.0  # of results that pages show while a final is played
-_evaluations: dict[tuple[Path, int], tuple[Sequence[int], float, Evaluation]] = {}  # by final, of these matches
+_evaluations: dict[tuple[Path, int], tuple[object, Evaluation]] = {}  # by final, of these matches
 _evaluating = Lock()
 
 
-def _evaluate_final(ladder: Ladder, connection: Connection, final: Final, max_age_s: float = 0.0) -> Evaluation:
-    """Return a final's results, or results that changed less than `max_age_s` ago."""
-    rated = [match.id for match in list_final_matches(connection, final.id) if match.is_rated]
+def _evaluate_final(ladder: Ladder, connection: Connection, final: Final) -> Evaluation:
+    """Return a final's results, while it is played of each hundredth part of its matches, since pages ask often."""
+    matches = list_final_matches(connection, final.id)
+    rated: object = [match.id for match in matches if match.is_rated]
+    if any(match.outcome is None for match in matches):
+        rated = sum(match.is_rated for match in matches) // max(1, len(matches) // 100)
     with _evaluating:
-        known, since, measured = _evaluations.get((ladder.path, final.id), (None, 0.0, None))
-        if measured is None or (known != rated and time.monotonic() - since >= max_age_s):
+        known, measured = _evaluations.get((ladder.path, final.id), (None, None))
+        if measured is None or known != rated:
             measured = evaluate_versions(ladder, connection, _versions(connection, final), final.id)
-            _evaluations[ladder.path, final.id] = rated, time.monotonic(), measured
+            _evaluations[ladder.path, final.id] = rated, measured
     return measured
 
 

@@ -26,50 +26,44 @@ function all() {
 }
 
 // While a final is played: rows move to their new places, with marks since the last change, and recent games play.
-const REFRESH_MS = 3_000;
-const PAUSE_MS = 5_000; // after a game
-const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const [REFRESH_MS, PAUSE_MS, MOVE_MS] = [3_000, 5_000, 900];
 const board = document.getElementById("board");
 const frame = document.querySelector(".featured iframe");
-const rowsOf = (part) => [...part.querySelectorAll("tr[data-bot]")];
+const rowsOf = (part) => [...part.querySelectorAll("[data-bot]")];
 let marks = new Map();
 
-function mark(row) {
-  const by = marks.get(row.dataset.bot);
-  const cell = row.querySelector(".moved");
-  cell.className = `moved ${by > 0 ? "up" : "down"}`;
-  cell.textContent = by ? `${by > 0 ? "▲" : "▼"}${Math.abs(by)}` : "";
-}
-
 async function refresh() {
-  const response = await fetch(location.href).catch(() => null);
-  if (!response?.ok) return;
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("board");
-  if (!fresh) return location.reload(); // revealed
-  if (!fresh.querySelector("table") !== !board.querySelector("table")) return location.reload();
+  const text = await fetch(location.href).then((response) => response.text(), () => "");
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const fresh = page.getElementById("board");
+  if (!fresh) return page.querySelector(".finale") && location.reload();
   const before = new Map(rowsOf(board).map((row, place) => [row.dataset.bot, [place, row.offsetTop]]));
-  const moved = rowsOf(fresh).map((row, place) => [row.dataset.bot, (before.get(row.dataset.bot)?.[0] ?? 10) - place]);
-  if (moved.some(([, by]) => by)) marks = new Map(moved);
+  const moves = rowsOf(fresh).map((row, place) => [row.dataset.bot, (before.get(row.dataset.bot)?.[0] ?? 10) - place]);
+  if (moves.some(([, by]) => by)) marks = new Map(moves);
   board.dataset.featured = fresh.dataset.featured;
   board.replaceChildren(...fresh.childNodes);
   for (const row of rowsOf(board)) {
-    mark(row);
-    const from = (before.get(row.dataset.bot)?.[1] ?? board.offsetHeight) - row.offsetTop;
-    if (from && !still) row.animate([{ transform: `translateY(${from}px)` }, { transform: "none" }], { duration: 900, easing: "ease-in-out" });
+    const by = marks.get(row.dataset.bot);
+    row.querySelector(".moved").innerHTML = by ? `<span class="${by > 0 ? "up" : "down"}">${by > 0 ? "▲" : "▼"}${Math.abs(by)}</span>` : "";
+    const y = (before.get(row.dataset.bot)?.[1] ?? board.offsetHeight) - row.offsetTop;
+    if (y && !matchMedia("(prefers-reduced-motion: reduce)").matches) row.animate({ translate: [`0 ${y}px`, "0 0"] }, { duration: MOVE_MS, easing: "ease" });
   }
   if (frame && !frame.src) feature();
 }
 
 function feature() {
-  const match = board.dataset.featured;
-  if (match) frame.src = `/matches/${match}/replay?public=true&shown=${Date.now()}#play`;
+  if (board.dataset.featured) frame.src = `/matches/${board.dataset.featured}/replay?public=true&shown=${Date.now()}#play`;
 }
 
+// Of a replay, only the table is shown.
+frame?.addEventListener("load", ({ target: { contentDocument: replay } }) => {
+  replay.styleSheets[0]?.insertRule(".holds, header, .beside, .below, .controls, .odds { display: none !important; }");
+  replay.addEventListener("replayend", () => setTimeout(feature, PAUSE_MS));
+});
 if (board) setInterval(refresh, REFRESH_MS);
-frame?.addEventListener("load", () => frame.contentDocument.addEventListener("replayend", () => setTimeout(feature, PAUSE_MS)));
+else document.documentElement.classList.add("staged");
 if (frame) feature();
 
-if (!board) document.documentElement.classList.add("staged");
 document.addEventListener("click", (event) => {
   const stage = event.target.dataset?.stage;
   if (stage) (stage === "all" ? all : next)();
