@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from ladder.rating import Strength, fit_rows
@@ -155,14 +155,3 @@ class StandingsCounter:
             for other, name in enumerate(self._bots)
             if self._shared_games[bot, other]
         }
-
-
-def compute_run_standings(bots: Sequence[str], results: Iterable[GameResult]) -> RunStandings:
-    """Return the standings of results in any order. If a game occurs twice, its first result counts."""
-    matches: dict[int, dict[int, GameResult]] = {}
-    for result in results:
-        matches.setdefault(result.match, {}).setdefault(result.game, result)
-    counter = StandingsCounter(bots)
-    for games in matches.values():
-        counter.add(list(games.values()))
-    return counter.standings()

@@ -14,7 +14,6 @@ from arena.checks.bot_check import (
     CheckSettings,
     CheckStep,
     CheckStepView,
-    check_bot,
     smoke_test,
 )
 from arena.checks.check_threads import check_all, open_check_threads

@@ -8,10 +8,9 @@ import math
 import os
 import statistics
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 
 from arena.bots import (
@@ -157,16 +156,6 @@ class CheckSettings:
     def quoted(self, printed: bytes) -> bytes:
         """Return a program's output with paths below `root` made relative."""
         return printed.replace(os.fsencode(self.root) + b"/", b"") if self.root.is_absolute() else printed
-
-
-def check_bot(argument: str, settings: CheckSettings) -> Generator[CheckStep, None, None]:
-    """Check the bot of a command-line argument, and yield the steps.
-
-    Raises SandboxError or OSError if this machine fails. Closing the iterator ends the check's processes.
-    """
-    check = BotCheck(settings)
-    for number, step in enumerate(chain(check.steps_before_run(argument), check.steps_of_run()), 1):
-        yield replace(step, number=number)
 
 
 def smoke_test(bot: Bot, settings: CheckSettings, mute: Callable[[], None]) -> CheckStep:

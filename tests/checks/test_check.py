@@ -4,17 +4,18 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from arena.bots import load_bots
-from arena.checks import CheckSettings, CheckStep, Severity, Timeouts, check_all, check_bot, request_kinds, smoke_test
+from arena.checks import BotCheck, CheckSettings, CheckStep, Severity, Timeouts, check_all, request_kinds, smoke_test
 from arena.coup import PRESETS, CertainCards, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
 from arena.referee import MatchSettings, Timing, make_legal_moves, wire
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer, make_reply_script
@@ -22,6 +23,16 @@ from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer, m
 Message = dict[str, Any]
 PATIENT, PATIENT_S = Timeouts(60.0, 60.0), 60.0  # for scripts that answer, on a machine that may be busy
 SHORT, SHORT_S = Timeouts(0.4, 0.4), 0.6  # for silent scripts
+
+
+def check_bot(argument: str, settings: CheckSettings) -> Generator[CheckStep, None, None]:
+    """Check the bot of a command-line argument, and yield the steps.
+
+    Raises SandboxError or OSError if this machine fails. Closing the iterator ends the check's processes.
+    """
+    check = BotCheck(settings)
+    for number, step in enumerate(chain(check.steps_before_run(argument), check.steps_of_run()), 1):
+        yield replace(step, number=number)
 
 
 def polite(message: Message, answer: Callable[[Message], object] | None = None) -> bytes | None:

@@ -13,9 +13,10 @@ from arena.bots import Bot
 from arena.cli import run_report
 from arena.run import MatchOutput, Run, RunConfig
 from ladder.results import GameResult
-from ladder.run_standings import RunStandings, compute_run_standings
+from ladder.run_standings import RunStandings
 from ladder.store import PlayedMatch
 from tests.ladder.store.memory import MemoryStore
+from tests.run_standings import compute_run_standings
 
 ENOUGH = 33  # matches of two or three bots at two seats, so that they have intervals
 HOLDS = "rank, ± 95 % and 95 %: intervals that contain the true value in at least 95 of 100 runs"

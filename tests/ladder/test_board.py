@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ladder.results import GameResult
-from ladder.run_standings import HeadToHead, RunStanding, RunStandings, StandingsCounter, compute_run_standings
+from ladder.run_standings import HeadToHead, RunStanding, RunStandings, StandingsCounter
+from tests.run_standings import compute_run_standings
 
 
 def result(match: int, game: int, seats: str, survivors: Sequence[int], **more: Any) -> GameResult:

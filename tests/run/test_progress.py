@@ -7,10 +7,10 @@ from typing import Any
 
 from arena.run import Progress, keyed_shuffle
 from ladder.results import GameResult
-from ladder.run_standings import compute_run_standings
 from ladder.schedule import plan_matches
 from ladder.store import PlayedMatch
 from tests.ladder.store.memory import MemoryStore
+from tests.run_standings import compute_run_standings
 
 BOTS = ["ada", "bob", "cyd"]
 

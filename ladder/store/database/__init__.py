@@ -262,7 +262,6 @@ from ladder.store.database.versions import (
     set_active_version,
     set_received_at,
     unchecked_versions,
-    version_ids_by_ref,
     version_refs_by_id,
     versions_of,
 )

@@ -277,23 +277,6 @@ def unchecked_versions(connection: Connection, at: float) -> list[Version]:
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
-def version_ids_by_ref(connection: Connection, refs: Sequence[str]) -> dict[str, int]:
-    """Return the ids of versions by version ref. Raises KeyError for an unknown one."""
-    ids = {}
-    for ref in refs:
-        name, _, number = ref.rpartition("@")
-        query = (
-            select(versions.c.id)
-            .join(bots, bots.c.id == versions.c.bot)
-            .where(bots.c.name == name, versions.c.number == int(number))
-        )
-        id = connection.scalar(query)
-        if id is None:
-            raise KeyError(ref)
-        ids[ref] = id
-    return ids
-
-
 def version_refs_by_id(connection: Connection) -> dict[int, str]:
     """Return the version refs of all versions by id."""
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)

@@ -14,9 +14,10 @@ from sqlalchemy import Connection, select
 from ladder.results import GameResult
 from ladder.service import Ladder, create_ladder, open_ladder, submit_reference
 from ladder.store import PlayedMatch
-from ladder.store.database import METADATA, RATED, queue_matches, save_match, version_ids_by_ref
+from ladder.store.database import METADATA, RATED, queue_matches, save_match
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import PLAY, pass_all
+from tests.ladder.version_refs import version_ids_by_ref
 
 
 def small_ladder(folder: Path, url: str | None, bots: Sequence[str] = ("one", "two", "three")) -> Ladder:

@@ -27,13 +27,13 @@ from ladder.store.database import (
     queue_matches,
     save_match,
     save_users,
-    version_ids_by_ref,
     versions_in_match,
 )
 from ladder.views import GRADEBOOK_FORMATS, Grade, Grades, UserSummary, describe_missing_ids, format_gradebook
 from tests.cli_workspace import BOT
 from tests.ladder.service.classes import Clock, add_settings, copy_ladder, deadline, hand_in, make_ladder
 from tests.ladder.service.term import Term
+from tests.ladder.version_refs import version_ids_by_ref
 
 BASELINES = """
 [[baselines]]

@@ -11,10 +11,11 @@ from ladder.permissions import STAFF_VIEWER
 from ladder.results import CONSEQUENTIAL_FAULTS
 from ladder.service import StandingsUpdater, get_grades
 from ladder.store import PlayedMatch
-from ladder.store.database import RATED, queue_matches, save_match, version_ids_by_ref
+from ladder.store.database import RATED, queue_matches, save_match
 from ladder.views import view_bot, view_standings
 from tests.cli_workspace import BOT, LOOK_SEED, Place
 from tests.ladder.service.classes import add_settings, hand_in, make_ladder
+from tests.ladder.version_refs import version_ids_by_ref
 
 # Three faults lose each of three games, and the bot is out of the other nine.
 COMMITTED, FOLLOWED, FAULTY_PERCENT = 9, {"out_of_lives": 3, "retired": 9}, 25.0

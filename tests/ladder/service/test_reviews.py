@@ -16,12 +16,12 @@ from ladder.pool import WorkerDiedError
 from ladder.service import Ladder, TaskSource, open_ladder, set_frozen, submit_bot
 from ladder.store import PlayedMatch
 from ladder.store.database import CHALLENGE, RATED, queue_matches, register_runner, save_match, save_review
-from ladder.store.database import version_ids_by_ref as ids_by_ref
 from ladder.views import view_bot
 from ladder.worker import ReviewJob, Task, run_task
 from tests.cli_workspace import BOT, Place
 from tests.ladder.service.classes import Clock
 from tests.ladder.service.ladders import ladder_in
+from tests.ladder.version_refs import version_ids_by_ref as ids_by_ref
 
 REFS = ("ada@1", "bob@1")
 Honest: Any = sample("sample:honest")

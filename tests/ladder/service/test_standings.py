@@ -18,19 +18,12 @@ from ladder.results import GameResult
 from ladder.service import Ladder, StandingsUpdater, create_ladder, open_ladder
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
-from ladder.store.database import (
-    METADATA,
-    User,
-    find_latest_snapshot,
-    queue_matches,
-    save_match,
-    save_users,
-    version_ids_by_ref,
-)
+from ladder.store.database import METADATA, User, find_latest_snapshot, queue_matches, save_match, save_users
 from ladder.views import view_standings_page
 from ladder.web import make_app
 from tests.ladder.service.term import PLAY, Term
 from tests.ladder.store.databases import add_bot
+from tests.ladder.version_refs import version_ids_by_ref
 
 BOARDS = (METADATA.tables["standings_snapshots"].c.sequence, METADATA.tables["standings_snapshots"].c.data)
 DAY_S = 86_400

@@ -14,9 +14,10 @@ from ladder.results import GameResult
 from ladder.service import describe_ladder, open_ladder, set_suspended
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
-from ladder.store.database import FINAL, Final, insert_final, queue_matches, save_match, version_ids_by_ref
+from ladder.store.database import FINAL, Final, insert_final, queue_matches, save_match
 from tests.cases import each
 from tests.ladder.service.term import Term
+from tests.ladder.version_refs import version_ids_by_ref
 
 ANSWERS = (
     views.AccountPage,

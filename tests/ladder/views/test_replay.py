@@ -21,10 +21,10 @@ from ladder.store.database import (
     insert_final,
     queue_matches,
     reveal_final,
-    version_ids_by_ref,
 )
 from tests.ladder.service.small_ladder import play
 from tests.ladder.service.term import Term
+from tests.ladder.version_refs import version_ids_by_ref
 
 
 def replays(term: Term, viewer: Viewer) -> list[tuple[Any, str | None]]:

@@ -24,11 +24,11 @@ from ladder.store.database import (
     extensions_in_force,
     queue_matches,
     register_runner,
-    version_ids_by_ref,
 )
 from ladder.views import GRADEBOOK_FORMATS
 from tests.ladder.service.classes import add_settings
 from tests.ladder.service.term import Term
+from tests.ladder.version_refs import version_ids_by_ref
 from tests.ladder.web.visitors import Pages, pages
 
 

@@ -1,0 +1,56 @@
+"""Tests of the projector view of a final in a real browser."""
+
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+
+from ladder.service import create_final
+from tests.chromium import WAIT_MS, Reader
+from tests.cli_workspace import Place
+from tests.ladder.service.classes import hand_in, make_ladder, serve
+from tests.ladder.web.ladder_server import serve_ladder
+
+DOCUMENT = "document.querySelector('.featured iframe').contentDocument"
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_the_board_of_an_open_final_follows_its_matches(
+    browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]], motion: str
+) -> None:
+    """The page keeps its featured game, and shows no controls of it."""
+    place = places()
+    with closing(make_ladder(place.folder / "spring")) as ladder:
+        for owner in ("ada", "bob"):
+            hand_in(ladder, owner, f"bot-of-{owner}")
+        create_final(ladder, "last", None, 20, "teacher", True)
+        serve(ladder, 3)
+        toml = ladder.path / "ladder.toml"
+        toml.write_text(toml.read_text().replace("public = false", "public = true"))
+        context = browser.browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion=motion)
+        page, wrong = context.new_page(), []
+        page.set_default_timeout(WAIT_MS)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text))
+        with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server:
+            page.goto(f"{server.url}/finals/last/projector")
+            page.get_by_text("3 of 20 matches played").wait_for()
+            featured = page.frame_locator(".featured iframe")
+            featured.locator(".seat, .place").first.wait_for()
+            assert not featured.locator(".controls").is_visible()
+            assert page.evaluate(f"!!{DOCUMENT}.querySelector('[aria-label=pause]')") == (motion == "no-preference")
+            page.evaluate("animations = 0; Element.prototype.animate = () => { animations += 1; }")
+            page.evaluate("document.querySelector('#board tbody').append(document.querySelector('#board tr'))")
+            page.locator("#board .up").wait_for()
+            assert page.locator("#board .down").inner_text() == "▼1"
+            assert (page.evaluate("animations") > 0) == (motion == "no-preference")
+            shown = page.locator(".featured iframe").get_attribute("src")
+            serve(ladder)
+            page.get_by_text("20 of 20 matches played").wait_for()
+            assert page.locator(".featured iframe").get_attribute("src") == shown
+            page.evaluate(f"{DOCUMENT}.dispatchEvent(new Event('replayend'))")
+            page.locator(".featured iframe:not([src*='/matches/3/'])").wait_for()
+            assert page.evaluate("document.documentElement.scrollHeight") <= 720
+            assert axe(page) == []
+        assert wrong == []
+        context.close()
