@@ -39,7 +39,7 @@ def test_the_board_of_an_open_final_follows_its_matches(
             featured.locator(".seat, .place").first.wait_for()
             assert not featured.locator(".controls").is_visible()
             assert page.evaluate(f"!!{DOCUMENT}.querySelector('[aria-label=pause]')") == (motion == "no-preference")
-            page.evaluate("animations = 0; Element.prototype.animate = () => { animations += 1; }")
+            page.evaluate("animations = 0; Element.prototype.animate = () => { animations += 1; }; 0")
             page.evaluate("document.querySelector('#board tbody').append(document.querySelector('#board tr'))")
             page.locator("#board .up").wait_for()
             assert page.locator("#board .down").inner_text() == "▼1"
