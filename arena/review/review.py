@@ -182,11 +182,13 @@ def _costly_decision(record: Record, evaluation: MoveEvaluation) -> CostlyDecisi
 
 def _win_probability(evaluation: MoveEvaluation) -> Estimate:
     value, half = evaluation.win_probability, Z_95 * evaluation.standard_error
-    return Estimate(value, max(0.0, value - half), min(1.0, value + half))
+    return Estimate(round(value, 2), round(max(0.0, value - half), 2), round(min(1.0, value + half), 2))
 
 
-def _make_estimate(value: float, standard_error: float) -> Estimate:
-    return Estimate(value, value - Z_95 * standard_error, value + Z_95 * standard_error)
+def _make_estimate(value: float, standard_error: float, digits: int = 2) -> Estimate:
+    """Return an estimate with as many digits as are shown, so that the terminal and the page round it the same way."""
+    half = Z_95 * standard_error
+    return Estimate(round(value, digits), round(value - half, digits), round(value + half, digits))
 
 
 def _significant_patterns(
@@ -200,7 +202,7 @@ def _significant_patterns(
         for game, cost in costs_by_game:
             by_game[game] += cost
         costs = [*by_game.values(), *[0.0] * (games - len(by_game))]
-        whole = _make_estimate(100 * fmean(costs), 100 * stdev(costs) / games**0.5)
+        whole = _make_estimate(100 * fmean(costs), 100 * stdev(costs) / games**0.5, 1)
         if whole.low is not None and whole.low > 0:
             yield MistakePattern(text, len(costs_by_game), whole)
 

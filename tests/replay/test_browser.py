@@ -728,6 +728,9 @@ def test_a_review_leads_to_the_moments_that_cost_most(
     assert shown.locator(".answers tbody .name").all_inner_texts() == ["mybot"]
 
     press(shown, "g")
+    went_out = shown.locator(".games tbody tr").filter(has=shown.locator("td p")).first
+    assert went_out.locator("p").inner_text().endswith("· \u2068mybot\u2069 is out")
+    assert f"turn={went_out.locator('td').nth(2).inner_text()}&" in went_out.locator("a").get_attribute("href")
     means = [fmean(one["estimate"]["value"] for one in curve["points"]) for curve in review["curves"]]
     button(shown, "closest first").click()
     rows = [row.split("\t")[-1] for row in shown.locator(".games tbody tr").all_inner_texts()]

@@ -40,6 +40,8 @@ class App {
   constructor(matches, table, front, review) {
     this.matches = matches;
     this.review = review && new Review(review, matches, (index) => this.go(index));
+    const [{ bots, viewers }] = matches;
+    this.bot = front ?? (viewers?.length === 1 ? bots[viewers[0]] : null); // that the page is about: the list tells how it went out
     this.words = words(table);
     this.state = { match: 0, game: 0, index: 0, seat: null, truth: front === null }; // seat: as in view.js
     this.eyes = null; // the name of the bot whose knowledge is shown wherever it plays; null: all cards; "": no bot's
@@ -81,7 +83,7 @@ class App {
     this.games = new Games(
       this.matches,
       (place) => this.row(place),
-      this.review ? "mean chance" : "cards left",
+      [this.bot === null ? "turns" : "out in turn", this.review ? "mean chance" : "cards left"],
       this.review
         ? "The mean win probability after each decision shows how close a game was."
         : "How close a game was: the cards left to the winner and to the best other player. The longer game comes first if these are equal.",
@@ -254,15 +256,27 @@ class App {
     const game = match.games[place];
     const chance = this.review?.mean(match, game);
     const cards = this.review ? null : margin(game, this.unfolded(game).at(-1));
+    const end = this.exit(match, game);
     return {
-      href: link({ match: this.several(match), game: game.game, seat: this.state.seat === this.lookers[0] ? null : this.seatIn(at, place) }),
+      href: link({ match: this.several(match), game: game.game, turn: end?.turn ?? null, step: end?.within ?? null, seat: this.state.seat === this.lookers[0] ? null : this.seatIn(at, place) }),
       title: this.title(match, game),
       winner: game.winner === null ? null : match.bots[game.seating[game.winner]],
       end: this.words.tellEnd(game.reason),
-      turns: game.turns,
+      exit: end?.text ?? "",
+      turns: end?.turn ?? game.turns,
       closeness: this.review ? (chance < 0 ? "" : percent(chance)) : cards.join(" : "),
       rank: this.review ? chance : game.turns / 1e6 - (cards[0] - cards[1]),
     };
+  }
+
+  /** How the page's bot went out of a game: { turn, within, text } of the moment, undefined where it didn't. */
+  exit(match, game) {
+    const seat = game.seating.indexOf(match.bots.indexOf(this.bot));
+    const moments = this.unfolded(game);
+    const last = moments.find((moment) => moment.out[seat]);
+    if (!last) return undefined;
+    const events = moments.slice(0, last.index + 1).flatMap((one) => (one.step && one.turn === last.turn ? seen(one.step.events, seat) : []));
+    return { turn: last.turn, within: last.within, text: this.words.story(events, game.seating.map((bot) => `\u2068${plain(match.bots[bot])}\u2069`)) };
   }
 
   title(match, game) {

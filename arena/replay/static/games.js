@@ -11,10 +11,10 @@ export function margin(game, end) {
 
 export class Games {
   /**
-   * `row(place)` gives { href, title, winner, end, turns, closeness, rank } of a game: how close it was, and a
-   * number that is higher for closer. `heading` and `about` say what that is.
+   * `row(place)` gives { href, title, exit, winner, end, turns, closeness, rank } of a game: how a bot went out, how
+   * close it was, and a number that is higher for closer. `headings` and `about` say what the numbers are.
    */
-  constructor(matches, row, heading, about) {
+  constructor(matches, row, headings, about) {
     this.row = row;
     this.all = matches.flatMap((match, at) => match.games.map((_, game) => ({ match: at, game })));
     this.order = this.all;
@@ -28,7 +28,7 @@ export class Games {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, ...["game", "won by", "turns", heading].map((text) => h("th", { scope: "col" }, text)))),
+        h("thead", {}, h("tr", {}, ...["game", "won by", ...headings].map((text) => h("th", { scope: "col" }, text)))),
         this.body,
       ),
     );
@@ -59,12 +59,12 @@ export class Games {
     refill(
       this.body,
       this.order.map((place) => {
-        const { href, title, winner, end, turns, closeness } = this.row(place);
+        const { href, title, exit, winner, end, turns, closeness } = this.row(place);
         const current = place.match === this.now.match && place.game === this.now.game;
         return h(
           "tr",
           { class: current ? "now" : "" },
-          h("td", {}, h("a", { href, "aria-current": current ? "true" : null, onclick: () => this.element.close() }, title)),
+          h("td", {}, h("a", { href, "aria-current": current ? "true" : null, onclick: () => this.element.close() }, title), exit && h("p", { class: "muted small" }, exit)),
           h("td", {}, winner === null ? h("span", { class: "muted" }, `a draw: ${end}`) : name(winner)),
           h("td", { class: "number" }, String(turns)),
           h("td", { class: "number" }, closeness),
