@@ -314,7 +314,8 @@ _MOODLE: dict[str, _GetIdentifier] = {
 
 def _moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
     whole = {name: of for name, of in _MOODLE.items() if not _users_without(grades, of)}
-    yield [*whole, grades.title, f"{grades.title} (Feedback)"]
+    title = grades.title.partition(" (")[0]  # without the ID of an assignment in Canvas
+    yield [*whole, title, f"{title} (Feedback)"]
     for grade in grades.grades:
         yield [*(of(grade.user) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
 

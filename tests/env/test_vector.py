@@ -69,7 +69,7 @@ def test_games_equal_those_of_the_aec_form(name: str, seats: int) -> None:
 
 @each("rules, seats", [("coup", 2), ("inquisitor", 4)])
 def test_an_opponent_plays_all_seats_but_one(rules: str, seats: int) -> None:
-    """Row 1 beside the AEC form, in which the same bots act for the other seats."""
+    """Row 1 next to the AEC form, in which the same bots act for the other seats."""
     many, game = vector_env(2, rules, seats, opponent="sample:opportunist"), env(rules=rules, seats=seats)
     bots = {agent: game.opponent(agent, "sample:opportunist") for agent in game.possible_agents}
     rng, info = np.random.default_rng(1), many.reset(seed=3)[1]

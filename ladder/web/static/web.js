@@ -56,7 +56,8 @@ function follow() {
 
 // An address leads to what is folded, too.
 function unfold() {
-  document.querySelector("details:target")?.setAttribute("open", "");
+  const place = location.hash && document.getElementById(location.hash.slice(1)); // :target isn't set yet
+  if (place?.matches?.("details")) place.open = true;
 }
 
 localTimes(document);
