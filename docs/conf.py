@@ -47,7 +47,9 @@ highlight_language = "none"  # of blocks that name none
 html_theme = "furo"  # loads no fonts or scripts from other sites
 templates_path = ["templates"]
 html_additional_pages = {"index": "front.html"}
-html_static_path = html_css_files = ["site.css"]
+html_static_path = ["site.css", *(f"../arena/replay/static/{name}" for name in ("tokens.css", "cards.svg"))]
+html_css_files = ["tokens.css", "site.css"]
+html_favicon = "../arena/replay/static/icon.svg"
 html_copy_source = False
 html_use_index = False
 html_show_copyright = False

@@ -130,6 +130,15 @@ def test_long_sentences_in_documents_stay_rare(files: dict[str, str]) -> None:
     assert len(long) <= 5, "\n".join(long)
 
 
+def test_sizes_of_type_and_tokens_are_defined_once(files: dict[str, str]) -> None:
+    styles = {path: text for path, text in files.items() if path.endswith(".css")}
+    tokens = styles.pop("arena/replay/static/tokens.css")
+    assert len(re.findall(r"--(?:small|normal|large|title|display):", tokens)) == 5
+    for path, text in styles.items():
+        assert re.findall(r"font-size: [\d.]+rem", text) == [], path
+        assert re.findall(r"--(?:ground|surface|raised|line|accent|warn|felt|radius|s\d+):", text) == [], path
+
+
 if __name__ == "__main__":  # what is, and what is allowed
     tree = texts()
     for pattern, allowed in RETIRED.items():

@@ -1,11 +1,13 @@
 """Serve the public pages: home, standings, head-to-head, bots, matches, replays, the queue and static files."""
 
+import gzip
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from arena.replay import replay_page
@@ -181,12 +183,20 @@ def home(ladder: Ladder, context: ViewContext) -> HomePage:
 
 
 @home_router.get("/static/{tag}/{name}", include_in_schema=False, dependencies=[Depends(authorize)])
-def static_file(tag: str, name: str) -> Response:
+def static_file(tag: str, name: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
     """Return a file that pages load, cached forever: its address changes with each build."""
     if name not in static_files():
         raise HTTPError(404, "This file doesn't exist.")
     data, kind = static_files()[name]
-    return Response(data, media_type=kind, headers=CACHE_FOREVER)
+    headers = {**CACHE_FOREVER, "Vary": "Accept-Encoding"}
+    if "gzip" in accept_encoding:
+        data, headers["Content-Encoding"] = _compress(data), "gzip"
+    return Response(data, media_type=kind, headers=headers)
+
+
+@cache
+def _compress(data: bytes) -> bytes:
+    return gzip.compress(data)
 
 
 @home_router.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authorize)])

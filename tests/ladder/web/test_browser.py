@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import select
@@ -149,6 +150,33 @@ def test_axe_finds_nothing_on_any_page_light_or_dark(
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append(f"{path}: is wider than 390 px")
     assert found == []
+
+
+LOADED = """() => new Promise((done) => {
+  const shifts = [];
+  const type = "layout-shift";
+  new PerformanceObserver((list) => shifts.push(...list.getEntries())).observe({ type, buffered: true });
+  const loaded = performance.getEntries().filter((entry) => entry.initiatorType !== "iframe");
+  setTimeout(() => done({
+    shift: shifts.reduce((sum, entry) => sum + entry.value, 0),
+    bytes: loaded.reduce((sum, entry) => sum + (entry.transferSize ?? 0), 0),
+    paint_ms: performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+  }), 300);
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_are_small_and_stay_still_while_they_load(browser: Reader, server: LadderServer, width: int) -> None:
+    """The time to the first paint is printed: it depends on the machine."""
+    pages = [("ada", path) for path in ("/", "/standings", f"/bots/{quote(PAYLOADS[0])}", "/submit")]
+    for login, path in [*pages, ("staff", "/admin"), ("staff", "/admin/users")]:
+        page, _ = window(browser, server, login, viewport={"width": width, "height": 800})
+        page.goto(server.url + path)
+        loaded = page.evaluate(LOADED)
+        print(f"{path} at {width} px: first paint after {loaded['paint_ms']:.0f} ms, {loaded['bytes'] / 1000:.0f} kB")
+        assert loaded["shift"] < 0.01, path
+        assert 2_000 < loaded["bytes"] < 100_000, path
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
 
 
 def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, server: LadderServer) -> None:
