@@ -81,6 +81,7 @@ _TICK_MS = 100  # between two checks for the end of a build whose child keeps th
 
 # The copy has no write bits. The build gets neither the standard input nor the standard output of the script.
 _SCRIPT = (
+    "export npm_config_fetch_retries=0 PIP_RETRIES=0 CARGO_NET_RETRY=0; "  # without a network, retries only take time
     "mkdir /tmp/build && cp -r /bot/. /tmp/build && chmod -R u+w /tmp/build && cd /tmp/build || exit 1; "
     '"$@" </dev/null >&2 || exit $?; exec tar -cf - .'
 )

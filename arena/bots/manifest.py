@@ -11,6 +11,7 @@ An error in a TOML file is two lines, the second an example. The language, for d
 commands and the file extensions. Must not know how a bot is named, found, hashed or started."""
 
 import os
+import re
 import shlex
 import shutil
 import tomllib
@@ -49,7 +50,8 @@ def read_toml(file: Path, example: str) -> dict[str, object]:
         reason = "a number has too many digits"
     except RecursionError:
         reason = "nested too deeply"
-    raise ValueError(f"not valid TOML: {reason}.\nExample of a line: {example}")
+    paths = "; write paths with /" * (b"\\" in data)
+    raise ValueError(f"not valid TOML: {reason}.\nExample of a line: {example}{paths}")
 
 
 MANIFEST = "bot.toml"
@@ -137,6 +139,8 @@ _MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 1024  # the limits of file systems
 def _parse_command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
     words = value
     if isinstance(words, str):
+        if re.search(r"\w\\+\w", words):  # which a shell would drop
+            raise BotError(f"{escape_control(where)}: {field} has a path with \\.\nWrite paths with /.")
         try:
             words = shlex.split(words)
         except ValueError as error:
@@ -187,6 +191,8 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
         )
     if own and path.is_file():
         return f"{start}isn't on PATH.\nTo run the file in the bot's folder, write \"./{escape_control(word)}\""
+    if word.removesuffix(".exe") in ("py", "python"):
+        return f'{start}isn\'t there.\nWrite {field} = "python3 ..."'
     if programs.path is None:
         return f"{start}isn't on PATH.\nInstall it, or write the program's path."
     here = shutil.which(word)

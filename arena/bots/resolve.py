@@ -28,6 +28,7 @@ import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
@@ -53,6 +54,9 @@ def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[st
     ending = path.suffix.lower()
     if first_line.startswith(b"#!"):
         return (*_shebang_command(os.fsdecode(first_line[2:]), path, given, programs), str(path))
+    if ending in (".ipynb", ".zip"):
+        help = "Unpack an archive, or export a notebook with jupyter nbconvert --to script, and name the result."
+        raise BotError(f"{escape_control(given)} isn't a program.\n{help}")
     if ending == ".py":
         return (programs.python, str(path))
     if ending in _RUNNERS:
@@ -267,9 +271,6 @@ def bare_file_in(folder: Path) -> Path | None:
 _SAMPLE = "sample:"
 
 
-# --- the command line -------------------------------------------------------------------------------------------------
-
-
 def load_bots(
     arguments: Sequence[str], programs: Programs | None = None, root: Path = Path()
 ) -> tuple[list[Bot], list[str]]:
@@ -425,9 +426,11 @@ def _resolve_folder(folder: Path, given: Path, programs: Programs) -> Bot:
     where = given / MANIFEST
     file = folder / MANIFEST
     if not file.is_file():
+        similar = get_close_matches(MANIFEST, os.listdir(folder), 1, 0.7)
         raise BotError(
             f"{escape_control(given)} is a folder without {MANIFEST}.\n"
-            f'Name a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
+            + (f"Rename {escape_control(similar[0])} in it to {MANIFEST}, or name" if similar else "Name")
+            + f' a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
         )
     digest = digest_of(folder)  # before the rest, so that a change meanwhile is noticed later
     manifest = read_manifest(file, where)

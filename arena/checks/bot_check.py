@@ -131,8 +131,8 @@ class CheckSettings:
     seconds; if it raises, the check ends. `lock`: held while boxes are started and closed. `silence_fails`: whether a
     smoke test fails at a timeout; false if a match would wait longer. `build_s`: limit of a build. `leave_s`: how long
     a process may run after the end of its input. `enough_s`: total response time of a process after which no further
-    game begins. `on_build`: called before a bot is built. `bytecode`: the cache of compiled modules. `root`: the folder
-    of relative paths; if it is absolute, steps don't contain it.
+    game begins. `idle_s`: maximum silence without CPU time. `on_build`: called before a build. `bytecode`: the cache of
+    compiled modules. `root`: the folder of relative paths; if it is absolute, steps don't contain it.
     """
 
     sandbox: Sandbox
@@ -147,6 +147,7 @@ class CheckSettings:
     build_s: float = BUILD_S
     leave_s: float = LEAVE_S
     enough_s: float = math.inf
+    idle_s: float = math.inf
     root: Path = Path()
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
@@ -262,7 +263,9 @@ class BotCheck:
             if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder)):
                 return (
                     f"the link {escape_control(name)} points outside of the bot's folder",
-                    "copy the file that it points to into the folder",
+                    "run python3 without a virtual environment; for packages, pip install --target FOLDER PACKAGE"
+                    if (file.parents[1] / "pyvenv.cfg").is_file()
+                    else "copy the file that it points to into the folder",
                 )
             if file.is_file() and file.stat().st_size < _MAX_POINTER_BYTES and file.read_bytes().startswith(_LFS_START):
                 return (
@@ -295,7 +298,7 @@ class BotCheck:
             else:
                 self.bot = build_all([self.bot], logs, settings.build_s)[0]
         except BuildError as problem:
-            failed = self.make_step(Severity.FAIL, problem.what, problem.help)
+            failed = self.make_step(Severity.FAIL, problem.what, self.build_advice(problem.help, log))
             raise _FailedError(self.build_step(failed, problem.excerpt, log)) from None
         except BotError as problem:
             raise _FailedError(_error_step(self.step, problem)) from None
@@ -304,6 +307,14 @@ class BotCheck:
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
         text = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
         return self.build_step(self.ok(text), warned, log)
+
+    def build_advice(self, help: str, log: Path) -> str:
+        """Return the advice of the first rule that matches the build's log, or else a general one, and `help`."""
+        bot, sandbox = replace(self.bot, argv=self.bot.build or ()), self.settings.choice.name
+        seen = FaultContext("exited", sandbox=sandbox, argv=bot.argv, source=_read_source(bot))
+        found = diagnose_fault(replace(seen, stderr=log.read_bytes())).advice
+        usual = found == diagnose_fault(FaultContext("exited")).advice
+        return "\n".join({"correct the first error that the build printed" if usual else found: 0, help: 0})
 
     # -- processes
 
@@ -319,7 +330,7 @@ class BotCheck:
         except ProgramError as problem:
             raise _FailedError(CheckStep(self.step, Severity.FAIL, str(problem))) from None
         try:
-            talk = BotConnection(box, settings.match_settings.limits, settings.clock, settings.quoted)
+            talk = BotConnection(box, settings.match_settings.limits, settings.clock, settings.quoted, settings.idle_s)
             try:
                 table = ScriptedTable(talk, _spec(rules, settings.match_settings, settings.seats), settings.timeouts)
                 yield table
@@ -551,10 +562,7 @@ def _excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     return (lines[0], *lines[1:][-_SHOWN + 1 :]) if _PYTHON in lines else tuple(lines[:_SHOWN])
 
 
-_LFS_START, _MAX_POINTER_BYTES = (
-    b"version https://git-lfs.github.com/",
-    512,
-)  # the beginning and the maximum size of a pointer file
+_LFS_START, _MAX_POINTER_BYTES = b"version https://git-lfs.github.com/", 512  # of a pointer file
 _KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
 _PYTHON = b"Traceback (most recent call last):"

@@ -18,6 +18,7 @@ _TICK_MS = 50  # between two checks whether a process has ended, whose children 
 _STEP_S = 0.15  # maximum time that counts between two polls; the rest is time when the machine was suspended
 _LAST_OUTPUT_S = 0.5  # for a process to end and report the reason after its output has ended
 _LATE_S = 1.0  # extra wait after a timeout, to distinguish a slow bot from one that doesn't flush
+_LOOK_S, _IDLE_SHARE = 0.25, 0.01  # until the first look at the CPU time; the share of a core of an idle bot
 _MAX_READS = 16  # of 64 KiB, the capacity of a pipe: a bot may never stop writing
 
 
@@ -54,7 +55,7 @@ class _WaitingTime:
 class BotConnection:
     """The conversation with one box, which the caller closes. `times`: response times in s.
 
-    `quoted`: converts output of the process to the form for display.
+    `quoted`: converts output of the process to the form for display. `idle_s`: maximum silence without CPU time.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class BotConnection:
         limits: Limits,
         clock: Callable[[], float] = time.monotonic,
         quoted: Callable[[bytes], bytes] = lambda printed: printed,
+        idle_s: float = float("inf"),
     ) -> None:
         self.box = box
         self.capture = BoundedLog()
@@ -73,6 +75,7 @@ class BotConnection:
         self._limits = limits
         self._clock = clock
         self._quoted = quoted
+        self._idle_s = idle_s
         self._lines = LineBuffer()
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
@@ -103,8 +106,8 @@ class BotConnection:
         sent = line.rstrip(b"\n")
         got = self._next_line(waited, within_s, sent, charged=True)
         if got is None:
-            waited_ms = round(within_s * 1000)
-            raise self._diagnose_silence("start_failed", f"no hello within {waited_ms} ms", sent, Facts(waited_ms))
+            waited_ms = round(min(within_s, waited()) * 1000)
+            raise self._diagnose_silence("start_failed", f"no hello within {waited_ms} ms", sent, self._timeout_facts())
         message = decode(got)
         problem = message if isinstance(message, Malformed) else parse_hello(message)
         if not isinstance(problem, Greeting):
@@ -134,7 +137,8 @@ class BotConnection:
                 got = self._next_line(waited, within_s, sent, charged=True)
             if got is None:
                 facts = self._timeout_facts()
-                detail = "; ".join(filter(None, (f"no line within {within_s * 1000:.0f} ms", describe_time_use(facts))))
+                waited_ms = round(min(within_s, waited()) * 1000)
+                detail = "; ".join(filter(None, (f"no line within {waited_ms} ms", describe_time_use(facts))))
                 if self._stale is not None:
                     raise ConnectionBrokenError("timeout", detail, sent, self._stale[1], facts)
                 raise self._diagnose_silence("timeout", detail, sent, facts)
@@ -182,6 +186,7 @@ class BotConnection:
         return None
 
     def _start_clock(self, within_s: float) -> _WaitingTime:
+        self._idle_since = (0.0, 0)  # waiting time in s and CPU time in ns
         self._meter.start(self._clock(), within_s)
         self._meter.mark(self._clock())
         return _WaitingTime(self._clock)
@@ -227,6 +232,9 @@ class BotConnection:
             left = within_s - waited()
             if left <= 0 and not (charged and self._meter.has_time(self._clock(), 0)):
                 return None
+            if charged and self._is_idle(within_s - left):
+                self._meter.settle(self._clock(), 0)
+                return None
             if not self._poll_output(min(_TICK_MS, max(1, int(left * 1000)))) and self.box.exit() is not None:
                 for _ in range(_MAX_READS):
                     if not self._poll_output(0):
@@ -235,6 +243,17 @@ class BotConnection:
             if self._ended and not self._ready:
                 self._raise_ended(sent)
         return self._ready.pop(0)
+
+    def _is_idle(self, waited_s: float) -> bool:
+        """Return whether the bot has used less than _IDLE_SHARE of a core for `idle_s`."""
+        if not self._reports or waited_s < _LOOK_S:
+            return False
+        cpu_ns = self.box.cpu_ns() or 0
+        since_s, before_ns = self._idle_since
+        waits_for_core = any(task.ready for task in (self.box.cpu_usage() or {}).values())
+        if waits_for_core or cpu_ns - before_ns > (waited_s - since_s) * 1e9 * _IDLE_SHARE:
+            self._idle_since = waited_s, cpu_ns
+        return waited_s - self._idle_since[0] >= self._idle_s
 
     def _raise_ended(self, sent: bytes) -> None:
         """Raise ConnectionBrokenError for a process that has ended or closed its pipes."""

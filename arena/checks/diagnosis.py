@@ -6,6 +6,7 @@ them are escaped, no command that they name is recommended, and each is searched
 expressions."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ _MAX_LINES = 60  # at the end of standard error
 _MAX_LINE = 400  # characters of each
 # Shares of CPU time in own time: a bot above was computing, a bot below was idle. A busy machine lowers the share.
 _BUSY, _IDLE = 0.6, 0.1
+_LAUNCHERS = ("npm", "yarn", "pnpm", "make", "mvn", "gradle", "gradlew")  # programs that print what they start
 _NO_FACTS = Facts()
 
 
@@ -85,7 +87,7 @@ class FaultContext:
             "where": "in the box" if self.boxed else "there",
             "bring": "put it into a folder with the bot and a bot.toml, and name the folder"
             if self.boxed and self.is_single_file
-            else "put it into the bot's folder, and open it by a path relative to the program's folder",
+            else "put it into the bot's folder",
         }
 
 
@@ -112,7 +114,8 @@ def diagnose_fault(seen: FaultContext) -> Diagnosis:
     detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), _MAX_LINE)
     if not detail:
         return Diagnosis(fault.message, fault.help)
-    return Diagnosis(detail if fault.limit else f"{fault.message}: {detail}", fault.help)
+    malformed = seen.received is not None and seen.code in ("bad_reply", "start_failed")
+    return Diagnosis(detail if fault.limit or malformed else f"{fault.message}: {detail}", fault.help)
 
 
 def _quotation(text: object) -> str:
@@ -127,9 +130,13 @@ def _parse_object(line: bytes) -> dict[str, Any]:
 # ---------------------------------------------------------------- signs in the received line
 
 
-def _is_no_json(seen: FaultContext) -> bool:
+def _malformed_code(seen: FaultContext) -> str:
     decoded = decode(seen.received) if seen.received is not None and seen.code != "line_too_long" else {}
-    return isinstance(decoded, Malformed) and decoded.code in ("bad_json", "bad_number")
+    return decoded.code if isinstance(decoded, Malformed) else ""
+
+
+def _is_no_json(seen: FaultContext) -> bool:
+    return _malformed_code(seen) in ("bad_json", "bad_number")
 
 
 def _text_before_reply(seen: FaultContext) -> object:
@@ -184,10 +191,6 @@ def _is_silent(seen: FaultContext) -> object:
     return seen.ended or (seen.received is None and seen.code == "timeout")
 
 
-def _boxed_end(seen: FaultContext) -> bool:
-    return seen.boxed and seen.ended
-
-
 def _program_help(seen: FaultContext) -> str:
     if not seen.boxed:
         return "install it"
@@ -201,10 +204,20 @@ def _shadowed_module(seen: FaultContext) -> object:
     return f"{name}.py" in seen.siblings and name
 
 
+def _own_program(seen: FaultContext) -> object:
+    name = os.path.basename(str(_stderr_has("open file '*' | find module '*' | main class *")(seen)))
+    return name in map(os.path.basename, seen.argv[1:]) and name
+
+
+def _own_module(seen: FaultContext) -> object:
+    name = str(_stderr_has("module named '*'")(seen)).partition(".")[0]
+    return name if {name, f"{name}.py"} & seen.siblings else _stderr_has("attempted relative import")(seen)
+
+
 def _has_windows_marks(seen: FaultContext) -> object:
-    shell = "".join(seen.argv[:1]).endswith(("sh", "env"))
-    marked = seen.source.startswith(b"\xef\xbb\xbf#!")
-    return seen.ended and shell and (marked or (seen.source.startswith(b"#!") and b"\r\n" in seen.source))
+    shell = seen.ended and "".join(seen.argv[:1]).endswith(("sh", "env"))
+    marked = shell and (seen.source.startswith(b"\xef\xbb\xbf#!") or b"\r\n" in seen.source)
+    return marked or _stderr_has("Non-UTF-8 code | null bytes")(seen)
 
 
 def _missing_program(seen: FaultContext) -> object:
@@ -214,10 +227,10 @@ def _missing_program(seen: FaultContext) -> object:
     return (by_python and _stderr_has(python)(seen)) or _stderr_has(patterns)(seen)
 
 
-_ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "Uncaught ")
+_ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "Uncaught ", "fatal error: ")
 
 
-def _last_error(seen: FaultContext) -> object:
+def _last_error(seen: FaultContext) -> str:
     """Return the line of the last exception: after a Python traceback, or with the usual start of other languages."""
     found, within = "", False
     for line in seen.stderr_lines if seen.ended else ():
@@ -252,7 +265,7 @@ def _flush_advice(argv: tuple[str, ...]) -> str:
         return "print(..., flush=True)"
     if "node" in program or ".js" in program:
         return 'process.stdout.write(line + "\\n")'
-    return "fflush(stdout) in C, std::flush in C++, System.out.flush() in Java, flush=True in Python"
+    return "fflush(stdout) in C, std::flush in C++, flush() in Java and Rust, flush=True in Python"
 
 
 # ---------------------------------------------------------------- the table
@@ -268,9 +281,14 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     ),
     (lambda seen: seen.facts.unended, "the reply lacks its newline", 'end each reply with "\\n", and flush it'),
     (
-        lambda seen: (seen.received or b"").startswith(b"\xef\xbb\xbf"),
-        "the line begins with a byte order mark",
-        'write UTF-8 without one: "utf-8" in Python instead of "utf-8-sig", new UTF8Encoding(false) in .NET',
+        lambda seen: _malformed_code(seen) == "bad_utf8" or seen.line.startswith("\ufeff") or "\0" in seen.line,
+        "the line isn't UTF-8, or begins with a byte order mark: {line}",
+        'write UTF-8 without one: sys.stdout.reconfigure(encoding="utf-8"), not "utf-8-sig"; new UTF8Encoding(false)',
+    ),
+    (
+        lambda seen: _is_no_json(seen) and (name := os.path.basename("".join(seen.argv[:1]))) in _LAUNCHERS and name,
+        "{name} prints lines of its own to standard output",
+        'start the bot\'s program itself, without {name}: run = "node bot.js"',
     ),
     (
         lambda seen: _is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
@@ -290,7 +308,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     (
         _wrong_id,
         "the reply has the id {name}, the request had {asked}",
-        'copy the id of the request as a number: "id":{asked}',
+        'reply to hello and to requests only, and copy the id of the request as a number: "id":{asked}',
     ),
     (_odd_choice, "the choice isn't an integer: {name}", 'send an index into legal, an integer from 0: "choice":0'),
     (_out_of_range_choice, "the choice {name}", "send an index into legal, counted from 0"),
@@ -303,13 +321,13 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     (_reads_all, "the bot reads all of its input before it answers", _LOOP),
     (
         lambda seen: seen.facts.unflushed,
-        "the bot doesn't flush its output: its lines stay in a buffer",
-        "flush after each line: {how}",
+        "the bot doesn't flush its output, or waits for more input: its reply came when its input ended",
+        "flush after each line: {how}; answer a line before you read the next",
     ),
     (
         lambda seen: seen.facts.late,
         "{detail}",
-        "end each search by the request's clock, and load data before the first request",
+        "end each search by the request's clock; load data before the first request",
     ),
     (
         lambda seen: _cpu_share(seen) >= _BUSY,
@@ -319,14 +337,13 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     (
         lambda seen: _cpu_share(seen) <= _IDLE,
         "no reply came in time: {detail}",
-        "the bot sleeps, waits for something other than the request, catches an exception and prints nothing, "
-        "or doesn't flush its reply: {how}",
+        "flush each reply: {how}; or the bot sleeps, waits for something else, or catches an exception without a reply",
     ),
     (_shadowed_module, "the bot's file {name}.py hides Python's module {name}", "rename the file"),
     (
         _stderr_has("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
         "the bot installs packages when it starts",
-        "install them into the bot's folder beforehand: pip install --target FOLDER PACKAGE; a box has no network",
+        "install them beforehand into the bot's folder: pip install --target FOLDER PACKAGE, npm install",
     ),
     (
         lambda seen: seen.ended and any(word.endswith("npx") for word in seen.argv),
@@ -339,12 +356,27 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "bots don't get your environment: write the value into a file in the bot's folder, or use a default",
     ),
     (
+        _stderr_has("coroutine '*' was never awaited"),
+        "the coroutine {name} was never awaited",
+        "call it with await, and the outermost one with asyncio.run(main()); the kit's methods have no async",
+    ),
+    (
+        _stderr_has("Bad magic number | UnsupportedClassVersion | `GLIBC | ELF header | Exec format"),
+        "the program was built for another version or system: {name}",
+        "put the source and a build command into the folder, or build for this version: javac --release 17",
+    ),
+    (
+        _stderr_has("go.mod file not found | go: RLock "),
+        "the build uses Go modules",
+        'build without modules, because a box can\'t lock files: build = "env GO111MODULE=off go build -o bot ."',
+    ),
+    (
         _has_windows_marks,
-        "the script has CR LF line ends or a byte order mark, which the shell reads as part of a word",
+        "the program has CR LF line ends, a byte order mark or another encoding than UTF-8",
         "save the file as UTF-8 without a byte order mark (BOM) and with LF line ends",
     ),
     (
-        _stderr_has("No module named 'coup_kit | Cannot find module './coup_kit"),
+        _stderr_has("named 'coup_kit | module './coup_kit | coup_kit.hpp: No | module `coup_kit` | class CoupKit"),
         "the bot's folder has no kit",
         "add kit = \"python\" (or the bot's language) to bot.toml to use the arena's kit, or copy the kit there",
     ),
@@ -354,20 +386,34 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "use the kit in a bot: from coup_kit import Bot, run; arena.local is for your own programs",
     ),
     (
-        _stderr_has("module named 'torch | module named 'tensorflow | module named 'jax", when=_boxed_end),
+        _stderr_has("named 'torch | named 'tensorflow | named 'jax", lambda seen: seen.boxed and seen.ended),
         "no box has torch, tensorflow or jax, and they are too large for a bot's folder",
-        "train on your machine, save the weights to a file in the bot's folder, and use them in Python, or in numpy "
-        "if the organiser installed it; see docs/reference/sandbox.md",
+        "train on your machine, put the weights into the bot's folder, and use numpy; see docs/reference/sandbox.md",
+    ),
+    (
+        _own_program,
+        "{name}, which the run command names, isn't {where}",
+        'correct run in bot.toml: capitals count, and paths have "/"; or add the build command that creates the file',
+    ),
+    (
+        _own_module,
+        "Python looks for modules in the program's folder only: {name}",
+        'import a module of that folder without a dot; run a program in a subfolder with "python3 -m src.main"',
     ),
     (
         _stderr_has("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
         "the module {name} isn't {where}",
-        "check the spelling; if it is right, {bring}, or ask the organiser for it; see docs/reference/sandbox.md",
+        "check the spelling; if it is right, {bring} (pip install --target FOLDER, npm install), or ask the organiser",
     ),
     (
         _stderr_has("o space left on device", _is_silent),
         "the bot's folder for temporary files is full",
         "write less below TMPDIR, and delete old files; hello.limits.tmp_mb is the folder's size",
+    ),
+    (
+        _stderr_has('[[: not found | Bad substitution | Illegal option | source: not found | "(" unexpected'),
+        "the script is written for bash, but runs in sh: {name}",
+        'start it with bash: "bash bot.sh"',
     ),
     (_missing_program, "the program {name} isn't {where}", "{program}"),
     (
@@ -378,12 +424,14 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     (
         _stderr_has("such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"),
         "the file {name} isn't {where}",
-        "{bring}: Path(__file__).parent",
+        "{bring}, and open it by a path relative to the program's folder: Path(__file__).parent in Python",
     ),
     (
-        _stderr_has("etwork is unreachable | name resolution | service not known | ENETUNREACH | EAI_AGAIN"),
+        _stderr_has(
+            "etwork is unre | ame resol | service not kn | ENETUNREACH | EAI_AGAIN | ot resolve | family not | dial tcp"
+        ),
         "the bot tried to use the network: {name}",
-        "play without the network: boxes have none",
+        "play and build without the network: boxes have none; put packages into the bot's folder beforehand",
     ),
     (
         _stderr_has("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
@@ -391,15 +439,25 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
         "readline() returns an empty text when the input ends: end the loop then, or use for line in sys.stdin",
     ),
     (
-        lambda seen: seen.ended and seen.facts.signal in (4, 6, 7, 8, 11),
+        lambda seen: seen.ended and seen.facts.signal in (4, 6, 7, 8, 11) and "terminate" not in _last_error(seen),
         "the bot crashed: {detail}",
         "to find out where, build it with -g -fsanitize=address,undefined; never build with -march=native",
+    ),
+    (
+        lambda seen: (name := _last_error(seen)).startswith("SyntaxError: ") and name,
+        "the bot ended with an error: {name}",
+        "fix the line that standard error shows; if it is right, it needs a newer version, or a compiler (TypeScript)",
     ),
     (_last_error, "the bot ended with an error: {name}", "fix the error; standard error shows where it is"),
     (
         lambda seen: seen.ended and seen.facts.exit_code and seen.stderr_lines,
         "the process has ended: {detail}",
         "fix the error on standard error; if there is none, read until standard input ends",
+    ),
+    (
+        lambda seen: seen.ended and seen.facts.exit_code == 0 and _parse_object(seen.sent).get("game"),
+        "the program ended before its input",
+        "play until standard input ends: a match has many games, and one process plays them all",
     ),
     (
         lambda seen: seen.ended and seen.facts.exit_code == 0,
@@ -409,7 +467,7 @@ _ROWS: tuple[tuple[Sign, str, str], ...] = (
     (
         lambda seen: seen.code == "start_failed" and seen.received is None and seen.facts.own_ms is not None,
         "{detail}",
-        "answer the hello line before any long work, and flush the reply: {how}",
+        "flush the reply to the hello: {how}; answer it before any long work",
     ),
 )
 DIAGNOSIS_RULES = tuple(DiagnosisRule(*row) for row in _ROWS)

@@ -5,6 +5,7 @@ steps become results.json of an autograder. Source: gradescope-autograders.readt
 Output format."""
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -56,6 +57,7 @@ from protocol import escape_bytes
 _COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red", "now": "blue"}
 _MAX_MESSAGE_CHARS = 400  # of a request and of a reply
 _MAX_COLUMNS = 80  # of a step, also on wider terminals and in pipes
+_IDLE_S = 2.0  # in a box, where a bot has nothing to wait for; a plain process may wait for the network
 _MAX_STDERR_CHARS = 160  # of a line of standard error
 
 
@@ -209,7 +211,8 @@ def check(
     """Check that bots start and answer every kind of request.
 
     BOT is as for arena run. A failed step shows the request and the reply, the bot's last lines on standard error,
-    and a fix. A check takes some seconds a bot, and uses the time limits of arena run.
+    and a fix. A check takes some seconds a bot, and uses the time limits of arena run. In a box, a bot also fails if
+    it owes a reply and uses no CPU time for 2 s.
 
     Exit codes: 0 if all bots can play; 1 if a step failed, a bot doesn't exist, or this machine can't start bots
     (then no FILE is written); 2 for wrong usage.
@@ -222,7 +225,8 @@ def check(
     try:
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
-            settings = CheckSettings(box, choice, scratch, on_build=_note_build)
+            idle_s = _IDLE_S if choice.isolates else math.inf
+            settings = CheckSettings(box, choice, scratch, idle_s=idle_s, on_build=_note_build)
             if rules is not None:
                 settings = replace(settings, rules=(load_ruleset(rules),))
             if start_ms is not None:

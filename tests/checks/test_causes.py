@@ -60,6 +60,9 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     # observation, words of the cause, words of the fix
     (line(b'\xef\xbb\xbf{"id":41,"choice":0}'), "byte order mark", "utf-8-sig"),
     (line(b'\xef\xbb\xbf{"type":"hello"}', "start_failed", HELLO), "byte order mark", "utf-8-sig"),
+    (line(b'{"id":41,"choice":0,"say":"\xf6"}', "bad_utf8"), "the line isn't UTF-8", 'encoding="utf-8"'),
+    (line('{"id":41,"choice":0}'.encode("utf-16-le")), "the line isn't UTF-8", 'encoding="utf-8"'),
+    (replace(line(b"> bot@1.0.0 start"), argv=("/usr/bin/npm", "start")), "npm prints lines of its own", "without npm"),
     (line(b"{'id': 41, 'choice': 0}"), "isn't valid JSON: {'id': 41, 'choice': 0}", "json.dumps"),
     (line(b"b'{\"id\": 41}'"), "isn't valid JSON: b'", "json.dumps"),
     (line(b"{"), "isn't valid JSON: {", "on one line"),
@@ -100,8 +103,8 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (replace(time_out(Facts(500, 3, unended=True)), received=b'{"id":41}'), "lacks its newline", r'with "\n"'),
     (
         time_out(Facts(unflushed=True), ("/usr/bin/java", "Bot"), "start_failed"),
-        "stay in a buffer",
-        "System.out.flush()",
+        "doesn't flush its output, or waits for more input",
+        "flush() in Java",
     ),
     (time_out(Facts(unflushed=True), ("/bot/b.py",)), "doesn't flush", "print(..., flush=True)"),
     (time_out(Facts(500, 498)), "what was seen", "endless loop"),
@@ -110,6 +113,42 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (HIDDEN, "random.py hides Python's module random", "rename the file"),
     (end_with("/usr/bin/python3: No module named pip"), "installs packages when", "pip install --target"),
     (CR_LF, "CR LF", "LF line ends"),
+    (replace(CR_LF, source=b"set -e\r\n"), "CR LF", "LF line ends"),
+    (end_with("SyntaxError: Non-UTF-8 code starting with '\\xff' in file /bot/b.py"), "another encoding", "as UTF-8"),
+    (end_with("SyntaxError: source code cannot contain null bytes"), "another encoding", "as UTF-8"),
+    (end_with("RuntimeWarning: coroutine 'Mine.turn' was never awaited"), "Mine.turn was never awaited", "with await"),
+    (end_with("RuntimeError: Bad magic number in .pyc file"), "for another version", "put the source"),
+    (end_with("\tjava.lang.UnsupportedClassVersionError: Bot has been"), "for another version", "--release 17"),
+    (
+        end_with("./b: libc.so.6: version `GLIBC_2.39' not found (required by ./b)"),
+        "another version or system",
+        "source",
+    ),
+    (end_with("go: go.mod file not found in current directory"), "uses Go modules", "GO111MODULE=off"),
+    (end_with("go: RLock /tmp/build/go.mod: function not implemented"), "uses Go modules", "GO111MODULE=off"),
+    (end_with("b.cpp:1:10: fatal error: coup_kit.hpp: No such file or directory"), "has no kit", "the bot's language"),
+    (end_with("b.sh: 2: [[: not found"), "written for bash, but runs in sh", "bash bot.sh"),
+    (end_with("b.sh: 1: set: Illegal option -o pipefail"), "written for bash, but runs in sh", "bash bot.sh"),
+    (
+        replace(end_with("python3: can't open file '/bot/Bot.py': [Errno 2] No such"), argv=("python3", "Bot.py")),
+        "Bot.py, which the run command names",
+        "capitals count",
+    ),
+    (
+        replace(end_with("Error: Cannot find module '/bot/dist/bot.js'"), argv=("node", "dist/bot.js")),
+        "bot.js, which the run command names",
+        "add the build command",
+    ),
+    (
+        replace(end_with("Error: Could not find or load main class Main"), argv=("java", "Main")),
+        "Main, which the run command names",
+        "correct run",
+    ),
+    (
+        replace(end_with(f"{TRACEBACK}ModuleNotFoundError: No module named 'src.brain'"), siblings=frozenset({"src"})),
+        "in the program's folder only: src",
+        "-m src.main",
+    ),
     (
         replace(end_with("b.sh: 1: \ufeff#!/bin/sh: not found"), argv=("/bin/sh",), source=b"\xef\xbb\xbf#!/bin/sh\nx"),
         "byte order mark",
@@ -146,12 +185,17 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     ),
     (end_with(NO_FILE, "process"), "weights.bin isn't there", "bot's folder"),
     (end_with("OSError: [Errno 101] Network is unreachable"), "Network is unreachable", "without the network"),
+    (end_with("npm error code EAI_AGAIN\nnpm error log: x"), "installs packages", "into the bot's folder"),
+    (end_with("OSError: [Errno 97] Address family not supported by protocol"), "use the network", "boxes have none"),
+    (end_with("Could not resolve host: index.crates.io"), "use the network", "boxes have none"),
     (
         end_with("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
         "an empty text",
         "readline()",
     ),
     (end_with("SyntaxError: Unexpected end of JSON input\n    at JSON.parse"), "an empty text", "end the loop"),
+    (replace(crash(6), stderr=b"terminate called after throwing"), "terminate called after", "fix the error"),
+    (crash(6), "the bot crashed", "-fsanitize=address"),
     (crash(11), "the bot crashed: killed by signal", "-fsanitize=address"),
     (end_with(f"{TRACEBACK}KeyError: 'duke'"), "ended with an error: KeyError: 'duke'", "standard error shows where"),
     (end_with(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "fix the error"),
@@ -164,8 +208,20 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (end_with('Exception in thread "main" java.lang.NullPointerException\n\tat Bot.main'), "NullPointerException", ""),
     (end_with("thread 'main' panicked at src/main.rs:2:5:\nboom"), "panicked at src/main.rs", "fix"),
     (end_with(f"{TRACEBACK}KeyError: 'duke'", code="start_failed"), "KeyError: 'duke'", "fix"),
+    (
+        end_with(f"{TRACEBACK}ImportError: attempted relative import with no known parent package"),
+        "in the program's folder only: ImportError",
+        "without a dot",
+    ),
+    (end_with("  type Move = int\nSyntaxError: invalid syntax"), "SyntaxError: invalid syntax", "newer version"),
+    (end_with("fatal error: all goroutines are asleep - deadlock!"), "goroutines are asleep", "fix the error"),
     (end_with("no weights, giving up"), "the process has ended: exited with code 1", "fix the error on standard error"),
     (FaultContext("exited", facts=Facts(exit_code=0)), "ended by itself", "run(MyBot())"),
+    (
+        FaultContext("exited", sent=b'{"type":"game_start","game":1}', facts=Facts(exit_code=0)),
+        "ended before its input",
+        "one process plays them all",
+    ),
     (time_out(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout"),
 ]
 
@@ -191,6 +247,11 @@ def test_an_unknown_cause_has_the_help_of_its_fault(code: str) -> None:
 @pytest.mark.parametrize(
     ("seen", "what"),
     [
+        (line(b'{"id":41}', "bad_reply"), FAULTS["bad_reply"].message),
+        (
+            FaultContext("bad_reply", "move must be an object", REQUEST, b'{"id":41,"move":"tax"}'),
+            "move must be an object",
+        ),
         (
             FaultContext("exited", "exited with code 3", facts=Facts(exit_code=3)),
             "the process has ended: exited with code 3",

@@ -243,6 +243,45 @@ def test_a_bot_without_hello_or_reply_fails(tmp_path: Path, script: Script, name
     assert failed.stderr == ((b"KeyError: 'cards'",) if script is dies_of_the_first_request else ())
 
 
+def test_a_bot_that_idles_is_not_awaited_until_its_time_is_over(tmp_path: Path) -> None:
+    file = tmp_path / "bot.py"
+    file.write_text("")
+
+    def computes(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            for _ in range(6 * (b'"id":1,' in line)):
+                time.sleep(0.1)
+                peer.burn(0.05)
+            peer.send(polite(json.loads(line)) or b"")
+
+    fails, plays = Severity.FAIL, Severity.OK
+    for script, level in ((ScriptPeer.wait, fails), (silent_after_hello, fails), (computes, plays)):
+        sandbox = InProcessSandbox({load_bots([str(file)])[0][0].argv[0]: script}, True)
+        settings = CheckSettings(sandbox, SandboxChoice("process"), tmp_path / "scratch", idle_s=0.4, leave_s=PATIENT_S)
+        settings = replace(settings, hello_s=PATIENT_S, timeouts=PATIENT)
+        step = smoke_test(load_bots([str(file)])[0][0], settings, lambda: None)
+        assert step.severity is level
+        assert level is plays or "within" in step.message
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ("bot.cpp:1:10: fatal error: coup_kit.hpp: No such file or directory", 'add kit = "python"'),
+        ("bot.c:1: undefined reference to pow", "correct the first error that the build printed"),
+    ],
+)
+def test_a_failed_build_gets_the_advice_of_its_output(tmp_path: Path, printed: str, words: str) -> None:
+    (tmp_path / "bot").mkdir()
+    text = f"echo '{printed}' >&2; exit 1"
+    (tmp_path / "bot" / "bot.toml").write_text(f'run = "./bot"\nbuild = ["sh", "-c", {json.dumps(text)}]\n')
+    settings = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch")
+    failed = find_failure(list(check_bot(str(tmp_path / "bot"), settings)))
+    assert failed.check == "build"
+    assert failed.advice.startswith(words)
+    assert "Run the command in the bot's folder" in failed.advice
+
+
 def test_a_slow_answer_is_not_reported_as_unflushed(tmp_path: Path) -> None:
     def slow(peer: ScriptPeer) -> None:
         for line in peer.lines():
@@ -276,7 +315,7 @@ def test_a_slow_bot_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -
     assert next(starts) <= 6 < len(PRESETS)
 
 
-@pytest.mark.parametrize("odd", ["a pointer", "a link"])
+@pytest.mark.parametrize("odd", ["a pointer", "a link", "a virtual environment"])
 def test_files_that_a_ladder_lacks_are_reported(tmp_path: Path, odd: str) -> None:
     home = tmp_path / "bot"
     home.mkdir()
@@ -284,12 +323,17 @@ def test_files_that_a_ladder_lacks_are_reported(tmp_path: Path, odd: str) -> Non
     (home / "bot.py").write_text("")
     if odd == "a link":
         (home / "weights").symlink_to("/etc/hostname")
+    elif odd == "a virtual environment":
+        (home / "weights" / "bin").mkdir(parents=True)
+        (home / "weights" / "pyvenv.cfg").write_text("")
+        (home / "weights" / "bin" / "python").symlink_to("/usr/bin/python3")
     else:
         (home / "weights").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
     first = next(
         check_bot(str(home), CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch"))
     )
     assert first.severity is Severity.WARN
+    assert ("run python3" in first.advice) == (odd == "a virtual environment")
     assert "weights" in first.message
 
 

@@ -62,6 +62,21 @@ def single_file(text: str) -> Callable[[Place], object]:
     return lambda place: place.bot("bot.py", text)
 
 
+def encoded(text: str, encoding: str) -> Callable[[Place], object]:
+    def make(place: Place) -> object:
+        path = place.folder / "bot.py"
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return make
+
+
+def subfolder(place: Place) -> object:
+    place.bot("bot/src/main.py", "import src.brain\n")
+    place.bot("bot/src/brain.py", "")
+    return folder(place, 'run = "python3 src/main.py"\n')
+
+
 # A row for each kind of evidence of a real process; each cause has its row in tests/checks/test_causes.py.
 CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     # mistake: the bot, the step that fails, words of the cause, words of the fix
@@ -150,7 +165,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         answers("x", "\n        try: message['legl']\n        except Exception: pass"),
         "first game",
         "no line within 2000 ms",
-        "catches an exception and prints nothing",
+        "catches an exception without a reply",
     ),
     "network": (
         single_file("import urllib.request\nurllib.request.urlopen('http://model.invalid/weights')\n"),
@@ -167,6 +182,66 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "still runs",
         "end threads",
     ),
+    "UTF-16 source": (
+        encoded("import sys\n", "utf-16"),
+        "hello",
+        "another encoding than UTF-8",
+        "save the file as UTF-8",
+    ),
+    "Latin-1 source": (
+        encoded("# \xf6\n", "latin-1"),
+        "hello",
+        "another encoding than UTF-8",
+        "save the file as UTF-8",
+    ),
+    "Latin-1 replies": (
+        answers('{"id":ID,"choice":0,"say":"\xf6"}', before="sys.stdout.reconfigure(encoding='latin-1')"),
+        "first game",
+        "the line isn't UTF-8",
+        'encoding="utf-8"',
+    ),
+    "a coroutine that is only called": (
+        single_file('async def main():\n    print(\'{"type":"hello"}\')\n\n\nmain()\n'),
+        "hello",
+        "the coroutine main was never awaited",
+        "asyncio.run(main())",
+    ),
+    "exit after a game": (
+        answers(
+            '{"id":ID,"choice":0}',
+            "print(reply, flush=True)\n    if message['type'] == 'game_over':\n        sys.exit()",
+        ),
+        "more games",
+        "ended before its input",
+        "play until standard input ends",
+    ),
+    "waits for one more line": (
+        answers('{"id":ID,"choice":0}', "sys.stdin.readline(); print(reply, flush=True)"),
+        "first game",
+        "or waits for more input",
+        "answer a line before you read the next",
+    ),
+    "a program in a subfolder": (subfolder, "hello", "folder only: src", '"python3 -m src.main"'),
+    "capitals of a file's name": (
+        lambda place: folder(place, 'run = "python3 Main.py"\n'),
+        "hello",
+        "Main.py, which the run command names, isn't there",
+        "capitals count",
+    ),
+    "a notebook": (lambda place: place.bot("bot.ipynb", "{}"), "file", "isn't a program", "nbconvert"),
+    "a hidden ending": (
+        lambda place: place.bot("bot/bot.toml.txt", "").parent,
+        "file",
+        "a folder without bot.toml",
+        "Rename bot.toml.txt in it to bot.toml",
+    ),
+    "a path of Windows": (
+        lambda place: folder(place, "run = 'python3 src\\\\main.py'\n"),
+        "file",
+        "run has a path with",
+        "Write paths with /",
+    ),
+    "the launcher of Windows": (lambda place: folder(place, 'run = "py main.py"\n'), "file", 'starts "py"', "python3"),
     "no exec bit": (lambda place: program(place, b"\x7fELF", 0o644), "file", "isn't executable", "chmod +x"),
 }
 
