@@ -105,6 +105,7 @@ ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}
 IMPURE = {"asyncio", "datetime", "io", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "select"}
 IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid"}
 PURE = (
+    "arena.compare",
     "arena.coup",
     "ladder.permissions",
     "ladder.run_standings",

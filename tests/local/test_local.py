@@ -394,12 +394,16 @@ def test_a_bot_without_the_method_is_refused() -> None:
 
 # --- with the kit -----------------------------------------------------------------------------------------------------
 
-DOCUMENT = document("docs/howto/bots/use-bots-in-python.md") + document("docs/howto/bots/tune-parameters.md")
+PAGES = ("use-bots-in-python", "tune-parameters", "compare-versions")
+EXAMPLES = [
+    re.search(r"^```python\n(.*?)^```", document(f"docs/howto/bots/{page}.md"), re.MULTILINE | re.DOTALL)
+    for page in PAGES
+]
 
 
 def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/howto/bots/use-bots-in-python.md, with few games."""
-    example, swept, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
+    """docs/howto/bots/, with few games."""
+    example, swept, compared = (found[1] for found in EXAMPLES if found)
     names: dict[str, Any] = {}
     exec(example.replace("games=400", "games=24"), names)
     assert "'Doubter': " in capsys.readouterr().out
@@ -407,6 +411,8 @@ def test_the_example_of_the_document_plays(capsys: pytest.CaptureFixture[str]) -
     columns = ["doubt", "win_rate", "low", "high", "games", "gain", "gain_low", "gain_high"]
     assert next(line.split() for line in capsys.readouterr().out.splitlines()) == columns
     assert [row["doubt"] for row in names["rows"]] == [0, 0.1, 0.3, 0.6]
+    exec(compared.replace("seed=1", "max_pairs=8, seed=1"), names)
+    assert "8 pairs in 2 blocks" in capsys.readouterr().out
 
 
 def test_a_bot_of_the_kit_raises_or_if_careful_continues(capsys: pytest.CaptureFixture[str]) -> None:
