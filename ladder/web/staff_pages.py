@@ -38,9 +38,11 @@ from ladder.service import (
     disable_bot,
     erase_user,
     extend_deadline,
+    extend_finals,
     find_final_state,
     find_newest_release,
     get_commitment_file,
+    get_final_state,
     get_published_grades,
     get_remaining_quota,
     hash_settings,
@@ -634,6 +636,8 @@ def retry(request: CurrentContext, name: str) -> Response:
 
 @finals_router.post("/finals/{name}/reveal", include_in_schema=False)
 def reveal(request: CurrentContext, name: str, incomplete: Annotated[bool, Form()] = False) -> Response:
-    """Reveal a final that has ended; `incomplete`: even if matches were abandoned."""
-    reveal_final_results(request.ladder, name, request.actor, request.viewer, incomplete)
+    """Reveal a final that has ended; `incomplete`: even if matches were abandoned. A tie shows the extra matches."""
+    extend_finals(request.ladder)
+    if not get_final_state(request.ladder, name).pending:
+        reveal_final_results(request.ladder, name, request.actor, request.viewer, incomplete)
     return RedirectResponse(f"/finals/{name}", 303)
