@@ -75,7 +75,7 @@ test-compiled: $(VENV)/.dev
 	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
 	PYTHON=$(abspath $(BIN))/python .ci/compile "$$folder" && \
 	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
-	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/local tests/run $(ARGS)
+	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/local tests/run tests/env $(ARGS)
 
 # Attacks the boxes that work here with all that the project knows, and prints what came of it; or the one named, as in BOX=docker.
 # About ten minutes.

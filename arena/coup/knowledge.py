@@ -72,7 +72,6 @@ class _Table:
     """
 
     def __init__(self, opponents: int, draft: bool) -> None:
-        self._of = opponents, draft
         hands: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents + [_LEFT_OVER] * draft
         every: list[Sequence[int]] = [range(len(each)) for each in hands]
         whole: list[Sequence[int]] = [range(16)] * len(hands)
@@ -99,10 +98,6 @@ class _Table:
                 exact = longer
             self.most.append([sum(exact[count] for count in range(n + 1)) for n in range(6)])
         self.more = [[self.all & ~worlds for worlds in row] for row in self.most]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Share one table between copies of a game: tables are large, and keys of caches."""
-        return _table, self._of
 
     def swapped(self, worlds: int, at: int, up: Sequence[int], backs: Iterable[int]) -> int:
         """Return the worlds after hand `at`, with `up` face up, put back a card of one of `backs` and took any card."""

@@ -10,7 +10,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.env import env, parallel_env
+import numpy as np
+
+from arena.env import env, parallel_env, vector_env
 from arena.local import play
 from tests.bench import engine, pipes
 from tests.bench.figures import programs
@@ -55,22 +57,36 @@ def parallel_decisions_per_second(seats: int, seconds: float) -> float:
     return decisions / spent
 
 
+def vector_decisions_per_second(seats: int, seconds: float, games: int = 256) -> float:
+    """Do the same with many games at once; all of them begin together."""
+    rng, many, steps = np.random.default_rng(1), vector_env(games, seats=seats), 0
+    _, info = many.reset(seed=1)
+    start = time.process_time()
+    while (spent := time.process_time() - start) < seconds:
+        actions = (rng.random(info["action_mask"].shape, np.float32) * info["action_mask"]).argmax(1)
+        info = many.step(actions).info
+        steps += 1
+    return games * steps / spent
+
+
 @dataclass(frozen=True)
 class DecisionsRate:
-    """Random decisions per CPU-second: of the engine alone, of both forms of the environment."""
+    """Random decisions per CPU-second: of the engine alone, of the forms of the environment."""
 
     engine: float
     aec: float
     parallel: float
+    vector: float
 
 
 def compare_with_engine(seats: int, rounds: int, seconds: float = 0.15) -> DecisionsRate:
-    """Measure all three in turns, and take the best of each: other load slows them in bursts."""
+    """Measure all in turns, and take the best of each: other load slows them in bursts."""
     measured = [
         (
             engine.decisions_per_second(seats, seconds),
             aec_decisions_per_second(seats, seconds),
             parallel_decisions_per_second(seats, seconds),
+            vector_decisions_per_second(seats, seconds),
         )
         for _ in range(rounds)
     ]

@@ -1,11 +1,9 @@
 """Certain knowledge of a seat: compared with all deals that the seat can't rule out, and single cases."""
 
-import copy
 import json
-import pickle
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
 from pathlib import Path
@@ -50,7 +48,6 @@ from arena.coup import (
     apply_moves,
     chance_held,
     concerning,
-    deal_game,
     event_for_seat,
     list_legal_moves,
     replace_fields,
@@ -383,11 +380,3 @@ def test_nothing_false_is_certain_after_a_forfeit_within_an_exchange(seed: int) 
                 hand = Counter(step.after.hands[player.seat])
                 assert not Counter(player.has) - hand
                 assert not {*player.lacks} & {*hand}
-
-
-@pytest.mark.parametrize("way", [copy.deepcopy, lambda mind: pickle.loads(pickle.dumps(mind))])
-def test_copies_share_the_large_tables(way: Callable[[Knowledge], Knowledge]) -> None:
-    view = view_from_seat(deal_game(COUP, 4, KeyedRng(bytes(32), 0)), 0)
-    mind = Knowledge(view)
-    mind.known(view, [Shown(1, Role.DUKE, None)])
-    assert way(mind)._table is mind._table
