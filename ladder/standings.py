@@ -171,8 +171,7 @@ def compute_standings(
 ) -> "tuple[Standings, Fit]":
     """Return the standings, and the fit that they come from. The bots of `matches` are indices into `contestants`.
 
-    forfeits, faults: counts by version. at: Unix time of the computation. start: the warm start of an earlier fit.
-    ranks_references: whether ranks are also among reference bots.
+    forfeits, faults: by version. at: Unix time. start: of an earlier fit. ranks_references: they count in ranks, too.
     """
     place = {each.version: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.is_active]

@@ -70,10 +70,9 @@ def create_final(
 ) -> FinalState:
     """Create a final of the active versions, or of those that count at a deadline, and queue its matches.
 
-    Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: see
-    `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match
-    is queued. A final doesn't wait for users with an extension: it uses the versions submitted so far, and the audit
-    log lists these users. Raises LadderError.
+    Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: at most,
+    in `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match is queued. A final
+    doesn't wait for users with an extension, whom the audit log lists. Raises LadderError.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(
@@ -170,7 +169,7 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     state = replace(state, standings=table)
     if not final.revealed:
         return state
-    podium = _list_best(table, 3)
+    podium = tuple(row for row in table.items if row.games and not row.is_reference)[:3]
     owners = tuple(name_owner(get_version_by_id(context.connection, row.version), context.viewer) for row in podium)
     decisive: list[int] = []
     if len(podium) > 1:
@@ -205,10 +204,6 @@ def _rank_participants(table: Standings) -> Standings:
 
     rows = sorted(table.items, key=order)
     return replace(table, items=tuple(replace(row, position=number) for number, row in enumerate(rows, 1)))
-
-
-def _list_best(table: Standings, count: int) -> tuple[StandingsRow, ...]:
-    return tuple(row for row in table.items if row.games and not row.is_reference)[:count]
 
 
 def extend_finals(ladder: Ladder) -> None:
@@ -270,8 +265,8 @@ def reveal_final_results(
     with ladder.database.read() as connection:
         ended = _get_ended_final(connection, name, ladder.path)
         measured = evaluate_versions(ladder, connection, _versions(connection, ended), ended.id)
-    best = _list_best(_rank_participants(measured.table), 1)
-    champion = best[0].version if best else None
+    ranked = _rank_participants(measured.table).items
+    champion = next((row.version for row in ranked if row.games and not row.is_reference), None)
 
     def act(connection: Connection) -> Final:
         final = _get_ended_final(connection, name, ladder.path)

@@ -392,8 +392,7 @@ class Final:
     games_per_version: the minimum. deadline_at: the deadline whose versions play; None: the versions that were active
     when the final was created. versions_until: versions submitted later don't play. owner_groups: a number for each
     version; versions with the same number don't meet. champion: the version that won, None before the reveal.
-    is_open: its results are public while it is played. extra_rounds: the rounds that broke a tie, at most
-    max_extra_rounds; of each, the indices in `versions` of those that play.
+    is_open: its results are public while it is played. extra_rounds: of each, the indices in `versions` that play.
     """
 
     name: str
@@ -477,8 +476,8 @@ def reveal_final(connection: Connection, id: int, champion: int | None = None) -
 
 def save_extra_rounds(connection: Connection, final: Final) -> None:
     """Store the extra rounds of a final."""
-    rounds = json.dumps(final.extra_rounds)
-    connection.execute(update(finals).where(finals.c.id == final.id).values(extra_rounds=rounds))
+    query = update(finals).where(finals.c.id == final.id)
+    connection.execute(query.values(extra_rounds=json.dumps(final.extra_rounds)))
 
 
 def list_decisive_matches(connection: Connection, final: int, first: int, second: int, count: int = 3) -> list[int]:

@@ -125,8 +125,7 @@ class User:
 
     student_id: the school's. suspended: the user can't submit, and the user's bots don't play or count; the same if
     withdrawn (left the course) or waiting (for staff's approval of the account). canvas_id: the user's ID in Canvas;
-    moodle_id: the Identifier in Moodle's grading worksheet. merged_into: the id of another user. shows_name: whether
-    the user agreed to have the name on podiums.
+    moodle_id: the Identifier in Moodle's grading worksheet. merged_into: another user's id. shows_name: on podiums.
     """
 
     login: str

@@ -27,8 +27,8 @@ function all() {
 
 // While a final is played: rows move to their new places, with marks since the last change, and recent games play.
 const [REFRESH_MS, PAUSE_MS, MOVE_MS] = [3_000, 5_000, 900];
-const board = document.getElementById("board");
-const frame = document.querySelector(".featured iframe");
+const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const [board, frame] = [document.getElementById("board"), document.querySelector(".featured iframe")];
 const rowsOf = (part) => [...part.querySelectorAll("[data-bot]")];
 let marks = new Map();
 
@@ -46,23 +46,21 @@ async function refresh() {
     const by = marks.get(row.dataset.bot);
     row.querySelector(".moved").innerHTML = by ? `<span class="${by > 0 ? "up" : "down"}">${by > 0 ? "▲" : "▼"}${Math.abs(by)}</span>` : "";
     const y = (before.get(row.dataset.bot)?.[1] ?? board.offsetHeight) - row.offsetTop;
-    if (y && !matchMedia("(prefers-reduced-motion: reduce)").matches) row.animate({ translate: [`0 ${y}px`, "0 0"] }, { duration: MOVE_MS, easing: "ease" });
+    if (y && !still) row.animate({ translate: [`0 ${y}px`, "0 0"] }, { duration: MOVE_MS, easing: "ease" });
   }
   if (frame && !frame.src) feature();
 }
 
 function feature() {
-  if (board.dataset.featured) frame.src = `/matches/${board.dataset.featured}/replay?public=true&shown=${Date.now()}#play`;
+  if (board?.dataset.featured) frame.src = `/matches/${board.dataset.featured}/replay?public=true&shown=${Date.now()}#play`;
 }
 
-// Of a replay, only the table is shown.
 frame?.addEventListener("load", ({ target: { contentDocument: replay } }) => {
-  replay.styleSheets[0]?.insertRule(".holds, header, .beside, .below, .controls, .odds { display: none !important; }");
+  replay.styleSheets[0]?.insertRule(`.holds, header, .place ~ *, .odds${still ? "" : ", .controls"} { display: none !important; }`);
   replay.addEventListener("replayend", () => setTimeout(feature, PAUSE_MS));
 });
 if (board) setInterval(refresh, REFRESH_MS);
 else document.documentElement.classList.add("staged");
-if (frame) feature();
 
 document.addEventListener("click", (event) => {
   const stage = event.target.dataset?.stage;

@@ -18,7 +18,7 @@ DOCUMENT = "document.querySelector('.featured iframe').contentDocument"
 def test_the_board_of_an_open_final_follows_its_matches(
     browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]], motion: str
 ) -> None:
-    """The page keeps its featured game, and shows no controls of it."""
+    """The page keeps its featured game, and shows its controls only if it doesn't play by itself."""
     place = places()
     with closing(make_ladder(place.folder / "spring")) as ladder:
         for owner in ("ada", "bob"):
@@ -37,7 +37,7 @@ def test_the_board_of_an_open_final_follows_its_matches(
             page.get_by_text("3 of 20 matches played").wait_for()
             featured = page.frame_locator(".featured iframe")
             featured.locator(".seat, .place").first.wait_for()
-            assert not featured.locator(".controls").is_visible()
+            assert featured.locator(".controls").is_visible() == (motion == "reduce")
             assert page.evaluate(f"!!{DOCUMENT}.querySelector('[aria-label=pause]')") == (motion == "no-preference")
             page.evaluate("animations = 0; Element.prototype.animate = () => { animations += 1; }; 0")
             page.evaluate("document.querySelector('#board tbody').append(document.querySelector('#board tr'))")
