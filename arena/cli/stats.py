@@ -1,7 +1,7 @@
 """Implement `arena stats`: count bots' behaviour from records, as tables for 80 columns."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from arena.run import RecordFileError, find_record_files, read_record_file
 from arena.stats import ALL, StatsAccumulator
 from arena.stats.plots import stats_page
 from arena.stats.report import (
+    LARGEST_NOTE,
     ONE_MATCH,
     SECTIONS,
     ComparedBot,
@@ -42,6 +43,7 @@ from arena.stats.report import (
     Records,
     StatsReport,
     compare_bots,
+    format_per_100_games,
     make_stats_report,
     stats_report_to_csv,
 )
@@ -51,8 +53,8 @@ _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _MAX_ACTION_COLUMNS = 7  # in one table
 
 
-def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
-    """Yield the parts of a report: an overview of all bots, with `full` each bot's rates, or a comparison."""
+def stats_parts(stats: StatsReport) -> Iterator[RenderableType]:
+    """Yield the parts of a report: an overview of all bots, or a bot compared with another one."""
     if stats.comparison is not None:
         yield stats_headline(stats.records)
         yield ""
@@ -65,13 +67,6 @@ def stats_parts(stats: StatsReport, full: bool) -> Iterator[RenderableType]:
             yield Text(ONE_MATCH, "dim")
         return
     yield stats_headline(stats.records)
-    if full:
-        for bot in stats.bots:
-            yield from _bot_parts(bot, stats.records)
-        if stats.of_one_match:
-            yield ""
-            yield Text(ONE_MATCH, "dim")
-        return
     yield from _overview_parts(stats)
     yield ""
     shown = [
@@ -165,56 +160,27 @@ def _action_tables(bots: Sequence[Profile]) -> Iterator[RenderableType]:
         yield _table(["bot", "turns", *(_heading(name) for name in some)], rows)
 
 
-# ---------------------------------------------------------------- one bot in full
-
-
-def _bot_parts(bot: Profile, records: Records) -> Iterator[RenderableType]:
-    turns = bot.elimination_turns
-    out = "" if turns is None else f"; out in turn {turns.median} (80 %: {turns.p10}-{turns.p90})"
-    yield (
-        f"{escape_control(bot.bot)}: {format_count(bot.games, 'game')} in "
-        f"{format_count(bot.matches, 'match', 'es')}{out}"
-    )
-    for section, (title, about) in SECTIONS.items():
-        rates: Mapping[str, Rate] = getattr(bot, section)
-        if not rates:
-            continue
-        attacks = bot.attack_counts if section == "attack_targets" else {}
-        kinds = list(dict.fromkeys(kind for made in attacks.values() for kind in made))
-        rows = [
-            [_display_name(section, name), _format_count(rate.count), str(rate.total), _percent(rate), _interval(rate)]
-            + [str(attacks.get(name, {}).get(kind, 0)) for kind in kinds]
-            for name, rate in rates.items()
-        ]
-        yield ""
-        yield _table([title, "count", "total", "rate", "95 %", *map(_heading, kinds)], rows)
-        yield Text(about, "dim")
-    if bot.decision_times:
-        yield ""
-        rows = [
-            [kind, str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
-            for kind, took in bot.decision_times.items()
-        ]
-        yield _table([f"{_clock(records)} time, ms", "requests", "median", "99 % within"], rows)
-    if bot.faults_by_code:
-        yield ""
-        yield _table(["faults", "count"], [[code, str(count)] for code, count in bot.faults_by_code.items()])
-
-
 # ---------------------------------------------------------------- two bots
 
 
 def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
     """Yield each rate and decision time of a bot and of the other version."""
     every = [each for names in pair.differences.values() for each in names.values()]
-    pair_name = escape_control(f"{pair.bot}, before: {pair.other.bot}")
+    won, turns = pair.differences["win_rate"][ALL], bot.elimination_turns
+    _, _, points, interval, _ = _difference_cells(won)
+    text = f"{pair.bot} won {_percent(won.rate)} of {format_count(bot.games, 'game')}, {pair.other.bot} "
+    text += f"{_percent(won.other_rate)}: {points} points ({interval})"
+    if turns is not None:
+        text += f"; it was out in turn {turns.median} (80 %: {turns.p10}-{turns.p90})"
+    yield escape_control(text)
+    yield from _largest_parts(pair)
     count = f"{sum(each.significant for each in every)} of {format_count(len(every), 'rate')}"
-    yield f"{pair_name}: {count} differ clearly *"
+    yield f"\n{escape_control(f'{pair.bot} and {pair.other.bot}')}: {count} differ clearly *"
     for section, names in pair.differences.items():
         title, about = SECTIONS[section]
         yield ""
         rows = [[_display_name(section, name), *_difference_cells(each)] for name, each in names.items()]
-        yield _table([title, "before", "now", "difference", "95 %", ""], rows, texts=("",))
+        yield _table([title, "reference", "bot", "difference", "95 %", ""], rows, texts=("",))
         yield Text(about, "dim")
     times = [
         [kind, _ms(before.median_ms), _ms(now.median_ms), _ms(before.p99_ms), _ms(now.p99_ms)]
@@ -222,8 +188,34 @@ def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableTyp
     ]
     if times:
         yield ""
-        yield _table(["time, ms", "median\nbefore", "now", "99 % within\nbefore", "now"], times)
+        yield _table(["time, ms", "median\nreference", "bot", "99 % within\nreference", "bot"], times)
         yield ""
+    if bot.faults_by_code:
+        yield _table(["faults", "count"], [[code, str(count)] for code, count in bot.faults_by_code.items()])
+        yield ""
+
+
+def _largest_parts(pair: ComparedBot) -> Iterator[RenderableType]:
+    """Yield the clear differences with what to try, the largest first."""
+    if not pair.largest:
+        yield "no difference with advice is clear; more games show smaller ones"
+        return
+    yield ""
+    rows = [
+        [
+            each.text,
+            format_percent(each.rate, 0),
+            format_percent(each.other_rate, 0),
+            format_percent(each.field_rate, 0),
+            *format_per_100_games(each),
+        ]
+        for each in pair.largest
+    ]
+    yield _table(["largest differences", "bot", "reference", "field", "in 100\ngames", "95 %"], rows)
+    for advice in dict.fromkeys(each.advice for each in pair.largest):
+        texts = ", ".join(each.text for each in pair.largest if each.advice == advice)
+        yield Text(f"try: {advice} ({texts})")
+    yield Text(LARGEST_NOTE, "dim")
 
 
 def _difference_cells(difference: RateDifference) -> list[str]:
@@ -292,9 +284,18 @@ def _heading(name: str) -> str:
 
 @click.command()
 @click.argument("paths", metavar="DIR|RECORD...", nargs=-1, type=click.Path(path_type=Path))
-@option("--bot", metavar="NAME", shell_complete=complete_name, help="Print details of this bot.  [all bots, briefly]")
 @option(
-    "--with", "other", metavar="NAME", shell_complete=complete_name, help="Bot of the same records to compare with."
+    "--bot",
+    metavar="NAME",
+    shell_complete=complete_name,
+    help="Compare this bot with another one.  [all bots, briefly]",
+)
+@option(
+    "--with",
+    "other",
+    metavar="NAME",
+    shell_complete=complete_name,
+    help="Bot of the same records to compare with.  [the other bot with the highest win rate]",
 )
 @json_option(StatsReport)
 @option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one per line.")
@@ -307,7 +308,8 @@ def stats(
     It covers wins, bluffs, challenges, blocks, attacked bots and response times, for a run in DIR. Bluffs that no
     player challenged count, too, because records contain all cards.
 
-    arena stats RUN --bot mybot --with mybot-2 shows the differences between two bots of one run.
+    With --bot the report compares the bot with the winner and the field: the largest differences with what to try, then
+    all rates. arena stats RUN --bot mybot --with mybot-2 compares two bots of one run.
     """
     if not paths:
         usage_error("name a run's folder or a record; arena run prints the folder at its end")
@@ -315,7 +317,7 @@ def stats(
         usage_error("choose one of --json, --csv and --html")
     if other is not None and bot is None:
         usage_error("--with needs the bot that is compared: add --bot NAME")
-    found, fold = _count_records(paths, None if bot is None or other is None else (bot, other))
+    found, fold = _count_records(paths, None if bot is None else (bot, other))
     result = _select_bots(found, fold, bot, other)
     if html is not None:
         _write_page(html, result)
@@ -324,11 +326,11 @@ def stats(
     elif as_csv:
         print_text(stats_report_to_csv(result))
     else:
-        print_parts(*stats_parts(result, full=bot is not None), widest=MAX_PROSE_COLUMNS)
+        print_parts(*stats_parts(result), widest=MAX_PROSE_COLUMNS)
     sys.exit(1 if found.records.skipped else 0)
 
 
-def _count_records(paths: Sequence[Path], pair: tuple[str, str] | None) -> tuple[StatsReport, StatsAccumulator]:
+def _count_records(paths: Sequence[Path], pair: tuple[str, str | None] | None) -> tuple[StatsReport, StatsAccumulator]:
     """Return the statistics of all readable records, with the covariances of `pair`; note the unreadable ones.
 
     Exits with 2 if no record can be read.
@@ -372,9 +374,10 @@ def _select_bots(found: StatsReport, fold: StatsAccumulator, bot: str | None, ot
     """Return the statistics of the requested bots. Exits with 2 if one isn't in the records."""
     if bot is None:
         return found
+    profile = _profile(found, bot)
     if other is None:
-        return found.model_copy(update={"bots": [_profile(found, bot)]})
-    return compare_bots(found, fold, _profile(found, bot), _profile(found, other))
+        other = next(each.bot for each in found.bots if each.bot != bot)  # the best first
+    return compare_bots(found, fold, profile, _profile(found, other))
 
 
 def _write_page(file: Path, answer: StatsReport) -> None:

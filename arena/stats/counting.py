@@ -61,11 +61,17 @@ class BotCounts:
 
 
 class StatsAccumulator:
-    """The counts of all records added so far and, for the bots of `pair`, the joint counts of their rates."""
+    """The counts of all records added so far and, for the bots of `pair`, the joint counts of their rates.
 
-    def __init__(self, pair: tuple[str, str] | None = None) -> None:
+    pair: (a bot, another bot, or None for each of the others).
+    """
+
+    def __init__(self, pair: tuple[str, str | None] | None = None) -> None:
         self._pair = pair
-        self._joint_counts: dict[tuple[str, str], JointCounts] = defaultdict(JointCounts)
+        # The other bot -> (section, name) -> counts
+        self._joint_counts: dict[str, dict[tuple[str, str], JointCounts]] = defaultdict(
+            lambda: defaultdict(JointCounts)
+        )
         self.records = 0
         self.games = 0
         self.draws = 0
@@ -86,9 +92,9 @@ class StatsAccumulator:
 
     def ties(self, now: str, before: str) -> Mapping[tuple[str, str], JointCounts]:
         """Return the joint counts of two bots, by (section, name). Raises ValueError if `pair` isn't (now, before)."""
-        if (now, before) != self._pair:
+        if self._pair not in ((now, before), (now, None)):
             raise ValueError(f"StatsAccumulator(({now!r}, {before!r})) ties these bots, not {self._pair!r}")
-        return self._joint_counts
+        return self._joint_counts[before]
 
     def _add_match(self, match: "_MatchCounts") -> None:
         header, games = match.record.header, match.record.games
@@ -109,9 +115,10 @@ class StatsAccumulator:
             self.bots[name].tallies[section, what].add(*case)
         if self._pair is not None:
             now, before = self._pair
+            others = set(header.bots) - {now} if before is None else {before}
             for (name, section, what), case in cases.items():
-                if name == now and (before, section, what) in cases:
-                    self._joint_counts[section, what].add(case, cases[before, section, what])
+                if name in others and (now, section, what) in cases:
+                    self._joint_counts[name][section, what].add(cases[now, section, what], case)
         for (name, target, action), number in match.attacks.items():
             self.bots[name].attacks[target][action] += number
         for (name, kind), times in match.times.items():

@@ -12,6 +12,7 @@ from dataclasses import astuple, dataclass
 from arena.bots import escape_control
 from arena.replay import escape_html, html_page, style_sheets
 from arena.stats.report import (
+    LARGEST_NOTE,
     ONE_MATCH,
     SECTIONS,
     ComparedBot,
@@ -20,6 +21,7 @@ from arena.stats.report import (
     Rate,
     RateDifference,
     StatsReport,
+    format_per_100_games,
 )
 
 _WIDTH = 360  # of a plot, in SVG units: about a pixel each on a phone
@@ -75,16 +77,34 @@ def _head(report: StatsReport) -> str:
         every = [each for names in pair.differences.values() for each in names.values()]
         clear = sum(each.significant for each in every)
         lines.append(
-            f"Compared with {pair.other.bot} (before): {clear} of {len(every)} rates differ "
+            f"{pair.bot} compared with {pair.other.bot}: {clear} of {len(every)} rates differ "
             "clearly *: more than chance, for this many rates. Without real differences 1 page in 20 has a star."
         )
-        legend = f"<p class='legend'>{_legend_entry('now')}{_legend_entry('before')}</p>\n"
+        legend = f"<p class='legend'>{_legend_entry('now', pair.bot)}{_legend_entry('before', pair.other.bot)}</p>\n"
+        legend += _largest_table(pair)
     return "".join(f"<p class='muted'>{escape_html(line)}</p>\n" for line in lines) + legend
 
 
-def _legend_entry(which: str) -> str:
+def _legend_entry(which: str, bot: str) -> str:
     mark = f"<circle class='point {which}' cx='6' cy='6' r='4.5'/>"
-    return f"<span><svg width='12' height='12' viewBox='0 0 12 12' aria-hidden='true'>{mark}</svg> {which}</span>"
+    drawing = f"<svg width='12' height='12' viewBox='0 0 12 12' aria-hidden='true'>{mark}</svg>"
+    return f"<span>{drawing} {escape_html(bot)}</span>"
+
+
+def _largest_table(pair: ComparedBot) -> str:
+    """Return a table of the clear differences with what to try; "" without one."""
+    rows = "".join(
+        f"<tr><th scope='row'>{escape_html(each.text)}<p class='muted'>{escape_html(each.advice)}</p></th>"
+        + _number_cells(f"{each.rate:.0%}", f"{each.other_rate:.0%}", f"{each.field_rate:.0%}")
+        + _number_cells(*format_per_100_games(each))
+        + "</tr>\n"
+        for each in pair.largest
+    )
+    heads = ["", "bot", "reference", "field", "in 100 games", "95 %"]
+    if not rows:
+        return ""
+    about = f"<p class='muted'>{escape_html(LARGEST_NOTE)}</p>\n"
+    return _details("Largest differences, and what to try", heads, rows, " open class='largest'") + about
 
 
 # ---------------------------------------------------------------- sections
@@ -182,7 +202,7 @@ def _x_position(share: float, end: float) -> float:
 
 
 def _describe_row(row: _Row) -> str:
-    before = "" if row.other_rate is None else f", before {row.other_rate.value:.1%}"
+    before = "" if row.other_rate is None else f", reference {row.other_rate.value:.1%}"
     return f"{row.label} {row.rate.value:.1%}{before}{', clearly' if row.significant else ''}"
 
 
@@ -191,7 +211,7 @@ def _describe_row(row: _Row) -> str:
 
 def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
     both = any(row.other_rate is not None for _, rows in plots for row in rows)
-    differ = ["difference", "95 %", "now", "95 %", "count", "before", "95 %", "count"]
+    differ = ["difference", "95 %", "bot", "95 %", "count", "reference", "95 %", "count"]
     heads = ["", *(differ if both else ["rate", "95 %", "count"])]
     body = "".join(
         f"<tr><th scope='row'>{escape_html(f'{row.label}, {what}' if what else row.label)}</th>"
@@ -230,7 +250,7 @@ def _decision_times_section(bots: Sequence[Profile], compared: Mapping[str, Comp
         for bot in bots
         for kind, took in bot.decision_times.items()
     )
-    least, most = ["median", "99 % within"], ["median", "before", "99 % within", "before"]
+    least, most = ["median", "99 % within"], ["median", "reference", "99 % within", "reference"]
     table = _details("times", ["", "requests", *(most if compared else least)], rows, " open")
     return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{table}</section>\n"
 

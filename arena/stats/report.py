@@ -162,12 +162,29 @@ class RateDifference(_Part):
     )
 
 
+class LargeDifference(_Part):
+    """A clear difference of a rate, and what to try."""
+
+    section: str
+    name: str
+    text: str
+    rate: Share
+    other_rate: Share
+    field_rate: Share = Field(description="of all bots but this one together")
+    per_100_games: Estimate = Field(
+        description="how many more cases than the other bot in 100 games, if it were asked as often as this one; "
+        "95 % interval, as of the difference"
+    )
+    advice: str
+
+
 class ComparedBot(_Part):
     """A bot compared with another bot."""
 
     bot: str
     other: Profile
     differences: dict[str, dict[str, RateDifference]] = Field(description="by section and name, of what both have")
+    largest: list[LargeDifference] = Field(description="clear differences with advice, the most cases in a game first")
 
 
 class BotComparison(_Part):
@@ -383,7 +400,76 @@ def compare_bots(found: StatsReport, fold: StatsAccumulator, bot: Profile, other
     for key in keys:
         one, two = (rates[key], tallies[key]), (rates_other[key], tallies_other[key])
         differences.setdefault(key[0], {})[key[1]] = difference_of(one, two, ties.get(key), max(1, compared))
-    comparison = BotComparison(
-        records=found.records, bots=[ComparedBot(bot=bot.bot, other=other, differences=differences)]
+    pair = ComparedBot(
+        bot=bot.bot, other=other, differences=differences, largest=_list_largest(found, bot, differences)
     )
+    comparison = BotComparison(records=found.records, bots=[pair])
     return found.model_copy(update={"bots": [bot], "comparison": comparison})
+
+
+LARGEST_NOTE = (
+    "In 100 games: cases more than the reference, for as many occasions. A difference isn't a cause: change one thing, "
+    "and measure it with arena compare."
+)
+_CHALLENGE_LESS = "challenge only claims that are unlikely, given the cards that you see and know"
+_CHALLENGE_MORE = "challenge more of the claims that are unlikely; arena odds shows how likely a claim is"
+_BLOCK = "block as the contessa or against a steal; with your last card at stake a bluff costs nothing more"
+# (section, name) -> the rate in words, what to try if it is lower than the other bot's, if it is higher ("": nothing)
+_ADVICE: dict[tuple[str, str], tuple[str, str, str]] = {
+    ("challenges", "made"): ("challenges of claims", _CHALLENGE_MORE, _CHALLENGE_LESS),
+    ("challenges", "right"): ("right challenges", _CHALLENGE_LESS, _CHALLENGE_MORE),
+    ("challenges", "of_lies"): ("challenges of lies", _CHALLENGE_MORE, ""),
+    ("bluffs", ALL): (
+        "bluffs",
+        "claim roles that you lack, where the players rarely challenge",
+        "bluff less, or claim roles of which you see no card face up",
+    ),
+    ("challenged_bluffs", ALL): ("bluffs challenged", "", "bluff against players that rarely challenge"),
+    ("blocks", "as_target"): ("blocks of attacks on it", _BLOCK, "pass where a lost block costs more than the attack"),
+    ("losses", "wrong_challenge"): ("cards lost by challenges", "", _CHALLENGE_LESS),
+    ("losses", "unproven"): ("cards lost by bluffs", "", "stop a bluff once the others challenge it"),
+    ("losses", "assassinate"): ("cards lost to assassins", "", _BLOCK),
+    ("losses", "coup"): ("cards lost to coups", "", "attack the player that will first have 7 coins"),
+    ("actions", "income"): ("income", "", "take tax, foreign aid or a steal: income is the slowest action"),
+    ("actions", "tax"): ("tax", "take tax more often, also without the duke while it isn't challenged", ""),
+    ("actions", "steal"): ("steals", "steal from the player with the most coins", ""),
+    ("actions", "assassinate"): ("assassinations", "assassinate as soon as you have 3 coins", ""),
+    ("actions", "coup"): ("coups", "launch a coup as soon as you have 7 coins", ""),
+    ("win_rate_by_players_left", "2"): ("wins of the last two", "look at the last turns with arena review", ""),
+}
+
+
+def _list_largest(
+    found: StatsReport, bot: Profile, differences: Mapping[str, Mapping[str, RateDifference]]
+) -> list[LargeDifference]:
+    """Return the clear differences with advice, by the number of cases in a game, the largest first."""
+    rows = []
+    for (section, name), (text, lower, higher) in _ADVICE.items():
+        each = differences.get(section, {}).get(name)
+        if each is None or not each.significant:
+            continue
+        advice = lower if each.difference.value < 0 else higher
+        field = [getattr(other, section).get(name) for other in found.bots if other.bot != bot.bot]
+        totals = [(rate.count, rate.total) for rate in field if rate is not None]
+        scale = 100 * each.rate.total / bot.games
+        ends = (None if end is None else round(scale * end, 1) for end in astuple(each.difference))
+        value, low, high = ends
+        rows.append(
+            LargeDifference(
+                section=section,
+                name=name,
+                text=text,
+                rate=each.rate.value,
+                other_rate=each.other_rate.value,
+                field_rate=round(sum(count for count, _ in totals) / sum(total for _, total in totals), _DIGITS),
+                per_100_games=Estimate(value or 0.0, low, high),
+                advice=advice,
+            )
+        )
+    return sorted((row for row in rows if row.advice), key=lambda row: -abs(row.per_100_games.value))
+
+
+def format_per_100_games(row: LargeDifference) -> tuple[str, str]:
+    """Return the number of cases in 100 games and its interval, as text."""
+    value, low, high = astuple(row.per_100_games)
+    return f"{value:+.0f}", "-" if low is None else f"{low:+.0f} to {high:+.0f}"

@@ -47,3 +47,22 @@ def test_without_differences_few_pages_have_a_star() -> None:
 def test_a_large_difference_has_a_star() -> None:
     random = Random(2)
     assert sum(PLACES[0] in clear_differences(random, 0.4) for _ in range(10)) >= 9
+
+
+def test_the_largest_difference_comes_first_with_its_field_and_advice() -> None:
+    """The bot blocks half of the attacks on it and the other bot all, as does the field; the bluffs are alike."""
+    fold = StatsAccumulator(("mybot", None))
+    for bot, blocks in (("mybot", 10), ("winner", 20), ("third", 20)):
+        for _ in range(MATCHES):
+            fold.bots[bot].games += 10
+            fold.bots[bot].tallies["win_rate", "all"].add(blocks // 4, 10)
+            fold.bots[bot].tallies["blocks", "as_target"].add(blocks, 20)
+            fold.bots[bot].tallies["bluffs", "all"].add(5, 20)
+    found = make_stats_report(fold, [], [])
+    profiles = {bot.bot: bot for bot in found.bots}
+    comparison = compare_bots(found, fold, profiles["mybot"], profiles["winner"]).comparison
+    assert comparison is not None
+    [largest] = comparison.bots[0].largest
+    assert (largest.name, largest.rate, largest.other_rate, largest.field_rate) == ("as_target", 0.5, 1.0, 1.0)
+    assert largest.per_100_games.value == -100.0  # 200 cases in 100 games, half of them
+    assert largest.advice.startswith("block as the contessa")

@@ -81,7 +81,7 @@ def test_a_comparison_marks_significant_differences() -> None:
 def test_a_comparison_has_the_times_of_both() -> None:
     text = stats_page(one_bot(), "title")
     heads = re.findall(r"<th scope='col' class='number'>([^<]*)</th>", text.split("time for a request")[1])
-    assert heads == ["requests", "median", "before", "99 % within", "before"]
+    assert heads == ["requests", "median", "reference", "99 % within", "reference"]
 
 
 def test_a_comparison_has_a_legend() -> None:
