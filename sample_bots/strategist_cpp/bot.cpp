@@ -98,7 +98,7 @@ struct Dice {
 // ---- What it knows --------------------------------------------------------------------------------------------------
 
 constexpr int max_deals = 120;       // imagined deals for a decision
-constexpr int first_deals = 30;      // after this number, moves that win less often than the honest one are dropped
+constexpr int part_of_deals = 30;    // each time after this number, moves that are far from the margin are dropped
 constexpr double margin = 0.1;       // part of a game by which another move must beat the honest one
 constexpr double hand_margin = 0.03; // the same for cards to lose or keep, where the habits mislead less
 constexpr double time_part = 0.5;    // part of a request's time after which no deal starts
@@ -579,8 +579,9 @@ private:
         int done = 0;
         for (; done < max_deals; ++done) {
             if (double(std::clock() - began) * 1000 / CLOCKS_PER_SEC >= free_ms) break;
-            if (done == first_deals) {
-                auto worse = [&](std::size_t number) { return number > 0 && wins[number] <= wins[0]; };
+            if (done > 0 && done % part_of_deals == 0) {
+                const double least = by * (done - part_of_deals);
+                auto worse = [&](std::size_t number) { return number > 0 && wins[number] - wins[0] <= least; };
                 tried.erase(std::remove_if(tried.begin(), tried.end(), worse), tried.end());
                 if (tried.size() == 1) break;
             }
