@@ -186,6 +186,16 @@ def test_an_import_of_a_file_outside_of_the_box_is_reported(place: Place, bubble
     assert f"  check the spelling; if it is right, {help}" in ran.err
 
 
+def test_a_check_in_a_box_ends_soon_for_a_bot_that_idles(place: Place, bubblewrap: None) -> None:
+    """The time to start is 10 s; a plain process has all of it, because it may wait for the network."""
+    bot = place.bot("bot.py", "import time\ntime.sleep(60)\n")
+    ran = place.run("check", bot, "--rules", "coup", "--sandbox", "bubblewrap")
+    assert ran.code == 1
+    assert "no hello within" in ran.out
+    assert "no hello within 10000 ms" not in ran.out
+    assert "flush the reply to the hello" in ran.out
+
+
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
 def test_a_sandbox_that_was_asked_for_is_never_replaced(place: Place, name: str) -> None:
     (place.folder / "bin").mkdir()
