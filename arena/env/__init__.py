@@ -1,6 +1,4 @@
-"""Coup as an environment for reinforcement learning. Needs the extra `env`.
-
-It has PettingZoo's AEC and parallel APIs, and Gymnasium's vector API:
+"""Coup as an environment for reinforcement learning, as PettingZoo and Gymnasium have it. Needs the extra `env`.
 
 from arena.env import env
 

@@ -22,13 +22,10 @@ from protocol.kits.coup_env import size
 
 
 class VectorStep(NamedTuple):
-    """What `vector_env.step` returns; every array has a row for each game.
+    """What `vector_env.step` returns; every array has a row for each game."""
 
-    `observations`: int16, (games, numbers). `rewards`: float64, (games,). `terminated`, `truncated`: bool, (games,).
-    """
-
-    observations: NDArray[np.int16]
-    rewards: NDArray[np.float64]
+    observations: NDArray[np.int16]  # (games, numbers)
+    rewards: NDArray[np.float64]  # (games,), as the next two
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
     info: dict[str, Any]
@@ -49,7 +46,7 @@ class vector_env(VectorEnv):  # noqa: N801 (as `parallel_env`)
     ) -> None:
         first = EnvironmentGames(rules, seats)
         self._games = [copy.copy(first) for _ in range(num_envs)]  # they share `actions` and the cache of own cards
-        self.num_envs = num_envs
+        self.num_envs, self._seats = num_envs, [0] * num_envs
         self.possible_agents = [f"player_{seat}" for seat in range(seats)]
         self.action_words, self.fields = first.actions.words, observation_fields(seats)
         self.roles = tuple(role.value for role in first.rules.roles)
@@ -66,7 +63,6 @@ class vector_env(VectorEnv):  # noqa: N801 (as `parallel_env`)
         for row, game in enumerate(self._games):
             game.write_into(self._numbers, row * numbers)
         self._rows, self._all = np.arange(num_envs), np.ones(num_envs, np.bool_)
-        self._seats = [0] * num_envs
         self._menus: list[LegalActions] = [first.actions.waiting] * num_envs
         self._bots: list[dict[int, Opponent]] | None = None
         if opponent is not None:
