@@ -45,7 +45,6 @@ static Action action_of(const string& name) { return Action(place_of(name, actio
 struct Pile {
     std::array<signed char, roles> of{}; // copies by role
     int size = 0;
-
     bool has(Role role) const { return of[role] > 0; }
     void add(Role role) { ++of[role], ++size; }
     void remove(Role role) { --of[role], --size; }
