@@ -60,8 +60,9 @@ def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[st
 
 
 def style_sheets(*names: str) -> str:
-    """Return the text of the style sheets that all pages share, then of these ones of `static/`."""
-    return "\n".join((_STATIC / f"{name}.css").read_text("utf-8") for name in ("tokens", "look", *names))
+    """Return the text of the style sheets that all pages share, then of these ones of `static/`, without indents."""
+    texts = ((_STATIC / f"{name}.css").read_text("utf-8") for name in ("tokens", "look", *names))
+    return "\n".join(line.strip() for text in texts for line in text.splitlines())
 
 
 def inline_module(name: str) -> str:

@@ -21,11 +21,12 @@ def test_it_wins_far_more_than_its_share_at_four_seats() -> None:
     assert results.win_rates["Strategist"].value >= 0.5
 
 
+@pytest.mark.long
 @pytest.mark.needs("make", None if shutil.which("make") and shutil.which("c++") else "no C++ compiler")
 def test_the_one_in_cpp_is_built_and_wins_far_more_than_its_share(place: Place) -> None:
     field = ("sample:honest", "sample:counter", "sample:bluffer")
     ran = place.run(
-        *("run", "sample:strategist_cpp", *field, "--games", 24, "--seed", 5, "--sandbox", "process", "--json")
+        *("run", "sample:strategist_cpp", *field, "--games", 48, "--seed", 5, "--sandbox", "process", "--json")
     )
     assert ran.code == 0, ran.err
     first = ran.json["standings"][0]
