@@ -176,6 +176,7 @@ def copies(begun: Path, place: Path) -> Iterator[Ladder]:
 def content_of(ladder: Ladder) -> dict[str, Any]:
     """Return the content of a ladder, without random parts: keys (and so champions), secrets, and runners."""
     found = rows(ladder)
+    del found["reviews"]  # an idle runner starts them; one whose answer is lost is left out
     drawn = {"finals": (2, 11), "credentials": (3, 10)}
     for name, columns in drawn.items():
         found[name] = [tuple(cell for place, cell in enumerate(row) if place not in columns) for row in found[name]]
