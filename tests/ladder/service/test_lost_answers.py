@@ -181,7 +181,8 @@ def content_of(ladder: Ladder) -> dict[str, Any]:
     for name, columns in drawn.items():
         found[name] = [tuple(cell for place, cell in enumerate(row) if place not in columns) for row in found[name]]
     found["versions"] = [row[:8] + row[9:] for row in found["versions"]]
-    found["events"] = sorted(tuple(str(part) for part in row[2:]) for row in found["events"])
+    events = [tuple(str(part) for part in row[2:]) for row in found["events"]]
+    found["events"] = sorted(event for event in events if event[0] != "review_finished")
     found["matches"] = [row[:15] for row in found["matches"]]  # without the order of the ends, and the runner
     return {name: [row[:1] for row in some] if name in PLAYED else some for name, some in found.items()}
 
