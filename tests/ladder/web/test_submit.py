@@ -115,7 +115,7 @@ def test_the_page_shows_the_remaining_quota_and_the_bots(web: Pages) -> None:
     assert '<option value="late">' in before
     send(visitor, [("x.py", QUICK_BOT)], "late")
     assert "8 of 10" in visitor.get("/submit").text
-    assert 'name="owner" required' in web.visitor("staff").get("/submit").text
+    assert 'name="owner" list="owners"' in web.visitor("staff").get("/submit").text
     assert 'name="owner"' not in web.visitor("ada").get("/submit").text
     assert "/submit" not in web.visitor("anonymous").get("/sign-in").text
 
