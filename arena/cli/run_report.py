@@ -27,6 +27,7 @@ _MAX_STDERR_CHARS = 160  # of each line
 _MAX_MESSAGE_CHARS = 400  # of a request or a reply
 _CHANCE_GAMES = 30  # from which on the margin of chance is meaningful
 _MAX_MATRIX_BOTS = 12  # for which the terminal shows head-to-head results
+_NOTICED_MS = 1  # a mean decision from which on a bot that takes most of the time is named
 _NAME_WIDTH = 10  # columns of a name in a narrow terminal; longer names wrap
 
 
@@ -172,6 +173,7 @@ def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     if _has_decision_times(run, standings):
         session = " in this session" if run.progress.resumed else ""
         lines.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")
+        lines += slowest_bot_notes(run)
     lines.append(seats_line(standings))
     if not known:
         games = min_matches_for_intervals(len(standings.rows), run.config.seats) * run.config.match_games
@@ -179,6 +181,16 @@ def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     if len(standings.rows) > _MAX_MATRIX_BOTS:
         lines.append("head-to-head: --csv or --json with --resume")
     return lines
+
+
+def slowest_bot_notes(run: Run) -> list[str]:
+    """Return a note on the bot that takes most of the bots' time, in a list; none if it takes less than half."""
+    spent = {bot: times.total_ms for bot, times in run.progress.times.items()}
+    slowest, total = max(spent, key=lambda bot: spent[bot]), sum(spent.values())
+    mean = spent[slowest] / max(1, run.progress.times[slowest].count)
+    if mean < _NOTICED_MS or spent[slowest] < total / 2:
+        return []
+    return [f"{slowest} took {spent[slowest] / total:.0%} of all bots' time: {mean:.1f} ms a decision"]
 
 
 def seats_line(standings: RunStandings) -> str:

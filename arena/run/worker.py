@@ -316,6 +316,11 @@ class LatencyHistogram:
         """Return the number of requests."""
         return self._counts.total()
 
+    @property
+    def total_ms(self) -> float:
+        """Return the sum of the response times in ms, within the accuracy of the bins."""
+        return sum(math.exp(step / _BINS) * count for step, count in self._counts.items()) / 1000
+
     def quantile_ms(self, share: float) -> float | None:
         """Return the quantile `share`, 0 to 1, of the response times in ms; None without requests."""
         left = share * self._counts.total()

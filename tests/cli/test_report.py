@@ -121,6 +121,15 @@ def test_times_are_labelled_as_this_sessions_after_a_resume(resumed: bool) -> No
     assert line == "wall ms: the median of a bot's wall time for a decision" + (" in this session" if resumed else "")
 
 
+def test_the_bot_that_takes_most_of_the_time_is_named() -> None:
+    run, found = make_run("abc", 2)
+    run.progress.times["a"].add([9_800, 9_800])
+    run.progress.times["b"].add([30_000])
+    assert not any("a took" in line for line in run_report.standings_notes(run, found))
+    run.progress.times["a"].add([9_800] * 2)
+    assert "a took 57% of all bots' time: 9.9 ms a decision" in run_report.standings_notes(run, found)
+
+
 def test_the_range_of_chance_is_printed_from_thirty_games_on() -> None:
     """With 2 games it would be ± 69.3 %."""
     assert run_report.seats_line(make_run("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
