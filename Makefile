@@ -12,6 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Without it each of the tests' thousand processes would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 # tests/conftest.py says which tests stay in one process; --dist would have no effect.
 PARALLEL = -n $(WORKERS) --no-loadscope-reorder
@@ -20,18 +21,23 @@ CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 
-.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel coverage bench docs gauntlet site soak format clean
+# What `make compiled` has compiled, where it has: compiled again after an edit.
+COMPILED := $(wildcard .compiled)
+COMPILED_MODULES := $(wildcard *.so arena/*/*.so protocol/*.so protocol/*/*.so)
+
+.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel compiled coverage bench docs gauntlet site soak format clean
 
 # $(call tests,SELECTION): several processes. Exit status 5: none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
 
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py") for about five seconds; other flags in ARGS="--games 600".
-run: $(VENV)/.run
+run: $(VENV)/.run $(COMPILED)
+	$(if $(COMPILED),,@echo "The referee isn't compiled: make compiled makes it faster." >&2)
 	$(if $(NODE),,@echo "node isn't installed: sample_bots/honest.js is left out" >&2)
 	$(BIN)/arena run $(or $(ARGS),--games 360) $(BOTS)
 
 # A table in the browser, with sample bots, on this machine alone; more flags in ARGS="--games 3 --rules treason-site".
-play: $(VENV)/.web
+play: $(VENV)/.web $(COMPILED)
 	$(BIN)/arena play --browser $(ARGS)
 
 # Makes a ladder of the sample bots in the folder LADDER where there is none. The sample bots are trusted; a ladder for
@@ -46,14 +52,14 @@ test -f $(LADDER)/ladder.toml || { $(BIN)/arena ladder init $(LADDER) --rules co
 endef
 
 # A ladder of the sample bots: plays 24 matches, prints the table.
-ladder: $(VENV)/.ladder
+ladder: $(VENV)/.ladder $(COMPILED)
 	$(begin_ladder)
 	$(BIN)/arena ladder run $(LADDER) --until idle
 	$(BIN)/arena ladder run $(LADDER) --matches 24
 	$(BIN)/arena ladder standings $(LADDER)
 
 # The same in the browser: its pages, and a runner beside them, until Ctrl-C; more flags in ARGS="--port 9000".
-serve: $(VENV)/.web
+serve: $(VENV)/.web $(COMPILED)
 	$(begin_ladder)
 	$(BIN)/arena ladder serve $(LADDER) $(ARGS)
 
@@ -70,11 +76,11 @@ test-all: $(VENV)/.dev test-compiled
 	$(call tests,(boxes or long) and not clock)
 	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
 
-# Tests of the engine and the referee over a copy of the tree in which they are compiled, as in the wheel of `make wheel`.
-test-compiled: $(VENV)/.dev
+# Tests of the engine and the referee over a copy of the tree with the compiled modules of the wheel.
+test-compiled: $(VENV)/.dev wheel
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(BIN)/python -m zipfile -e "$$(ls -t dist/*-cp*.whl | head -1)" "$$folder" && \
 	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
-	PYTHON=$(abspath $(BIN))/python .ci/compile "$$folder" && \
 	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
 	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/local tests/run tests/env $(ARGS)
 
@@ -97,9 +103,16 @@ lint: $(VENV)/.dev
 package:
 	PYTHON=$(PYTHON) .ci/wheel
 
-# A wheel in dist/ for this Python and machine, whose referee mypyc has compiled: it takes two thirds of the CPU.
-wheel: $(VENV)/.dev
-	PYTHON=$(abspath $(BIN))/python .ci/compiled-wheel dist
+# A wheel in dist/ for this Python and platform, whose referee is compiled: it takes two thirds of the CPU. Needs a C compiler.
+wheel: $(VENV)/.run
+	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) wheel --no-deps --wheel-dir dist .
+
+# The same in this clone, beside the sources; `make clean` removes it.
+compiled: .compiled
+
+.compiled: hatch_build.py $(shell find arena/coup arena/env arena/referee protocol -name '*.py') | $(VENV)/.run
+	rm -f $@ $(COMPILED_MODULES)
+	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) install --no-deps -e .
 
 # Which lines run in `make quick`, also in processes that tests start; of more tests with ARGS="tests/referee tests/run".
 # What runs in another environment or namespace isn't seen. The measuring fails five tests, of full disks and ends of processes.
@@ -138,26 +151,26 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) build dist *.egg-info .compiled $(COMPILED_MODULES)
 
 $(VENV)/.run: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 ..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(PIP) install -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/.ladder: $(VENV)/.run
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ladder]'
+	$(PIP) install -c constraints.txt -e '.[ladder]'
 	@touch $@
 
 $(VENV)/.web: $(VENV)/.run
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[web]'
+	$(PIP) install -c constraints.txt -e '.[web]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.run
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(PIP) install -c constraints.txt -e '.[docs]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@

@@ -3,7 +3,28 @@
 `arena.coup` is the game, `arena.referee` runs it over pipes, `arena.sandbox` starts bots, `arena.cli` is the command.
 """
 
-__version__ = "0.1.0"
+import os
+from importlib.util import find_spec
+
+__version__ = "1.0.0"
+
+
+def is_compiled() -> bool:
+    """Return whether mypyc has compiled the engine and the referee."""
+    spec = find_spec("arena.coup.engine")
+    return spec is not None and not str(spec.origin).endswith(".py")
+
+
+def is_compiled_stale() -> bool:
+    """Return whether the compiled modules of a clone run although sources in their folders are newer."""
+    root = os.path.dirname(os.path.dirname(__file__))
+    stamp = os.path.join(root, ".compiled")  # by hatch_build.py
+    if not os.path.exists(stamp):
+        return False
+    with open(stamp, encoding="utf-8") as file:
+        folders = [os.scandir(os.path.join(root, folder)) for folder in file.read().splitlines()]
+    compiled_at = os.stat(stamp).st_mtime
+    return any(file.name.endswith(".py") and file.stat().st_mtime > compiled_at for files in folders for file in files)
 
 
 def with_extra(extra: str) -> str:

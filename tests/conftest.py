@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from arena import is_compiled_stale
 from arena.sandbox import ISOLATING_SANDBOXES, PR_SET_CHILD_SUBREAPER, become_subreaper, unavailable_reason
 from tests.chromium import Reader, chromium, chromium_problem
 from tests.cli_workspace import Place
@@ -30,6 +31,9 @@ from tests.sandbox.talk import remember_children
 # The time of an example depends on the load of the machine.
 settings.register_profile("arena", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("arena")
+
+if is_compiled_stale():
+    pytest.exit("the compiled modules are older than their sources: run make compiled", returncode=2)
 
 NO_NODE = None if shutil.which("node") else "it isn't installed"
 

@@ -3,7 +3,10 @@
 .ci/wheel tests the content of the wheel, and that it works where it is installed. Source: pyproject.toml.
 """
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -28,12 +31,32 @@ def test_the_version_has_one_place_and_is_the_newest_in_the_changelog() -> None:
     assert PROJECT["tool"]["hatch"]["version"] == {"path": "arena/__init__.py"}
     released = re.findall(r"^## (\d+\.\d+\.\d+)\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert released == sorted(released, key=numbers, reverse=True)
-    assert numbers(arena.__version__) >= numbers(released[0])
+    assert arena.__version__ == released[0]
+    pages = [path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md")]
+    named = re.findall(r"coup_arena-[\d.]+\d", "".join(pages))
+    assert set(named) == {f"coup_arena-{arena.__version__}"}
 
 
 def test_the_command_prints_its_version_and_the_protocols(place: Place) -> None:
+    kind = "compiled" if arena.is_compiled() else "pure Python"
     ran = place.call("--version")
-    assert (ran.code, ran.out) == (0, f"arena {arena.__version__}, protocol {protocol.PROTOCOL}\n")
+    assert (ran.code, ran.out) == (0, f"arena {arena.__version__}, protocol {protocol.PROTOCOL}, {kind}\n")
+
+
+def test_compiled_modules_are_stale_once_a_source_in_their_folders_is_newer(tmp_path: Path) -> None:
+    for name in ("arena/__init__.py", "arena/coup/engine.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / ".compiled").write_text("arena/coup")
+
+    def stale(compiled_at: float) -> bool:
+        os.utime(tmp_path / ".compiled", (compiled_at, compiled_at))
+        code = "import arena; print(arena.is_compiled_stale())"
+        return subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True) == "True\n"
+
+    changed_at = (tmp_path / "arena/coup/engine.py").stat().st_mtime
+    assert stale(changed_at - 1)
+    assert not stale(changed_at + 1)
 
 
 def test_every_package_is_typed() -> None:

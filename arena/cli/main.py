@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from arena import __version__, with_extra
+from arena import __version__, is_compiled, is_compiled_stale, with_extra
 from arena.cli.console import fail, os_error_reason, print_note, usage_error
 
 _EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
@@ -95,6 +95,8 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     if "_ARENA_COMPLETE" in os.environ:
         import_module("arena.cli.options")  # other commands don't need it
+    if is_compiled_stale():
+        print_note("the compiled referee is older than its sources, and runs in place of them: run make compiled")
     try:
         cli(prog_name="arena")
     except OSError as problem:
@@ -105,11 +107,12 @@ def main() -> None:
 
 
 def show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    """Print the arena's version and the protocol's, and exit."""
+    """Print the arena's version, the protocol's, and whether the referee is compiled, and exit."""
     if wanted and not context.resilient_parsing:
         from protocol import PROTOCOL  # to print the help, nothing is imported
 
-        click.echo(f"arena {__version__}, protocol {PROTOCOL}")
+        kind = "compiled" if is_compiled() else "pure Python"
+        click.echo(f"arena {__version__}, protocol {PROTOCOL}, {kind}")
         context.exit()
 
 
@@ -135,7 +138,7 @@ class Commands(click.Group):
     is_eager=True,
     expose_value=False,
     callback=show_version,
-    help="Show the versions of the arena and the protocol.",
+    help="Show the versions of the arena and the protocol, and whether the referee is compiled.",
 )
 def cli() -> None:
     """Play bot programs against each other at the card game Coup."""

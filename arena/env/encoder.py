@@ -1,4 +1,4 @@
-"""Encode what each seat of a game knows as numbers. mypyc can compile this module (`.ci/compile`)."""
+"""Encode what each seat of a game knows as numbers. mypyc can compile this module (hatch_build.py)."""
 
 from array import array
 from collections.abc import Iterable
