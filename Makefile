@@ -25,7 +25,7 @@ QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 COMPILED := $(wildcard .compiled)
 COMPILED_MODULES := $(wildcard *.so arena/*/*.so protocol/*.so protocol/*/*.so)
 
-.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel compiled coverage bench docs gauntlet site soak format clean
+.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel compiled coverage bench docs gauntlet site playground soak format clean
 
 # $(call tests,SELECTION): several processes. Exit status 5: none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
@@ -140,6 +140,10 @@ docs: $(VENV)/.dev
 site: $(VENV)/.docs
 	rm -rf build/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site
+
+# The playground as static files, in build/playground; try it with python -m http.server --directory build/playground.
+playground: $(VENV)/.run
+	$(BIN)/python -m arena.playground.build build/playground
 
 # 100,000 random games of the engine beside the second implementation of the rules: about twenty minutes on two cores.
 soak: $(VENV)/.dev

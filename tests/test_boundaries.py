@@ -59,6 +59,8 @@ arena.local: protocol protocol.kits.coup_kit arena.coup arena.referee arena.bots
   ladder.results ladder.schedule ladder.rating ladder.store
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.sandbox arena.referee ladder.store
+arena.playground:
+arena.playground.build: protocol.event_text arena.coup arena.replay
 arena.connect: protocol
 ladder:
 ladder.results:

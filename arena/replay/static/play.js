@@ -4,6 +4,7 @@ import { Alerts } from "./alerts.js";
 import { avatar, card, moveSign, price, title } from "./cards.js";
 import { Chat } from "./chat.js";
 import { h, plain, read, refill, say, shade } from "./dom.js";
+import { openLine } from "./line.js";
 import { legend } from "./log.js";
 import { Lobby } from "./lobby.js";
 import { remember, remembered } from "./memory.js";
@@ -88,8 +89,7 @@ class Play {
   // ---- the line to the server
 
   connect() {
-    const scheme = location.protocol.endsWith("s:") ? "wss:" : "ws:";
-    this.socket = new WebSocket(`${scheme}//${location.host}${this.path}`);
+    this.socket = openLine(this.path);
     this.socket.onopen = () => {
       this.sent = null; // what was done meanwhile went nowhere
       this.live = false;
@@ -117,6 +117,7 @@ class Play {
   take(message) {
     if (message.chat) return this.chat.take(message);
     if (message.hint) return this.hint(message.hint);
+    if (message.loading) return say(this.question, plain(message.loading));
     this.failed = 0;
     const { table, game } = message;
     const before = this.frame;

@@ -1,0 +1,220 @@
+"""Build the playground: a folder of static files that any web server can serve.
+
+`python -m arena.playground.build OUT` needs node and npm. npm fetches the packages of PACKAGES, which nothing else
+does, and their hashes are checked. Two builds of one tree have the same bytes. The names of all files but index.html
+and service-worker.js contain a hash of the content, so browsers may keep them forever. FILE.br is FILE packed by
+brotli, for a server that sends it."""
+
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from base64 import b64encode
+from collections.abc import Iterable
+from pathlib import Path
+
+from arena.coup import PRESETS, make_rules_object
+from arena.replay import html_page, inline_module, json_element, style_sheets
+from protocol.event_text import EVENT_TEXTS
+
+ROOT = Path(__file__).parents[2]
+STATIC = Path(__file__).parent / "static"
+CACHE = ROOT / "build" / "npm"
+PYODIDE, ACE = "pyodide-314.0.7", "ace-builds-1.45.2"
+PACKAGES = {  # name-version -> SHA-512 of npm's archive
+    PYODIDE: "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A==",
+    ACE: "a0IADaETGBnBW5CIkniUJn7F+NyTuHWKqlv1A8FXaMmFflJsMGnU3TzkiyslInqIZ3odfcVKOdXBGIKBefzFDA==",
+}
+WORKER_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "arena.zip", "worker.js")
+_STAMP = (2020, 1, 1, 0, 0, 0)
+
+
+class BuildError(Exception):
+    """The playground can't be built; the text says what is missing."""
+
+
+def build_playground(out: Path) -> None:
+    """Write all files into the folder `out`, whose old content is deleted. Raises BuildError and OSError."""
+    missing = [program for program in ("node", "npm") if shutil.which(program) is None]
+    if missing:
+        raise BuildError(f"The playground needs {' and '.join(missing)} to be built: install Node.js.")
+    folders = {package: _fetch(package) for package in PACKAGES}
+    pyodide, ace = folders[PYODIDE], folders[ACE]
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    files = _Folder(out)
+    arena_zip = _pack(list_modules())
+    (CACHE / "arena.zip").write_bytes(arena_zip)
+    imports = ", ".join(f"arena.playground.{name}" for name in _entries()) or "json"
+    _run("node", STATIC / "precompile.mjs", pyodide, CACHE / "arena.zip", CACHE / "python_stdlib.zip", imports)
+    sources = {
+        "arena.zip": arena_zip,
+        "python_stdlib.zip": (CACHE / "python_stdlib.zip").read_bytes(),
+        "worker.js": (STATIC / "worker.js").read_bytes(),
+        **{name: (pyodide / name).read_bytes() for name in WORKER_FILES if name.startswith("pyodide")},
+    }
+    loaded = {name: files.add(name, sources[name]) for name in WORKER_FILES}
+    scripts = ((ace / "src-min-noconflict" / name).read_text() for name in _ACE_SCRIPTS)
+    styles = ((ace / "css" / name).read_text() for name in _ACE_STYLES)
+    files.add("ace.js", "\n".join(scripts).encode())
+    files.add("ace.css", re.sub(r"url\([^)]*\)", "none", "\n".join(styles)).encode())
+    files.add("icon.svg", (ROOT / "arena/replay/static/icon.svg").read_bytes())
+    files.add("licences.html", _licences_page(pyodide, ace))
+    files.add("playground.css", f"{style_sheets()}\n{(STATIC / 'playground.css').read_text()}".encode())
+    files.add("dom.js", (ROOT / "arena/replay/static/dom.js").read_bytes())
+    for name in ("python.js", "replay.js", "play_tab.js", "write_tab.js", "main.js"):
+        files.add(name, (STATIC / name).read_bytes())
+    _write_index(files, loaded, files.add("table.html", _table_page()))
+
+
+_ACE_SCRIPTS = ("ace.js", "mode-python.js", "theme-github.js", "theme-github_dark.js", "ext-searchbox.js")
+_ACE_STYLES = ("ace.css", "theme/github.css", "theme/github_dark.css")
+
+
+class _Folder:
+    """The files of a build: `./name` in a text becomes the hashed name of a file that was added before."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names: dict[str, str] = {}  # name -> hashed name
+
+    def add(self, name: str, data: bytes, hashed: bool = True) -> dict[str, str | int]:
+        """Write a file, and FILE.br if that is smaller by a tenth; return its address and both sizes in bytes."""
+        if name.endswith((".js", ".html", ".css")):
+            text = re.sub(
+                r"(?<=[\"'])\./([\w.-]+)", lambda found: f"./{self.names.get(found[1], found[1])}", data.decode()
+            )
+            data = text.encode()
+        stem, _, ending = name.rpartition(".")
+        self.names[name] = f"{stem}.{hashlib.sha256(data).hexdigest()[:12]}.{ending}" if hashed else name
+        path = self.folder / self.names[name]
+        path.write_bytes(data)
+        packed = CACHE / f"{hashlib.sha256(data).hexdigest()}.br"
+        if not packed.exists():
+            _run("node", "-e", _BROTLI, path, packed)
+        size = packed.stat().st_size
+        if size < 0.9 * len(data):
+            shutil.copyfile(packed, path.with_name(f"{path.name}.br"))
+        return {"url": f"./{path.name}", "bytes": len(data), "packed": size if size < 0.9 * len(data) else len(data)}
+
+
+_BROTLI = (
+    'const [, from, to] = process.argv, fs = require("fs"), { brotliCompressSync, constants } = require("zlib");'
+    "const data = fs.readFileSync(from);"
+    "fs.writeFileSync(to, brotliCompressSync(data, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: data.length,"
+    " [constants.BROTLI_PARAM_LGWIN]: 24 } }));"
+)
+
+
+def _run(*command: str | Path, cwd: Path | None = None) -> None:
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
+    if done.returncode:
+        raise BuildError(f"{command[0]} failed:\n{done.stderr[-2000:].strip()}")
+
+
+def _fetch(package: str) -> Path:
+    """Return the folder of an unpacked package of npm. The archive is fetched only if the cache lacks it."""
+    archive = CACHE / f"{package}.tgz"
+    if not archive.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        name, _, version = package.rpartition("-")
+        _run("npm", "pack", "--silent", f"{name}@{version}", cwd=CACHE)
+    if b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode() != PACKAGES[package]:
+        raise BuildError(f"{archive} isn't the pinned package: delete it, and build again.")
+    folder = CACHE / package
+    if not folder.exists():
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder, filter="data")
+    return folder / "package"
+
+
+# --- Python
+
+
+def _entries() -> list[str]:
+    """Return the names of the modules whose functions the page calls."""
+    return [path.stem for path in sorted(Path(__file__).parent.glob("*.py")) if path.stem not in ("__init__", "build")]
+
+
+def list_modules() -> list[Path]:
+    """Return the source files of all our modules that the entries import, in a fresh interpreter."""
+    imports = [f"arena.playground.{name}" for name in _entries()] or ["arena.local"]
+    program = f"import sys, {', '.join(imports)}\n" + _PRINT_FILES
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [Path(line) for line in done.stdout.splitlines()]
+
+
+_PRINT_FILES = """for name, module in sorted(sys.modules.items()):
+    if name.split(".")[0] in ("arena", "ladder", "protocol") and module.__file__:
+        print(module.__file__)"""
+
+
+def _pack(modules: Iterable[Path]) -> bytes:
+    """Return arena.zip: the modules, the files that they read, and the sample bots."""
+    paths = [*modules, *(ROOT / "arena/replay/static").iterdir()]
+    read = ("protocol/*.json", "protocol/kits/coup_kit.js", "sample_bots/*.py", "sample_bots/python/bot.*")
+    paths += (path for pattern in read for path in ROOT.glob(pattern))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path in sorted(set(paths)):
+            entry = zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), _STAMP)
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+    return packed.getvalue()
+
+
+# --- pages
+
+
+def _hash_source(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+_CHOOSE_RULES = """const all = JSON.parse(document.getElementById("presets").textContent);
+const name = new URLSearchParams(location.search).get("rules");
+document.getElementById("rules").textContent = JSON.stringify(all[name] ?? all.coup);"""
+
+
+def _table_page() -> bytes:
+    """Return the table's page for any preset: `?rules=NAME` selects the rules."""
+    empty = dict.fromkeys(("rules", "home", "join", "invitation", "socket"))
+    presets = {name: make_rules_object(rules) for name, rules in PRESETS.items()}
+    body = '<div id="page"></div>\n' + "".join(
+        json_element(name, value) for name, value in {**empty, "words": EVENT_TEXTS, "presets": presets}.items()
+    )
+    styles = [style_sheets("page", "play", "chat", "rules")]
+    return html_page("Table", body, styles, [_CHOOSE_RULES, inline_module("play")]).encode()
+
+
+def _licences_page(pyodide: Path, ace: Path) -> bytes:
+    return b"<!doctype html><title>Licences</title>"
+
+
+def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table: dict[str, str | int]) -> None:
+    box_script = (STATIC / "box.js").read_text()
+    box = (STATIC / "box.html").read_text().replace("@HASH@", _hash_source(box_script)).replace("@SCRIPT@", box_script)
+    frames = " ".join(map(_hash_source, (box_script, inline_module("app"))))
+    policy = (
+        f"default-src 'none'; script-src 'self' {frames} blob: 'wasm-unsafe-eval'; worker-src 'self' blob:; "
+        f"style-src 'self' {_hash_source(style_sheets('page'))}; img-src 'self' data:; connect-src 'self'; "
+        "frame-src 'self'; base-uri 'none'; form-action 'none'"
+    )
+    index = (STATIC / "index.html").read_text().replace("@POLICY@", policy)
+    data = {"files": loaded, "box-page": box, "table-url": table["url"]}
+    index = index.replace("@DATA@", "".join(json_element(name, value) for name, value in data.items()))
+    files.add("index.html", index.encode(), hashed=False)
+    names = sorted(files.names.values())
+    build = hashlib.sha256("".join(names).encode() + index.encode()).hexdigest()[:12]
+    worker = (STATIC / "service-worker.js").read_text().replace("@NAME@", f"playground-{build}")
+    files.add("service-worker.js", worker.replace("@FILES@", json.dumps(["./", *names])).encode(), hashed=False)
+
+
+if __name__ == "__main__":
+    try:
+        build_playground(Path(sys.argv[1]))
+    except BuildError as error:
+        sys.exit(str(error))

@@ -1,0 +1,38 @@
+// The page around the two tabs: Play, and Write a bot.
+
+import { say, shade } from "./dom.js";
+import { listen } from "./python.js";
+
+const TABS = { play: () => import("./play_tab.js"), write: () => import("./write_tab.js") }; // each exports `fill(panel)`
+const shown = new Set();
+
+/** Show a tab; its content is made the first time. */
+function open(name) {
+  for (const each of Object.keys(TABS)) {
+    const tab = document.getElementById(`tab-${each}`);
+    tab.setAttribute("aria-selected", String(each === name));
+    tab.tabIndex = each === name ? 0 : -1;
+    document.getElementById(each).hidden = each !== name;
+  }
+  if (shown.has(name)) return;
+  shown.add(name);
+  TABS[name]().then((tab) => tab.fill(document.getElementById(name)));
+}
+
+for (const name of Object.keys(TABS)) {
+  const tab = document.getElementById(`tab-${name}`);
+  tab.onclick = () => {
+    history.replaceState(null, "", `#${name}`);
+    open(name);
+  };
+  tab.onkeydown = ({ key }) => {
+    if (!["ArrowLeft", "ArrowRight"].includes(key)) return;
+    const other = document.getElementById(name === "play" ? "tab-write" : "tab-play");
+    other.click();
+    other.focus();
+  };
+}
+document.getElementById("shade").onclick = shade;
+listen(({ text }) => say(document.getElementById("python"), text));
+addEventListener("hashchange", () => open(location.hash.startsWith("#write") ? "write" : "play"));
+open(location.hash && !location.hash.startsWith("#play") ? "write" : "play"); // also with a program in the address

@@ -1,0 +1,103 @@
+// Calls functions of arena.playground in the worker, and loads Python for it.
+
+import { read } from "./dom.js";
+
+const box = document.getElementById("box");
+const calls = new Map(); // id -> {resolve, reject, progress}
+const listeners = new Set();
+let last = 0;
+
+/** What is known of Python: {text, ready}. `listen(f)` calls f with it now and at each change. */
+const state = { text: "Python is loading.", ready: false };
+let isReady;
+let ready = new Promise((resolve) => (isReady = resolve));
+
+export function listen(act) {
+  listeners.add(act);
+  act(state);
+}
+
+/** Call `module.function` with values, and return a promise of its result. It is rejected with an Error if Python raises,
+ * or if the worker is ended before. progress: called with each value of a generator. beat: called while Python is alive. */
+export async function call(name, values = [], progress = null, beat = null) {
+  const id = ++last;
+  const promise = new Promise((resolve, reject) => calls.set(id, { resolve, reject, progress, beat }));
+  await ready;
+  if (calls.has(id)) send({ id, call: name, arguments: values });
+  return promise;
+}
+
+/** Called with each line that Python prints. */
+export const printed = { listener: null };
+
+/** End the worker, whatever it does, and start a new one. */
+export function restart(reason = "Python was stopped.") {
+  for (const each of calls.values()) each.reject(new Error(reason));
+  calls.clear();
+  ready = new Promise((resolve) => (isReady = resolve));
+  tell("Python starts again.", false);
+  send({ restart: true });
+}
+
+function tell(text, ready) {
+  Object.assign(state, { text, ready });
+  for (const each of listeners) each(state);
+}
+
+function send(message, transfer) {
+  box.contentWindow.postMessage(message, "*", transfer);
+}
+
+addEventListener("message", async ({ data, source }) => {
+  if (source !== box.contentWindow) return;
+  if (data.box) return boxIsReady();
+  if (data.failed) return tell(`Python can't start: ${data.failed}`, false);
+  if (data.ready) {
+    tell(`Python ${data.ready}`, true);
+    isReady();
+    if (navigator.serviceWorker) navigator.serviceWorker.register("service-worker.js");
+    return;
+  }
+  if (data.printed !== undefined) return printed.listener?.(data.printed);
+  const asked = calls.get(data.id);
+  if (!asked) return;
+  if (data.beat) return asked.beat?.();
+  if (data.progress !== undefined) return asked.progress?.(data.progress);
+  calls.delete(data.id);
+  if (data.problem !== undefined) asked.reject(new Error(data.problem));
+  else asked.resolve(data.result);
+});
+
+/** Load all files, and give them to the box. */
+async function load() {
+  const listed = read("files"); // name -> {url, bytes, packed}: its address, and its size as it is and by brotli
+  let got = 0;
+  let total = 0;
+  const files = {};
+  const answers = await Promise.all(Object.entries(listed).map(async ([name, file]) => [name, file, await fetch(file.url)]));
+  const size = (answer, { bytes, packed }) => (answer.headers.get("content-encoding") === "br" ? packed : bytes);
+  for (const [, file, answer] of answers) total += size(answer, file);
+  const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+  await Promise.all(
+    answers.map(async ([name, file, answer]) => {
+      if (!answer.ok) throw new Error(`${file.url}: ${answer.status}`);
+      const parts = [];
+      for (const reader = answer.body.getReader(); ; ) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        parts.push(value);
+        got += (value.length / file.bytes) * size(answer, file);
+        tell(`Python is loading: ${megabytes(got)} of ${megabytes(total)} MB, once.`, false);
+      }
+      files[name] = await new Blob(parts).arrayBuffer();
+    }),
+  );
+  await boxed;
+  tell("Python starts.", false);
+  send({ files }, Object.values(files));
+}
+
+let boxIsReady;
+const boxed = new Promise((resolve) => (boxIsReady = resolve));
+box.srcdoc = read("box-page");
+load().catch((error) => tell(`Python can't be loaded: ${error.message}. Reload the page.`, false));

@@ -1,0 +1,63 @@
+// Runs Python in a worker that can't use the network: all files come as bytes.
+//
+// {id, call: "module.function", arguments: [value, ...]} calls a function of arena.playground. It gets each argument as
+// JSON text and returns JSON text, or is a generator of JSON texts. The worker posts {id, progress} for each value of a
+// generator, then {id, result}: the value that the function or the generator returns; or {id, problem} with a text.
+// A function with a parameter `beat` may call it; the worker then posts {id, beat}.
+
+let python = null;
+let callJson = null;
+
+const CALL = `
+import importlib, types
+
+def call_json(name, texts, post, beat):
+    module, _, name = name.partition(".")
+    function = getattr(importlib.import_module(f"arena.playground.{module}"), name)
+    made = function(*texts, **({"beat": beat} if "beat" in function.__code__.co_varnames else {}))
+    if not isinstance(made, types.GeneratorType):
+        return made
+    while True:
+        try:
+            post(next(made))
+        except StopIteration as end:
+            return end.value
+
+call_json`;
+
+async function start({ files, urls }) {
+  const { fetch } = self;
+  self.fetch = async (url) => {
+    const name = String(url).split("/").pop();
+    if (!files[name]) throw new TypeError("The playground doesn't use the network.");
+    return new Response(files[name], { headers: { "content-type": name.endsWith(".wasm") ? "application/wasm" : "application/octet-stream" } });
+  };
+  const [{ loadPyodide }, { default: createPyodideModule }] = await Promise.all([import(urls["pyodide.mjs"]), import(urls["pyodide.asm.mjs"])]);
+  python = await loadPyodide({
+    indexURL: "https://files.invalid/",
+    packageBaseUrl: "https://files.invalid/",
+    createPyodideModule,
+    lockFileContents: '{"info":{"abi_version":"2026_0","arch":"wasm32","platform":"emscripten_5_0_3","python":"3.14.2"},"packages":{}}',
+    stdout: (text) => postMessage({ printed: text }),
+    stderr: (text) => postMessage({ printed: text }),
+    jsglobals: {},
+  });
+  self.fetch = fetch;
+  python.unpackArchive(files["arena.zip"], "zip", { extractDir: "/lib/arena" });
+  python.runPython('import sys; sys.path.insert(0, "/lib/arena")');
+  callJson = python.runPython(CALL);
+  postMessage({ ready: python.runPython("sys.version.split()[0]") });
+}
+
+self.onmessage = async ({ data }) => {
+  if (data.files) return start(data).catch((error) => postMessage({ failed: String(error.message ?? error) }));
+  const { id } = data;
+  try {
+    const texts = python.toPy(data.arguments.map((value) => JSON.stringify(value)));
+    const beat = () => postMessage({ id, beat: true });
+    const result = callJson(data.call, texts, (progress) => postMessage({ id, progress: JSON.parse(progress) }), beat);
+    postMessage({ id, result: result === undefined ? null : JSON.parse(result) });
+  } catch (error) {
+    postMessage({ id, problem: String(error.message ?? error) });
+  }
+};

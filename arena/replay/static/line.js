@@ -1,0 +1,19 @@
+// The line between a table's page and its match: a WebSocket, or, without a path, the page around this one.
+
+export function openLine(path) {
+  const scheme = location.protocol.endsWith("s:") ? "wss:" : "ws:";
+  return path ? new WebSocket(`${scheme}//${location.host}${path}`) : new ParentLine();
+}
+
+class ParentLine {
+  readyState = WebSocket.OPEN;
+
+  constructor() {
+    addEventListener("message", ({ source, data }) => source === parent && this.onmessage({ data }));
+    setTimeout(() => this.onopen());
+  }
+
+  send(text) {
+    parent.postMessage(text, location.origin);
+  }
+}
