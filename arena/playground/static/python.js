@@ -35,11 +35,11 @@ export function restart(reason = "Python was stopped.") {
   for (const each of calls.values()) each.reject(new Error(reason));
   calls.clear();
   ready = new Promise((resolve) => (isReady = resolve));
-  tell("Python starts again.", false);
+  publish("Python starts again.", false);
   send({ restart: true });
 }
 
-function tell(text, ready) {
+function publish(text, ready) {
   Object.assign(state, { text, ready });
   for (const each of listeners) each(state);
 }
@@ -51,9 +51,9 @@ function send(message, transfer) {
 addEventListener("message", async ({ data, source }) => {
   if (source !== box.contentWindow) return;
   if (data.box) return boxIsReady();
-  if (data.failed) return tell(`Python can't start: ${data.failed}`, false);
+  if (data.failed) return publish(`Python can't start: ${data.failed}`, false);
   if (data.ready) {
-    tell(`Python ${data.ready}`, true);
+    publish(`Python ${data.ready}`, true);
     isReady();
     if (navigator.serviceWorker) navigator.serviceWorker.register("service-worker.js");
     return;
@@ -87,17 +87,17 @@ async function load() {
         if (done) break;
         parts.push(value);
         got += (value.length / file.bytes) * size(answer, file);
-        tell(`Python is loading: ${megabytes(got)} of ${megabytes(total)} MB, once.`, false);
+        publish(`Python is loading: ${megabytes(got)} of ${megabytes(total)} MB, once.`, false);
       }
       files[name] = await new Blob(parts).arrayBuffer();
     }),
   );
   await boxed;
-  tell("Python starts.", false);
+  publish("Python starts.", false);
   send({ files }, Object.values(files));
 }
 
 let boxIsReady;
 const boxed = new Promise((resolve) => (boxIsReady = resolve));
 box.srcdoc = read("box-page");
-load().catch((error) => tell(`Python can't be loaded: ${error.message}. Reload the page.`, false));
+load().catch((error) => publish(`Python can't be loaded: ${error.message}. Reload the page.`, false));
