@@ -57,6 +57,7 @@ arena.compare.html_report: arena.replay arena.compare.report ladder.rating
 arena.review: protocol protocol.event_text arena.referee arena.local ladder.rating
 arena.local: protocol protocol.kits.coup_kit arena.coup arena.referee arena.bots arena.run arena.stats arena.compare
   ladder.results ladder.schedule ladder.rating ladder.store
+arena.exploit: protocol protocol.kits.coup_kit arena.sandbox arena.local arena.stats arena.stats.report ladder.rating
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.sandbox arena.referee ladder.store
 arena.playground:
@@ -93,7 +94,8 @@ ladder.web: arena arena.coup arena.sandbox arena.bots arena.checks arena.replay 
   ladder.permissions ladder.store.database ladder.views ladder.service ladder.tables
 arena.cli: protocol protocol.event_text arena.coup arena.sandbox arena.sandbox.docker arena.referee arena.bots
   arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots arena.stats.report arena.compare
-  arena.compare.comparison arena.compare.report arena.compare.html_report arena.review arena.local arena.play
+  arena.compare.comparison arena.compare.report arena.compare.html_report arena.review arena.exploit arena.local
+  arena.play
   arena.connect ladder.schedule ladder.rating ladder.run_standings ladder.formatting ladder.store ladder.pool
   ladder.tables
 arena.cli.ladder: protocol arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.schedule ladder.rating

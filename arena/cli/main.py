@@ -67,6 +67,7 @@ COMMANDS = {
         "doctor": "Check this machine: sandboxes, languages, timing noise.",
         "sandbox": "Build and list images of the Docker sandbox.",
     },
+    "arena.cli.exploit": {"exploit": "Search for habits that beat a bot, and measure by how much."},
     "arena.cli.feed": {"feed": "Print the lines that a bot received in a recorded match."},
     "arena.cli.ladder": {"ladder": "Run a ladder: accept submissions, check, play and rate bots."},
     "arena.cli.new": {"new": "Create a working bot from a template."},

@@ -3,7 +3,7 @@
 `python -m tests.bench pairs --against CHECKOUT [NAME...]` compares this tree with another checkout of the project, in
 pairs (tests/bench/pairs.py); `... pairs --help` lists the measurements.
 
-`python -m tests.bench replies` searches for what beats each sample bot, and prints it (tests/bench/replies.py).
+`python -m tests.bench responses` searches for what beats each sample bot, and prints it (tests/bench/responses.py).
 """
 
 import json
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.sandbox import Program, unavailable_reason
-from tests.bench import engine, figures, ladder, learning, pairs, peers, pipes, replies, starts, web
+from tests.bench import engine, figures, ladder, learning, pairs, peers, pipes, responses, starts, web
 from tests.bench.peers import environments
 
 ROOT = Path(__file__).parents[2]
@@ -208,7 +208,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
 
 
 def main() -> None:
-    for name, other in (("pairs", pairs.main), ("replies", replies.main)):
+    for name, other in (("pairs", pairs.main), ("responses", responses.main)):
         if sys.argv[1:2] == [name]:
             other(sys.argv[2:])
             return
