@@ -182,9 +182,9 @@ def check_games(games: int) -> None:
 def _require_separable_owners(bots: int, seats: int, owners: Sequence[int]) -> None:
     if len(owners) != bots:
         raise ValueError(f"{len(owners)} owners for {bots} bots: one for each bot is needed")
-    (owner, most), *_ = Counter(owners).most_common(1)
+    (_, most), *_ = Counter(owners).most_common(1)
     if most * seats > bots:
         raise ValueError(
-            f"{most} of {bots} bots have owner {owner}: at {seats} seats at most {bots // seats} may, "
+            f"{most} of {bots} bots have one owner: at {seats} seats at most {bots // seats} may, "
             "since all play equally often and two bots of one owner never meet"
         )

@@ -130,9 +130,9 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
         interval_s = find_match_interval(connection)
     matches = 0
     try:
-        matches = _plan_of(ladder, _draft_final("preview", versions, games, due, now), versions).plan().matches
-    except ValueError as error:
-        problem = problem or f"these {len(versions)} versions can't play a final: {error}."
+        matches = len(_plan_tables(ladder, _draft_final("preview", versions, games, due, now), versions)[1])
+    except LadderError as error:
+        problem = problem or str(error)
     bots = {version.name for version in versions}
     warnings = [f"The final doesn't wait for extensions: {open_to}."] if open_to else []
     for each in settings.baselines:
@@ -351,10 +351,11 @@ def _draft_final(name: str, versions: Sequence[Version], games: int, due: Deadli
     )
 
 
-def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:
+def _plan_tables(ladder: Ladder, final: Final, versions: Sequence[Version]) -> tuple[FinalPlan, list[Sequence[int]]]:
+    """Return the plan of a final, and the versions at each table. Raises LadderError."""
     planned = _plan_of(ladder, final, versions)
     try:
-        tables = [table.bots for table in planned.plan().tables]
+        return planned, [table.bots for table in planned.plan().tables]
     except ValueError as error:
         [(most, _)] = Counter(final.owner_groups).most_common(1)
         theirs = ", ".join(
@@ -362,8 +363,12 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
         )
         raise LadderError(
             f"these {len(versions)} versions can't play a final: {error}.\n"
-            f"Bots of one owner or team never meet: {escape_control(theirs)}. Wait for bots of other owners."
+            f"Bots of one owner or team never meet: {escape_control(theirs)}. Disable one, or wait for other bots."
         ) from None
+
+
+def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:
+    planned, tables = _plan_tables(ladder, final, versions)
     path = get_commitment_file(ladder, final.name)
     try:
         with path.open("x", encoding="utf-8") as file:

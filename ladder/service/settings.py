@@ -195,9 +195,9 @@ class Deadline(_Table):
 
     name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,40}$", description="Its name in commands and pages.")]
     at: Annotated[AwareDatetime, Field(description="Its end, with a zone: 2026-12-01T23:59:00+01:00.")]
-    grace_minutes: (
-        Annotated[int, Field(ge=0, description="Minutes of grace; if empty, those of `[lateness]`.")] | None
-    ) = None
+    grace_minutes: Annotated[int, Field(ge=0, description="Minutes of grace, by default those of lateness.")] | None = (
+        None
+    )
 
     @property
     def closes(self) -> float:
@@ -224,10 +224,10 @@ class Baseline(_Table):
 
     name: Annotated[str, Field(min_length=1, max_length=60, description="Its name in grades.")]
     points: Annotated[float, Field(ge=0, allow_inf_nan=False, description="Points for passing it.")]
-    beats: str | None = Field(None, description="A bot. Its adjusted win rate must be lower, with 95 % confidence.")
+    beats: str | None = Field(None, description="The bot to beat: its win rate must be lower, with 95 % confidence.")
     min_games: Annotated[int, Field(ge=1, description="Least number of rated games of the bot.")] | None = None
     max_fault_percent: (
-        Annotated[float, Field(gt=0, le=100, description="Percent of these games with a fault, which must be fewer.")]
+        Annotated[float, Field(gt=0, le=100, description="Percentage of its games with a fault: it must be lower.")]
         | None
     ) = None
     min_win_rate_percent: (

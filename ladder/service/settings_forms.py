@@ -16,9 +16,10 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
+from arena.bots import escape_control
 from ladder.service.ladder import Ladder
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
-from ladder.store.database import AuditEntry, all_releases, log_action, rename_extensions
+from ladder.store.database import AuditEntry, all_releases, find_bot, log_action, rename_extensions
 
 _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
 LOCKED_TABLES, LOCKED_KEYS = ("database", "sign_in"), ("base_url",)
@@ -105,9 +106,12 @@ def change_settings(
         if is_list and index is None:
             rows.append(row)
     text = tomlkit.dumps(document)
-    parse_settings(text, Path(SETTINGS_FILE))
+    settings = parse_settings(text, Path(SETTINGS_FILE))
 
     def act(connection: Connection) -> None:
+        for each in settings.baselines if table == "baselines" else ():
+            if each.beats is not None and find_bot(connection, each.beats) is None:
+                raise LadderError(f'beats: there is no bot "{escape_control(each.beats)}".\nCorrect its name.')
         if renamed is not None and not remove and row["name"] != renamed:
             if ("deadline", renamed) in [release.scope for release in all_releases(connection)]:
                 raise LadderError(f'name: grades of "{renamed}" are released, so its name stays.\nAdd a deadline.')

@@ -216,17 +216,17 @@ def _list_problems(
         found.append((f"No runner is active, so no checks or matches run. {how}", None))
     found += [(f"{each.check}: {each.message}", "#health") for each in findings if each.severity == "fail"]
     if freeze is not None:
-        found.append(("The ladder is frozen, so no rated matches start. Unfreeze it", "#freeze"))
+        found.append(("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze"))
     if waiting := sum(owner.waiting for owner in owners):
         found.append((f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval"))
     for final in list_finals(context).items:
         if final.key is None and final.abandoned:
-            text = f"Final {final.name}: {len(final.abandoned)} matches were abandoned. Retry them"
+            text = f"Final {final.name}: {len(final.abandoned)} matches were abandoned. Retry the matches"
             found.append((text, f"/finals/{final.name}"))
         elif final.key is None and not final.pending:
             found.append((f"Final {final.name}: all matches are played. Reveal the results", f"/finals/{final.name}"))
     if all(owner.staff for owner in owners):
-        found.append(("No users take part yet. Import a roster", "/admin/users"))
+        found.append(("No users take part yet. Import a roster", "/admin/users#roster"))
     return [DashboardProblem(*each) for each in found]
 
 
@@ -234,11 +234,13 @@ def _list_problems(
 class RemainingQuota:
     """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
 
-    remaining: submissions left today. limit: submissions per day; the day ends at resets_at, in seconds since 1970.
+    remaining: submissions left today. first_name: a name for a first bot.
+    limit: submissions per day; the day ends at resets_at, in seconds since 1970.
     max_upload_mb: the maximum size of one submission. owners: (login, name) of the users for whom staff may submit.
     """
 
     bots: tuple[str, ...]
+    first_name: str | None
     can_add_bot: bool
     remaining: int
     limit: int

@@ -6,6 +6,7 @@ downloaded as files that gradebooks import. Finals show their progress and resul
 
 import base64
 import io
+import re
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -152,12 +153,19 @@ def similar(ladder: Ladder, _reader: ViewContext, compare: bool = False) -> Simi
 @admin_router.get("/admin/settings", include_in_schema=False)
 def settings(request: CurrentContext) -> Response:
     """Show a checklist of what a course needs, and a form for each table of ladder.toml."""
+    return _render_settings(request)
+
+
+def _render_settings(request: RequestContext, refused: dict[str, Any] | None = None) -> Response:
+    """Return the page of settings. refused: a form that stays filled in, with the problem of a field."""
     current = request.ladder.settings
     with request.ladder.reading(request.viewer) as context:
         users = views.view_dashboard(context, _list_quotas(current)).users
     return render_form(
         request,
         "settings.html",
+        200 if refused is None else 400,
+        refused=refused,
         tables={table: list(rows) for table, rows in groupby(list_setting_forms(current), lambda form: form.table)},
         current=current,
         users=users,
@@ -181,8 +189,17 @@ def change(
     remove: Annotated[bool, Form()] = False,
 ) -> Response:
     """Change a table of ladder.toml, or an item of a list; `remove` it."""
-    changed = change_settings(request.ladder, table, index, values, sha256, request.actor, remove)
-    return redirect_after(request, changed, "these settings apply", f"/admin/settings#{table}")
+    try:
+        change_settings(request.ladder, table, index, values, sha256, request.actor, remove)
+    except LadderError as error:
+        problem = str(error).partition("\n")[0]
+        field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
+        if field is None:
+            raise
+        problem = problem.rpartition(f"{field}: ")[2]
+        refused = {"table": table, "index": index, "values": values, "field": field, "problem": problem}
+        return _render_settings(request, refused)
+    return RedirectResponse(f"/admin/settings?saved={table}#{table}", 303)
 
 
 users_router = APIRouter(route_class=AuthorizedRoute)
@@ -254,7 +271,7 @@ def import_roster(
     except ValueError:
         raise LadderError("The roster isn't complete.\nUpload it again.") from None
     taken = import_users(request.ladder, people, request.actor, name, partial=partial)
-    return _render_import_result(request, taken, name, "/admin/users")
+    return _render_import_result(request, taken, name, "/admin/users#links")
 
 
 def _render_import_result(request: RequestContext, taken: UserImport, of: str, to: str) -> Response:

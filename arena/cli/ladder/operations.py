@@ -144,8 +144,8 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
                 f"created {folder}: {play.settings.rules.name} at {play.seats} seats, {play.match_games} games a match"
             )
             print_note(f"SHA-256 of the key of all deals: {ladder.commitment}")
-            print_note(f"next: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
-            print_note(f"to serve its web pages: arena ladder serve {folder}")
+            print_note(f"next: arena ladder serve {folder}, then set the ladder up in the browser")
+            print_note(f"without pages: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
 
 
 def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:

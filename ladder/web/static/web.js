@@ -156,15 +156,6 @@ document.addEventListener("submit", (event) => {
   else send(form, files.map((file) => [file.webkitRelativePath || file.name, file]));
 });
 
-// Say why a form is refused: below the field that the reason names, else at its end.
-function refuse(form, lines) {
-  const names = (field) => field.name && field.type !== "hidden" && lines[0]?.split(/[ .]/).includes(`${field.name}:`);
-  const field = [...form.elements].find(names);
-  if (field) field.closest("label").after(form.querySelector("[role=alert]"));
-  say(form, field ? lines[0].slice(lines[0].indexOf(`${field.name}: `) + field.name.length + 2) : lines.join(" "));
-  field?.focus();
-}
-
 // A form with data-keep stays as it is filled in when the server rejects it, and shows the reason.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
@@ -176,13 +167,9 @@ document.addEventListener("submit", async (event) => {
   try {
     const body = new URLSearchParams(new FormData(form, event.submitter));
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body });
-    if (answer.redirected && !form.dataset.keep) return location.assign(answer.url);
-    if (answer.redirected) {
-      location.hash = form.dataset.keep; // the page that the form is on, opened at this place
-      return location.reload();
-    }
+    if (answer.redirected) return location.assign(answer.url);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    refuse(form, [...page.querySelectorAll("main .panel p:not(:has(a))")].map((line) => line.textContent));
+    say(form, [...page.querySelectorAll("main .panel p:not(:has(a))")].map((line) => line.textContent).join(" "));
   } catch (problem) {
     say(form, `The form wasn't sent: ${problem.message}`);
   } finally {

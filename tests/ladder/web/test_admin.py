@@ -405,15 +405,20 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         return post(staff, "/admin/settings", code, **{"sha256": sha256, **fields})
 
     before = file.read_text()
-    assert change(table="quotas", max_bots_per_user="3", max_upload_mb="16") == "/admin/settings#quotas"
+    assert change(table="quotas", max_bots_per_user="3", max_upload_mb="16") == "/admin/settings?saved=quotas#quotas"
     assert last_entry(web.ladder) == ("staff", "configure", "quotas.max_bots_per_user: 1 → 3")
     assert file.read_text() == before.replace("max_bots_per_user = 1 ", "max_bots_per_user = 3 ")
-    assert "already" in change(409, table="quotas", max_bots_per_user="3")
+    change(table="quotas", max_bots_per_user="3")
+    assert last_entry(web.ladder)[2] == "quotas.max_bots_per_user: 1 → 3"  # as before: nothing has changed
+    kept = change(400, table="quotas", max_bots_per_user="0", max_upload_mb="17")
+    assert re.search(r'max_bots_per_user" value="0"[^>]* autofocus></label>\n<p class="bad" role="alert"', kept)
+    assert 'max_upload_mb" value="17"' in kept
     for fields, words in (
         ({"table": "quotas", "max_bots_per_user": "0"}, "greater than or equal to 1"),
         ({"table": "quotas", "max_bots_per_user": "many"}, "max_bots_per_user"),
         ({"table": "database", "database": "sqlite:///x"}, "can&#39;t be changed here"),
         ({"table": "deadlines", "name": "a", "at": "2026-12-01T23:59", "zone": "Mars/Base"}, "Mars/Base"),
+        ({"table": "baselines", "name": "beats x", "points": "1", "beats": "x"}, "there is no bot &#34;x&#34;"),
         ({"table": "deadlines", "index": "7", "remove": "true"}, "doesn&#39;t exist"),
         ({"table": "quotas", "max_bots_per_user": "4", "sha256": "0"}, "was changed meanwhile"),
     ):
