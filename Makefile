@@ -110,7 +110,7 @@ wheel: $(VENV)/.run
 # The same in this clone, beside the sources; `make clean` removes it.
 compiled: .compiled
 
-.compiled: hatch_build.py $(shell find arena/coup arena/env arena/referee protocol -name '*.py') | $(VENV)/.run
+.compiled: hatch_build.py $(foreach folder,$(shell cat .compiled 2>/dev/null),$(wildcard $(folder)/*.py)) | $(VENV)/.run
 	rm -f $@ $(COMPILED_MODULES)
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) install --no-deps -e .
 
