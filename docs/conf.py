@@ -1,10 +1,11 @@
 """The site: `make site` builds it with Sphinx from the documents in the repository.
 
 docs/index.md is the menu: each of its headings is a heading of the menu, and each link an entry. front.html is the
-site's first page; it shows the replay of docs/front.record.jsonl.
+site's first page; it shows the replay of docs/front.record.jsonl. If the playground was built, the site has a copy.
 """
 
 import re
+import shutil
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +14,7 @@ from posixpath import join, normpath
 from sphinx.application import Sphinx
 
 from arena import __version__
+from arena.playground import find_build
 from arena.referee import read_record
 from arena.replay import make_replay_object, replay_page
 
@@ -47,6 +49,7 @@ highlight_language = "none"  # of blocks that name none
 html_theme = "furo"  # loads no fonts or scripts from other sites
 templates_path = ["templates"]
 html_additional_pages = {"index": "front.html"}
+html_context = {"playground": find_build() is not None}
 html_static_path = ["site.css", *(f"../arena/replay/static/{name}" for name in ("tokens.css", "cards.svg"))]
 html_css_files = ["tokens.css", "site.css"]
 html_favicon = "../arena/replay/static/icon.svg"
@@ -76,6 +79,8 @@ def write_replay(app: Sphinx, error: Exception | None) -> None:
         text = text.replace("style-src ", f"style-src 'sha256-{digest}' ", 1)
         text = text.replace("</head>", f"<style>{style}</style>\n</head>", 1)
         (Path(app.outdir) / "front-replay.html").write_text(text, "utf-8")
+        if playground := find_build():
+            shutil.copytree(playground, Path(app.outdir) / "playground", dirs_exist_ok=True)
 
 
 def setup(app: Sphinx) -> None:

@@ -114,6 +114,7 @@ _IN_PERSON = {
 READ_SCOPE, SUBMIT_SCOPE = "read", "submit"
 ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /static/{tag}/{name}": ("site:view", READ_SCOPE),
+    "GET /playground/{name:path}": ("site:view", READ_SCOPE),
     "GET /start": ("site:view", READ_SCOPE),
     "GET /docs": ("site:view", READ_SCOPE),
     "GET /docs/{path:path}": ("site:view", READ_SCOPE),

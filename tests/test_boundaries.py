@@ -90,8 +90,8 @@ ladder.service: arena arena.coup arena.sandbox arena.referee arena.bots arena.ch
 ladder.tables: arena.sandbox arena.referee arena.play
 ladder.tables.server: arena.sandbox arena.referee arena.bots arena.run ladder.schedule ladder.store.database
   ladder.service
-ladder.web: arena arena.coup arena.sandbox arena.bots arena.checks arena.replay ladder.standings ladder.formatting
-  ladder.permissions ladder.store.database ladder.views ladder.service ladder.tables
+ladder.web: arena arena.coup arena.sandbox arena.bots arena.checks arena.playground arena.replay ladder.standings
+  ladder.formatting ladder.permissions ladder.store.database ladder.views ladder.service ladder.tables
 arena.cli: protocol protocol.event_text arena.coup arena.sandbox arena.sandbox.docker arena.referee arena.bots
   arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots arena.stats.report arena.compare
   arena.compare.comparison arena.compare.report arena.compare.html_report arena.review arena.exploit arena.local

@@ -3,3 +3,12 @@
 The modules here that the worker runs import only the standard library and packages that do the same, so that a browser
 can load them. `build.py` makes the folder of pages and runs on a developer's machine.
 """
+
+from pathlib import Path
+
+
+def find_build() -> Path | None:
+    """Return the folder of the built playground, of an installed arena or else of a clone; None if it isn't built."""
+    here = Path(__file__).parent
+    folders = (here / "built", here.parents[1] / "build" / "playground")
+    return next((folder for folder in folders if (folder / "index.html").is_file()), None)

@@ -20,7 +20,8 @@ from arena.sandbox import scratch_folder
 
 SHIPPED_PACKAGES = ("arena", "ladder", "protocol")
 _ROOT_DOCUMENTS = ("README.md", "CHANGELOG.md", "SECURITY.md")
-_BUILD_FOLDERS, _BUILD_SUFFIXES = {"__pycache__", "build"}, {".so", ".exe"}  # left out: build output is for one machine
+_BUILD_FOLDERS = {"__pycache__", "build", "built"}
+_BUILD_SUFFIXES = {".so", ".exe"}  # left out: build output is for one machine
 _METADATA = {"METADATA", "entry_points.txt", "LICENSE"}
 _WHEEL = b"Wheel-Version: 1.0\nGenerator: coup-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of each file, so that equal files give equal archives

@@ -2,14 +2,16 @@
 
 import gzip
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import FileResponse, JSONResponse, Response
 
+from arena.playground import find_build
 from arena.replay import replay_page
 from ladder import views
 from ladder.permissions import PUBLIC_VIEWER
@@ -173,6 +175,10 @@ def queue(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> Q
 
 home_router = APIRouter()
 
+PLAYGROUND_TYPES = {
+    "html": "text/html", "js": "text/javascript", "mjs": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
+    "wasm": "application/wasm", "zip": "application/zip",
+}  # fmt: skip
 CACHE_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
@@ -197,6 +203,22 @@ def static_file(tag: str, name: str, accept_encoding: Annotated[str, Header()] =
 @cache
 def _compress(data: bytes) -> bytes:
     return gzip.compress(data)
+
+
+@home_router.get("/playground/{name:path}", include_in_schema=False, dependencies=[Depends(authorize)])
+def playground_file(name: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
+    """Return a file of the playground, from disk; names with a hash are cached forever. Pages have their own policy."""
+    folder, name = find_build(), name or "index.html"
+    kind = PLAYGROUND_TYPES.get(name.rpartition(".")[2])
+    if folder is None or kind is None or not re.fullmatch(r"\w[\w.-]*", name) or not (folder / name).is_file():
+        raise HTTPError(404, "This file doesn't exist.")
+    is_hashed = re.search(r"\.[0-9a-f]{12}\.", name) is not None
+    headers = {**(CACHE_FOREVER if is_hashed else {"Cache-Control": "no-cache"}), "Vary": "Accept-Encoding"}
+    headers["Content-Security-Policy"] = "frame-ancestors 'self'"
+    packed = folder / f"{name}.br"
+    if re.search(r"\bbr\b", accept_encoding) and packed.is_file():
+        return FileResponse(packed, media_type=kind, headers={**headers, "Content-Encoding": "br"})
+    return FileResponse(folder / name, media_type=kind, headers=headers)
 
 
 @home_router.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authorize)])

@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 
 from arena import __version__
 from arena.bots import LANGUAGES, escape_control
+from arena.playground import find_build
 from arena.replay import style_sheets
 from ladder import formatting
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
@@ -98,7 +99,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     env.globals |= {"cells": formatting, "asset": asset_url, "spark": sparkline_points, "version": __version__}
-    env.globals |= {"wheel_name": wheel_name(), "languages": tuple(LANGUAGES)}
+    env.globals |= {"wheel_name": wheel_name(), "languages": tuple(LANGUAGES), "playground": find_build() is not None}
     env.filters |= {
         "when": format_time,
         "duration": _format_duration,

@@ -22,6 +22,7 @@ _FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)  # removed: static files can
 _LINK = re.compile(r'(?<=[ ])(href|src|action|hx-get)="(/[^"]*)"')
 _START_PAGES = ("/", "/standings", "/head-to-head", "/bots", "/matches", "/finals", "/docs", "/start")
 _EXCLUDED_PREFIXES = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openapi.json", "/changes")
+_EXCLUDED_PREFIXES += ("/playground",)
 
 
 def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED_MATCHES) -> int:

@@ -71,7 +71,7 @@ def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), match
     fills["rules"] = ["coup"]
     for route in ROUTES:
         method, path = route.split()
-        if method != "GET" or path in ("/changes", "/static/{tag}/{name}"):
+        if method != "GET" or path in ("/changes", "/static/{tag}/{name}", "/playground/{name:path}"):
             continue
         for name in ["new"] if path == "/tables/new" else fills.get(path.split("/")[1], ["eve"]):
             kept = "/" if path.startswith("/docs") else ""
