@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ladder.web import public_pages
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
@@ -18,7 +17,7 @@ def served(term: Term, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     (tmp_path / "index.html").write_text("<p>page")
     (tmp_path / HASHED).write_bytes(b"unpacked")
     (tmp_path / f"{HASHED}.br").write_bytes(b"packed")
-    monkeypatch.setattr(public_pages, "find_build", lambda: tmp_path)
+    monkeypatch.setattr("ladder.web.public_pages.find_build", lambda: tmp_path)
     with pages(term) as served:
         yield served
 
