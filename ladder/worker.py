@@ -41,7 +41,6 @@ from arena.checks import BotCheck, CheckSettings, CheckStep, FaultContext, Sever
 from arena.referee import (
     FAULTS,
     ArenaError,
-    BoundedLog,
     Consequence,
     Facts,
     Fault,
@@ -52,17 +51,9 @@ from arena.referee import (
     list_own_lines,
     read_record,
 )
+from arena.referee.process import BoundedLog
 from arena.review import CostlyDecision, UnknownRulesError, lost_games, review_game
-from arena.run import (
-    Job,
-    MatchOutput,
-    OutOfSpaceError,
-    Worker,
-    WorkItem,
-    keyed_shuffle,
-    play_work_item,
-    require_suitable_machine,
-)
+from arena.run import Job, MatchOutput, OutOfSpaceError, Worker, WorkItem, play_work_item, require_suitable_machine
 from arena.sandbox import (
     SandboxChoice,
     SandboxError,
@@ -76,7 +67,7 @@ from arena.sandbox import (
 )
 from arena.stats import count_play_styles
 from ladder.pool import WorkerRejectedError, limit_time, report_progress
-from ladder.schedule import seat_orders
+from ladder.schedule import keyed_shuffle, seat_orders
 from ladder.store import PlayedMatch
 
 MAX_CHECK_S = 900.0  # without the build; the slowest bot that passes takes about 300 s on a busy machine

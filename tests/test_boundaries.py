@@ -33,33 +33,39 @@ protocol.messages: protocol.payloads
 protocol.records: protocol.payloads
 arena:
 arena.coup:
-arena.sandbox:
-arena.sandbox.linux:
-arena.sandbox.bubblewrap: arena.sandbox.linux
-arena.sandbox.docker: arena.sandbox.linux
-arena.referee: protocol arena.coup arena.sandbox
-arena.bots: arena.sandbox
-arena.checks: protocol arena.coup arena.sandbox arena.sandbox.linux arena.sandbox.bubblewrap arena.referee arena.bots
-arena.replay: protocol.event_text arena.coup arena.referee arena.bots
-arena.run: protocol.event_text arena.coup arena.sandbox arena.referee arena.bots arena.checks ladder.results
-  ladder.schedule ladder.run_standings ladder.store ladder.pool ladder.pool.cluster
-arena.run.report: arena.referee arena.bots ladder.rating ladder.run_standings ladder.store
-arena.stats: arena.coup arena.referee arena.replay arena.run ladder.rating
-arena.stats.plots: arena.bots arena.replay arena.stats.report
-arena.stats.report: arena.bots arena.run ladder.results ladder.rating
+arena.limits:
+arena.escaping:
+arena.samples: arena.escaping
+arena.sandbox: arena.limits
+arena.sandbox.linux: arena.limits
+arena.sandbox.bubblewrap: arena.limits arena.sandbox.linux
+arena.sandbox.docker: arena.limits arena.sandbox.linux
+arena.referee: protocol arena.coup arena.limits ladder.results
+arena.referee.process: protocol arena.coup arena.limits arena.sandbox
+arena.bots: arena.limits arena.escaping arena.samples arena.sandbox
+arena.checks: protocol arena.coup arena.limits arena.escaping arena.sandbox arena.sandbox.linux
+  arena.sandbox.bubblewrap arena.referee arena.referee.process arena.bots
+arena.replay: protocol.event_text arena.coup arena.escaping arena.referee
+arena.run: protocol.event_text arena.coup arena.escaping arena.sandbox arena.referee arena.referee.process arena.bots
+  arena.checks ladder.results ladder.schedule ladder.run_standings ladder.store ladder.pool ladder.pool.cluster
+arena.run.report: arena.escaping arena.referee ladder.rating ladder.run_standings ladder.store
+arena.stats: arena.coup arena.referee arena.replay ladder.rating
+arena.stats.plots: arena.escaping arena.replay arena.stats.report
+arena.stats.report: arena.escaping arena.referee ladder.results ladder.rating
 arena.compare: ladder.schedule
 arena.compare.comparison: arena.coup arena.run ladder.schedule ladder.store
 arena.compare.divergence: protocol.event_text arena.coup arena.referee arena.replay arena.compare.comparison
   ladder.rating
-arena.compare.report: arena.referee arena.bots arena.compare.comparison arena.compare.divergence ladder.rating
+arena.compare.report: arena.escaping arena.referee arena.compare.comparison arena.compare.divergence ladder.rating
   ladder.run_standings
 arena.compare.html_report: arena.replay arena.compare.report ladder.rating
 arena.review: protocol protocol.event_text arena.referee arena.local ladder.rating
-arena.local: protocol protocol.kits.coup_kit arena.coup arena.referee arena.bots arena.run arena.stats arena.compare
-  ladder.results ladder.schedule ladder.rating ladder.store
-arena.exploit: protocol protocol.kits.coup_kit arena.sandbox arena.local arena.stats arena.stats.report ladder.rating
+arena.local: protocol protocol.kits.coup_kit arena.coup arena.samples arena.referee arena.run arena.stats
+  arena.compare ladder.results ladder.schedule ladder.rating ladder.store
+arena.exploit: protocol protocol.kits.coup_kit arena.sandbox arena.stats arena.stats.report arena.local ladder.rating
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
-arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.sandbox arena.referee ladder.store
+arena.play: protocol.kits.coup_kit protocol.event_text arena.referee
+arena.play.live_match: arena.coup arena.sandbox arena.referee arena.referee.process ladder.store
 arena.playground:
 arena.playground.build: protocol.event_text arena.coup arena.replay
 arena.connect: protocol
@@ -80,27 +86,29 @@ ladder.store: ladder.results
 ladder.store.database: ladder.results
 ladder.pool:
 ladder.pool.cluster:
-ladder.worker: arena arena.sandbox arena.referee arena.bots arena.checks arena.review arena.run arena.stats
-  ladder.schedule ladder.store ladder.pool
-ladder.views: arena.bots arena.referee arena.checks arena.replay arena.review arena.run ladder.results ladder.schedule
-  ladder.rating ladder.run_standings ladder.standings ladder.permissions ladder.store ladder.store.database
-ladder.service: arena arena.coup arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.schedule
-  ladder.rating ladder.rating.matches ladder.standings ladder.permissions ladder.store ladder.store.database
-  ladder.pool ladder.worker ladder.views
-ladder.tables: arena.sandbox arena.referee arena.play
+ladder.worker: arena arena.sandbox arena.referee arena.referee.process arena.bots arena.checks arena.review arena.run
+  arena.stats ladder.schedule ladder.store ladder.pool
+ladder.views: arena.escaping arena.referee arena.checks arena.replay arena.review arena.run ladder.results
+  ladder.schedule ladder.rating ladder.run_standings ladder.standings ladder.permissions ladder.store
+  ladder.store.database
+ladder.service: arena arena.coup arena.escaping arena.sandbox arena.referee arena.bots arena.checks arena.run
+  ladder.schedule ladder.rating ladder.rating.matches ladder.standings ladder.permissions ladder.store
+  ladder.store.database ladder.pool ladder.worker ladder.views
+ladder.tables: arena.sandbox arena.referee arena.play arena.play.live_match
 ladder.tables.server: arena.sandbox arena.referee arena.bots arena.run ladder.schedule ladder.store.database
   ladder.service
-ladder.web: arena arena.coup arena.sandbox arena.bots arena.checks arena.playground arena.replay ladder.standings
-  ladder.formatting ladder.permissions ladder.store.database ladder.views ladder.service ladder.tables
-arena.cli: protocol protocol.event_text arena.coup arena.sandbox arena.sandbox.docker arena.referee arena.bots
-  arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots arena.stats.report arena.compare
-  arena.compare.comparison arena.compare.report arena.compare.html_report arena.review arena.exploit arena.local
-  arena.play
-  arena.connect ladder.schedule ladder.rating ladder.run_standings ladder.formatting ladder.store ladder.pool
-  ladder.tables
-arena.cli.ladder: protocol arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.schedule ladder.rating
-  ladder.standings ladder.formatting ladder.permissions ladder.store.database ladder.pool ladder.pool.cluster
-  ladder.views ladder.service ladder.tables.server ladder.web
+ladder.web: arena arena.coup arena.escaping arena.samples arena.sandbox arena.bots arena.checks arena.replay
+  arena.playground ladder.standings ladder.formatting ladder.permissions ladder.store.database ladder.views
+  ladder.service ladder.tables
+arena.cli: protocol protocol.event_text arena.coup arena.limits arena.escaping arena.samples arena.sandbox
+  arena.sandbox.docker arena.referee arena.referee.process arena.bots arena.checks arena.replay arena.run
+  arena.run.report arena.stats arena.stats.plots arena.stats.report arena.compare arena.compare.comparison
+  arena.compare.report arena.compare.html_report arena.review arena.local arena.exploit arena.play
+  arena.play.live_match arena.connect ladder.schedule ladder.rating ladder.run_standings ladder.formatting
+  ladder.store ladder.pool ladder.tables
+arena.cli.ladder: protocol arena.escaping arena.sandbox arena.referee arena.bots arena.checks arena.run
+  ladder.schedule ladder.rating ladder.standings ladder.formatting ladder.permissions ladder.store.database
+  ladder.pool ladder.pool.cluster ladder.views ladder.service ladder.tables.server ladder.web
 """
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
 ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}
@@ -270,7 +278,7 @@ def test_only_the_wire_knows_both_the_engine_and_the_protocols_payloads() -> Non
 
 def test_the_referee_sees_no_kind_of_sandbox() -> None:
     """It gets a Box from its caller."""
-    seen = {"Box", "Exit", "ProgramError", "SandboxError", "LIMITS", "LimitRule", "Limits", "wait_readable", "CpuUsage"}
+    seen = {"Box", "Exit", "ProgramError", "SandboxError", "wait_readable", "CpuUsage"}
     for module, path in MODULES.items():
         if is_in("arena.referee", module):
             assert {name for imported, name in imports(path) if imported == "arena.sandbox"} <= seen, module

@@ -4,7 +4,7 @@ A resolved bot has a command (argv) and a working folder. Must not know the prot
 """
 
 from arena.bots.archive import ArchiveError, MissingProgramError, PortableBot, make_portable, pack, unpack
-from arena.bots.bot import Bot, BotError, escape_control, escape_csv_cell, relocate_bot
+from arena.bots.bot import Bot, BotError, relocate_bot
 from arena.bots.build import (
     BuildError,
     BuildLogExcerpt,
@@ -19,6 +19,7 @@ from arena.bots.cache import BotCache, check_out_revision, extract_bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of, is_changed, require_unchanged, size_of
 from arena.bots.manifest import IN_BOXES, language_of, read_toml
 from arena.bots.resolve import (
+    find_sample,
     foreign_imports,
     is_missing_kit,
     is_older,
@@ -26,9 +27,6 @@ from arena.bots.resolve import (
     load_bots,
     normal_name,
     require_unchanged_commands,
-    sample_file,
-    sample_folder,
-    sample_names,
     with_kit,
 )
 from arena.bots.scaffold import LANGUAGES, NewBot, new_bot, shipped_files
@@ -39,3 +37,5 @@ from arena.bots.submission_archive import (
     read_submission,
     read_submission_in_process,
 )
+from arena.escaping import escape_control, escape_csv_cell
+from arena.samples import sample_folder

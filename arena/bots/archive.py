@@ -26,8 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, ClassVar, Self
 
-from arena.bots.bot import Bot, escape_control
+from arena.bots.bot import Bot
 from arena.bots.digest import files_of, is_program
+from arena.escaping import escape_control
 from arena.sandbox import Programs, sync_tree
 
 MAX_NAME_BYTES = 255  # of one name: the file systems' limit

@@ -1,6 +1,6 @@
-"""Define `Bot`, the data needed to build and start a bot, its error, and the escaping of untrusted text.
+"""Define `Bot`, the data needed to build and start a bot, and its error.
 
-BotError describes a problem to the bot's author. Untrusted text is escaped for a terminal or a spreadsheet."""
+BotError describes a problem to the bot's author."""
 
 import os
 import shlex
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from arena.escaping import escape_control
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +50,8 @@ def _is_below(word: str, folder: Path) -> bool:
     return os.path.isabs(word) and Path(word).is_relative_to(folder)
 
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in spreadsheets
-
-
 class BotError(Exception):
     """A bot can't be used. The message has two lines, problem and fix; lines of a failed build may follow."""
-
-
-def escape_control(text: str | Path) -> str:
-    """Return text for a terminal: unprintable characters (control characters, undecodable bytes) are escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
-
-
-def escape_csv_cell(text: str) -> str:
-    """Return text for a cell of a CSV file, with a quote before it if a spreadsheet would read it as a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def permission_advice(mode: str, path: str | Path) -> str:

@@ -28,15 +28,15 @@ from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, NamedTuple
 
 from arena.bots.archive import ArchiveError, unpack
-from arena.bots.bot import Bot, BotError, escape_control, relocate_bot
+from arena.bots.bot import Bot, BotError, relocate_bot
 from arena.bots.digest import MAX_FILES, with_digest
 from arena.bots.manifest import IN_BOXES, MANIFEST, no_program
+from arena.escaping import escape_control
+from arena.limits import LIMITS, Limits
 from arena.sandbox import (
     DISK_FULL_ERRNOS,
-    LIMITS,
     Box,
     Exit,
-    Limits,
     Program,
     ProgramError,
     Programs,

@@ -29,8 +29,9 @@ from pathlib import Path
 from typing import IO
 
 from arena.bots.archive import ArchiveError, MissingProgramError, PortableBot, unpack
-from arena.bots.bot import Bot, BotError, escape_control
+from arena.bots.bot import Bot, BotError
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of
+from arena.escaping import escape_control
 from arena.sandbox import lock_folder, remove_tree
 
 _STALE_S = 3_600  # older ones were left by killed processes: a copy takes seconds

@@ -23,7 +23,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from arena.bots.bot import Bot, BotError, escape_control, os_errors_as_bot_errors
+from arena.bots.bot import Bot, BotError, os_errors_as_bot_errors
+from arena.escaping import escape_control
 from arena.sandbox import EXCLUDED_NAMES
 
 MAX_FILES = 10_000  # hashed in about a second; a folder with more was named by mistake

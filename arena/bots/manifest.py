@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from arena.bots.bot import Bot, BotError, escape_control, permission_advice
+from arena.bots.bot import Bot, BotError, permission_advice
+from arena.escaping import escape_control
 from arena.sandbox import Programs
 
 _MAX_TOML_BYTES = 65_536  # a larger file isn't written by hand

@@ -34,9 +34,11 @@ from pathlib import Path
 from threading import Lock
 
 from arena.bots.archive import pack, unpack
-from arena.bots.bot import Bot, BotError, escape_control, os_errors_as_bot_errors, permission_advice, relocate_bot
+from arena.bots.bot import Bot, BotError, os_errors_as_bot_errors, permission_advice, relocate_bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of
 from arena.bots.manifest import KITS, MANIFEST, no_program, read_manifest
+from arena.escaping import escape_control
+from arena.samples import sample_file
 from arena.sandbox import Programs
 
 # File extension -> language of `arena new`; or program on PATH, and the product to install if it is missing.
@@ -268,9 +270,6 @@ def bare_file_in(folder: Path) -> Path | None:
     return folder / others[0] if len(others) == 1 and len(names) == 2 else None
 
 
-_SAMPLE = "sample:"
-
-
 def load_bots(
     arguments: Sequence[str], programs: Programs | None = None, root: Path = Path()
 ) -> tuple[list[Bot], list[str]]:
@@ -286,7 +285,7 @@ def load_bots(
     for argument in arguments:
         name, path = _split_argument(argument)
         with os_errors_as_bot_errors(path):
-            there = path if os.path.lexists(root / path) else sample_file(str(path)) or path
+            there = path if os.path.lexists(root / path) else find_sample(str(path)) or path
             bot = _resolve_bot(there, programs or Programs(), root)
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
                 notes.append(f"{escape_control(path)} runs without its {MANIFEST}; to use it, name the folder")
@@ -357,36 +356,12 @@ def _split_argument(argument: str) -> tuple[str | None, Path]:
     return (name, Path(os.path.expanduser(rest))) if name else (None, Path(rest))
 
 
-# --- sample bots ------------------------------------------------------------------------------------------------------
-
-
-def sample_file(given: str) -> Path | None:
+def find_sample(given: str) -> Path | None:
     """Return the path of `sample:NAME`; None for any other argument. Raises BotError for an unknown sample."""
-    if not given.startswith(_SAMPLE):
-        return None
-    name = given.removeprefix(_SAMPLE)
-    samples = _samples()
-    sample = samples.get(name) or samples.get(f"{name}.py")
-    if sample is None:
-        raise BotError(f"{escape_control(given)} isn't a sample bot.\nThe sample bots are {', '.join(sample_names())}.")
-    return sample
-
-
-def sample_names() -> list[str]:
-    """Return the arguments of all sample bots, such as `sample:honest`."""
-    return [_SAMPLE + name.removesuffix(".py") for name in _samples()]
-
-
-def _samples() -> dict[str, Path]:
-    """Return the paths of the sample bots by the name of their file or folder."""
-    paths = sorted(sample_folder().iterdir())
-    return {path.name: path for path in paths if path.is_file() or (path / MANIFEST).is_file()}
-
-
-def sample_folder() -> Path:
-    """Return the folder of the sample bots, in an installed arena or in the repository."""
-    installed = Path(__file__).parents[1] / "sample_bots"
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "sample_bots"
+    try:
+        return sample_file(given)
+    except ValueError as problem:
+        raise BotError(str(problem)) from None
 
 
 # --- files and folders ------------------------------------------------------------------------------------------------

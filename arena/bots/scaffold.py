@@ -5,9 +5,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.bots.bot import BotError, escape_control
+from arena.bots.bot import BotError
 from arena.bots.manifest import KITS
-from arena.bots.resolve import kit_files, normal_name, sample_folder
+from arena.bots.resolve import kit_files, normal_name
+from arena.escaping import escape_control
+from arena.samples import sample_folder
 from arena.sandbox import EXCLUDED_NAMES
 
 

@@ -34,10 +34,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from arena.bots.archive import MAX_NAME_BYTES, ArchiveError, pack, unpack, unzip
-from arena.bots.bot import BotError, escape_control, os_errors_as_bot_errors
+from arena.bots.bot import BotError, os_errors_as_bot_errors
 from arena.bots.digest import digest_of
 from arena.bots.manifest import MANIFEST, read_manifest
 from arena.bots.resolve import normal_name
+from arena.escaping import escape_control
 from arena.sandbox import EXCLUDED_NAMES, scratch_folder
 
 MAX_UPLOAD_BYTES = 16 << 20  # enough for a neural network of some million weights

@@ -23,7 +23,6 @@ from arena.bots import (
     build_all,
     build_in_box,
     build_log_path,
-    escape_control,
     excerpt_warnings,
     files_of,
     foreign_imports,
@@ -38,6 +37,7 @@ from arena.checks.diagnosis import FaultContext, diagnose_fault
 from arena.checks.host import Finding, Severity
 from arena.checks.scripted_table import ScriptedTable, Timeouts, request_kinds
 from arena.coup import PRESETS, Ruleset
+from arena.escaping import escape_control
 from arena.referee import MatchSettings, MatchSpec, Timing
 from arena.sandbox import ProgramError, Sandbox, SandboxChoice, programs_of
 from protocol import Malformed, decode, encode, escape_bytes

@@ -2,7 +2,7 @@
 
 This is stricter and simpler than the referee, which forgives harmless errors: one process, and the first error ends
 the conversation with a `ConnectionBrokenError` that contains the fault sample. Time counts only while the checker
-could read. Answers have the time limits of a match, measured in the bot's own time (arena/referee/clock.py)."""
+could read. Answers have the time limits of a match, measured in the bot's own time (arena/referee/process/clock.py)."""
 
 import os
 import select
@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from arena.referee import FREE_STRAYS, BoundedLog, Facts, Meter, TimedOut, describe_time_use, exit_fault, facts_of
-from arena.sandbox import Box, Exit, Limits, wait_readable
+from arena.limits import Limits
+from arena.referee import FREE_STRAYS, Facts
+from arena.referee.process import BoundedLog, Meter, TimedOut, describe_time_use, exit_fault, facts_of
+from arena.sandbox import Box, Exit, wait_readable
 from protocol import LINE_LIMIT, Greeting, LineBuffer, Malformed, ParsedReply, decode, parse_hello, parse_reply
 
 _TICK_MS = 50  # between two checks whether a process has ended, whose children may keep its pipes open

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from arena.limits import Limits
 from arena.sandbox import (
     ISOLATING_SANDBOXES,
     SANDBOX_NAMES,
     HostProblem,
-    Limits,
     Programs,
     Remedy,
     SandboxChoice,

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from arena import __version__
-from arena.bots import escape_control
 from arena.cli.console import os_error_reason, print_note, usage_error
+from arena.escaping import escape_control
 
 _MAX_RESPONSE_BYTES = 64 << 20  # bytes of an answer
 

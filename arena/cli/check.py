@@ -19,7 +19,7 @@ from pathlib import Path
 
 import click
 
-from arena.bots import Bot, escape_control
+from arena.bots import Bot
 from arena.checks import (
     BUILD_S,
     HELLO_S,
@@ -50,6 +50,7 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.cli.options import complete_bot, complete_rules
+from arena.escaping import escape_control
 from arena.run import RulesetError, load_ruleset
 from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_folder
 from protocol import escape_bytes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.bots import Bot, BotError, check_out_revision, escape_control
+from arena.bots import Bot, BotError, check_out_revision
 from arena.cli import options, run_report
 from arena.cli.console import (
     Column,
@@ -47,6 +47,7 @@ from arena.compare.report import (
     make_compare_report,
     summarize_report,
 )
+from arena.escaping import escape_control
 from arena.referee import MatchSettings, Record
 from arena.run import Run, cache_folder, read_record_file, seed_key
 from arena.sandbox import SandboxChoice

@@ -64,7 +64,7 @@ def option(*declarations: str, help: str, **attributes: Any) -> Callable[[Decora
 
 def print_note(text: str) -> None:
     """Print lines on stderr, wrapped at blanks if it is a terminal; control characters are escaped."""
-    from arena.bots import escape_control
+    from arena.escaping import escape_control
 
     columns = os.get_terminal_size(2).columns if os.isatty(2) else UNLIMITED_COLUMNS
     click.echo("\n".join(wrap_line(escape_control(line), columns) for line in text.split("\n")), err=True)

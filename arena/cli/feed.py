@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from arena.bots import escape_control
 from arena.cli.console import fail, option, os_error_reason, usage_error
 from arena.cli.options import complete_name
+from arena.escaping import escape_control
 from arena.referee import Record, RecordError, SentLine, sent_lines
 from arena.run import RecordFileError, find_record_files, read_record_file
 from ladder.store import record_file_name

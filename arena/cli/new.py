@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from arena.bots import LANGUAGES, BotError, NewBot, escape_control, new_bot
+from arena.bots import LANGUAGES, BotError, NewBot, new_bot
 from arena.cli.console import (
     fail,
     json_option,
@@ -16,6 +16,7 @@ from arena.cli.console import (
     print_text,
     usage_error,
 )
+from arena.escaping import escape_control
 
 
 @click.command()

@@ -11,16 +11,15 @@ from typing import Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from arena.bots import sample_names
 from arena.cli.console import option, print_note, usage_error
 from arena.coup import PRESETS
+from arena.limits import LIMITS, Limits
 from arena.referee import SETTABLE_LIMITS, TIME_LIMITS, Timing
 from arena.run import RunConfig, load_ruleset_limits, record_results
+from arena.samples import sample_names
 from arena.sandbox import (
-    LIMITS,
     SANDBOX_NAMES,
     HostProblem,
-    Limits,
     Sandbox,
     SandboxChoice,
     find_strongest,

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from arena import with_extra
-from arena.bots import Bot, BytecodeCache, escape_control, normal_name
+from arena.bots import Bot, BytecodeCache, normal_name
 from arena.cli import options
 from arena.cli.console import fail, option, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
 from arena.cli.options import complete_bot
@@ -39,12 +39,14 @@ from arena.cli.run import (
 )
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
 from arena.coup import derive_key, make_rules_object
-from arena.play import PACES, InteractiveMatch, RecordFolder
+from arena.escaping import escape_control
+from arena.limits import LIMITS, Limits
+from arena.play.live_match import PACES, InteractiveMatch, RecordFolder
 from arena.referee import UNTIMED_MS, GameRecord, MatchSettings, MatchSpec, Record, Timing
 from arena.replay import make_replay_object, replay_page, table_page
-from arena.run import RunBuilds, RunConfig, keyed_shuffle, load_ruleset, remove_leftovers, seed_key
-from arena.sandbox import LIMITS, Box, Limits, Program, SandboxChoice, make_sandbox, scratch_folder
-from ladder.schedule import seat_orders
+from arena.run import RunBuilds, RunConfig, load_ruleset, remove_leftovers, seed_key
+from arena.sandbox import Box, Program, SandboxChoice, make_sandbox, scratch_folder
+from ladder.schedule import keyed_shuffle, seat_orders
 from ladder.store import FolderError, new_run_folder_name
 
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")

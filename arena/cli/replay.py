@@ -21,7 +21,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.bots import Bot, BotError, BuildError, build_all, escape_control, load_bots, with_kit
+from arena.bots import Bot, BotError, BuildError, build_all, load_bots, with_kit
 from arena.checks import BUILD_S
 from arena.cli.console import (
     MAX_PROSE_COLUMNS,
@@ -42,6 +42,7 @@ from arena.cli.console import (
 )
 from arena.cli.options import complete_name
 from arena.coup import Forfeit, State
+from arena.escaping import escape_control
 from arena.referee import FAULTS, GameRecord, Record, RecordError, move_payload
 from arena.replay import ReplayStep, list_steps, make_replay_object, replay_page
 from arena.review import DecisionPair, replay_decisions

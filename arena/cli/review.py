@@ -10,7 +10,6 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.bots import escape_control
 from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
@@ -29,6 +28,7 @@ from arena.cli.console import (
 from arena.cli.options import complete_name
 from arena.cli.replay import MAX_GAMES, write_page
 from arena.cli.run import count_cores
+from arena.escaping import escape_control
 from arena.local import JobError
 from arena.referee import Record, RecordError
 from arena.review import CostlyDecision, MistakePattern, Review, UnknownRulesError, review_bot

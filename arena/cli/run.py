@@ -15,15 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
-from arena.bots import (
-    Bot,
-    BotError,
-    escape_control,
-    is_missing_kit,
-    load_bots,
-    require_unchanged,
-    require_unchanged_commands,
-)
+from arena.bots import Bot, BotError, is_missing_kit, load_bots, require_unchanged, require_unchanged_commands
 from arena.cli import options, run_report
 from arena.cli.console import (
     CommandEnd,
@@ -44,6 +36,7 @@ from arena.cli.console import (
 )
 from arena.cli.options import complete_bot
 from arena.coup import Ruleset
+from arena.escaping import escape_control
 from arena.referee import MatchSettings, Timing
 from arena.run import (
     HostError,

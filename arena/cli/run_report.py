@@ -12,8 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from arena.bots import Bot, escape_control
+from arena.bots import Bot
 from arena.cli.console import Column, format_count, make_table, reorder_request
+from arena.escaping import escape_control
 from arena.referee import FAULTS, list_own_lines
 from arena.run import FaultReport, Progress, Run, make_fault_report
 from ladder.formatting import format_estimate_interval, format_percent, format_range, format_rating

@@ -9,7 +9,6 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.bots import escape_control
 from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
@@ -27,6 +26,7 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.cli.options import complete_name
+from arena.escaping import escape_control
 from arena.referee import RecordError
 from arena.run import RecordFileError, find_record_files, read_record_file
 from arena.stats import ALL, StatsAccumulator

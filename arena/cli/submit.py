@@ -16,7 +16,7 @@ from urllib.parse import quote
 import click
 from pydantic import TypeAdapter
 
-from arena.bots import BotError, escape_control, pack
+from arena.bots import BotError, pack
 from arena.checks import CheckStepView
 from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
 from arena.cli.check import has_failure, step_lines, verdict_line
@@ -31,6 +31,7 @@ from arena.cli.console import (
     print_text,
     usage_error,
 )
+from arena.escaping import escape_control
 
 RETRY_TIMEOUT_S = 120.0  # while the server is unreachable
 UPLOAD_TIMEOUT_S = 300.0  # for the response to an upload

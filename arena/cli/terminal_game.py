@@ -12,20 +12,17 @@ from typing import Any
 
 import click
 
-from arena.bots import escape_control
 from arena.cli.console import os_error_reason, print_note, terminal_columns, wrap_line
 from arena.cli.replay import describe_records
-from arena.play import (
-    NUMBERS,
+from arena.escaping import escape_control
+from arena.play import NUMBERS, MoveOption, PlayerView, TableRow
+from arena.play.live_match import (
     GameEnded,
     InteractiveMatch,
     LineReceived,
     MatchEnd,
     MatchEvent,
-    MoveOption,
-    PlayerView,
     RecordFolder,
-    TableRow,
     WaitingFor,
 )
 from arena.referee import FAULTS, GameRecord

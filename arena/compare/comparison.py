@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 
 from arena.compare import NAMES, NEW, OLD, Evidence, block_of, match_of, plan_blocks
 from arena.coup import derive_key
-from arena.run import RunConfig, keyed_shuffle
-from ladder.schedule import MatchPlan
+from arena.run import RunConfig
+from ladder.schedule import MatchPlan, keyed_shuffle
 from ladder.store import FolderError, Store
 
 

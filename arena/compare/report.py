@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from arena.bots import escape_control
 from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, format_interval, format_points
 from arena.compare.comparison import Comparison
 from arena.compare.divergence import Divergence, find_divergences
+from arena.escaping import escape_control
 from arena.referee import Record
 from ladder.rating import Estimate
 from ladder.run_standings import RunStandings

@@ -6,9 +6,10 @@ from contextlib import closing
 
 from arena.compare import NAMES, Evidence, PairedResult, block_of, plan_blocks
 from arena.coup import Ruleset, derive_key
-from arena.local.match import BotArgument, name_bots, require_factories
+from arena.local.match import BotArgument, find_ruleset, name_bots, require_factories
 from arena.local.session import play_in_processes, play_table
-from arena.run import game_results, keyed_shuffle, load_ruleset
+from arena.referee import game_results
+from ladder.schedule import keyed_shuffle
 
 _MAX_SEATS = 4  # by default, as in `arena compare`
 
@@ -62,7 +63,7 @@ def play_blocks(
     if len(named) < 2 + len(opponents):
         raise ValueError("an opponent can't have the name OLD or NEW")
     require_factories(named, "in a comparison")
-    ruleset = load_ruleset(rules) if isinstance(rules, str) else rules
+    ruleset = find_ruleset(rules)
     seats = min(_MAX_SEATS, 1 + len(opponents), ruleset.max_seats) if seats is None else seats
     match_games = seats if match_games is None else match_games
     key = os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")

@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, Protocol
 
-from arena.bots import kit_of_file, sample_file
 from arena.coup import (
+    PRESETS,
     Board,
     Exiled,
     KeyedRng,
     Move,
     Over,
+    Ruleset,
     State,
     StatementMade,
     Talk,
@@ -40,6 +41,7 @@ from arena.referee import (
     messages,
     read_say,
 )
+from arena.samples import sample_file
 from protocol import Malformed, parse_hello, parse_reply
 from protocol.kits import coup_kit
 
@@ -47,12 +49,12 @@ from protocol.kits import coup_kit
 def sample(name: str) -> type[coup_kit.Bot]:
     """Return the class of the sample bot `name`, such as "sample:honest".
 
-    Raises BotError for an invalid name, ValueError for a sample that isn't written in Python with the kit.
+    Raises ValueError for an unknown sample, and for one that isn't written in Python with the kit.
     """
     path = sample_file(name)
     if path is not None and path.is_dir():
         path /= "bot.py"
-    if path is None or not path.is_file() or kit_of_file(path) != "python":
+    if path is None or path.suffix != ".py" or not path.is_file() or b"from coup_kit" not in path.read_bytes():
         raise ValueError(f"{name!r} isn't a sample bot that plays in this process, such as sample:honest")
     title = "sample_bot_" + name.removeprefix("sample:").removesuffix(".py")  # a folder's file is always bot.py
     if title not in sys.modules:
@@ -103,7 +105,7 @@ class WrongReplyError(Exception):
 def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[str, ReplyingBot | BotFactory]:
     """Return the bots by name: the key of the mapping, or the class name, with a number if it is taken.
 
-    Raises ValueError or TypeError for arguments that can't play, BotError for an unknown sample bot.
+    Raises ValueError or TypeError for arguments that can't play.
     """
     if isinstance(bots, str):
         raise TypeError(f"pass a list of bots: [{bots!r}]")
@@ -131,6 +133,17 @@ def require_factories(named: Mapping[str, ReplyingBot | BotFactory], when: str) 
     for name, bot in named.items():
         if not _is_factory(bot):
             raise ValueError(f"{name!r} is an object, which remembers all matches: {when} pass its class")
+
+
+def find_ruleset(rules: str | Ruleset) -> Ruleset:
+    """Return the ruleset, or the one with this preset's name or in this file. Raises RulesetError."""
+    if isinstance(rules, Ruleset):
+        return rules
+    if rules in PRESETS:
+        return PRESETS[rules]
+    from arena.run import load_ruleset  # imports much more than a match needs
+
+    return load_ruleset(rules)
 
 
 def _resolve_sample(bot: BotArgument) -> ReplyingBot | BotFactory:

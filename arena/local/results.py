@@ -12,7 +12,6 @@ from arena.referee import Record, write_record
 from arena.stats import StatsAccumulator
 from ladder.rating import Z_95, wilson_interval
 from ladder.results import GameResult
-from ladder.store import record_file_name
 
 
 class Rows(list[dict[str, Any]]):
@@ -121,6 +120,8 @@ class Results:
         """
         if not self.records:
             raise ValueError("there are no records: call play(..., records=True)")
+        from ladder.store import record_file_name  # locks files, which a browser can't
+
         folder = Path(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         files = []

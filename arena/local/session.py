@@ -1,25 +1,15 @@
 """Play bots against each other in this process or its forks, and sweep a bot's parameters.
 
-Tables, seats and keys are those of a run. Worker processes are forked, so a bot that only a notebook or `__main__`
-defines can play there, too. With n processes, process i plays matches i, i + n, ..., and results are read in match
-order, so they don't depend on the speed of processes. A sweep plays one bot with many parameter values on the same
-deals, so their differences are paired."""
+Tables, seats and keys are those of a run. A sweep plays one bot with many parameter values on the same deals, so their
+differences are paired."""
 
-import ctypes
 import os
-import pickle
 import random
-import signal
-import sys
-import traceback
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import product
 from math import fsum, sqrt
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from statistics import stdev
-from time import monotonic
 from typing import Any, TypeVar
 
 from arena.coup import Ruleset, derive_key
@@ -28,16 +18,16 @@ from arena.local.match import (
     BotFactory,
     LocalPlayer,
     ReplyingBot,
+    find_ruleset,
     name_bots,
     play_match,
     require_factories,
 )
 from arena.local.results import Results, Rows
-from arena.referee import MatchSettings, MatchSpec, Record
-from arena.run import game_results, keyed_shuffle, load_ruleset
+from arena.referee import MatchSettings, MatchSpec, Record, game_results
 from arena.stats import student_t_quantile
 from ladder.results import GameResult
-from ladder.schedule import PlannedMatch, plan_matches, seat_orders
+from ladder.schedule import PlannedMatch, keyed_shuffle, plan_matches, seat_orders
 
 Played = TypeVar("Played")
 
@@ -59,78 +49,9 @@ def play_in_processes(
     if jobs == 1:
         yield from map(play, range(len(matches)))
         return
-    if not sys.platform.startswith("linux"):
-        raise ValueError("jobs above 1 fork this process, which is safe only on Linux: use jobs=1")
-    context = get_context("fork")
-    ends = [context.Pipe(duplex=False) for _ in range(jobs)]
-    readers = [reader for reader, _ in ends]
-    processes = []
-    try:
-        for job, (_, writer) in enumerate(ends):
-            others = [*readers, *(other for _, other in ends[job + 1 :])]
-            work = (play, range(job, len(matches), jobs), writer, others, os.getpid())
-            process = context.Process(target=_run_process, args=work, daemon=True)
-            process.start()
-            processes.append(process)
-            writer.close()  # so that reading ends when the process does
-        for place, match in enumerate(matches):
-            try:
-                played, problem = readers[place % jobs].recv()
-            except (EOFError, OSError):  # between two messages, or in the middle of one
-                processes[place % jobs].join()
-                code = processes[place % jobs].exitcode
-                raise JobError(
-                    f"the process of match {match} ended with exit code {code}: a bot or the system ended it. "
-                    "With one job this process plays"
-                ) from None
-            if problem is not None:
-                raise problem
-            yield played
-        end = monotonic() + 1.0  # for processes to flush output and end threads after the last result
-        for process in processes:
-            process.join(max(0.0, end - monotonic()))
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.join()
-        for reader in readers:
-            reader.close()
+    from arena.local.processes import play_in_forks  # a browser has no processes, and most callers need none
 
-
-def _run_process(
-    play: Callable[[int], Played], places: Sequence[int], writer: Connection, others: Sequence[Connection], parent: int
-) -> None:
-    """Play matches in this process and send (result, exception) of each, until the first exception."""
-    pr_set_pdeathsig = 1  # linux/prctl.h
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # notebooks restart their kernel by a kill
-    if os.getppid() != parent:
-        return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and kills its processes
-    for other in others:
-        other.close()
-    try:
-        for place in places:
-            try:
-                played = play(place)
-            except Exception as problem:
-                writer.send((None, _picklable(problem)))
-                return
-            writer.send((played, None))
-    except BrokenPipeError:
-        return  # the parent has ended
-
-
-def _picklable(problem: Exception) -> Exception:
-    """Return the exception with its traceback as a note, or a JobError if the exception can't be pickled."""
-    stack = "".join(traceback.format_tb(problem.__traceback__)).rstrip()
-    problem.add_note(f"In the process that played it:\n{stack}")
-    try:
-        pickle.loads(pickle.dumps(problem))
-    except Exception:
-        there = "".join(traceback.format_exception(problem)).rstrip()
-        return JobError(f"a bot raised {type(problem).__name__}, which pickle can't carry:\n{there}")
-    return problem
+    yield from play_in_forks(play, matches, jobs)
 
 
 _MATCH_GAMES = 12  # as in `arena run`: bots that learn do so within a match
@@ -161,7 +82,7 @@ def play(
     rules, JobError if a bot ended its process.
     """
     named = name_bots(bots)
-    ruleset = load_ruleset(rules) if isinstance(rules, str) else rules
+    ruleset = find_ruleset(rules)
     seats = len(named) if seats is None else seats
     match_games = -(-_MATCH_GAMES // seats) * seats if match_games is None and seats else match_games or 0
     key = os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")

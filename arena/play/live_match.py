@@ -25,7 +25,6 @@ from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any
 
 from arena.coup import (
     NOTHING_KNOWN,
@@ -38,7 +37,9 @@ from arena.coup import (
     event_for_seat,
     view_from_seat,
 )
-from arena.referee import ArenaError, GameRecord, MatchObserver, MatchSpec, Record, messages, play_match, write_record
+from arena.play.player_view import Message
+from arena.referee import ArenaError, GameRecord, MatchObserver, MatchSpec, Record, messages, write_record
+from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessBox, SandboxError, ScriptPeer
 from ladder.store import LogFolder, record_file_name, replace_file
 
@@ -97,9 +98,6 @@ class RemoteSeat:
             if not answer or self._ending:
                 return
             peer.send(answer)
-
-
-Message = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.play.live_match import Message
 from arena.referee import UNTIMED_MS, clean_text
 from protocol.event_text import describe_event, describe_move, join_texts
 from protocol.kits.coup_kit import Bot, Game, Player
+
+Message = dict[str, Any]
 
 NUMBERS = "1234567890"  # keys of menu lines; no menu is longer: ten actions, or nine opponents and oneself as targets
 RESERVED_LETTERS = "hlq?"  # hint, log, leave, help

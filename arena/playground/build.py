@@ -48,7 +48,7 @@ def build_playground(out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     files = _Folder(out)
-    arena_zip = _pack(list_modules())
+    arena_zip = pack_modules(list_modules())
     (CACHE / "arena.zip").write_bytes(arena_zip)
     imports = ", ".join(f"arena.playground.{name}" for name in _entries()) or "json"
     _run("node", STATIC / "precompile.mjs", pyodide, CACHE / "arena.zip", CACHE / "python_stdlib.zip", imports)
@@ -143,10 +143,11 @@ def _entries() -> list[str]:
 
 def list_modules() -> list[Path]:
     """Return the source files of all our modules that the entries import, in a fresh interpreter."""
-    imports = [f"arena.playground.{name}" for name in _entries()] or ["arena.local"]
+    imports = [f"arena.playground.{name}" for name in _entries()] or ["arena.local", "arena.play", "arena.replay"]
     program = f"import sys, {', '.join(imports)}\n" + _PRINT_FILES
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [Path(line) for line in done.stdout.splitlines()]
+    paths = map(Path, done.stdout.splitlines())
+    return [path.with_name(path.name.split(".")[0] + ".py") for path in paths]  # the sources of compiled modules
 
 
 _PRINT_FILES = """for name, module in sorted(sys.modules.items()):
@@ -154,7 +155,7 @@ _PRINT_FILES = """for name, module in sorted(sys.modules.items()):
         print(module.__file__)"""
 
 
-def _pack(modules: Iterable[Path]) -> bytes:
+def pack_modules(modules: Iterable[Path]) -> bytes:
     """Return arena.zip: the modules, the files that they read, and the sample bots."""
     paths = [*modules, *(ROOT / "arena/replay/static").iterdir()]
     read = ("protocol/*.json", "protocol/kits/coup_kit.js", "sample_bots/*.py", "sample_bots/python/bot.*")

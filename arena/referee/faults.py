@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from arena.sandbox import LIMITS, Exit, Limits
+from arena.limits import LIMITS
 
 FREE_STRAYS = 20  # unsolicited lines between two requests that have no consequence
 
@@ -130,18 +130,6 @@ _ROWS = (
 FAULTS = {row.code: row for row in _ROWS}
 
 
-def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
-    """Return (code, detail) of the fault of a process that is gone; a limit's code replaces "exited" if it ended it."""
-    if code == LIMITS["output_kb"].code:
-        return code, LIMITS["output_kb"].exceeded(limits)
-    if code != "exited" or ended is None:
-        return code, None
-    if ended.limit is None:
-        return code, ended.describe(limits)
-    limit = LIMITS[ended.limit]
-    return limit.code, f"{limit.exceeded(limits)}; {ended.describe(limits)}"
-
-
 class Facts(NamedTuple):
     """Known facts about the cause of a fault, for advice; None if unknown. They aren't recorded.
 
@@ -180,3 +168,20 @@ class Fault:
     used: str | None = None
     detail: str | None = None
     count: int = 1
+
+
+class FaultSample(NamedTuple):
+    """A request and its faulty reply.
+
+    `bot` is an index into the match's bots; `code` is the fault's; `game` and `step` locate it, None for the hello.
+    `sent` is the last line sent to the bot, `got` the faulty line (None: none came), both as raw bytes without the
+    newline. `facts` are the known facts about the fault.
+    """
+
+    bot: int
+    code: str
+    game: int | None
+    step: int | None
+    sent: bytes
+    got: bytes | None
+    facts: Facts

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from arena.coup import Event, State, derive_key
+from arena.referee import messages
+from arena.referee.faults import FaultSample
 from arena.referee.game_record import GameRecord
 from arena.referee.record import MatchHeader, Record, handles_of
-from arena.referee.seat import FaultSample
 from arena.referee.settings import MatchSettings, Timing
+from protocol import LINE_LIMIT, encode, framing
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +90,34 @@ class MatchObserver:
     def game_over(self, game: GameRecord) -> bool:
         """Handle the end of a game; return whether the match shall continue."""
         return True
+
+
+def hello(spec: MatchSpec, bot: int) -> bytes:
+    """Return the hello line for a bot."""
+    timing = spec.timing(bot)
+    return encode(
+        {
+            "type": "hello",
+            "protocol": framing.PROTOCOL,
+            "ruleset": messages.make_ruleset(spec.settings.rules, spec.seats),
+            "limits": {
+                "limit_ms": timing.limit_ms,
+                "bank_ms": timing.bank_ms,
+                "start_ms": timing.start_ms,
+                "line_bytes": LINE_LIMIT,
+                "flood_bytes": spec.settings.flood_bytes,  # again below; here it was in 0.1.0
+                "lives": spec.settings.lives,
+                "forfeits": spec.settings.forfeits,
+                "clock": "own" if timing.own else "wall",
+                "ponder": timing.ponder,
+                **spec.settings.limits.on_wire(),
+            },
+            "match": {
+                "games": len(spec.seatings),
+                "seats": spec.seats,
+                "your_handle": spec.handles[bot],
+                "handles": sorted(spec.handles),
+            },
+            "bot_seed": spec.bot_seed(bot),
+        }
+    )

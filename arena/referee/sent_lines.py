@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from arena.coup import FORFEIT, Forfeit, Over, format_move, list_legal_moves, parse_move, view_from_seat
 from arena.referee import wire
+from arena.referee.budget import PlayerBudget, bank_ms, new_player_budget
 from arena.referee.faults import FAULTS, Consequence, Fault
 from arena.referee.game_record import GameRecord
-from arena.referee.judge import PlayerBudget, new_player_budget
-from arena.referee.match import MatchSpec, bank_ms, error_line, hello
+from arena.referee.match_spec import MatchSpec, hello
 from arena.referee.move_payloads import make_legal_moves
 from arena.referee.record import Record, replay_game
 
@@ -119,4 +119,4 @@ class _Reader:
         used = parse_move(default.used or "")
         assert not isinstance(used, Forfeit), "a default move isn't a forfeit"
         got = None if default.got is None else default.got.encode()
-        return account, error_line(self.number, default.code, default.detail, got, used, account.lives)
+        return account, wire.error_line(self.number, default.code, default.detail, got, used, account.lives)

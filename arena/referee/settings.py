@@ -1,14 +1,14 @@
 """Define the settings of a match: rules, clocks, limits, and the cost of a fault.
 
 All code that plays, stores or verifies a match shares these types; run.json and records are written by the same
-`to_json`. The clock charges a bot's own time (clock.py): a loaded host causes no timeout, and sleeping isn't free.
-Where the kernel doesn't report how long tasks wait for a core, the clock charges wall time."""
+`to_json`. The clock charges a bot's own time (process/clock.py): a loaded host causes no timeout, and sleeping isn't
+free. Where the kernel doesn't report how long tasks wait for a core, the clock charges wall time."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from arena.coup import COUP, Ruleset, Talk, from_dict, to_dict
-from arena.sandbox import LIMITS, LimitRule, Limits
+from arena.limits import LIMITS, LimitRule, Limits
 
 UNTIMED_MS = 2**31 - 1  # free time that means no clock: 24 days; fits into 32 bits
 

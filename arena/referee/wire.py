@@ -1,4 +1,4 @@
-"""Encode the messages of `messages` as lines.
+"""Encode the messages of `messages`, and errors, as lines.
 
 A request is joined from cached fragments: parts that all seats of a phase share, and events, states and hands that
 recur. Encoding them each time took two thirds of the referee's time. A test compares every line with its message.
@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 
-from arena.coup import Allegiance, Board, CertainCards, Event, Phase, Role, View, event_for_seat
+from arena.coup import Allegiance, Board, CertainCards, Event, Move, Phase, Role, View, event_for_seat
 from arena.referee import messages
+from arena.referee.faults import FAULTS
 from arena.referee.messages import SerializationCache
-from arena.referee.move_payloads import LegalMoves
-from protocol import encode
+from arena.referee.move_payloads import LegalMoves, move_payload
+from protocol import encode, escape_bytes
 
+MAX_ECHO_BYTES = 200  # of a faulty line, sent back to its bot
 MATCH_OVER = encode({"type": "match_over"})
 _encode_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
@@ -137,3 +139,20 @@ class LineCursor(messages.EventCursor[str]):
         for number, happened in self._private.items():
             texts[number] = encode_full_event(number, happened)
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def error_line(number: int, code: str, detail: str | None, got: bytes | None, used: Move | None, lives: int) -> bytes:
+    """Return the error line for a faulty reply; `used` is the move that was played instead."""
+    rule = FAULTS[code]
+    message = rule.message if detail is None else f"{rule.message}: {detail}"
+    return encode(
+        {
+            "type": "error",
+            "id": number,
+            "code": code,
+            "message": f"{message}; {rule.help}",
+            "got": None if got is None else escape_bytes(got, MAX_ECHO_BYTES),
+            "used": None if used is None else move_payload(used),
+            "lives": lives,
+        }
+    )

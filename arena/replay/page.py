@@ -18,14 +18,14 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from arena.bots import escape_control
+from arena.escaping import escape_control
 from protocol.event_text import EVENT_TEXTS, describe_end, describe_events
 
-_STATIC = files("arena.replay") / "static"
+_STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)\.js";$', re.MULTILINE)
 _OMITTED = re.compile(r"^ *(?:(?://|/\*\*|\*[ /]).*\n)?", re.MULTILINE)  # indentation and comments, a fifth of the text
 _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)

@@ -3,13 +3,12 @@
 The implementation of `arena run` without the command line: must not know click, and prints nothing.
 """
 
-from arena.run.config import RunConfig, keyed_shuffle, seed_key
+from arena.run.config import RunConfig, seed_key
 from arena.run.fault_report import FaultReport, make_fault_report
 from arena.run.preflight import RejectedBot, RunBuilds, preflight_all
 from arena.run.record_files import (
     RecordFileError,
     find_record_files,
-    game_results,
     read_logs,
     read_record_file,
     read_records,
@@ -38,7 +37,6 @@ from arena.run.session import (
 from arena.run.verification import VerificationReport, verify_all
 from arena.run.worker import (
     Job,
-    LatencyHistogram,
     MatchOutput,
     MissingBotsError,
     OutOfSpaceError,

@@ -6,7 +6,6 @@ Everything that a run's key determines (plan, seats, cards) is computed from the
 
 import functools
 import hashlib
-import hmac
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -18,7 +17,7 @@ from arena.bots import Bot
 from arena.coup import derive_key
 from arena.referee import MatchSettings, MatchSpec
 from arena.sandbox import SandboxChoice
-from ladder.schedule import MatchPlan, Shuffle, plan_matches, seat_orders
+from ladder.schedule import MatchPlan, keyed_shuffle, plan_matches, seat_orders
 from ladder.store import FolderError
 
 VERSION = 8  # of run.json
@@ -138,12 +137,3 @@ def _stretch_seed(seed: int) -> bytes:
         maxmem=256 * _STRETCH_N * _STRETCH_R,  # scrypt uses 128 * n * r bytes
         dklen=32,
     )
-
-
-def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
-    """Return a shuffle for the schedule, which sorts items by their HMACs with the key, the purpose and a label."""
-
-    def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
-        return tuple(sorted(items, key=lambda item: hmac.digest(key, f"{purpose}|{label}|{item}".encode(), "sha256")))
-
-    return shuffle

@@ -1,12 +1,11 @@
-"""Find the records of a run and the bots' logs, and compute the results of a match from its record.
+"""Find the records of a run and the bots' logs.
 
-A path is a record file, a run's folder, or any other folder that contains records. Results have the ladder's type,
-`GameResult`."""
+A path is a record file, a run's folder, or any other folder that contains records."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from arena.referee import FAULTS, Consequence, GameRecord, Record, RecordError, read_record
+from arena.referee import Record, RecordError, game_results, read_record
 from ladder.results import GameResult
 from ladder.store import FolderError, LogFolder
 
@@ -78,39 +77,9 @@ def read_logs(file: Path, record: Record) -> dict[str, list[bytes]]:
     return found
 
 
-def game_results(record: Record) -> tuple[GameResult, ...]:
-    """Return the results of all games, in order of play; `seats` contains bot names."""
-    return tuple(_game_result(record, game) for game in record.games)
-
-
 def record_results(text: str) -> tuple[GameResult, ...]:
     """Return the results of the games of a record's text. Raises FolderError if it can't be read."""
     try:
         return game_results(read_record(text))
     except RecordError as problem:
         raise FolderError(str(problem)) from None
-
-
-def _game_result(record: Record, game: GameRecord) -> GameResult:
-    return GameResult(
-        match=record.header.match,
-        game=game.game,
-        seats=tuple(record.header.bots[bot] for bot in game.seating),
-        winner=game.winner,
-        reason=game.reason,
-        survivors=game.survivors,
-        eliminated=tuple(game.eliminated),
-        turns=game.turns,
-        forfeits=_forfeit_seats(game),
-        faults=tuple((game.seating.index(fault.bot), fault.code, fault.count) for fault in game.faults),
-    )
-
-
-def _forfeit_seats(game: GameRecord) -> tuple[int, ...]:
-    return tuple(
-        sorted(
-            game.seating.index(fault.bot)
-            for fault in game.faults
-            if FAULTS[fault.code].consequence is Consequence.FORFEIT
-        )
-    )

@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from arena.bots import escape_csv_cell
-from arena.referee import FAULTS
+from arena.escaping import escape_csv_cell
+from arena.referee import FAULTS, LatencyHistogram
 from arena.run.session import Run
-from arena.run.worker import LatencyHistogram
 from ladder.rating import Estimate
 from ladder.run_standings import HeadToHead, RunStanding, RunStandings
 from ladder.store import RunFolder

@@ -23,7 +23,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from arena.bots import escape_control, read_toml
+from arena.bots import read_toml
 from arena.coup import (
     COUP,
     FIELD_BY_NAME,
@@ -39,6 +39,7 @@ from arena.coup import (
     unknown_field_message,
     unplayable_reason,
 )
+from arena.escaping import escape_control
 from arena.referee import SETTABLE_LIMITS
 
 

@@ -17,17 +17,9 @@ from typing import TYPE_CHECKING, Any, Self
 from arena import __version__
 from arena.bots import BotCache, make_portable, require_unchanged
 from arena.coup import derive_key
-from arena.referee import ArenaError, MatchSettings, MatchSpec
-from arena.run.config import RunConfig, keyed_shuffle
-from arena.run.worker import (
-    Job,
-    LatencyHistogram,
-    MatchOutput,
-    OutOfSpaceError,
-    play_job,
-    require_suitable_machine,
-    start_worker,
-)
+from arena.referee import ArenaError, LatencyHistogram, MatchSettings, MatchSpec
+from arena.run.config import RunConfig
+from arena.run.worker import Job, MatchOutput, OutOfSpaceError, play_job, require_suitable_machine, start_worker
 from arena.sandbox import (
     SandboxChoice,
     cleanup_all_stale,
@@ -47,7 +39,7 @@ from ladder.pool import (
     drive_jobs,
 )
 from ladder.run_standings import RunStandings, StandingsCounter
-from ladder.schedule import MatchPlan, PlannedMatch, plan_matches, seat_orders
+from ladder.schedule import MatchPlan, PlannedMatch, keyed_shuffle, plan_matches, seat_orders
 from ladder.store import FailedMatch, FolderError, Store
 
 if TYPE_CHECKING:

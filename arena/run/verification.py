@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.bots import escape_control
-from arena.referee import MatchHeader, Record, RecordError, verify_record
+from arena.escaping import escape_control
+from arena.referee import MatchHeader, Record, RecordError, game_results, verify_record
 from arena.run.config import RunConfig, seed_key
-from arena.run.record_files import RecordFileError, find_record_files, game_results, read_record_file
+from arena.run.record_files import RecordFileError, find_record_files, read_record_file
 from arena.run.session import FinalPlan
 from ladder.store import FolderError, record_file_name
 

@@ -4,6 +4,7 @@ One backend per kind of isolation implements `Sandbox`. The package knows bytes,
 games, the protocol or the referee, and imports no other package of this project.
 """
 
+from arena.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.backends import (
     ISOLATING_SANDBOXES,
     SANDBOX_NAMES,
@@ -34,7 +35,6 @@ from arena.sandbox.box import (
 from arena.sandbox.child_process import spawn, wait_readable
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, host_problem_of
 from arena.sandbox.in_process import InProcessBox, InProcessSandbox, Script, ScriptPeer, make_reply_script
-from arena.sandbox.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.process import ProcessSandbox
 from arena.sandbox.program_files import EXCLUDED_NAMES, Programs, copy_files, is_executable, is_noexec

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from arena.sandbox.limits import LIMITS, Limits
+from arena.limits import LIMITS, Limits
 
 Counted = tuple[tuple[str, int], ...]  # pairs of a field of Limits and how often the kernel saw it take effect
 

@@ -2,8 +2,8 @@
 
 Must not know how a program is isolated, started or ended."""
 
+from arena.limits import Limits
 from arena.sandbox.box import Box, CpuUsage
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, ProcessMonitor, processes
 
 

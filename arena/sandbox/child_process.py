@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from arena.limits import Limits
 from arena.sandbox.box import Counted, Sandbox, SandboxError
 from arena.sandbox.cgroup_box import CgroupBox
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, PreexecCall, ProcessMonitor, cgroup
 
 _CLOSED_BOXES: list[Callable[[], bool]] = []

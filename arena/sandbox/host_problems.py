@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from arena.limits import Limits
 from arena.sandbox.box import Exit, Program, Sandbox, SandboxError
-from arena.sandbox.limits import Limits
 from arena.sandbox.scratch import scratch_folder
 
 

@@ -20,9 +20,9 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NoReturn
 
+from arena.limits import Limits
 from arena.sandbox.box import Box, Counted, CpuUsage, Exit, Program, ProgramError, Sandbox, SandboxError
 from arena.sandbox.child_process import wait_readable
-from arena.sandbox.limits import Limits
 
 JOIN_S = 10.0  # an interrupted script ends within a millisecond of getting a core, unless it computes for ever
 READ_BYTES = 65536  # what a pipe holds

@@ -50,10 +50,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from arena.limits import Limits
 from arena.sandbox.backends import Backend
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError, with_cause
 from arena.sandbox.child_process import PROGRAM_ERRNOS, ChildBox, ChildSandbox, reap_late, reap_later, spawn
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, ProcessMonitor, cgroup, launch, list_children, processes
 from arena.sandbox.program_files import Programs, is_noexec, resolve_shim
 from arena.sandbox.scratch import remove_tree

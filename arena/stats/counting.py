@@ -36,9 +36,8 @@ from arena.coup import (
     State,
     Unproven,
 )
-from arena.referee import GameRecord, Record
+from arena.referee import GameRecord, LatencyHistogram, Record
 from arena.replay import ReplayStep, list_steps
-from arena.run import LatencyHistogram
 from arena.stats.proportion import JointCounts, Proportion
 
 ALL = "all"  # the name of a section's total

@@ -9,7 +9,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-from arena.bots import escape_control
+from arena.escaping import escape_control
 from arena.replay import escape_html, html_page, style_sheets
 from arena.stats.report import (
     LARGEST_NOTE,

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from arena.bots import escape_csv_cell
-from arena.run import LatencyHistogram
+from arena.escaping import escape_csv_cell
+from arena.referee import LatencyHistogram
 from arena.stats import (
     ALL,
     LEVEL,

@@ -22,6 +22,7 @@ from ladder.schedule.rounds import (
     Entrant,
     Shuffle,
     is_slow,
+    keyed_shuffle,
     mean_response_us,
     no_round_reason,
     plan_next_round,

@@ -13,6 +13,7 @@ plays every second round. Reference bots alone play until each is rated, then wa
 Then bots swap tables until all pairs meet about equally often, relative to each bot's own number of matches; this
 halves the error of a win rate. Two bots of one owner never share a table."""
 
+import hmac
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -243,3 +244,12 @@ def _meeting_counts(field: Sequence[Entrant], met: Mapping[int, Mapping[int, int
 
 def _count_with_noun(count: int, noun: str) -> str:
     return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
+
+
+def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
+    """Return a shuffle for the schedule, which sorts items by their HMACs with the key, the purpose and a label."""
+
+    def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
+        return tuple(sorted(items, key=lambda item: hmac.digest(key, f"{purpose}|{label}|{item}".encode(), "sha256")))
+
+    return shuffle

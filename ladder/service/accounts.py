@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from arena.bots import escape_control
+from arena.escaping import escape_control
 from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
 from ladder.service.ladder import Ladder, get_acting_user, get_user, make_viewer
 from ladder.service.roster import fold_ascii_case, make_roster_entry

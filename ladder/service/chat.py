@@ -6,7 +6,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from arena.bots import escape_control
+from arena.escaping import escape_control
 from ladder.service.ladder import Ladder, get_acting_user
 from ladder.service.settings import ChatMode, LadderError
 from ladder.store.database import (

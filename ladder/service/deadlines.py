@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from arena.bots import escape_control
+from arena.escaping import escape_control
 from ladder.permissions import hide_fields
 from ladder.service.ladder import Ladder, get_user
 from ladder.service.settings import Deadline, LadderError, LadderSettings

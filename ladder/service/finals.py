@@ -25,9 +25,9 @@ from threading import Lock
 
 from sqlalchemy import Connection
 
-from arena.bots import escape_control
-from arena.referee import read_record
-from arena.run import FinalPlan, game_results
+from arena.escaping import escape_control
+from arena.referee import game_results, read_record
+from arena.run import FinalPlan
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.rating import Z_95, Estimate, wilson_interval
 from ladder.service.deadlines import deadline_versions, describe_extended_users, require_checks_finished

@@ -16,7 +16,7 @@ from itertools import chain
 from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
-from arena.bots import escape_control
+from arena.escaping import escape_control
 from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
 from ladder.rating import Estimate
 from ladder.service.deadlines import (

@@ -24,13 +24,12 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from arena import __version__
-from arena.bots import escape_control
 from arena.coup import derive_key
+from arena.escaping import escape_control
 from arena.referee import MatchSettings, MatchSpec
-from arena.run import keyed_shuffle
 from arena.sandbox import SandboxChoice, remove_tree, unavailable_reason, untrusted_problem
 from ladder.permissions import Viewer
-from ladder.schedule import seat_orders
+from ladder.schedule import keyed_shuffle, seat_orders
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
 from ladder.store.database import (
     ACCEPTED,

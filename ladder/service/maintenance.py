@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from arena.bots import escape_control, escape_csv_cell
 from arena.checks import Finding, Severity
+from arena.escaping import escape_control, escape_csv_cell
 from arena.run import cache_folder
 from arena.sandbox import is_noexec
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER

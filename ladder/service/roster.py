@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from arena.bots import escape_control, escape_csv_cell
+from arena.escaping import escape_control, escape_csv_cell
 from ladder.service.settings import LadderError
 from ladder.store.database import User
 

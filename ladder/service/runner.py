@@ -15,8 +15,8 @@ from dataclasses import asdict, replace
 from prometheus_client.core import Metric
 from sqlalchemy import Connection
 
-from arena.bots import escape_control
 from arena.checks import CheckStep, Severity
+from arena.escaping import escape_control
 from arena.run import MatchOutput
 from ladder.pool import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
 from ladder.service.finals import extend_finals

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
-from arena.bots import escape_control
+from arena.escaping import escape_control
 from ladder.service.ladder import Ladder
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
 from ladder.store.database import AuditEntry, all_releases, find_bot, log_action, rename_extensions

@@ -24,16 +24,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from arena import with_extra
-from arena.bots import (
-    BotArchive,
-    BotError,
-    escape_control,
-    escape_csv_cell,
-    load_bots,
-    normal_name,
-    read_submission_in_process,
-    shipped_files,
-)
+from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submission_in_process, shipped_files
+from arena.escaping import escape_control, escape_csv_cell
 from arena.sandbox import scratch_folder
 from ladder.permissions import hide_fields
 from ladder.service.deadlines import deadlines_of_user, find_grace_deadline, format_local_time, require_past

@@ -13,8 +13,9 @@ from typing import Annotated
 from annotated_types import Ge, Le, MaxLen
 from sqlalchemy import Connection
 
-from arena.bots import escape_control, normal_name
+from arena.bots import normal_name
 from arena.coup import PRESETS, Ruleset, seat_counts
+from arena.escaping import escape_control
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.service.accounts import hash_secret
 from ladder.service.chat import limit_chat_mode

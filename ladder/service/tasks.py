@@ -24,11 +24,12 @@ from itertools import permutations
 
 from sqlalchemy import Connection
 
-from arena.bots import PortableBot, escape_control
+from arena.bots import PortableBot
+from arena.escaping import escape_control
 from arena.referee import ArenaError
-from arena.run import Job, MissingBotsError, WorkItem, keyed_shuffle
+from arena.run import Job, MissingBotsError, WorkItem
 from ladder.pool import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
-from ladder.schedule import RECENT_MATCHES, Entrant, is_slow, no_round_reason, plan_next_round
+from ladder.schedule import RECENT_MATCHES, Entrant, is_slow, keyed_shuffle, no_round_reason, plan_next_round
 from ladder.service.ladder import Ladder, PruneResult, get_accepted_version, get_acting_user, make_viewer
 from ladder.service.settings import LadderError
 from ladder.service.submissions import DAY_S, describe_party

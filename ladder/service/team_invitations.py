@@ -6,7 +6,7 @@ it is used, until the team is full. Users can't leave a team or change it themse
 
 from sqlalchemy import Connection
 
-from arena.bots import escape_control
+from arena.escaping import escape_control
 from ladder.service.accounts import IssuedSecret, hash_secret, issue_secret
 from ladder.service.ladder import Ladder, get_acting_user
 from ladder.service.settings import LadderError

@@ -11,8 +11,8 @@ from itertools import count
 
 from sqlalchemy import Connection
 
-from arena.bots import escape_control, escape_csv_cell
 from arena.coup import derive_key
+from arena.escaping import escape_control, escape_csv_cell
 from ladder.service.deadlines import format_local_time, require_past
 from ladder.service.ladder import STAFF_USER, Ladder, get_user
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, UserMatcher, normalize_heading, read_rows

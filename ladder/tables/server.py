@@ -28,7 +28,7 @@ from sqlalchemy import Connection
 
 from arena.bots import BotCache, BytecodeCache, MissingProgramError, PortableBot
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Timing, write_record
-from arena.run import cache_folder, keyed_shuffle
+from arena.run import cache_folder
 from arena.sandbox import (
     Box,
     Program,
@@ -41,7 +41,7 @@ from arena.sandbox import (
     remove_tree,
     scratch_folder,
 )
-from ladder.schedule import seat_orders
+from ladder.schedule import keyed_shuffle, seat_orders
 from ladder.service import (
     FROZEN_REASON,
     ChatMode,

@@ -19,18 +19,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from arena.play import (
-    PACES,
-    YOU,
-    GameEnded,
-    LineReceived,
-    LiveMatch,
-    MatchEnd,
-    MatchEvent,
-    Message,
-    PlayerView,
-    StateUpdate,
-)
+from arena.play import YOU, Message, PlayerView
+from arena.play.live_match import PACES, GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, StateUpdate
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
 from ladder.tables.chat import TableChat

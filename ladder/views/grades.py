@@ -24,7 +24,7 @@ from html import escape
 
 from sqlalchemy import Connection
 
-from arena.bots import escape_control, escape_csv_cell
+from arena.escaping import escape_control, escape_csv_cell
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.rating import Estimate
 from ladder.standings import Standings, StandingsRow

@@ -15,7 +15,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
 
-from arena.bots import new_bot, sample_folder
+from arena.bots import new_bot
+from arena.samples import sample_folder
 from arena.sandbox import scratch_folder
 
 SHIPPED_PACKAGES = ("arena", "ladder", "protocol")

@@ -22,7 +22,8 @@ from markupsafe import Markup, escape
 from pydantic import TypeAdapter
 
 from arena import __version__
-from arena.bots import LANGUAGES, escape_control
+from arena.bots import LANGUAGES
+from arena.escaping import escape_control
 from arena.playground import find_build
 from arena.replay import style_sheets
 from ladder import formatting

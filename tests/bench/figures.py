@@ -23,9 +23,11 @@ from typing import Any
 
 import arena.bots
 from arena.bots import Bot, load_bots
-from arena.referee import MatchResult, MatchSettings, MatchSpec, Timing, hello, play_match
+from arena.limits import Limits
+from arena.referee import MatchResult, MatchSettings, MatchSpec, Timing, hello
+from arena.referee.process import play_match
 from arena.run import seed_key
-from arena.sandbox import Box, Limits, Program, Sandbox, SandboxChoice, make_sandbox, programs_of
+from arena.sandbox import Box, Program, Sandbox, SandboxChoice, make_sandbox, programs_of
 from ladder.schedule import seat_orders
 from tests.bench import engine
 

@@ -22,8 +22,9 @@ from arena.exploit import (
     make_exploit_report,
     paired_gain,
 )
+from arena.limits import Limits
 from arena.local import BotArgument, sample
-from arena.sandbox import Limits, Program, Sandbox, SandboxChoice, make_sandbox, scratch_folder
+from arena.sandbox import Program, Sandbox, SandboxChoice, make_sandbox, scratch_folder
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 SEARCH = 40_000  # games of the search for one bot: a minute of CPU for bots that don't search themselves

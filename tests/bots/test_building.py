@@ -17,9 +17,9 @@ import pytest
 
 from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, load_bots
 from arena.checks import check_host
+from arena.limits import Limits
 from arena.sandbox import (
     ISOLATING_SANDBOXES,
-    Limits,
     Program,
     Sandbox,
     SandboxChoice,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from arena.bots import Bot, BytecodeCache, load_bots, parse_bytecode
+from arena.limits import Limits
 from arena.sandbox import (
     ISOLATING_SANDBOXES,
-    Limits,
     Program,
     Sandbox,
     SandboxChoice,

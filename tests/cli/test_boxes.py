@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from arena.limits import Limits
 from arena.referee import SETTABLE_LIMITS, TIME_LIMITS, Timing
 from arena.run import RulesetError, load_ruleset, load_ruleset_limits
-from arena.sandbox import ISOLATING_SANDBOXES, Limits, SandboxChoice, find_strongest, make_sandbox, unavailable_reason
+from arena.sandbox import ISOLATING_SANDBOXES, SandboxChoice, find_strongest, make_sandbox, unavailable_reason
 from tests.cli_workspace import LOOK_SEED, Place
 
 Needs = Callable[[str, str | None], None]

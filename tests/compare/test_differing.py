@@ -8,9 +8,8 @@ from arena.compare.comparison import GamePair
 from arena.compare.divergence import Divergences, find_divergences
 from arena.coup import PRESETS, derive_key
 from arena.local import LocalPlayer, play_match, sample
-from arena.referee import MatchSettings, MatchSpec, Record
-from arena.run import game_results, keyed_shuffle
-from ladder.schedule import seat_orders
+from arena.referee import MatchSettings, MatchSpec, Record, game_results
+from ladder.schedule import keyed_shuffle, seat_orders
 from protocol.kits.coup_kit import Answer, Bot, Game
 
 BLOCKS, GAMES, SEATS = 6, 12, 4

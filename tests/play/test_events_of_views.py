@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS, view_from_seat
-from arena.play import LiveMatch, MatchEvent, PlayerView, StateUpdate
+from arena.play import PlayerView
+from arena.play.live_match import LiveMatch, MatchEvent, StateUpdate
 from arena.referee import MatchSpec, Record, messages
 from arena.replay import list_steps
 from arena.sandbox import Box, SandboxError

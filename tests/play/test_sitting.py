@@ -12,20 +12,19 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS, Action, Ruleset, seat_counts
-from arena.play import (
+from arena.limits import Limits
+from arena.play import MoveOption, PlayerView, make_move_menu
+from arena.play.live_match import (
     GameEnded,
     InteractiveMatch,
     LineReceived,
     MatchEnd,
     MatchEvent,
-    MoveOption,
-    PlayerView,
     RecordFolder,
     WaitingFor,
-    make_move_menu,
 )
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, read_record, verify_record
-from arena.sandbox import Box, InProcessSandbox, Limits, Program, Script, ScriptPeer
+from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 
 WAIT_S = 60.0  # only a failure takes this long
 

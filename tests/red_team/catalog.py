@@ -193,7 +193,7 @@ _ROWS = (
         27,
         "the host's clock jumps",
         NotTestable(
-            "it would set the clock of the host; the referee reads the monotonic clock alone (referee/match.py)"
+            "it would set the clock of the host; the referee reads the monotonic clock alone (referee/process/match.py)"
         ),
     ),
     _row(28, "storm of writes to the disk", Probes("storage", FILES, works=("28.write-to-a-disk",))),

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arena.limits import Limits
 from arena.sandbox import (
     Box,
-    Limits,
     Program,
     Sandbox,
     SandboxChoice,

@@ -25,7 +25,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from arena.referee import ArenaError, MatchSettings, MatchSpec, Timing, play_match
+from arena.referee import ArenaError, MatchSettings, MatchSpec, Timing
+from arena.referee.process import play_match
 from arena.sandbox import Box, SandboxError, cleanup_stale
 from tests.red_team import channels
 from tests.red_team.catalog import ROWS, TIERS, Channel, CoveredBy, Match, NotTestable, Probes, Row, Together

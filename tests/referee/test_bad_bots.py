@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS
-from arena.referee import FAULTS, Consequence, MatchSettings, MatchSpec, Timing, play_match, verify_record
-from arena.run import game_results
+from arena.limits import Limits
+from arena.referee import FAULTS, Consequence, MatchSettings, MatchSpec, Timing, game_results, verify_record
+from arena.referee.process import play_match
 from arena.sandbox import (
     ISOLATING_SANDBOXES,
     Box,
-    Limits,
     ProcessSandbox,
     Program,
     Sandbox,

@@ -5,7 +5,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.referee import BoundedLog
+from arena.referee.process import BoundedLog
 
 
 def test_a_short_stream_is_kept_completely() -> None:

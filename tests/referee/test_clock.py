@@ -12,19 +12,10 @@ from typing import Any
 
 import pytest
 
-from arena.referee import UNTIMED_MS, ArenaError, MatchSettings, MatchSpec, Record, Timing, play_match, verify_record
-from arena.sandbox import (
-    Box,
-    CpuUsage,
-    Exit,
-    InProcessBox,
-    InProcessSandbox,
-    Limits,
-    Program,
-    SandboxError,
-    Script,
-    ScriptPeer,
-)
+from arena.limits import Limits
+from arena.referee import UNTIMED_MS, ArenaError, MatchSettings, MatchSpec, Record, Timing, verify_record
+from arena.referee.process import play_match
+from arena.sandbox import Box, CpuUsage, Exit, InProcessBox, InProcessSandbox, Program, SandboxError, Script, ScriptPeer
 
 WAIT_S = 60.0  # only a failure takes this long
 STEP_S = 4.0  # see Clock.pass_by

@@ -19,8 +19,10 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS
-from arena.referee import MatchSettings, MatchSpec, Timing, play_match
-from arena.sandbox import Box, InProcessSandbox, Limits, Program, ScriptPeer
+from arena.limits import Limits
+from arena.referee import MatchSettings, MatchSpec, Timing
+from arena.referee.process import play_match
+from arena.sandbox import Box, InProcessSandbox, Program, ScriptPeer
 from tests.documents import PROTOCOL_PAGES
 
 ROOT = Path(__file__).parent.parent.parent

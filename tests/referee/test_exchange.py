@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from arena.referee import ProcessExited, Reply, ReplyReceived, Seat, SeatPoller, TimedOut
+from arena.referee.process import ProcessExited, Reply, ReplyReceived, Seat, SeatPoller, TimedOut
 from arena.sandbox import Box, CpuUsage, Exit
 from protocol import ParsedReply
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from arena.coup import COUP, PRESETS, KeyedRng, Role, deal_game, from_dict, to_dict
+from arena.limits import LIMITS, Limits
 from arena.referee import (
     FAULTS,
     Consequence,
@@ -25,12 +26,12 @@ from arena.referee import (
     MatchSpec,
     Record,
     Timing,
-    play_match,
+    game_results,
     replay_game,
     verify_record,
 )
-from arena.run import game_results
-from arena.sandbox import LIMITS, Box, InProcessSandbox, Limits, Program, Script, ScriptPeer
+from arena.referee.process import play_match
+from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
 
 KEY = b"k" * 32

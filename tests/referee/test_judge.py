@@ -2,24 +2,19 @@
 
 import pytest
 
-from arena.referee import (
-    UNTIMED_MS,
-    Facts,
+from arena.limits import Limits
+from arena.referee import UNTIMED_MS, Facts, PlayerBudget, RequestBudget, Timing, make_request_budget, new_player_budget
+from arena.referee.process import (
     FaultVerdict,
     MalformedLine,
-    PlayerBudget,
     ProcessExited,
     Reply,
     ReplyReceived,
-    RequestBudget,
     SubstitutedMove,
     TimedOut,
-    Timing,
     judge_reply,
-    make_request_budget,
-    new_player_budget,
 )
-from arena.sandbox import Exit, Limits
+from arena.sandbox import Exit
 from protocol import Malformed, ParsedReply
 
 ALLOWED = RequestBudget(0.5, Limits())

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import ArenaError, MatchSettings, MatchSpec, Timing, play_match, write_record
-from arena.sandbox import Box, InProcessSandbox, Limits, ProcessSandbox, Program, SandboxError, Script, ScriptPeer
+from arena.limits import Limits
+from arena.referee import ArenaError, MatchSettings, MatchSpec, Timing, write_record
+from arena.referee.process import play_match
+from arena.sandbox import Box, InProcessSandbox, ProcessSandbox, Program, SandboxError, Script, ScriptPeer
 from tests.sandbox.talk import no_children, until
 
 MATCHES = 50

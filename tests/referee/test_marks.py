@@ -1,4 +1,4 @@
-"""Tests of log markers in standard error, which name game and turn. Source: arena/referee/seat.py."""
+"""Tests of log markers in standard error, which name game and turn. Source: arena/referee/log_markers.py."""
 
 from arena.referee import lines_by_turn, list_own_lines, split_by_game
 

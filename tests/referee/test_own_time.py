@@ -12,8 +12,10 @@ from statistics import median
 
 import pytest
 
-from arena.referee import MatchSettings, MatchSpec, Record, Timing, play_match, replay_game, verify_record
-from arena.sandbox import Box, Limits, ProcessSandbox, Program
+from arena.limits import Limits
+from arena.referee import MatchSettings, MatchSpec, Record, Timing, replay_game, verify_record
+from arena.referee.process import play_match
+from arena.sandbox import Box, ProcessSandbox, Program
 from arena.sandbox.linux import cgroup
 from tests.timing import within
 

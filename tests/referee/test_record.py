@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from arena.coup import COUP, PRESETS
+from arena.limits import Limits
 from arena.referee import (
     GameRecord,
     MatchHeader,
@@ -26,13 +27,13 @@ from arena.referee import (
     Record,
     RecordError,
     Timing,
-    play_match,
     read_record,
     replay_game,
     verify_record,
     write_record,
 )
-from arena.sandbox import Box, InProcessSandbox, Limits, Program, Script, ScriptPeer, make_reply_script
+from arena.referee.process import play_match
+from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer, make_reply_script
 
 KEY = bytes(31) + bytes([170])  # under which the match below has every fault that its bad bot can make
 

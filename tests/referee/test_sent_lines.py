@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from arena.coup import PRESETS, Ruleset, seat_counts
-from arena.referee import MatchSettings, MatchSpec, Record, play_match, read_record, sent_lines, write_record
-from arena.sandbox import InProcessSandbox, Limits, Program, Script, ScriptPeer
+from arena.limits import Limits
+from arena.referee import MatchSettings, MatchSpec, Record, read_record, sent_lines, write_record
+from arena.referee.process import play_match
+from arena.sandbox import InProcessSandbox, Program, Script, ScriptPeer
 from tests.cases import each
 
 HELLO = b'{"type":"hello"}\n'

@@ -15,19 +15,20 @@ from typing import Any
 import pytest
 
 from arena.coup import COUP, PRESETS, KeyedRng, Role, Ruleset, StatementKind, StatementMade, Talk, deal_game
+from arena.limits import Limits
 from arena.referee import (
     MatchSettings,
     MatchSpec,
     Record,
     RecordError,
     SayError,
-    play_match,
     read_record,
     read_say,
     verify_record,
     write_record,
 )
-from arena.sandbox import Box, InProcessSandbox, Limits, Program, Script, ScriptPeer
+from arena.referee.process import play_match
+from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 from protocol.messages import parse_to_bot
 from protocol.records import LINE
 

@@ -81,6 +81,7 @@ from arena.coup import (
     seat_counts,
     view_from_seat,
 )
+from arena.limits import Limits
 from arena.referee import (
     UNTIMED_MS,
     GameRecord,
@@ -92,10 +93,10 @@ from arena.referee import (
     make_legal_moves,
     messages,
     move_payload,
-    play_match,
     wire,
 )
-from arena.sandbox import Box, InProcessSandbox, Limits, Program, Script, ScriptPeer
+from arena.referee.process import play_match
+from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 from tests.alternate_deals import disguise, redeal, target_of, visible_roles
 from tests.cases import each
 from tests.games import GAMES, NUMBER, SOME, Game, Step, played, rules_of, steps_of

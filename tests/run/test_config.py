@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from arena.bots import load_bots
+from arena.limits import Limits
 from arena.run import RunConfig, seed_key
-from arena.sandbox import Limits
 
 PEAK = """
 from arena.run import seed_key

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from arena.run import Progress, keyed_shuffle
+from arena.run import Progress
 from ladder.results import GameResult
-from ladder.schedule import plan_matches
+from ladder.schedule import keyed_shuffle, plan_matches
 from ladder.store import PlayedMatch
 from tests.ladder.store.memory import MemoryStore
 from tests.run_standings import compute_run_standings

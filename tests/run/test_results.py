@@ -2,8 +2,8 @@
 
 import pytest
 
-from arena.referee import FAULTS, Consequence, Fault, GameRecord, MatchHeader, Record, write_record
-from arena.run import game_results, record_results
+from arena.referee import FAULTS, Consequence, Fault, GameRecord, MatchHeader, Record, game_results, write_record
+from arena.run import record_results
 from ladder.results import GameResult
 from ladder.store import FolderError
 

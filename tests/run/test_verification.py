@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 from arena.bots import Bot
-from arena.referee import Fault, GameRecord, MatchSettings, Record, play_match, read_record, write_record
-from arena.run import RecordFileError, RunConfig, game_results, record_results, verify_all
-from arena.sandbox import InProcessSandbox, Limits, Program, ScriptPeer
+from arena.limits import Limits
+from arena.referee import Fault, GameRecord, MatchSettings, Record, game_results, read_record, write_record
+from arena.referee.process import play_match
+from arena.run import RecordFileError, RunConfig, record_results, verify_all
+from arena.sandbox import InProcessSandbox, Program, ScriptPeer
 from ladder.store import PlayedMatch, RunFolder
 from tests.cases import each
 

@@ -9,8 +9,10 @@ import pytest
 
 from arena.bots import load_bots, with_kit
 from arena.coup import PRESETS
-from arena.referee import MatchSettings, MatchSpec, Timing, play_match, verify_record
-from arena.sandbox import Box, Limits, ProcessSandbox, Program
+from arena.limits import Limits
+from arena.referee import MatchSettings, MatchSpec, Timing, verify_record
+from arena.referee.process import play_match
+from arena.sandbox import Box, ProcessSandbox, Program
 from ladder.schedule import seat_orders
 from tests.kits.built import built
 from tests.kits.table import KITS

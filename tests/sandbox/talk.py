@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from arena.sandbox import CLOSE_MS, Box, Exit, Limits, ProcessSandbox, Program, Sandbox, SandboxChoice, make_sandbox
+from arena.limits import Limits
+from arena.sandbox import CLOSE_MS, Box, Exit, ProcessSandbox, Program, Sandbox, SandboxChoice, make_sandbox
 from arena.sandbox.linux import cgroup, list_children
 
 WAIT_S = (

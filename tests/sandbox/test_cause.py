@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from arena.referee import exit_fault
+from arena.limits import Limits
+from arena.referee.process import exit_fault
 from arena.sandbox import (
     SANDBOX_NAMES,
     Counted,
     Exit,
-    Limits,
     ProcessSandbox,
     Program,
     Sandbox,

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from arena.limits import Limits
 from arena.sandbox import (
     Box,
     Exit,
     InProcessSandbox,
-    Limits,
     Program,
     ProgramError,
     Sandbox,
@@ -462,7 +462,7 @@ def tasks_of(box: Box) -> list[int]:
 REFEREE = """
 import sys
 from pathlib import Path
-from arena.sandbox import Limits
+from arena.limits import Limits
 from tests.sandbox.talk import made, python, read_line
 kind, scratch, files, code = sys.argv[1:]
 sandbox = made(kind, Path(scratch))

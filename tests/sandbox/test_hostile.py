@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Limits, Program, ProgramError, SandboxError, become_subreaper, copy_files, remove_tree
+from arena.limits import Limits
+from arena.sandbox import Program, ProgramError, SandboxError, become_subreaper, copy_files, remove_tree
 from arena.sandbox.bubblewrap import BubblewrapBox, BubblewrapSandbox, get_bwrap_path, unavailable_reason
 from arena.sandbox.linux import Cgroup, ProcessMonitor, cgroup, user_ids
 from tests.sandbox.talk import WAIT_S, close, family_of, until

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from arena.limits import Limits
 from arena.sandbox import (
     Exit,
     InProcessBox,
     InProcessSandbox,
-    Limits,
     Program,
     ProgramError,
     Script,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Box, Limits, Program, Sandbox, SandboxChoice, make_sandbox, unavailable_reason
+from arena.limits import Limits
+from arena.sandbox import Box, Program, Sandbox, SandboxChoice, make_sandbox, unavailable_reason
 from tests.sandbox.linux.left_open import PROC
 from tests.sandbox.talk import close, read_line
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox import Box, Exit, Limits, ProcessSandbox, Program, SandboxError
+from arena.limits import Limits
+from arena.sandbox import Box, Exit, ProcessSandbox, Program, SandboxError
 from arena.sandbox.linux import cgroup
 from tests.sandbox.talk import WAIT_S, close, exit_of, kill, python, read_line, require_gone, require_no_child, running
 
@@ -344,7 +345,8 @@ def test_a_scratch_folder_that_cannot_be_made_is_a_sandbox_error(tmp_path: Path)
 SCARCE = """
 import os, resource, sys
 from pathlib import Path
-from arena.sandbox import Limits, ProcessSandbox, Program, SandboxError
+from arena.limits import Limits
+from arena.sandbox import ProcessSandbox, Program, SandboxError
 scratch, folder, spare = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 sandbox, program = ProcessSandbox(scratch), Program(("cat",), folder)
 sandbox.start(program, Limits()).close()  # what is loaded once

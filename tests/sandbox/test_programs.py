@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Limits, Program, SandboxChoice, make_sandbox
+from arena.limits import Limits
+from arena.sandbox import Program, SandboxChoice, make_sandbox
 
 ROOT = Path(__file__).parents[2]
 

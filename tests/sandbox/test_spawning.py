@@ -148,7 +148,8 @@ def test_programs_start_while_threads_hold_locks(pipe: tuple[int, int]) -> None:
 CLOSED = """
 import fcntl, os, sys
 from pathlib import Path
-from arena.sandbox import SandboxChoice, Limits, Program, make_sandbox
+from arena.limits import Limits
+from arena.sandbox import SandboxChoice, Program, make_sandbox
 from tests.sandbox.talk import read_to_end, running
 report = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 50)
 for number in map(int, sys.argv[3]):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from arena.bots import escape_control, sample_file
+from arena.bots import find_sample
 from arena.cli.console import json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.ladder.common import (
     ACTOR_OPTION,
@@ -22,6 +22,7 @@ from arena.cli.ladder.common import (
 )
 from arena.cli.ladder.results import write_log
 from arena.cli.submit import print_submission
+from arena.escaping import escape_control
 from ladder import views
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.service import (
@@ -90,7 +91,7 @@ def submit(
             sys.exit(bool(found.rejected))
         assert bot is not None
         assert login is not None
-        taken = submit_bot(ladder, sample_file(str(bot)) or bot, login, name, received, actor)
+        taken = submit_bot(ladder, find_sample(str(bot)) or bot, login, name, received, actor)
     if as_json:
         print_json(taken)
         return

@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.bots import BotError, escape_control, extract_bot
+from arena.bots import BotError, extract_bot
 from arena.checks import CheckStepView
 from arena.cli.check import step_lines
 from arena.cli.console import (
@@ -38,6 +38,7 @@ from arena.cli.console import (
 )
 from arena.cli.main import require_extras
 from arena.cli.run_report import example_lines
+from arena.escaping import escape_control
 from arena.run import FaultReport, RulesetError, cache_folder
 from arena.sandbox import SandboxError
 from ladder.pool import ExecutorLostError

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from arena.bots import escape_control
 from arena.cli.console import (
     Column,
     format_count,
@@ -23,6 +22,7 @@ from arena.cli.console import (
 from arena.cli.ladder.bots import print_decision
 from arena.cli.ladder.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit
 from arena.cli.ladder.results import TRUSTED, standings_table
+from arena.escaping import escape_control
 from ladder import views
 from ladder.formatting import NO_INTERVALS, have_no_intervals
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER

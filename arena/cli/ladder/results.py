@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from arena.bots import escape_control
 from arena.cli.console import (
     Column,
     format_count,
@@ -34,6 +33,7 @@ from arena.cli.ladder.common import (
     open_ladder_or_exit,
     print_view,
 )
+from arena.escaping import escape_control
 from ladder import views
 from ladder.formatting import (
     NO_INTERVALS,

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from arena.bots import escape_control
 from arena.cli import console
 from arena.cli.console import format_count, json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.ladder.bots import print_decision
 from arena.cli.ladder.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, format_time, open_ladder_or_exit, print_view
+from arena.escaping import escape_control
 from ladder import views
 from ladder.permissions import STAFF_VIEWER
 from ladder.service import (

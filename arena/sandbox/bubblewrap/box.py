@@ -24,6 +24,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from arena.limits import Limits
 from arena.sandbox import program_files
 from arena.sandbox.backends import Backend
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError, with_cause
@@ -34,7 +35,6 @@ from arena.sandbox.bubblewrap.command import check_format, command_inside, requi
 from arena.sandbox.bubblewrap.rootfs import CopiedRootfs, MountedRootfs
 from arena.sandbox.child_process import PROGRAM_ERRNOS, ChildBox, ChildSandbox, reap_late
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, run_self_test
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, PreexecCall, ProcessMonitor, cgroup, launch, processes, seccomp, user_ids
 from arena.sandbox.program_files import Programs
 

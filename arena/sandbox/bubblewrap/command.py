@@ -18,12 +18,12 @@ import os
 import shutil
 from pathlib import Path
 
+from arena.limits import Limits
 from arena.sandbox import program_files
 from arena.sandbox.box import Program, ProgramError
 from arena.sandbox.bubblewrap import rootfs
 from arena.sandbox.bubblewrap.rootfs import CopiedRootfs, MountedRootfs
 from arena.sandbox.child_process import PROGRAM_ERRNOS
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux import launch
 
 MAX_ARGUMENTS = 8000  # bwrap accepts 9,000, and its options need some hundreds

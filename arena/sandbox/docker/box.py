@@ -18,6 +18,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from arena.limits import Limits
 from arena.sandbox.backends import Backend
 from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError, with_cause
 from arena.sandbox.cgroup_box import CgroupBox
@@ -33,7 +34,6 @@ from arena.sandbox.docker.container import (
 )
 from arena.sandbox.docker.engine import get_engine
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, host_problem_of, run_self_test
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, cgroup, processes
 from arena.sandbox.program_files import Programs
 

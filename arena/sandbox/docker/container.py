@@ -31,11 +31,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arena.limits import Limits
 from arena.sandbox.box import Exit, Program, ProgramError, SandboxError
 from arena.sandbox.child_process import wait_readable
 from arena.sandbox.docker.engine import FOLDER_LABEL, FOLDER_PREFIX, OWNER_LABEL, Engine
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux import Cgroup, docker_profile, global_identity, launch, list_children
 from arena.sandbox.program_files import BOX_FOLDER, argv_inside, copy_files, cwd_inside, own_files
 from arena.sandbox.scratch import remove_tree

@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from arena.limits import Limits
 from arena.sandbox.box import CLOSE_MS, Counted, SandboxError
 from arena.sandbox.host_problems import HostProblem, Remedy
-from arena.sandbox.limits import Limits
 from arena.sandbox.linux.processes import is_alive, local_identity
 
 POLL_S = 0.0005  # between two checks; a killed group is empty after 0.7 ms on an idle machine

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from arena.sandbox.limits import Limits
+from arena.limits import Limits
 from arena.sandbox.linux.cgroup import Cgroup
 
 # Variables that are the same in all boxes; PATH and the private folder differ.

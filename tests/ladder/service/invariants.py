@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, func, select
 
-from arena.referee import read_record
-from arena.run import game_results
+from arena.referee import game_results, read_record
 from ladder.service import Ladder, StandingsUpdater
 from ladder.standings import Standings, StandingsRow
 from ladder.store import MAX_SAMPLES_PER_FAULT

@@ -13,8 +13,9 @@ import pytest
 
 from arena.bots import BotCache, load_bots, make_portable, pack, read_submission, with_kit
 from arena.checks import CheckStep, Severity
+from arena.limits import Limits
 from arena.referee import ArenaError, MatchSettings, Timing
-from arena.sandbox import Limits, SandboxChoice, programs_of
+from arena.sandbox import SandboxChoice, programs_of
 from ladder.pool import WorkerRejectedError
 from ladder.worker import VersionCheckJob, VersionCheckResult, check_version
 from tests.cli_workspace import BOT, LOOK_SEED, SETTLE_S, Place

@@ -9,8 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.local import play, sample
-from arena.referee import Record, write_record
-from arena.run import game_results
+from arena.referee import Record, game_results, write_record
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.pool import WorkerDiedError
 from ladder.service import Ladder, TaskSource, open_ladder, set_frozen, submit_bot

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, select
 
-from arena.run import final_plan, keyed_shuffle
+from arena.run import final_plan
 from ladder import views
 from ladder.permissions import STAFF_VIEWER, Viewer
-from ladder.schedule import no_round_reason, plan_next_round
+from ladder.schedule import keyed_shuffle, no_round_reason, plan_next_round
 from ladder.service import (
     AuthenticationError,
     Ladder,

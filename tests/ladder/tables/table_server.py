@@ -17,9 +17,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.sync.client import ClientConnection, connect
 
 from arena.coup import PRESETS, make_rules_object
+from arena.limits import Limits
 from arena.referee import MatchSettings, MatchSpec, Record, Timing
 from arena.replay import rules_page, table_page
-from arena.sandbox import InProcessSandbox, Limits, Program
+from arena.sandbox import InProcessSandbox, Program
 from ladder.tables import (
     MAX_FRAME_BYTES,
     LiveTable,

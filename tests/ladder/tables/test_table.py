@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS
+from arena.limits import Limits
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, verify_record
-from arena.sandbox import InProcessSandbox, Limits, Program, SandboxError
+from arena.sandbox import InProcessSandbox, Program, SandboxError
 from ladder.tables import (
     LiveTable,
     MatchSetup,

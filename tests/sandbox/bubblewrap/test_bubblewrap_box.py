@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxError, remove_tree
+from arena.limits import Limits
+from arena.sandbox import Exit, Program, ProgramError, SandboxError, remove_tree
 from arena.sandbox.bubblewrap import BubblewrapSandbox, rootfs, unavailable_reason
 from arena.sandbox.bubblewrap import command as covers
 from arena.sandbox.linux import cgroup, seccomp, user_ids
@@ -537,7 +538,8 @@ def test_a_programs_output_is_not_mistaken_for_bwraps(sandbox: BubblewrapSandbox
 AS_USER = """
 import json, os, sys, time
 from pathlib import Path
-from arena.sandbox import Limits, Program, ProgramError
+from arena.limits import Limits
+from arena.sandbox import Program, ProgramError
 from arena.sandbox.bubblewrap import BubblewrapSandbox, unavailable_reason
 here = Path(sys.argv[1])
 (here / "bot").mkdir()

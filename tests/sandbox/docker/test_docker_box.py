@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox import Exit, Limits, Program, ProgramError, SandboxChoice, SandboxError, docker, unavailable_reason
+from arena.limits import Limits
+from arena.sandbox import Exit, Program, ProgramError, SandboxChoice, SandboxError, docker, unavailable_reason
 from arena.sandbox.docker import FOLDER_LABEL, OWNER_LABEL, DockerSandbox, Engine, command_inside, get_engine, language
 from arena.sandbox.linux import global_identity, is_alive
 from tests.sandbox.talk import (
@@ -670,7 +671,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator[D
 MATCH = """
 import os, select, sys, time
 from pathlib import Path
-from arena.sandbox import Limits, Program, SandboxError
+from arena.limits import Limits
+from arena.sandbox import Program, SandboxError
 from arena.sandbox.docker import DockerSandbox
 
 sandbox = DockerSandbox(Path(sys.argv[1]))
@@ -710,7 +712,8 @@ box.close()
 START = """
 import os, sys
 from pathlib import Path
-from arena.sandbox import Limits, Program, SandboxError
+from arena.limits import Limits
+from arena.sandbox import Program, SandboxError
 from arena.sandbox.docker import DockerSandbox
 
 sandbox = DockerSandbox(Path(sys.argv[1]))

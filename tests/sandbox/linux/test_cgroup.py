@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import Limits
+from arena.limits import Limits
 from arena.sandbox.linux import Cgroup, Hierarchy, Layout, cgroup
 from tests.sandbox.talk import WAIT_S, descriptors, require_no_group, until
 
@@ -290,7 +290,8 @@ def test_two_hundred_groups_leave_nothing(groups: Hierarchy) -> None:
 
 SCARCE = """
 import contextlib, os, resource
-from arena.sandbox import Limits, SandboxError
+from arena.limits import Limits
+from arena.sandbox import SandboxError
 from arena.sandbox.linux import cgroup
 groups = cgroup.hierarchy()
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -325,7 +326,7 @@ def test_a_group_that_cannot_be_made_leaves_nothing(groups: Hierarchy) -> None:
 
 REFEREE = """
 import os, subprocess, sys
-from arena.sandbox import Limits
+from arena.limits import Limits
 from arena.sandbox.linux import cgroup
 groups = cgroup.hierarchy()
 for frozen in (True, False):

@@ -1,8 +1,8 @@
-"""Tests of quantiles of any number of times in constant memory. Source: the docstring of arena/run/worker.py."""
+"""Tests of quantiles of any number of times in constant memory. Source: arena/referee/latency.py."""
 
 import pytest
 
-from arena.run import LatencyHistogram
+from arena.referee import LatencyHistogram
 
 
 def test_quantiles_are_right_to_a_hundredth() -> None:

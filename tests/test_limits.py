@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import LIMITS, Limits
+from arena.limits import LIMITS, Limits
 from protocol import messages
 from tests.documents import spec
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 # Other fields of hello.limits, which belong to the match and not to the sandbox.
 OF_THE_MATCH = {"limit_ms", "bank_ms", "start_ms", "line_bytes", "lives", "forfeits", "clock", "ponder"}
 

@@ -30,33 +30,24 @@ from arena.coup import (
     list_legal_moves,
     view_from_seat,
 )
-from arena.referee import messages, wire
-from arena.referee.clock import RunQueueClock
-from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, exit_fault
+from arena.referee import wire
+from arena.referee.budget import bank_ms, make_request_budget, new_player_budget
+from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, FaultSample
 from arena.referee.game_record import GameRecord, GameRecorder, default_move
-from arena.referee.judge import FaultVerdict, SubstitutedMove, judge_reply, make_request_budget, new_player_budget
-from arena.referee.match_spec import MatchObserver, MatchResult, MatchSpec
-from arena.referee.move_payloads import LegalMoves, make_legal_moves, move_payload
+from arena.referee.log_markers import game_marker, turn_marker
+from arena.referee.match_spec import MatchObserver, MatchResult, MatchSpec, hello
+from arena.referee.move_payloads import LegalMoves, make_legal_moves
+from arena.referee.process.clock import RunQueueClock
+from arena.referee.process.judge import FaultVerdict, SubstitutedMove, exit_fault, judge_reply
+from arena.referee.process.seat import MalformedLine, ProcessExited, Reply, ReplyReceived, Seat, TimedOut
+from arena.referee.process.table import Ask, SeatPoller
 from arena.referee.record import Record
-from arena.referee.seat import (
-    FaultSample,
-    MalformedLine,
-    ProcessExited,
-    Reply,
-    ReplyReceived,
-    Seat,
-    TimedOut,
-    game_marker,
-    turn_marker,
-)
 from arena.referee.settings import MatchSettings, Timing
-from arena.referee.table import Ask, SeatPoller
 from arena.referee.table_talk import SayError, read_say
 from arena.sandbox import Box, ProgramError, SandboxError
-from protocol import LINE_LIMIT, Greeting, encode, escape_bytes, framing
+from protocol import Greeting, encode, escape_bytes
 
 _GOT_SHOWN = 1000  # bytes of a faulty line in the record
-_ECHO_SHOWN = 200  # bytes of a faulty line that are sent back to the bot
 
 
 Launch = Callable[[int], Box]
@@ -83,59 +74,6 @@ def play_match(
         failure = ArenaError(str(problem))
         failure.__cause__ = problem  # mypyc forgets `from`, and the cause shows whether a disk is full
         raise failure from problem
-
-
-def hello(spec: MatchSpec, bot: int) -> bytes:
-    """Return the hello line for a bot."""
-    timing = spec.timing(bot)
-    return encode(
-        {
-            "type": "hello",
-            "protocol": framing.PROTOCOL,
-            "ruleset": messages.make_ruleset(spec.settings.rules, spec.seats),
-            "limits": {
-                "limit_ms": timing.limit_ms,
-                "bank_ms": timing.bank_ms,
-                "start_ms": timing.start_ms,
-                "line_bytes": LINE_LIMIT,
-                "flood_bytes": spec.settings.flood_bytes,  # again below; here it was in 0.1.0
-                "lives": spec.settings.lives,
-                "forfeits": spec.settings.forfeits,
-                "clock": "own" if timing.own else "wall",
-                "ponder": timing.ponder,
-                **spec.settings.limits.on_wire(),
-            },
-            "match": {
-                "games": len(spec.seatings),
-                "seats": spec.seats,
-                "your_handle": spec.handles[bot],
-                "handles": sorted(spec.handles),
-            },
-            "bot_seed": spec.bot_seed(bot),
-        }
-    )
-
-
-def error_line(number: int, code: str, detail: str | None, got: bytes | None, used: Move | None, lives: int) -> bytes:
-    """Return the error line for a faulty reply; `used` is the move that was played instead."""
-    rule = FAULTS[code]
-    message = rule.message if detail is None else f"{rule.message}: {detail}"
-    return encode(
-        {
-            "type": "error",
-            "id": number,
-            "code": code,
-            "message": f"{message}; {rule.help}",
-            "got": None if got is None else escape_bytes(got, _ECHO_SHOWN),
-            "used": None if used is None else move_payload(used),
-            "lives": lives,
-        }
-    )
-
-
-def bank_ms(seconds: float) -> int:
-    """Return whole milliseconds, rounded down after a correction of float errors: 1.001 s are 1001 ms."""
-    return int(seconds * 1000 + 1e-6)
 
 
 class _Player:
@@ -265,7 +203,7 @@ class _Match:
             case ReplyReceived(message) if isinstance(message, Greeting):
                 return None
             case MalformedLine(problem, line):
-                return f"its first line was no hello: {problem.message}: {escape_bytes(line, _ECHO_SHOWN)}"
+                return f"its first line was no hello: {problem.message}: {escape_bytes(line, wire.MAX_ECHO_BYTES)}"
             case TimedOut():
                 return f"no hello within {player.timing.start_ms} ms"
             case ProcessExited(code, ended):
@@ -441,7 +379,7 @@ class _Game:
         """Send a bot the fault of its reply; `used` is the move that was played instead, if any."""
         assert player.seat is not None
         number, lives = player.seat.number, player.account.lives
-        player.seat.send(error_line(number, wrong.code, wrong.detail, wrong.line, used, lives))
+        player.seat.send(wire.error_line(number, wrong.code, wrong.detail, wrong.line, used, lives))
 
     def forfeit(self, player: _Player, wrong: FaultVerdict) -> MoveOrForfeit:
         """Record that a bot forfeits the game, and end its process; the next game starts a new one."""
@@ -478,7 +416,7 @@ class _Game:
                     "id": None,
                     "code": rule.code,
                     "message": f"{rule.message} was dropped; {rule.help}",
-                    "got": escape_bytes(seat.last_stray, _ECHO_SHOWN),
+                    "got": escape_bytes(seat.last_stray, wire.MAX_ECHO_BYTES),
                     "used": None,
                     "lives": player.account.lives,
                 }

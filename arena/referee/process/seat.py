@@ -8,16 +8,13 @@ what a line means to the game.
 Replies: one class for each way in which a request can end. The table makes them, and judge.py reads them. `own_s` is
 the time of the line by the match's clock, in s (clock.py).
 
-A bounded log keeps the beginning and the end of standard error, and counts the dropped bytes between them. Log markers
-("--- game 3 ---", "--- turn 14 ---") are ordinary bytes of this stream. A turn's marker is written only if output
-follows. A bot that writes markers itself misplaces only its own output."""
+A bounded log keeps the beginning and the end of standard error, with log markers, and counts the dropped bytes between
+them."""
 
 import os
-import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from arena.referee.faults import FREE_STRAYS, Facts
+from arena.referee.faults import FREE_STRAYS
 from arena.sandbox import Box, Exit
 from protocol import (
     LINE_LIMIT,
@@ -347,68 +344,3 @@ class Seat:
     def receive_stderr(self) -> bool:
         """Read once from the bot's standard error; return False at end of file."""
         return self.capture.read_from(self.box.stderr)
-
-
-_GAME = re.compile(rb"^--- game ([0-9]{1,9}) ---$\n?", re.MULTILINE)
-_TURN = re.compile(rb"^--- turn ([0-9]{1,9}) ---$\n?", re.MULTILINE)
-
-
-def game_marker(game: int) -> str:
-    """Return the log marker of a game, counted from 0."""
-    return f"--- game {game} ---"
-
-
-def turn_marker(turn: int) -> str:
-    """Return the log marker of a turn of the game, counted from 1."""
-    return f"--- turn {turn} ---"
-
-
-def split_by_game(written: bytes) -> dict[int | None, bytes]:
-    """Return game -> standard error of a process, with turn markers; the key None is the time before its first game."""
-    parts: dict[int | None, bytes] = {}
-    for game, part in _split_at_markers(_GAME, written):
-        parts[game] = parts.get(game, b"") + part
-    return parts
-
-
-def lines_by_turn(written: bytes) -> list[tuple[int, list[bytes]]]:
-    """Return (turn, its non-empty lines) of a game's standard error, in order; 0 is the time before the first turn."""
-    parts: list[tuple[int, list[bytes]]] = []
-    for turn, part in _split_at_markers(_TURN, written):
-        lines = [line for line in part.split(b"\n") if line]
-        if parts and parts[-1][0] == turn:  # the bot was asked twice in the turn
-            parts[-1][1].extend(lines)
-        elif lines:
-            parts.append((turn or 0, lines))
-    return parts
-
-
-def list_own_lines(written: bytes) -> list[bytes]:
-    """Return all lines of standard error except markers and blank lines."""
-    turns = (turn for part in split_by_game(written).values() for turn in lines_by_turn(part))
-    return [line for _, lines in turns for line in lines if line.strip()]
-
-
-def _split_at_markers(mark: re.Pattern[bytes], written: bytes) -> Iterator[tuple[int | None, bytes]]:
-    """Yield (None, bytes before the first marker), then (number, bytes after it) of each marker."""
-    before, *rest = mark.split(written)
-    yield None, before
-    for number, part in zip(rest[::2], rest[1::2], strict=True):
-        yield int(number), part
-
-
-class FaultSample(NamedTuple):
-    """A request and its faulty reply.
-
-    `bot` is an index into the match's bots; `code` is the fault's; `game` and `step` locate it, None for the hello.
-    `sent` is the last line sent to the bot, `got` the faulty line (None: none came), both as raw bytes without the
-    newline. `facts` are the known facts about the fault.
-    """
-
-    bot: int
-    code: str
-    game: int | None
-    step: int | None
-    sent: bytes
-    got: bytes | None
-    facts: Facts

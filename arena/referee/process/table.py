@@ -25,8 +25,16 @@ import select
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from arena.referee.clock import Meter
-from arena.referee.seat import MalformedLine, ProcessExited, Reply, ReplyReceived, Seat, TimedOut, UnexpectedLine
+from arena.referee.process.clock import Meter
+from arena.referee.process.seat import (
+    MalformedLine,
+    ProcessExited,
+    Reply,
+    ReplyReceived,
+    Seat,
+    TimedOut,
+    UnexpectedLine,
+)
 from arena.sandbox import Exit, SandboxError, wait_readable
 from protocol import Malformed
 

@@ -3,15 +3,15 @@
 A verdict can require a default move; the match, which knows the game, chooses that move.
 """
 
-import math
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from arena.referee.faults import Facts, exit_fault
-from arena.referee.seat import MalformedLine, ProcessExited, Reply, ReplyReceived, TimedOut
-from arena.referee.settings import Timing
-from arena.sandbox import Limits
+from arena.limits import LIMITS, Limits
+from arena.referee.budget import PlayerBudget, RequestBudget
+from arena.referee.faults import Facts
+from arena.referee.process.seat import MalformedLine, ProcessExited, Reply, ReplyReceived, TimedOut
+from arena.sandbox import Exit
 from protocol import ParsedReply, escape_bytes
 
 
@@ -20,20 +20,6 @@ class SubstitutedMove(Enum):
 
     DEFAULT = "default"
     FORFEIT = "forfeit"
-
-
-class PlayerBudget(NamedTuple):
-    """A bot's remaining lives and time bank (in s) in a game."""
-
-    lives: int
-    bank_s: float
-
-
-class RequestBudget(NamedTuple):
-    """A bot's free time for each request, in s (infinite: no clock), and the limits of its process."""
-
-    free_s: float
-    limits: Limits
 
 
 class FaultVerdict(NamedTuple):
@@ -48,16 +34,6 @@ class FaultVerdict(NamedTuple):
 # (index of the legal move, or its substitute; the fault, if any; the budget afterwards)
 Verdict = tuple[int | SubstitutedMove, FaultVerdict | None, PlayerBudget]
 Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in the legal moves, None if it isn't legal
-
-
-def make_request_budget(timing: Timing, limits: Limits) -> RequestBudget:
-    """Return the budget of each request by these times and limits."""
-    return RequestBudget(timing.limit_ms / 1000 if timing.timed else math.inf, limits)
-
-
-def new_player_budget(lives: int, timing: Timing, drained: bool = False) -> PlayerBudget:
-    """Return the budget at the start of a game. `drained`: a timeout has emptied the bank for the rest of the match."""
-    return PlayerBudget(lives, 0.0 if drained else timing.bank_ms / 1000)
 
 
 def judge_reply(reply: Reply, legal: int, find: Find, account: PlayerBudget, allowed: RequestBudget) -> Verdict:
@@ -122,3 +98,15 @@ def _out_of_range_detail(message: ParsedReply, legal: int) -> str | None:
     if message.move is not None:
         return None
     return f"choice {escape_bytes(str(message.choice).encode(), 20)} is not one of 0 to {legal - 1}"
+
+
+def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
+    """Return (code, detail) of the fault of a process that is gone; a limit's code replaces "exited" if it ended it."""
+    if code == LIMITS["output_kb"].code:
+        return code, LIMITS["output_kb"].exceeded(limits)
+    if code != "exited" or ended is None:
+        return code, None
+    if ended.limit is None:
+        return code, ended.describe(limits)
+    limit = LIMITS[ended.limit]
+    return limit.code, f"{limit.exceeded(limits)}; {ended.describe(limits)}"

@@ -1,0 +1,15 @@
+"""Escape untrusted text for a terminal or a spreadsheet."""
+
+from pathlib import Path
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in spreadsheets
+
+
+def escape_control(text: str | Path) -> str:
+    """Return text for a terminal: unprintable characters (control characters, undecodable bytes) are escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def escape_csv_cell(text: str) -> str:
+    """Return text for a cell of a CSV file, with a quote before it if a spreadsheet would read it as a formula."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

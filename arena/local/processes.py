@@ -1,0 +1,96 @@
+"""Play matches in forks of this process.
+
+A bot that only a notebook or `__main__` defines can play there, too. With n processes, process i plays matches i,
+i + n, ..., and results are read in match order, so they don't depend on the speed of processes."""
+
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from time import monotonic
+from typing import TypeVar
+
+from arena.local.session import JobError
+
+Played = TypeVar("Played")
+
+
+def play_in_forks(play: Callable[[int], Played], matches: Sequence[int], jobs: int) -> Generator[Played, None, None]:
+    """Yield `play(i)` for each index i of `matches`; see `play_in_processes`."""
+    if not sys.platform.startswith("linux"):
+        raise ValueError("jobs above 1 fork this process, which is safe only on Linux: use jobs=1")
+    context = get_context("fork")
+    ends = [context.Pipe(duplex=False) for _ in range(jobs)]
+    readers = [reader for reader, _ in ends]
+    processes = []
+    try:
+        for job, (_, writer) in enumerate(ends):
+            others = [*readers, *(other for _, other in ends[job + 1 :])]
+            work = (play, range(job, len(matches), jobs), writer, others, os.getpid())
+            process = context.Process(target=_run_process, args=work, daemon=True)
+            process.start()
+            processes.append(process)
+            writer.close()  # so that reading ends when the process does
+        for place, match in enumerate(matches):
+            try:
+                played, problem = readers[place % jobs].recv()
+            except (EOFError, OSError):  # between two messages, or in the middle of one
+                processes[place % jobs].join()
+                code = processes[place % jobs].exitcode
+                raise JobError(
+                    f"the process of match {match} ended with exit code {code}: a bot or the system ended it. "
+                    "With one job this process plays"
+                ) from None
+            if problem is not None:
+                raise problem
+            yield played
+        end = monotonic() + 1.0  # for processes to flush output and end threads after the last result
+        for process in processes:
+            process.join(max(0.0, end - monotonic()))
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.join()
+        for reader in readers:
+            reader.close()
+
+
+def _run_process(
+    play: Callable[[int], Played], places: Sequence[int], writer: Connection, others: Sequence[Connection], parent: int
+) -> None:
+    """Play matches in this process and send (result, exception) of each, until the first exception."""
+    pr_set_pdeathsig = 1  # linux/prctl.h
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # notebooks restart their kernel by a kill
+    if os.getppid() != parent:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and kills its processes
+    for other in others:
+        other.close()
+    try:
+        for place in places:
+            try:
+                played = play(place)
+            except Exception as problem:
+                writer.send((None, _picklable(problem)))
+                return
+            writer.send((played, None))
+    except BrokenPipeError:
+        return  # the parent has ended
+
+
+def _picklable(problem: Exception) -> Exception:
+    """Return the exception with its traceback as a note, or a JobError if the exception can't be pickled."""
+    stack = "".join(traceback.format_tb(problem.__traceback__)).rstrip()
+    problem.add_note(f"In the process that played it:\n{stack}")
+    try:
+        pickle.loads(pickle.dumps(problem))
+    except Exception:
+        there = "".join(traceback.format_exception(problem)).rstrip()
+        return JobError(f"a bot raised {type(problem).__name__}, which pickle can't carry:\n{there}")
+    return problem

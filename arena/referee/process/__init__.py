@@ -1,0 +1,17 @@
+"""Referee a match between bot processes, with clocks.
+
+Imports the interface of sandboxes. Must not know kinds of sandboxes, files, ladders or ratings.
+"""
+
+from arena.referee.process.clock import Meter
+from arena.referee.process.judge import (
+    FaultVerdict,
+    SubstitutedMove,
+    describe_time_use,
+    exit_fault,
+    facts_of,
+    judge_reply,
+)
+from arena.referee.process.match import play_match
+from arena.referee.process.seat import BoundedLog, MalformedLine, ProcessExited, Reply, ReplyReceived, Seat, TimedOut
+from arena.referee.process.table import SeatPoller

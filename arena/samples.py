@@ -1,0 +1,38 @@
+"""Find the sample bots, in an installed arena or in the repository, by names such as `sample:honest`."""
+
+from pathlib import Path
+
+from arena.escaping import escape_control
+
+_SAMPLE = "sample:"
+
+
+def sample_file(given: str) -> Path | None:
+    """Return the path of `sample:NAME`; None for any other argument. Raises ValueError for an unknown sample."""
+    if not given.startswith(_SAMPLE):
+        return None
+    name = given.removeprefix(_SAMPLE)
+    samples = _samples()
+    sample = samples.get(name) or samples.get(f"{name}.py")
+    if sample is None:
+        raise ValueError(
+            f"{escape_control(given)} isn't a sample bot.\nThe sample bots are {', '.join(sample_names())}."
+        )
+    return sample
+
+
+def sample_names() -> list[str]:
+    """Return the arguments of all sample bots, such as `sample:honest`."""
+    return [_SAMPLE + name.removesuffix(".py") for name in _samples()]
+
+
+def _samples() -> dict[str, Path]:
+    """Return the paths of the sample bots by the name of their file or folder."""
+    paths = sorted(sample_folder().iterdir())
+    return {path.name: path for path in paths if path.is_file() or (path / "bot.toml").is_file()}
+
+
+def sample_folder() -> Path:
+    """Return the folder of the sample bots, in an installed arena or in the repository."""
+    installed = Path(__file__).parent / "sample_bots"
+    return installed if installed.is_dir() else Path(__file__).parents[1] / "sample_bots"
