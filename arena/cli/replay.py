@@ -10,9 +10,10 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -204,8 +205,9 @@ class WhatIfReport:
     items: tuple[DecisionPair, ...]
 
 
-def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Record, GameRecord, Path]]) -> WhatIfReport:
-    """Replay recorded games to the bot `argument` in place of the recorded bot `name` (None: of its own name).
+@contextmanager
+def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes]]]:
+    """Yield the name of a bot, and a function that sends lines to a new process of it and returns the output.
 
     It runs as a plain process without a clock, and its standard error is shown. Exits with 2 for unknown bots.
     """
@@ -220,7 +222,16 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
             usage_error("\n".join(line for line in str(problem).split("\n") if not line.startswith(where)))
         except BotError as problem:
             usage_error(str(problem))
-        name = bot.name if name is None else name
+        yield bot.name, partial(_run_bot, bot)
+
+
+def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Record, GameRecord, Path]]) -> WhatIfReport:
+    """Replay recorded games to the bot `argument` in place of the recorded bot `name` (None: of its own name).
+
+    Exits with 2 as `open_asked_bot` does.
+    """
+    with open_asked_bot(argument) as (bot, ask):
+        name = bot if name is None else name
         games: dict[int, tuple[Record, set[int]]] = {}
         for record, game, _ in recorded:
             if name in record.header.bots:
@@ -230,11 +241,7 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
         rows: list[DecisionPair] = []
         for record, chosen in games.values():
             place = record.header.bots.index(name)
-            rows += (
-                each
-                for each in replay_decisions(record, place, lambda sent: _run_bot(bot, sent))
-                if each.game in chosen
-            )
+            rows += (each for each in replay_decisions(record, place, ask) if each.game in chosen)
     return WhatIfReport(
         len(rows), tuple(each for each in rows if each.new_choice is None or each.new_choice != each.recorded_choice)
     )

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,26 +26,21 @@ from arena.cli.console import (
     show_progress,
     usage_error,
 )
-from arena.cli.options import complete_name
-from arena.cli.replay import MAX_GAMES, write_page
+from arena.cli.options import complete_bot, complete_name
+from arena.cli.replay import MAX_GAMES, open_asked_bot, write_page
 from arena.cli.run import count_cores
 from arena.escaping import escape_control
 from arena.local import JobError
 from arena.referee import Record, RecordError
-from arena.review import CostlyDecision, MistakePattern, Review, UnknownRulesError, review_bot
+from arena.review import CostlyDecision, Judge, MistakePattern, Review, UnknownRulesError, review_bot
 from arena.run import RecordFileError, read_records
 from ladder.formatting import format_estimate_interval, format_percent
-
-_CAUTION = (
-    "Estimated by playouts of the sample bot strategist: it samples the hidden cards from what the bot knew, and plays "
-    "each move to the end with simple strategies, not your opponents'. Use the list to find decisions to look at. "
-    "A pattern is a hint. A simple change can make the bot worse, so measure it with arena compare."
-)
 
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="The bot to review.")
+@option("--judge", metavar="BOT", shell_complete=complete_bot, help="The bot that chooses better moves.  [strategist]")
 @option("--max-games", type=click.IntRange(1), default=100, help="Review the first N lost games.")
 @option("--jobs", type=click.IntRange(1), metavar="N", help="Matches in parallel, on Linux.  [number of cores]")
 @option("--top", type=click.IntRange(1), default=10, help="Show N decisions.")
@@ -55,12 +51,23 @@ _CAUTION = (
     help="Also write an HTML page of these games, as the bot saw them.",
 )
 @json_option(Review)
-def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, html: Path | None, as_json: bool) -> None:
+def review(
+    path: Path,
+    bot: str,
+    judge: str | None,
+    max_games: int,
+    jobs: int | None,
+    top: int,
+    html: Path | None,
+    as_json: bool,
+) -> None:
     """Find the decisions that cost a bot the most wins.
 
     RECORD is a file in a run's folder records/, DIR the run's folder. For each decision in a lost game, review samples
     the hidden cards many times and plays each move to the end. It lists decisions where another move wins clearly more.
     --json has all of them, and the chances to win throughout each game.
+
+    With --judge, BOT is asked as by arena replay --what-if, and only its choices count as better moves.
 
     --html writes a page with these games, the chances to win, and links to the costly decisions.
     """
@@ -85,10 +92,10 @@ def review(path: Path, bot: str, max_games: int, jobs: int | None, top: int, htm
         redraw()
 
     try:
-        with show_progress(line, line) as redraw:
-            answer = review_bot(
-                records, bot, max_games, (jobs or count_cores()) if sys.platform == "linux" else 1, count
-            )
+        with nullcontext() if judge is None else open_asked_bot(judge) as asked, show_progress(line, line) as redraw:
+            processes = (jobs or count_cores()) if sys.platform == "linux" else 1
+            chooser = None if asked is None else Judge(escape_control(asked[0]), asked[1])
+            answer = review_bot(records, bot, max_games, processes, count, chooser)
     except (RecordError, UnknownRulesError, JobError) as problem:
         fail(f"{path}: {problem}")
     if not answer.lost and (html is not None or not as_json):
@@ -113,7 +120,7 @@ def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], 
         for game in record.games
         if answer.bot in record.header.bots and (record.header.match, game.game) in looked
     ]
-    write_page(html, path, games, None, answer.bot, asdict(answer) | {"caution": _CAUTION})
+    write_page(html, path, games, None, answer.bot, asdict(answer))
 
 
 def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
@@ -134,7 +141,7 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
         yield from map(_pattern, answer.patterns)
     else:
         yield Text("\nno pattern stands out")
-    yield Text(f"\n{_CAUTION}\n")
+    yield Text(f"\n{answer.caution}\n")
 
 
 def _table(costly: Sequence[CostlyDecision]) -> RenderableType:

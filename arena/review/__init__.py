@@ -8,6 +8,7 @@ from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator, UnknownR
 from arena.review.review import (
     CostlyDecision,
     DecisionPair,
+    Judge,
     MistakePattern,
     Review,
     WinProbability,
@@ -21,6 +22,7 @@ from arena.review.review import (
 __all__ = [
     "CostlyDecision",
     "DecisionPair",
+    "Judge",
     "MistakePattern",
     "MoveEvaluation",
     "MoveEvaluator",

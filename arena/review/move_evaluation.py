@@ -64,16 +64,21 @@ class MoveEvaluator:
         bot.sitting = self._sitting
         self._bot = bot
         self._recorded_index: int | None = None
+        self._judged: list[int] | None = None  # indexes of the alternatives; None: all plausible moves
         self._evaluation: tuple[Any, ...] | None = None
         self._problem: Exception | None = None
 
-    def judge(self, lines: Sequence[SentLine], games: frozenset[int]) -> Iterator[MoveEvaluation]:
+    def judge(
+        self, lines: Sequence[SentLine], games: frozenset[int], choices: Sequence[list[int]] | None = None
+    ) -> Iterator[MoveEvaluation]:
         """Yield the decisions in these games, in order. Other games only show the players' behaviour.
 
-        Raises UnknownRulesError if the playouts don't support the rules of the match.
+        choices: the indexes of the alternatives at each line, as a judge chose; None: all plausible moves. Raises
+        UnknownRulesError if the playouts don't support the rules of the match.
         """
-        for each in lines:
+        for number, each in enumerate(lines):
             message = json.loads(each.line)
+            self._judged = None if choices is None else choices[number]
             self._evaluation = None
             self._recorded_index = each.choice if each.game in games else None
             self._bot.reply(message)
@@ -101,15 +106,18 @@ class MoveEvaluator:
         sitting: Any = None,
         margin: float | None = None,
     ) -> Move:
-        """Replace `Strategist.best`: evaluate the plausible moves and the recorded one, and return the first."""
+        """Replace `Strategist.best`: evaluate the alternatives to the recorded move, and return the first move."""
+        default = moves[0]
         if self._recorded_index is not None and len(game.legal) > 1:
             made = game.legal[self._recorded_index]
+            if self._judged is not None:
+                moves = [game.legal[index] for index in self._judged]
             options = [made, *(move for move in moves if move != made)]
             try:
                 self._evaluation = self._evaluate(game, options, start, sitting or self._sitting(game), margin)
             except Exception as problem:  # the kit would suppress it
                 self._problem = problem
-        return moves[0]
+        return default
 
     def _evaluate(
         self, game: Any, options: list[Move], start: Callable[[Any, Move], None], sitting: Any, margin: float | None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 from arena.local import play_in_processes
 from arena.referee import Record, SentLine, sent_lines
@@ -18,8 +18,20 @@ from ladder.rating import Z_95, Estimate
 from protocol import ParsedReply, decode, parse_reply
 from protocol.event_text import describe_move
 
+_CAUTION = (
+    "The gains are estimated by playouts of the sample bot strategist: it samples the hidden cards from what the bot "
+    "knew, and plays each move to the end with simple strategies, not your opponents'. Use the list to find decisions "
+    "to look at. A pattern is a hint. A simple change can make the bot worse, so measure it with arena compare."
+)
 _MAX_PATTERNS = 3
 _MIN_COUNT = 3  # costly decisions in a pattern
+
+
+class Judge(NamedTuple):
+    """A bot that chooses in the place of the reviewed one. ask: as for `replay_decisions`."""
+
+    name: str
+    ask: Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +88,13 @@ class MistakePattern:
 class Review:
     """The review of a bot's lost games: `games` of the `lost` ones were reviewed, with `decisions` decisions.
 
+    judge: the bot that chose the better moves. caution: how to read the numbers, for people.
     costly_decisions: decisions whose cost clearly exceeds the error of playouts, the costliest first.
     """
 
     bot: str
+    judge: str
+    caution: str
     lost: int
     games: int
     decisions: int
@@ -97,11 +112,17 @@ def lost_games(record: Record, bot: str) -> list[int]:
 
 
 def review_bot(
-    records: Iterable[Record], bot: str, most: int, jobs: int = 1, done: Callable[[], None] = lambda: None
+    records: Iterable[Record],
+    bot: str,
+    most: int,
+    jobs: int = 1,
+    done: Callable[[], None] = lambda: None,
+    judge: Judge | None = None,
 ) -> Review:
     """Review a bot's first `most` lost games. The same records give the same review for any `jobs`.
 
-    jobs: number of processes, above 1 only on Linux. done: called after each match. Raises RecordError if the engine
+    jobs: number of processes, above 1 only on Linux. done: called after each match. judge: the
+    bot whose choices are the alternatives; None: every plausible move is one. Raises RecordError if the engine
     doesn't reproduce a record, UnknownRulesError for rules that playouts don't support, and ValueError and JobError
     like `arena.local.play`.
     """
@@ -116,7 +137,7 @@ def review_bot(
         lost += len(games)
     numbers = [record.header.match for record, _ in work]
     with closing(
-        play_in_processes(lambda place: _evaluate_games(bot, *work[place]), numbers, min(jobs, len(work)))
+        play_in_processes(lambda place: _evaluate_games(bot, *work[place], judge), numbers, min(jobs, len(work)))
     ) as pieces:
         for (record, games), evaluations in zip(work, pieces, strict=True):
             points: dict[int, list[WinProbability]] = {game: [] for game in games}
@@ -139,7 +160,9 @@ def review_bot(
     patterns = sorted(_significant_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[
         :_MAX_PATTERNS
     ]
-    return Review(bot, lost, len(curves), decisions, tuple(costly), tuple(patterns), tuple(curves))
+    name = "strategist" if judge is None else judge.name
+    caution = f"The better moves are those that {name} would make, if playouts confirm them. {_CAUTION}"
+    return Review(bot, name, caution, lost, len(curves), decisions, tuple(costly), tuple(patterns), tuple(curves))
 
 
 def review_game(record: Record, bot: str, game: int) -> list[CostlyDecision]:
@@ -156,10 +179,14 @@ def _is_costly(evaluation: MoveEvaluation) -> bool:
     return evaluation.cost - Z_95 * evaluation.cost_error > evaluation.margin
 
 
-def _evaluate_games(bot: str, record: Record, games: Sequence[int]) -> list[MoveEvaluation]:
+def _evaluate_games(bot: str, record: Record, games: Sequence[int], judge: Judge | None = None) -> list[MoveEvaluation]:
     if not games:
         return []
-    return list(MoveEvaluator().judge(list(sent_lines(record, record.header.bots.index(bot))), frozenset(games)))
+    lines = list(sent_lines(record, record.header.bots.index(bot)))
+    choices = None
+    if judge is not None:
+        choices = [[] if choice is None else [choice] for choice in _find_choices(lines, judge.ask)]
+    return list(MoveEvaluator().judge(lines, frozenset(games), choices))
 
 
 def _costly_decision(record: Record, evaluation: MoveEvaluation) -> CostlyDecision:
@@ -260,12 +287,26 @@ def replay_decisions(record: Record, bot: int, ask: Callable[[bytes], bytes]) ->
     bot: index in the record's header. ask: sends lines to a new process and returns its output. Raises RecordError like
     `sent_lines`.
     """
-    for lines in _lines_by_process(list(sent_lines(record, bot))):
-        replies = _parse_replies(ask(b"".join(each.line for each in lines)))
-        for each in lines:
+    lines = list(sent_lines(record, bot))
+    for each, choice in zip(lines, _find_choices(lines, ask), strict=True):
+        message = json.loads(each.line)
+        if message["type"] == "request":
+            yield _decision_pair(record, each, message, choice)
+
+
+def _find_choices(lines: list[SentLine], ask: Callable[[bytes], bytes]) -> Iterator[int | None]:
+    """Yield for each line the index of the legal move that a program chooses, None without a legal choice."""
+    for part in _lines_by_process(lines):
+        replies = _parse_replies(ask(b"".join(each.line for each in part)))
+        for each in part:
             message = json.loads(each.line)
-            if message["type"] == "request":
-                yield _decision_pair(record, each, message, replies.get(message["id"]))
+            answer = replies.get(message["id"]) if message["type"] == "request" else None
+            if answer is None:
+                yield None
+                continue
+            spelled = {_move_key(move): place for place, move in enumerate(message["legal"])}
+            choice = answer.choice if answer.move is None else spelled.get(_move_key(answer.move))
+            yield choice if choice is not None and 0 <= choice < len(spelled) else None
 
 
 def _lines_by_process(lines: list[SentLine]) -> Iterator[list[SentLine]]:
@@ -286,22 +327,17 @@ def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
     return replies
 
 
-def _decision_pair(record: Record, each: SentLine, request: dict[str, Any], answer: ParsedReply | None) -> DecisionPair:
+def _decision_pair(record: Record, each: SentLine, request: dict[str, Any], choice: int | None) -> DecisionPair:
     seating = next(game.seating for game in record.games if game.game == each.game)
     names = [record.header.bots[bot] for bot in seating]
-    legal = request["legal"]
-    now = None
-    if answer is not None:
-        spelled = {_move_key(move): place for place, move in enumerate(legal)}
-        now = answer.choice if answer.move is None else spelled.get(_move_key(answer.move))
-    words = [describe_move(move, names) for move in legal]
+    words = [describe_move(move, names) for move in request["legal"]]
     return DecisionPair(
         record.header.match,
         each.game,
         request["state"]["turn"],
         request["kind"],
         None if each.choice is None else words[each.choice],
-        words[now] if now is not None and 0 <= now < len(words) else None,
+        None if choice is None else words[choice],
     )
 
 

@@ -32,15 +32,22 @@ def test_the_most_costly_decisions_are_listed_with_a_command_that_shows_the_firs
     assert f"--game {output['costly_decisions'][0]['game']} " in ran.out
 
 
+def test_another_bot_chooses_the_better_moves(place: Place, run: Path) -> None:
+    ran = place.run("review", run, "--bot", "turtle", "--judge", "sample:honest")
+    assert ran.code == 0, ran.err
+    assert "those that honest would make" in " ".join(ran.out.split())
+    ran = place.call("review", run, "--bot", "turtle", "--judge", "nowhere.py")
+    assert (ran.code, "nowhere.py does not exist" in ran.err) == (2, True)
+
+
 def test_the_page_of_a_review_has_the_reviewed_games_in_the_bots_view(place: Place, run: Path) -> None:
     ran = place.run("review", run, "--bot", "turtle", "--max-games", 3, "--html", "lost.html", "--json")
     assert ran.code == 0, ran.err
     assert "3 games in lost.html: open it in a browser. It contains only what turtle could know" in ran.err
     written = (place.folder / "lost.html").read_text()
     data = {name: json.loads(text) for name, text in re.findall(r'json" id="(\w+)">(.*?)</script>', written)}
-    caution = data["review"].pop("caution")
     assert data["review"] == json.loads(ran.out)
-    assert caution.startswith("Estimated by playouts")
+    assert data["review"]["caution"].startswith("The better moves are those that strategist would make")
     held = [(match["match"], game["game"]) for match in data["matches"]["matches"] for game in match["games"]]
     assert held == [(curve["match"], curve["game"]) for curve in data["review"]["curves"]]
     ran = place.call("review", run, "--bot", "turtle", "--max-games", 241, "--html", "lost.html")

@@ -12,7 +12,7 @@ import pytest
 
 from arena.local import play, sample
 from arena.referee import GameRecord, MatchHeader, Record, replay_game, sent_lines
-from arena.review import MoveEvaluator, UnknownRulesError, lost_games, review_bot
+from arena.review import Judge, MoveEvaluator, UnknownRulesError, lost_games, review_bot
 from tests.alternate_deals import disguise, redeal
 
 Honest: Any = sample("sample:honest")
@@ -170,6 +170,25 @@ def test_a_review_uses_only_what_the_bot_was_sent() -> None:
     assert [each.request for each in judged] == [
         each for each in requests if len(each["legal"]) > 1 and each["kind"] not in ("prove", "keep_shown")
     ]
+
+
+def test_only_the_choices_of_a_judge_are_better_moves() -> None:
+    games = records(Meek, Honest, games=12)
+
+    def ask(lines: bytes) -> bytes:
+        requests = [each for each in map(json.loads, lines.splitlines()) if each["type"] == "request"]
+        return b"".join(b'{"id":%d,"choice":%d}\n' % (each["id"], len(each["legal"]) - 1) for each in requests)
+
+    found = review_bot(games, "bot0", 9, judge=Judge("last", ask))
+    assert "those that last would make" in found.caution
+    assert {each.kind for each in found.costly_decisions} >= {"block"}
+    for record in games[:1]:
+        lines = list(sent_lines(record, 0))
+        last = [[len(json.loads(each.line).get("legal", [0])) - 1] for each in lines]
+        for judged in MoveEvaluator().judge(lines, frozenset(range(len(record.games))), last):
+            assert judged.better_move in (judged.move, judged.request["legal"][-1])
+    silent = review_bot(games, "bot0", 9, judge=Judge("silent", lambda _lines: b""))
+    assert (silent.costly_decisions, silent.decisions) == ((), found.decisions)
 
 
 def test_games_that_no_playout_knows_are_refused() -> None:
