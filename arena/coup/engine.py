@@ -124,6 +124,7 @@ def _turn(seat: int) -> Turn:
     return Turn((seat,))
 
 
+_new = tuple.__new__  # without the call of a function that a named tuple's class makes
 _REASONS: dict[str, CoinReason] = {reason.value: reason for reason in CoinReason}
 
 
@@ -210,7 +211,6 @@ class _MutableState:
 
     __slots__ = (
         "actor",
-        "before",
         "chance",
         "coins",
         "deck",
@@ -218,6 +218,7 @@ class _MutableState:
         "drawn",
         "events",
         "hands",
+        "influence",
         "n",
         "reserve",
         "revealed",
@@ -229,14 +230,14 @@ class _MutableState:
 
     def __init__(self, state: State, chance: KeyedRng) -> None:
         board = state.board
-        self.before = state
         self.rules = board.rules
         self.turn = board.turn
         self.actor = board.actor
-        self.coins = list(board.coins)
-        self.revealed = list(board.revealed)
-        self.hands = list(state.hands)
-        self.deck = list(state.deck)
+        self.coins = board.coins
+        self.influence = board.influence
+        self.revealed = board.revealed
+        self.hands = state.hands
+        self.deck = state.deck
         self.drawn = state.drawn
         self.discards = state.discards
         self.seen = state.seen
@@ -247,28 +248,24 @@ class _MutableState:
         self.chance = chance
 
     def freeze(self, phase: Phase) -> tuple[State, tuple[Event, ...]]:
-        before = self.before.board
-        hands, coins, influence, revealed = self.before.hands, before.coins, before.influence, before.revealed
-        if self.events:  # without events, coins and cards are unchanged
-            hands = tuple(self.hands)
-            coins = tuple(self.coins)
-            influence = tuple(map(len, hands))
-            revealed = tuple(self.revealed)
-        board = Board(
-            self.rules,
-            self.turn,
-            self.actor,
-            len(self.deck),
-            coins,
-            influence,
-            revealed,
-            phase,
-            self.sides,
-            self.reserve,
+        board: Board = _new(
+            Board,
+            (
+                self.rules,
+                self.turn,
+                self.actor,
+                len(self.deck),
+                self.coins,
+                self.influence,
+                self.revealed,
+                phase,
+                self.sides,
+                self.reserve,
+            ),
         )
         events = tuple(self.events)
-        state = State(board, hands, tuple(self.deck), self.drawn, self.n + len(events), self.discards, self.seen)
-        return state, events
+        number = self.n + len(events)
+        return _new(State, (board, self.hands, self.deck, self.drawn, number, self.discards, self.seen)), events
 
     # -- one phase each
 
@@ -313,7 +310,7 @@ class _MutableState:
     def draft(self, picks: Sequence[Pick]) -> Phase:
         discards = []
         for seat, pick in enumerate(picks):
-            self.hands[seat] = hand_of((pick.role, self.deck.pop()))
+            self.set_hand(seat, hand_of((pick.role, *self.draw_cards(1))))
             discards.append(tuple(role for role in self.rules.roles if role is not pick.role))
             self.events.append(Drafted(seat, self.hands[seat]))
         self.discards = tuple(discards)
@@ -377,8 +374,7 @@ class _MutableState:
             hand = list(self.hands[claim.seat])
             hand.remove(claim.role)
             self.reshuffle([claim.role])
-            hand.append(self.deck.pop())
-            self.hands[claim.seat] = hand_of(hand)
+            self.set_hand(claim.seat, hand_of((*hand, *self.draw_cards(1))))
             self.events.append(Shown(claim.seat, claim.role, self.hands[claim.seat]))
         else:
             self.events.append(Shown(claim.seat, claim.role, None, replaced=False))
@@ -392,7 +388,7 @@ class _MutableState:
         """Show all cards and replace them in one shuffle (rules.md#embezzlement)."""
         shown = self.hands[claim.seat]
         self.reshuffle(shown)
-        self.hands[claim.seat] = hand_of(self.deck.pop() for _ in shown)
+        self.set_hand(claim.seat, hand_of(self.draw_cards(len(shown))))
         self.events.append(HandShown(claim.seat, shown, self.hands[claim.seat]))
         return self.take_influence(
             challenger, pending, LossReason.CHALLENGE, AfterLoss.BLOCK, FailedChallenge(challenger, replaced=True)
@@ -432,8 +428,8 @@ class _MutableState:
     ) -> Phase:
         hand = list(self.hands[seat])
         hand.remove(role)
-        self.hands[seat] = tuple(hand)
-        self.revealed[seat] = (*self.revealed[seat], role)
+        self.set_hand(seat, tuple(hand))
+        self.turn_up(seat, (role,))
         self.events.append(_lost(seat, role, reason))
         if not hand:
             self.events.append(_exiled(seat))
@@ -471,7 +467,7 @@ class _MutableState:
                 assert target is not None
                 return self.take_influence(target, pending, LossReason(row.action.value), ActionOutcome.DONE)
             case Effect.EXCHANGE:
-                self.drawn = hand_of(self.deck.pop() for _ in range(min(self.rules.draw, len(self.deck))))
+                self.drawn = hand_of(self.draw_cards(min(self.rules.draw, len(self.deck))))
                 return Exchanging((self.actor,), pending, past)
             case Effect.EXAMINE:
                 assert target is not None
@@ -508,12 +504,13 @@ class _MutableState:
             hand = list(self.hands[target])
             hand.remove(role)
             if self.rules.examine_replace is ExamineReplace.DRAW_FIRST:
-                hand.append(self.deck.pop())  # the one exception to "back first, then draw" (rules.md#examine)
+                hand += self.draw_cards(1)  # the one exception to "back first, then draw" (rules.md#examine)
                 self.reshuffle([role])
             else:
                 self.reshuffle([role])
-                hand.append(self.deck.pop())
-            self.hands[target] = cards = hand_of(hand)
+                hand += self.draw_cards(1)
+            cards = hand_of(hand)
+            self.set_hand(target, cards)
         self.events.append(CardExamined(self.actor, target, swap, role, cards))
         return self.end_action(pending, ActionOutcome.DONE)
 
@@ -524,7 +521,7 @@ class _MutableState:
         for role in roles:
             pool.remove(role)
         count = len(self.drawn)
-        self.hands[self.actor] = hand_of(roles)
+        self.set_hand(self.actor, hand_of(roles))
         self.drawn = ()
         self.reshuffle(pool)  # always: else others learn that all own cards were kept (rules.md#exchange)
         self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
@@ -552,8 +549,8 @@ class _MutableState:
         before = phase.asked if isinstance(phase, Drafting) else self.list_living()
         for seat in seats:
             roles = self.hands[seat]
-            self.revealed[seat] = (*self.revealed[seat], *roles)
-            self.hands[seat] = ()
+            self.turn_up(seat, roles)
+            self.set_hand(seat, ())
             self.events.append(Forfeited(seat, roles))
             self.return_coins(seat)
         if self.drawn and self.actor in seats:
@@ -588,7 +585,7 @@ class _MutableState:
     # -- small parts
 
     def pay(self, seat: int, delta: int, reason: CoinReason) -> None:
-        self.coins[seat] += delta
+        self.coins = (*self.coins[:seat], self.coins[seat] + delta, *self.coins[seat + 1 :])
         self.events.append(_coins(seat, delta, reason))
 
     def return_coins(self, seat: int) -> None:
@@ -596,16 +593,30 @@ class _MutableState:
         if self.coins[seat]:
             self.pay(seat, -self.coins[seat], CoinReason.EXILE)
 
+    def set_hand(self, seat: int, cards: tuple[Role, ...]) -> None:
+        self.hands = (*self.hands[:seat], cards, *self.hands[seat + 1 :])
+        if len(cards) != self.influence[seat]:
+            self.influence = tuple(map(len, self.hands))
+
+    def turn_up(self, seat: int, roles: tuple[Role, ...]) -> None:
+        self.revealed = (*self.revealed[:seat], self.revealed[seat] + roles, *self.revealed[seat + 1 :])
+
+    def draw_cards(self, count: int) -> tuple[Role, ...]:
+        """Take cards from the end of the deck."""
+        rest = len(self.deck) - count
+        drawn, self.deck = self.deck[rest:], self.deck[:rest]
+        return drawn
+
     def reshuffle(self, back: Sequence[Role]) -> None:
         # Sorted first, so that the order depends only on the cards and the label.
-        self.deck = self.chance.shuffled(sorted([*self.deck, *back]), "reshuffle", self.n + len(self.events))
+        self.deck = tuple(self.chance.shuffled(sorted([*self.deck, *back]), "reshuffle", self.n + len(self.events)))
 
     def list_living(self) -> tuple[int, ...]:
         return tuple(seat for seat, hand in enumerate(self.hands) if hand)
 
     def list_others(self, seat: int) -> tuple[int, ...]:
         """Return the other living seats, clockwise from `seat`."""
-        return seats_clockwise(tuple(map(len, self.hands)), seat)
+        return seats_clockwise(self.influence, seat)
 
     def find_end(self) -> Over | None:
         living = self.list_living()

@@ -30,6 +30,7 @@ class CoinReason(StrEnum):
     EXILE = "exile"
     CONVERT = "convert"
     EMBEZZLE = "embezzle"
+    __hash__ = str.__hash__  # as in Role
 
 
 class LossReason(StrEnum):
@@ -38,6 +39,7 @@ class LossReason(StrEnum):
     COUP = "coup"
     ASSASSINATE = "assassinate"
     CHALLENGE = "challenge"
+    __hash__ = str.__hash__
 
 
 class ActionOutcome(StrEnum):
@@ -48,6 +50,7 @@ class ActionOutcome(StrEnum):
     FAILED = "failed"  # its claim was challenged and not proven
     TARGET_GONE = "target_gone"  # the target left the game before the effect, or forfeited while it was to lose a card
     ACTOR_GONE = "actor_gone"  # the actor forfeited before the action had ended
+    __hash__ = str.__hash__
 
 
 class StatementKind(StrEnum):

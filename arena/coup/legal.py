@@ -88,11 +88,17 @@ _SIDE_MOVES: tuple[Move, ...] = tuple(Side(allegiance) for allegiance in Allegia
 
 
 def _turn_moves(view: View) -> tuple[Move, ...]:
-    board = view.board
-    others = seats_clockwise(board.influence, view.seat)
-    foes = others if not board.sides else enemies(board.sides, view.seat, others)
-    coins = min(board.coins[view.seat], max(_MAX_COST, board.rules.forced_coup))
-    return _action_moves(board.rules, coins, others, foes)
+    rules, _, _, _, coins, influence, _, _, sides, _ = view.board
+    return _moves_of_seat(rules, view.seat, coins[view.seat], influence, sides)
+
+
+@lru_cache(maxsize=10_000)  # in front of `_action_moves`, which returns the same list for more coins or other sides
+def _moves_of_seat(
+    rules: Ruleset, seat: int, coins: int, influence: tuple[int, ...], sides: tuple[Allegiance, ...]
+) -> tuple[Move, ...]:
+    others = seats_clockwise(influence, seat)
+    foes = others if not sides else enemies(sides, seat, others)
+    return _action_moves(rules, min(coins, max(_MAX_COST, rules.forced_coup)), others, foes)
 
 
 _MAX_COST = 10  # coins: no action costs more, so the moves are the same above this and forced_coup

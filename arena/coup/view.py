@@ -24,10 +24,14 @@ class View(NamedTuple):
 
 def view_from_seat(state: State, seat: int) -> View:
     """Return the seat's view of the state."""
-    board = state.board
+    board, hands, _, drawn, _, discards, seen = state
+    own = discards[seat] if discards else ()
     if seat != board.actor:
-        return View(board, seat, state.hands[seat], (), state.discards[seat] if state.discards else ())
-    return View(board, seat, state.hands[seat], state.drawn, state.discards[seat] if state.discards else (), state.seen)
+        return _new(View, (board, seat, hands[seat], (), own, None))
+    return _new(View, (board, seat, hands[seat], drawn, own, seen))
+
+
+_new = tuple.__new__  # without the call of a function that a named tuple's class makes
 
 
 def event_for_seat(event: Event, seat: int | None) -> Event:

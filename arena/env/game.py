@@ -156,7 +156,7 @@ class EnvironmentGames:
         self.course = GameTranscript(self._key, self._number, self.state)
         self._watcher = ObservationEncoder(self.state, self._own, self._numbers, self._begin)
         self.answers: list[Move] = []  # of the first seats of `asked`
-        self._log: list[Sequence[Move]] = []  # the answers of all past steps of this game
+        self._log: list[Move] = []  # the answers of all past steps of this game
         self._menus: dict[int, LegalActions] = {}
         self.asked = self.state.board.phase.asked
 
@@ -172,8 +172,10 @@ class EnvironmentGames:
         self._chance = KeyedRng(self.course.key, self._number)
         self._watcher = ObservationEncoder(self.course.start, self._own)
         at = self.course.start
-        for answers in self._log:
-            at, events = apply_moves(at, answers, self._chance)
+        done = 0
+        while done < len(self._log):
+            begin, done = done, done + len(at.board.phase.asked)
+            at, events = apply_moves(at, self._log[begin:done], self._chance)
             self._watch(at, events)
 
     @property
@@ -245,13 +247,14 @@ class EnvironmentGames:
     def go_on(self, answers: Sequence[Move]) -> tuple[int, ...]:
         """Apply the moves of all asked seats, in the order of `asked`; return the seats that this eliminated."""
         was = self.state.board.influence
-        self.state, events = apply_moves(self.state, answers, self._chance)
-        self._log.append(answers)
-        self._menus = {}
-        board = self.state.board
+        self.state, events = state, _ = apply_moves(self.state, answers, self._chance)
+        self._log += answers
+        if self._menus:
+            self._menus = {}
+        board = state.board
         phase = board.phase
         self.asked = phase.asked
-        self._watch(self.state, events)
+        self._watch(state, events)
         if not events:
             return ()
         self.course.events += events
@@ -260,7 +263,7 @@ class EnvironmentGames:
             self.course.end = board
             self._starter = first_seat(range(self.seats), phase.winner)
         now = board.influence
-        if 0 not in now or was == now:
+        if now is was or 0 not in now:
             return ()
         return tuple([seat for seat, left in enumerate(now) if not left and was[seat]])
 

@@ -98,7 +98,11 @@ class vector_env(VectorEnv):  # noqa: N801 (as `parallel_env`)
         games, menus = self._games, self._menus
         for row, action in enumerate(chosen.tolist()):
             game = games[row]
-            eliminated = game.store(menus[row].by_action[action])
+            answers = game.answers
+            answers.append(menus[row].by_action[action])
+            eliminated: tuple[int, ...] = ()
+            if len(answers) == len(game.asked):
+                game.answers, eliminated = [], game.go_on(answers)
             if game.asked if self._bots is None else self._let_opponents_act(row, eliminated):
                 self._show(row, game.asked[len(game.answers)])
                 continue

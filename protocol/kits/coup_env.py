@@ -253,10 +253,10 @@ class Watcher:
         _, turn, actor, deck, coins, influence, _, phase, sides, reserve = board  # faster than access by name
         _, _, _, _, had, held, _, _, were, _ = before
         rows, seats = self._rows, self._seats
-        if coins != had:
+        if coins is not had:
             for place, number in zip(seats, coins):  # noqa: B905 (Python 3.9); coins come first
                 rows[place] = number
-        if influence != held:
+        if influence is not held:
             rows[_INFLUENCE::_ROW_SIZE] = array("h", influence)
         if sides is not were:
             for place, side in zip(seats, sides):  # noqa: B905 (it is empty before they are chosen)
