@@ -5,7 +5,9 @@ does, and their hashes are checked. Two builds of one tree have the same bytes. 
 and service-worker.js contain a hash of the content, so browsers may keep them forever. FILE.br is FILE packed by
 brotli, for a server that sends it."""
 
+import ast
 import hashlib
+import html
 import io
 import json
 import re
@@ -16,9 +18,11 @@ import tarfile
 import zipfile
 from base64 import b64encode
 from collections.abc import Iterable
+from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
-from arena.coup import PRESETS, make_rules_object
+from arena.coup import PRESETS, make_rules_object, seat_counts
 from arena.replay import html_page, inline_module, json_element, style_sheets
 from protocol.event_text import EVENT_TEXTS
 
@@ -191,8 +195,49 @@ def _table_page() -> bytes:
     return html_page("Table", body, styles, [_CHOOSE_RULES, inline_module("play")]).encode()
 
 
+def _presets() -> list[dict[str, Any]]:
+    """Return what a visitor chooses the rules of a table by."""
+    return [
+        {"name": name, "about": make_rules_object(rules)["about"], "counts": list(seat_counts(rules))}
+        for name, rules in PRESETS.items()
+    ]
+
+
+def _samples() -> list[dict[str, str]]:
+    """Return name and description of each sample bot that uses the kit."""
+    sources = {path.stem: path.read_text() for path in sorted((ROOT / "sample_bots").glob("*.py"))}
+    return [
+        {"name": name, "about": (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]}
+        for name, text in sources.items()
+        if "coup_kit" in text
+    ]
+
+
 def _licences_page(pyodide: Path, ace: Path) -> bytes:
-    return b"<!doctype html><title>Licences</title>"
+    """Return the page with the licences of all that the build contains."""
+    homes = [json.loads((folder / "package.json").read_text())["homepage"] for folder in (pyodide, ace)]
+    python = distribution("typing_extensions").read_text("licenses/LICENSE")  # the licence of Python itself
+    parts = [
+        ("Coup Arena", "MIT", "", (ROOT / "LICENSE").read_text()),
+        ("Pyodide", "MPL-2.0", f"Unchanged. Source: {homes[0]}, tag {PYODIDE.rpartition('-')[2]}.", _LINKED),
+        ("Python", "PSF-2.0", "Modules of the standard library were compiled to bytecode.", python or ""),
+        ("Ace", "BSD-3-Clause", f"Images were removed. Source: {homes[1]}.", (ace / "LICENSE").read_text()),
+    ]
+    body = "".join(
+        f"<h2>{name}: {licence}</h2>\n<p>{note}</p>\n<pre>{html.escape(text)}</pre>\n"
+        for name, licence, note, text in parts
+    )
+    body = f'<main class="licences"><p><a href="./">Back to the playground</a></p>\n<h1>Licences</h1>\n{body}</main>'
+    return html_page(
+        "Licences", body, [style_sheets() + ".licences{max-width:48rem;margin:2rem auto;padding:0 1rem}"], []
+    ).encode()
+
+
+_LINKED = (
+    "This Source Code Form is subject to the terms of the Mozilla Public License, v. 2.0. Mozilla publishes its text.\n"
+    "The WebAssembly file also contains parts of Emscripten, musl, zlib, libffi, SQLite, bzip2, xz and OpenSSL,\n"
+    "under their own permissive licences. The source of Pyodide names the version and origin of each."
+)
 
 
 def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table: dict[str, str | int]) -> None:
@@ -205,7 +250,7 @@ def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table:
         "frame-src 'self'; base-uri 'none'; form-action 'none'"
     )
     index = (STATIC / "index.html").read_text().replace("@POLICY@", policy)
-    data = {"files": loaded, "box-page": box, "table-url": table["url"]}
+    data = {"files": loaded, "box-page": box, "table-url": table["url"], "presets": _presets(), "samples": _samples()}
     index = index.replace("@DATA@", "".join(json_element(name, value) for name, value in data.items()))
     files.add("index.html", index.encode(), hashed=False)
     names = sorted(files.names.values())

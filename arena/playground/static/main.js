@@ -33,6 +33,6 @@ for (const name of Object.keys(TABS)) {
   };
 }
 document.getElementById("shade").onclick = shade;
-listen(({ text }) => say(document.getElementById("python"), text));
+listen(({ text, ready }) => say(document.getElementById("python"), ready ? "" : text));
 addEventListener("hashchange", () => open(location.hash.startsWith("#write") ? "write" : "play"));
 open(location.hash && !location.hash.startsWith("#play") ? "write" : "play"); // also with a program in the address

@@ -1,19 +1,128 @@
-// The tab in which a visitor plays at a table of sample bots: the table's page, and a worker in place of a server.
+// The tab in which a visitor plays at a table of sample bots: the table's page, with the worker in place of a server.
 
-import { h, read } from "./dom.js";
+import { h, plain, read, refill } from "./dom.js";
 import { call, listen } from "./python.js";
 import { openReplay } from "./replay.js";
 
-const frame = h("iframe", { id: "table", title: "The table" });
-let loads = true; // whether the match hasn't begun
+const PRESETS = read("presets"); // {name, about, counts} of each, in order
+const SAMPLES = read("samples"); // {name, about} of each
+const FIRST = { rules: "coup", bots: ["honest", "bluffer", "opportunist"], games: 1 };
+const KEY = "playground-table";
 
-function send(message) {
-  frame.contentWindow.postMessage(JSON.stringify(message), location.origin);
+const frame = h("iframe", { id: "table", title: "The table" });
+let settings = FIRST;
+let opened = 0; // tables
+let isLoading = true; // whether the table waits for Python
+let loading = ""; // what it waits for
+
+/** Fill the tab, and open the table of the last visit. */
+export function fill(panel) {
+  try {
+    const stored = JSON.parse(localStorage.getItem(KEY));
+    if (stored && fits(stored)) settings = stored;
+  } catch {
+    // the first table
+  }
+  panel.append(frame);
+  document.getElementById("new-table").onclick = choose;
+  openTable();
+  listen(({ text, ready }) => {
+    loading = text;
+    if (isLoading) send({ loading });
+    else if (!ready) openTable(); // the worker was ended, and the match with it
+  });
 }
 
-/** Fill the tab. */
-export function fill(panel) {
-  frame.src = read("table-url");
-  frame.onload = () => listen(({ text }) => loads && send({ loading: text }));
-  panel.append(frame);
+function fits({ rules, bots }) {
+  return PRESETS.some(({ name, counts }) => name === rules && counts.includes(bots.length + 1)) && bots.every((bot) => SAMPLES.some(({ name }) => name === bot));
+}
+
+/** Show the table's page and start a match there. */
+async function openTable() {
+  const number = ++opened;
+  isLoading = true;
+  await new Promise((resolve) => {
+    frame.onload = resolve;
+    frame.src = `${read("table-url")}?rules=${settings.rules}&table=${number}`;
+  });
+  if (number !== opened) return;
+  follow();
+  send({ loading });
+  const first = await call("person_table.open_table", [{ ...settings, seed: crypto.getRandomValues(new Uint32Array(1))[0] }]);
+  if (number !== opened) return;
+  isLoading = false;
+  send(first);
+}
+
+function send(message) {
+  frame.contentWindow.postMessage(message, location.origin);
+}
+
+/** Let the table's page have the theme of the page around it, and the other way round. */
+function follow() {
+  const [outer, inner] = [document, frame.contentDocument].map((page) => page.documentElement);
+  const copy = (from, to) => from.dataset.theme !== to.dataset.theme && (to.dataset.theme = from.dataset.theme);
+  if (outer.dataset.theme) copy(outer, inner);
+  for (const [from, to] of [[outer, inner], [inner, outer]]) {
+    new MutationObserver(() => copy(from, to)).observe(from, { attributeFilter: ["data-theme"] });
+  }
+}
+
+addEventListener("message", async ({ data, source }) => {
+  if (source !== frame.contentWindow) return;
+  const message = JSON.parse(data);
+  const number = opened;
+  if (message.replay) return openReplay((await call("person_table.replay")).page);
+  const answer = await call("person_table.answer", [message]);
+  if (answer && number === opened) send(answer);
+});
+
+// --- another table
+
+const dialog = document.getElementById("setup");
+
+function choose() {
+  const rules = h("select", { id: "rules", onchange: () => draw() }, PRESETS.map(({ name }) => h("option", { value: name, selected: name === settings.rules }, name)));
+  const about = h("p", { class: "muted" });
+  const count = h("select", { id: "players", onchange: () => draw() });
+  const bots = h("ol", { class: "opponents" });
+  let chosen = [...settings.bots];
+  const draw = () => {
+    const preset = PRESETS.find(({ name }) => name === rules.value);
+    about.textContent = preset.about ?? "";
+    const wanted = Number(count.value) || chosen.length + 1;
+    const size = preset.counts.includes(wanted) ? wanted : preset.counts.findLast((each) => each < wanted) ?? preset.counts[0];
+    refill(count, preset.counts.map((each) => h("option", { value: each, selected: each === size }, `${each}`)));
+    const names = SAMPLES.map(({ name }) => name);
+    while (chosen.length < size - 1) chosen.push(names[chosen.length % names.length]);
+    chosen = chosen.slice(0, size - 1);
+    refill(bots, chosen.map((bot, place) => h("li", {}, opponent(place, bot, (name) => (chosen[place] = name)))));
+  };
+  const start = () => {
+    settings = { rules: rules.value, bots: chosen, games: 1 };
+    localStorage.setItem(KEY, JSON.stringify(settings));
+    openTable();
+  };
+  draw();
+  refill(
+    dialog,
+    h("h2", { tabindex: -1, autofocus: true }, "New table"),
+    h("form", { method: "dialog", onsubmit: ({ submitter }) => submitter.value === "open" && start() },
+      h("div", { class: "choices" }, h("label", {}, "Rules ", rules), h("label", {}, "Players ", count)),
+      about,
+      h("h3", {}, "Your opponents"),
+      bots,
+      h("div", { class: "choices" }, h("button", { class: "main", value: "open" }, "Deal the cards"), h("button", { value: "close" }, "Cancel")),
+    ),
+  );
+  dialog.showModal();
+}
+
+function opponent(place, bot, choose) {
+  const about = h("span", { class: "muted" });
+  const explain = (name) => (about.textContent = plain(SAMPLES.find((sample) => sample.name === name).about));
+  const select = h("select", { "aria-label": `Opponent ${place + 1}`, onchange: () => explain(select.value) && choose(select.value) });
+  select.append(...SAMPLES.map(({ name }) => h("option", { selected: name === bot }, name)));
+  explain(bot);
+  return [select, about];
 }

@@ -9,7 +9,7 @@ class ParentLine {
   readyState = WebSocket.OPEN;
 
   constructor() {
-    addEventListener("message", ({ source, data }) => source === parent && this.onmessage({ data }));
+    addEventListener("message", ({ source, data }) => source === parent && this.onmessage({ data: JSON.stringify(data) }));
     setTimeout(() => this.onopen());
   }
 

@@ -175,7 +175,7 @@ class Play {
     this.passButton = h("button", { class: "tool", title: `Stops where a move involves you: ${INVOLVED}`, onclick: () => this.passOn() }, "Pass until my turn");
     const always = h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: () => remember("autopass", always.checked ? "on" : "off") });
     this.skipButton = h("button", { class: "tool", onclick: () => this.send({ skip: true }) }, "Continue without absent players");
-    this.auto = h("div", { class: "auto" }, this.skipButton, this.passButton, h("label", { class: "small muted", title: INVOLVED }, always, " always pass where I'm not involved"));
+    this.auto = h("div", { class: "auto", hidden: true }, this.skipButton, this.passButton, h("label", { class: "small muted", title: INVOLVED }, always, " always pass where I'm not involved"));
     this.hand = this.motion.hand;
     this.place = h("div", { class: "place" });
     this.result = h("div", { class: "result" });
@@ -187,8 +187,8 @@ class Play {
     this.lobby = new Lobby((message) => this.send(message));
     this.chat = new Chat((message) => this.send(message), (handle) => this.motion.table?.places[this.frame.game.seats.findIndex((seat) => seat.handle === handle)]?.element);
     this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(read("rules")));
-    this.hintButton = h("button", { class: "tool", onclick: () => this.send({ hint: true }) }, "Hint");
-    this.leaveButton = h("button", { class: "tool", onclick: () => this.leave() }, "Leave");
+    this.hintButton = h("button", { class: "tool", hidden: true, onclick: () => this.send({ hint: true }) }, "Hint");
+    this.leaveButton = h("button", { class: "tool", hidden: true, onclick: () => this.leave() }, "Leave");
     this.count = h("span", { class: "muted" });
     this.sure = dialog("Are you sure?");
     this.settings = dialog("Settings");
