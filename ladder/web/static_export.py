@@ -21,8 +21,9 @@ _MAX_NAME_BYTES = 200  # of a folder's name
 _FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)  # removed: static files can't answer a search
 _LINK = re.compile(r'(?<=[ ])(href|src|action|hx-get)="(/[^"]*)"')
 _START_PAGES = ("/", "/standings", "/head-to-head", "/bots", "/matches", "/finals", "/docs", "/start")
-_EXCLUDED_PREFIXES = ("/sign-in", "/account", "/submit", "/queue", "/tables", "/api", "/openapi.json", "/changes")
-_EXCLUDED_PREFIXES += ("/playground",)
+_EXCLUDED_PREFIXES = (
+    "/sign-in", "/account", "/submit", "/queue", "/tables", "/playground", "/api", "/openapi.json", "/changes",
+)  # fmt: skip
 
 
 def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED_MATCHES) -> int:
