@@ -64,7 +64,7 @@ arena.local: protocol protocol.kits.coup_kit arena.coup arena.samples arena.refe
   arena.compare ladder.results ladder.schedule ladder.rating ladder.store
 arena.exploit: protocol protocol.kits.coup_kit arena.sandbox arena.stats arena.stats.report arena.local ladder.rating
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
-arena.play: protocol.kits.coup_kit protocol.event_text arena.referee
+arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee
 arena.play.live_match: arena.coup arena.sandbox arena.referee arena.referee.process ladder.store
 arena.playground:
 arena.playground.build: protocol.event_text arena.coup arena.replay

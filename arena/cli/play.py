@@ -41,7 +41,8 @@ from arena.cli.terminal_game import GameTerminal, InteractiveGame
 from arena.coup import derive_key, make_rules_object
 from arena.escaping import escape_control
 from arena.limits import LIMITS, Limits
-from arena.play.live_match import PACES, InteractiveMatch, RecordFolder
+from arena.play import PACES
+from arena.play.live_match import InteractiveMatch, RecordFolder
 from arena.referee import UNTIMED_MS, GameRecord, MatchSettings, MatchSpec, Record, Timing
 from arena.replay import make_replay_object, replay_page, table_page
 from arena.run import RunBuilds, RunConfig, load_ruleset, remove_leftovers, seed_key

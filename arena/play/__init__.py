@@ -4,6 +4,8 @@ A person's view is made of the lines that a bot in this seat would receive. `are
 people and remote bots. Must not know terminals, keys or click, and prints nothing.
 """
 
+from arena.play.frames import FrameSerializer, TablePlace, label_handles, make_frame
+from arena.play.moments import PACES, MomentMaker
 from arena.play.player_view import (
     NUMBERS,
     YOU,

@@ -26,19 +26,10 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 
-from arena.coup import (
-    NOTHING_KNOWN,
-    CertainCards,
-    Event,
-    Knowledge,
-    State,
-    View,
-    concerning,
-    event_for_seat,
-    view_from_seat,
-)
+from arena.coup import Event, State
+from arena.play.moments import MomentMaker
 from arena.play.player_view import Message
-from arena.referee import ArenaError, GameRecord, MatchObserver, MatchSpec, Record, messages, write_record
+from arena.referee import ArenaError, GameRecord, MatchObserver, MatchSpec, Record, write_record
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessBox, SandboxError, ScriptPeer
 from ladder.store import LogFolder, record_file_name, replace_file
@@ -144,16 +135,6 @@ class MatchEnd:
     problem: str | None
 
 
-PACES = {"slow": 1.75, "normal": 1.0, "fast": 0.5, "instant": 0.0}  # factors of the times below
-_SPEEDUP = 3  # of the pace once all people are out
-_SHOWN_MS = 700  # how long an event is shown, except these
-_SHOWN_EVENT_MS = {
-    **dict.fromkeys(("action", "block", "exchanged", "say"), 900),
-    **dict.fromkeys(("shown", "shown_hand", "lost"), 1200),
-    **dict.fromkeys(("challenge", "unproven", "exiled", "forfeit"), 1500),
-}
-_FOLLOWING = ("coins", "resolved")  # are shown together with the event before them in their step
-
 MatchEvent = LineReceived | WaitingFor | StateUpdate | GameEnded | MatchEnd
 
 
@@ -192,10 +173,9 @@ class LiveMatch(MatchObserver):
         self._abandoned = False
         self.pace = pace
         self._hurry = threading.Event()
-        self._before: State | None = None  # the state before the next step
+        self._moments = MomentMaker(spec, eyes, people)
         self._people, self._least_s = frozenset(people), least_s
         self._closes_at = 0.0  # the earliest end of the open window
-        self._knowledge: dict[int, Knowledge] = {}  # by bot in `eyes`; of the current game
         self._ending = threading.Event()
         self._resumes: SimpleQueue[bool] = SimpleQueue()
         self._left = False
@@ -281,41 +261,11 @@ class LiveMatch(MatchObserver):
         """
         if not self._eyes:
             return
-        if first == 0 and not events:  # a game begins
-            self._knowledge = {}
-        seating = self.spec.seatings[game]
-        handles = [self.spec.handles[bot] for bot in seating]
-        before, self._before = self._before, state
-        step: Message = {}
-        if before is not None and (first or events):
-            plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
-            kind = messages.KINDS[type(before.board.phase)]
-            times = list_shown_ms(kind, [event.word for event in events])
-            pace = self.pace if plays else self.pace / _SPEEDUP
-            step = {"turn": before.board.turn, "kind": kind, "shown_ms": [round(pace * time) for time in times]}
-        phase = state.board.phase
-        public = {"step": step, "phase": {"kind": messages.KINDS.get(type(phase), ""), "asked": [*phase.asked]}}
-        if phase.asked:
-            public["phase"] |= messages.own_fields(state.board.actor, phase)
-        views: dict[int | None, Message] = {}
-        for bot in self._eyes:
-            seat = None if bot is None else seating.index(bot)
-            view = None if seat is None else view_from_seat(state, seat)
-            known = NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
-            views[bot] = {**messages.make_moment(game, handles, state.board, view, known, first, events), **public}
+        views, shown_ms = self._moments.make(game, state, first, events, self.pace)
         if not self._ending.is_set():
             self._hurry.clear()
         self._notify(StateUpdate(views))
-        self._hurry.wait(sum(step.get("shown_ms", ())) / 1000)
-
-    def _certain_cards(self, bot: int, view: View, events: Sequence[Event]) -> CertainCards:
-        """Return the cards that are certain to a bot's seat; must be called once for each move."""
-        if bot not in self._knowledge:
-            self._knowledge[bot] = Knowledge(view)
-        kinds = concerning(view.board.rules)
-        return self._knowledge[bot].known(
-            view, [event_for_seat(event, view.seat) for event in events if type(event) in kinds]
-        )
+        self._hurry.wait(shown_ms / 1000)
 
     def game_over(self, game: GameRecord) -> bool:
         """Keep a game, and wait for `resume`; return whether another game is to be played."""
@@ -351,18 +301,6 @@ class LiveMatch(MatchObserver):
 
     def _forward_line(self, bot: int, line: bytes) -> None:
         self._notify(LineReceived(bot, line))
-
-
-def list_shown_ms(kind: str, words: Sequence[str]) -> list[int]:
-    """Return how long each event of a step is shown at the normal pace, in ms.
-
-    kind: of the step's requests. words: the events' words. A window in which no player objected has one more time,
-    before the others.
-    """
-    objects = {"challenge", "block"}
-    shown = ["quiet", *words] if kind in objects and objects.isdisjoint(words) else [*words]
-    follows = [place > 0 and word in _FOLLOWING for place, word in enumerate(shown)]
-    return [0 if each else _SHOWN_EVENT_MS.get(word, _SHOWN_MS) for word, each in zip(shown, follows, strict=True)]
 
 
 class InteractiveMatch:

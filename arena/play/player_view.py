@@ -343,6 +343,15 @@ class PlayerView:
         statements = self.statements(say) if isinstance(say, str) else list(say or ())
         return {"id": self.request["id"], "choice": choice, **({"say": statements} if statements else {})}
 
+    def read_answer(self, given: Message) -> Message | None:
+        """Return the answer that a page gives; None unless it is for the open request and one of its legal moves."""
+        choice, say = given.get("choice"), given.get("say")
+        if not self.request or given.get("id") != self.request["id"] or type(choice) is not int:
+            return None
+        if not 0 <= choice < len(self.request["legal"]):
+            return None
+        return self.answer(choice, say if isinstance(say, str) and say.strip() else None)
+
     @property
     def talk(self) -> str:
         """The allowed table talk: `off`, `statements`, or `text` (statements and free text)."""

@@ -13,14 +13,14 @@ import asyncio
 import hmac
 import json
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from arena.play import YOU, Message, PlayerView
-from arena.play.live_match import PACES, GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, StateUpdate
+from arena.play import PACES, Message, PlayerView, TablePlace, label_handles, make_frame
+from arena.play.live_match import GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, StateUpdate
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
 from arena.sandbox import Box
 from ladder.tables.chat import TableChat
@@ -540,13 +540,8 @@ class LiveTable:
         """Return the names that all clients see, by handle; equal names, and "you", get their handle as well."""
         if self._dealt is None:
             return {}
-        shown = [
-            (handle, slot.name)
-            for handle, slot in zip(self._dealt.spec.handles, self._seated, strict=True)
-            if self._shows_name(slot)
-        ]
-        taken = Counter(name.casefold() for _, name in shown) | Counter({YOU: 2})
-        return {handle: name if taken[name.casefold()] == 1 else f"{name} {handle}" for handle, name in shown}
+        seated = zip(self._dealt.spec.handles, self._seated, strict=True)
+        return label_handles((handle, slot.name) for handle, slot in seated if self._shows_name(slot))
 
     def _relabel(self) -> None:
         for sight in (self._public, *(slot.sight for slot in self._seated)):
@@ -613,14 +608,10 @@ class LiveTable:
 
     def _answer(self, number: int, answer: Message) -> None:
         """Pass on an answer if it is for the open request and one of its legal moves; otherwise ignore it."""
-        sight = self.slots[number].sight
-        request, choice = sight.request, answer.get("choice")
-        if not request or answer.get("id") != request["id"] or type(choice) is not int:
-            return
-        if not 0 <= choice < len(request["legal"]):
-            return
-        self.slots[number].missed = 0
-        self._send_answer(number, sight.answer(choice, _statement_text(answer.get("say"))))
+        read = self.slots[number].sight.read_answer(answer)
+        if read is not None:
+            self.slots[number].missed = 0
+            self._send_answer(number, read)
 
     def _send_answer(self, number: int, answer: Message) -> None:
         """Send a person's answer, which closes the request."""
@@ -792,59 +783,52 @@ class LiveTable:
         missed = 0 if client.slot is None else self.slots[client.slot].missed
         rows = [self._describe_slot(index, slot, client) for index, slot in enumerate(self.slots)]
         manages, players = client.manages and self._playing is None and not self._ended, self._players()
-        return {
-            "table": {
-                "id": self.name,
-                "rules": self.offer.match_settings.rules.name,
-                "games": self.offer.games,
-                "clock": _describe_clock(self.offer.person),
-                "program_clock": _describe_clock(self.offer.program),
-                "talk": str(self.offer.match_settings.rules.talk),
-                "open_names": self.offer.match_settings.open_names,
-                "state": self.state,
-                "match": self.matches,
-                "pace": self._slowest_pace(),
-                "why": self.why,
-                "again": not self._ended,
-                "places": sorted(rows, key=lambda row: str(row["handle"])),
-                "replay": self.replay,
-                "missed": missed,
-                "spare": max(0, _MAX_MISSES - missed),
-                "skip": client.slot is not None and bool(self._absent()),
-                "opener": self._opener,
-                "manages": manages,
-                "bots": self.bots if manages else None,
-                "expandable": any(self._count_problem(total) is None for total in range(len(self.slots) + 1, 11)),
-                "start": {
-                    "empty": len(self.slots) - len(players),
-                    "bots": self._count_problem(len(self.slots)) is None and bool(self.bots),
-                    "close": self._count_problem(len(players)) is None,
-                }
-                if self._may_start(client) and any(slot.kind != "bot" for slot in players)
-                else None,
-            },
-            "game": None if seen is None else {**asdict(replace(seen, events=())), "events": list(seen.events)},
+        table = {
+            "id": self.name,
+            "clock": _describe_clock(self.offer.person),
+            "program_clock": _describe_clock(self.offer.program),
+            "state": self.state,
+            "match": self.matches,
+            "pace": self._slowest_pace(),
+            "why": self.why,
+            "again": not self._ended,
+            "replay": self.replay,
+            "missed": missed,
+            "spare": max(0, _MAX_MISSES - missed),
+            "skip": client.slot is not None and bool(self._absent()),
+            "opener": self._opener,
+            "manages": manages,
+            "bots": self.bots if manages else None,
+            "expandable": any(self._count_problem(total) is None for total in range(len(self.slots) + 1, 11)),
+            "start": {
+                "empty": len(self.slots) - len(players),
+                "bots": self._count_problem(len(self.slots)) is None and bool(self.bots),
+                "close": self._count_problem(len(players)) is None,
+            }
+            if self._may_start(client) and any(slot.kind != "bot" for slot in players)
+            else None,
         }
+        return make_frame(self.offer.match_settings, self.offer.games, rows, seen, table)
 
     def _find_handle(self, slot: Slot) -> str | None:
         """Return the handle of a slot in the newest match, None if it isn't in it."""
         played = self._dealt is not None and slot in self._seated
         return self._dealt.spec.handles[self._seated.index(slot)] if self._dealt is not None and played else None
 
-    def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> Message:
+    def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> TablePlace:
         known = client.manages and self.state == "open"  # the letters are dealt with the match
-        return {
-            "handle": self._find_handle(slot) or "",
-            "number": slot.number if self._playing is None else None,  # with a letter it reveals a bot's name
-            "name": slot.name if not slot.free and (known or self._shows_name(slot)) else None,
-            "kind": slot.kind,
-            "free": slot.free,
-            "here": slot.kind == "bot" or slot.guest is not None,
-            "you": index == client.slot,
-            "won": slot.won,
-            "again": slot.again,
-            "delay_ms": slot.delay_ms,
-        }
+        return TablePlace(
+            handle=self._find_handle(slot) or "",
+            number=slot.number if self._playing is None else None,  # with a letter it reveals a bot's name
+            name=slot.name if not slot.free and (known or self._shows_name(slot)) else None,
+            kind=slot.kind,
+            free=slot.free,
+            here=slot.kind == "bot" or slot.guest is not None,
+            you=index == client.slot,
+            won=slot.won,
+            again=slot.again,
+            delay_ms=slot.delay_ms,
+        )
 
     # --- the end
 
@@ -866,11 +850,6 @@ class LiveTable:
         if dealt is not None and playing.games:  # the event of the last game's end may still be queued
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(dealt.keep, playing.record, playing.logs)
-
-
-def _statement_text(statements: object) -> str | None:
-    """Return the statement in an answer, None if it isn't text."""
-    return statements if isinstance(statements, str) and statements.strip() else None
 
 
 def _describe_clock(timing: Timing) -> Message | None:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from arena.play import FrameSerializer
 from ladder.tables.chat import TableChat
 from ladder.tables.table import LiveTable, ProgramConnection, Superseded, TableClient, TableClosed
 
@@ -164,14 +165,12 @@ async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) ->
 async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) -> None:
     """Send each changed frame, with the new events. Raises Superseded, TableClosed, ChannelClosed, TimeoutError."""
     shown: dict[str, Any] = {}
-    game, events = None, 0  # the game that is shown, and how many of its events
+    serializer = FrameSerializer()
     while True:
         frame = table.frame(client)
         if frame != shown:
-            playing = frame["game"] and (frame["table"]["match"], frame["game"]["number"])
-            game, events = playing, events if playing == game else 0
-            await asyncio.wait_for(channel.send(_serialize_frame(frame, events)), _SEND_TIMEOUT_S)
-            shown, events = frame, len(frame["game"]["events"]) if frame["game"] else 0
+            await asyncio.wait_for(channel.send(serializer.serialize(frame)), _SEND_TIMEOUT_S)
+            shown = frame
         await client.news()
 
 
@@ -179,21 +178,6 @@ async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> 
     """Send lines of chat as they come. Raises ChannelClosed, TimeoutError."""
     async for message in chat.follow(client, client.slot is not None or client.login is not None):
         await asyncio.wait_for(channel.send(json.dumps(message)), _SEND_TIMEOUT_S)
-
-
-def _serialize_frame(frame: dict[str, Any], first: int) -> str:
-    """Return a frame as JSON, with the events from `first` on.
-
-    The open request has its remaining seconds in place of the time at which it ends.
-    """
-    game = frame["game"]
-    if game is not None:
-        game = {**game, "events": game["events"][first:]}
-        if game["ask"] is not None and game["ask"]["ends_at"] is not None:
-            ask = game["ask"] = dict(game["ask"])
-            ask["clock_s"] = max(0.0, ask.pop("ends_at") - time.monotonic())
-        frame = {**frame, "game": game}
-    return json.dumps(frame, separators=(",", ":"))
 
 
 async def _receive_requests(channel: Channel, table: LiveTable, client: TableClient) -> None:

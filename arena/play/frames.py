@@ -1,0 +1,97 @@
+"""Make the frames of a table: each contains the whole state that a browser shows.
+
+A frame is {"table": ..., "game": ...}: the table with its places, and the game as the viewer may know it, or None.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from arena.play.player_view import YOU, GameView
+from arena.referee import MatchSettings
+
+# The fields of a table that offers its viewer nothing but to play.
+_PLAIN_TABLE = {
+    "clock": None,
+    "program_clock": None,
+    "why": None,
+    "again": True,
+    "missed": 0,
+    "spare": 1,
+    "skip": False,
+    "opener": None,
+    "manages": False,
+    "bots": None,
+    "expandable": False,
+    "start": None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlace:
+    """A place of a table as a viewer sees it. handle: "" before a match; name: None while it is hidden.
+
+    number: the slot's, None during a match; kind: bot, person or program; free: no person has it; here: its player is
+    connected; you: it is the viewer's; won: games; again: the player wants the next game; delay_ms: of a program.
+    """
+
+    handle: str
+    name: str | None
+    kind: str
+    you: bool
+    won: float
+    number: int | None = None
+    free: bool = False
+    here: bool = True
+    again: bool = False
+    delay_ms: int | None = None
+
+
+def make_frame(
+    settings: MatchSettings, games: int, places: Iterable[TablePlace], view: GameView | None, table: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a frame. games: of a match; table: its fields that aren't those of a table of one person and bots."""
+    return {
+        "table": {
+            "rules": settings.rules.name,
+            "games": games,
+            "talk": str(settings.rules.talk),
+            "open_names": settings.open_names,
+            **_PLAIN_TABLE,
+            **table,
+            "places": sorted(map(asdict, places), key=lambda place: str(place["handle"])),
+        },
+        "game": None if view is None else {**asdict(replace(view, events=())), "events": list(view.events)},
+    }
+
+
+def label_handles(shown: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the names to show by handle, from pairs (handle, name); equal names, and "you", get their handle too."""
+    pairs = list(shown)
+    taken = Counter(name.casefold() for _, name in pairs) | Counter({YOU: 2})
+    return {handle: name if taken[name.casefold()] == 1 else f"{name} {handle}" for handle, name in pairs}
+
+
+class FrameSerializer:
+    """Serializes the frames for one viewer: each has only the events that the frames before didn't have."""
+
+    def __init__(self) -> None:
+        self._game: object = None  # the match and the game that are shown
+        self._events = 0  # how many of its events
+
+    def serialize(self, frame: Mapping[str, Any]) -> str:
+        """Return a frame as JSON. The open request has its remaining seconds in place of the time at which it ends."""
+        game = frame["game"]
+        if game is not None:
+            shown = (frame["table"]["match"], game["number"])
+            first = self._events if shown == self._game else 0
+            self._game, self._events = shown, len(game["events"])
+            game = {**game, "events": game["events"][first:]}
+            if game["ask"] is not None:
+                ask = game["ask"] = dict(game["ask"])
+                ends_at = ask.pop("ends_at")
+                ask["clock_s"] = None if ends_at is None else max(0.0, ends_at - time.monotonic())
+        return json.dumps({**frame, "game": game}, separators=(",", ":"))

@@ -1,0 +1,92 @@
+"""Make the messages that show people each step of a match, as their seats may know it, and how long it is shown."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from arena.coup import (
+    NOTHING_KNOWN,
+    CertainCards,
+    Event,
+    Knowledge,
+    State,
+    View,
+    concerning,
+    event_for_seat,
+    view_from_seat,
+)
+from arena.referee import MatchSpec, messages
+
+PACES = {"slow": 1.75, "normal": 1.0, "fast": 0.5, "instant": 0.0}  # factors of the times below
+_SPEEDUP = 3  # of the pace once all people are out
+_SHOWN_MS = 700  # how long an event is shown, except these
+_SHOWN_EVENT_MS = {
+    **dict.fromkeys(("action", "block", "exchanged", "say"), 900),
+    **dict.fromkeys(("shown", "shown_hand", "lost"), 1200),
+    **dict.fromkeys(("challenge", "unproven", "exiled", "forfeit"), 1500),
+}
+_FOLLOWING = ("coins", "resolved")  # are shown together with the event before them in their step
+
+
+class MomentMaker:
+    """Makes the moments of a match for each of `eyes`: bots, by their index, and None for a spectator.
+
+    Once all `people` are out, events are shown for a third of their time.
+    """
+
+    def __init__(self, spec: MatchSpec, eyes: Collection[int | None], people: Collection[int]) -> None:
+        self._spec, self._eyes, self._people = spec, eyes, frozenset(people)
+        self._before: State | None = None  # the state before the next step
+        self._knowledge: dict[int, Knowledge] = {}  # by bot in `eyes`; of the current game
+
+    def make(
+        self, game: int, state: State, first: int, events: Sequence[Event], pace: float
+    ) -> tuple[dict[int | None, dict[str, Any]], int]:
+        """Return the moment of each of `eyes` after a step, and for how long its events are shown, in ms.
+
+        The step's events are numbered from `first`; a game begins with a call without events. `pace` is the factor of
+        the times. The step and its times depend only on what all players see.
+        """
+        if first == 0 and not events:
+            self._knowledge = {}
+        seating = self._spec.seatings[game]
+        handles = [self._spec.handles[bot] for bot in seating]
+        before, self._before = self._before, state
+        step: dict[str, Any] = {}
+        if before is not None and (first or events):
+            plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
+            kind = messages.KINDS[type(before.board.phase)]
+            times = list_shown_ms(kind, [event.word for event in events])
+            pace = pace if plays else pace / _SPEEDUP
+            step = {"turn": before.board.turn, "kind": kind, "shown_ms": [round(pace * time) for time in times]}
+        phase = state.board.phase
+        public = {"step": step, "phase": {"kind": messages.KINDS.get(type(phase), ""), "asked": [*phase.asked]}}
+        if phase.asked:
+            public["phase"] |= messages.own_fields(state.board.actor, phase)
+        views: dict[int | None, dict[str, Any]] = {}
+        for bot in self._eyes:
+            seat = None if bot is None else seating.index(bot)
+            view = None if seat is None else view_from_seat(state, seat)
+            known = NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
+            views[bot] = {**messages.make_moment(game, handles, state.board, view, known, first, events), **public}
+        return views, sum(step.get("shown_ms", ()))
+
+    def _certain_cards(self, bot: int, view: View, events: Sequence[Event]) -> CertainCards:
+        """Return the cards that are certain to a bot's seat; must be called once for each move."""
+        if bot not in self._knowledge:
+            self._knowledge[bot] = Knowledge(view)
+        kinds = concerning(view.board.rules)
+        return self._knowledge[bot].known(
+            view, [event_for_seat(event, view.seat) for event in events if type(event) in kinds]
+        )
+
+
+def list_shown_ms(kind: str, words: Sequence[str]) -> list[int]:
+    """Return how long each event of a step is shown at the normal pace, in ms.
+
+    kind: of the step's requests. words: the events' words. A window in which no player objected has one more time,
+    before the others.
+    """
+    objects = {"challenge", "block"}
+    shown = ["quiet", *words] if kind in objects and objects.isdisjoint(words) else [*words]
+    follows = [place > 0 and word in _FOLLOWING for place, word in enumerate(shown)]
+    return [0 if each else _SHOWN_EVENT_MS.get(word, _SHOWN_MS) for word, each in zip(shown, follows, strict=True)]
