@@ -8,6 +8,7 @@ import json
 import re
 import tomllib
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -315,6 +316,7 @@ def read_settings(folder: Path) -> LadderSettings:
     return parse_settings(text, path)
 
 
+@lru_cache(maxsize=16)
 def parse_settings(text: str, path: Path) -> LadderSettings:
     """Return the settings in the text of a ladder.toml; `path` is for messages. Raises LadderError."""
     try:

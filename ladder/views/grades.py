@@ -28,7 +28,16 @@ from arena.escaping import escape_control, escape_csv_cell
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.rating import Estimate
 from ladder.standings import Standings, StandingsRow
-from ladder.store.database import ENDED, PLAYED, Final, Version, all_finals, get_version_by_id, list_final_matches
+from ladder.store.database import (
+    ENDED,
+    PLAYED,
+    Final,
+    Version,
+    all_finals,
+    get_version_by_id,
+    get_versions_by_id,
+    list_final_matches,
+)
 from ladder.views.context import ViewContext, paginate
 from ladder.views.users import UserSummary
 
@@ -225,7 +234,7 @@ def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLI
         name=final.name,
         commitment=final.commitment,
         key=final.key.hex() if final.revealed else None,
-        versions=tuple(get_version_by_id(connection, version).version_ref for version in final.versions),
+        versions=tuple(version.version_ref for version in get_versions_by_id(connection, final.versions)),
         games_per_version=final.games_per_version,
         matches=len(matches),
         played=causes[PLAYED],

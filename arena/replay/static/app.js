@@ -56,7 +56,7 @@ class App {
     const plays = location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.follow(location.hash || (this.review?.first ?? ""));
     if (front !== null && ["", "#", "#play"].includes(location.hash)) this.lookAs(front);
-    if (plays) this.play(true);
+    if (plays) this.playOnceSeen();
   }
 
   get match() {
@@ -320,6 +320,18 @@ class App {
     if (next !== undefined) this.go(next);
   }
 
+  playOnceSeen() {
+    const seen = new IntersectionObserver(
+      ([part]) => {
+        if (!part.isIntersecting) return;
+        seen.disconnect();
+        this.play(true);
+      },
+      { threshold: 0.3 },
+    );
+    seen.observe(this.place);
+  }
+
   play(on) {
     clearTimeout(this.timer);
     this.timer = null;
@@ -332,7 +344,7 @@ class App {
   }
 
   tick() {
-    this.go(this.state.index + 1);
+    if (!document.hidden) this.go(this.state.index + 1);
     if (this.state.index >= this.moments.length - 1) {
       this.play(false);
       document.dispatchEvent(new Event("replayend"));

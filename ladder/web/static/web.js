@@ -17,11 +17,11 @@ function relativeTime(at) {
 }
 
 function localTimes(root) {
+  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
-    const exact = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-    const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(at).find((part) => part.type === "timeZoneName").value;
-    time.title = `${exact} ${zone}`;
+    time.title = `${exact.format(at)} ${zone.formatToParts(at).find((part) => part.type === "timeZoneName").value}`;
     time.textContent = "exact" in time.dataset ? time.title : relativeTime(at);
   }
 }
