@@ -89,7 +89,7 @@ LONG_ALONE = re.compile(
     r"|cli/test_run\.py::test_(?:names_with_markup|tables_go_to_stdout)"
 )
 # Fixtures and parameters by which a test starts a program that takes seconds to start.
-SERVED = {"browser", "postgres_server", "postgresql", "dask"}
+SERVED = {"browser", "built_playground", "postgres_server", "postgresql", "dask"}
 
 DATABASES = itertools.count()
 

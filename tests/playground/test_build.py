@@ -1,0 +1,43 @@
+"""Tests of the folder that `make playground` writes."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from arena.playground.build import BuildError, build_playground
+
+MAX_BYTES = 16_000_000  # that a browser keeps
+
+
+def test_without_node_the_build_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildError, match=r"needs node and npm to be built: install Node\.js\.$"):
+        build_playground(tmp_path / "out")
+
+
+def test_two_builds_have_the_same_bytes(built_playground: Path, tmp_path: Path) -> None:
+    build_playground(tmp_path / "again")
+    files = [
+        {path.name: path.read_bytes() for path in folder.iterdir()} for folder in (built_playground, tmp_path / "again")
+    ]
+    assert files[0] == files[1]
+
+
+def test_names_have_the_hash_of_their_content_and_links_lead_to_files(built_playground: Path) -> None:
+    files = [path for path in built_playground.iterdir() if path.suffix != ".br"]
+    assert sum(path.stat().st_size for path in files) < MAX_BYTES
+    for path in files:
+        if path.name not in ("index.html", "service-worker.js"):
+            assert hashlib.sha256(path.read_bytes()).hexdigest()[:12] == path.suffixes[-2].removeprefix(".")
+        if path.suffix in (".html", ".js", ".css"):
+            for link in re.findall(r"[\"'(]\./([\w.-]+\.\w+)[\"')]", path.read_text()):
+                assert (built_playground / link).is_file(), f"{path.name}: {link}"
+
+
+def test_the_licences_of_all_parts_are_shown(built_playground: Path) -> None:
+    [page] = built_playground.glob("licences.*.html")
+    text = page.read_text()
+    for part in ("Pyodide: MPL-2.0", "Source: ", "PYTHON SOFTWARE FOUNDATION LICENSE", "Ajax.org", "MIT License"):
+        assert part in text
