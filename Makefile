@@ -25,7 +25,7 @@ QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 COMPILED := $(wildcard .compiled)
 COMPILED_MODULES := $(wildcard *.so arena/*/*.so protocol/*.so protocol/*/*.so)
 
-.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel compiled coverage bench docs gauntlet site playground soak format clean
+.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
 
 # $(call tests,SELECTION): several processes. Exit status 5: none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
@@ -76,9 +76,11 @@ test-all: $(VENV)/.dev test-compiled
 	$(call tests,(boxes or long) and not clock)
 	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
 
-# Tests of the engine and the referee over a copy of the tree with the compiled modules of the wheel.
+# A trial of the compiled wheel in a fresh environment, then tests of the engine and the referee over a copy of the tree with its modules.
 test-compiled: $(VENV)/.dev wheel
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(PYTHON) -m venv "$$folder/venv" && "$$folder/venv/bin/pip" -q install -c constraints.txt "$$(ls -t dist/*-cp*.whl | head -1)" && \
+	PATH="$$folder/venv/bin:$$PATH" .ci/use && \
 	$(BIN)/python -m zipfile -e "$$(ls -t dist/*-cp*.whl | head -1)" "$$folder" && \
 	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
 	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
@@ -99,7 +101,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# Builds the wheel, and uses it in a fresh environment, far from the sources.
+# A source distribution and the pure wheel in dist/, and a trial of the wheel in a fresh environment.
 package:
 	PYTHON=$(PYTHON) .ci/wheel
 
@@ -113,6 +115,10 @@ compiled: .compiled
 .compiled: hatch_build.py $(foreach folder,$(shell cat .compiled 2>/dev/null),$(wildcard $(folder)/*.py)) | $(VENV)/.run
 	rm -f $@ $(COMPILED_MODULES)
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) install --no-deps -e .
+
+# What CHANGELOG.md says of this version, for the page of its release.
+notes:
+	@sed -n "/^## $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' arena/__init__.py) /,/^## /p" CHANGELOG.md | sed '1d;$$d'
 
 # Which lines run in `make quick`, also in processes that tests start; of more tests with ARGS="tests/referee tests/run".
 # What runs in another environment or namespace isn't seen. The measuring fails five tests, of full disks and ends of processes.

@@ -13,17 +13,18 @@ import yaml
 from tests.cases import each
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, TOOLS = SETTINGS["project"], SETTINGS["tool"]
 FORMS = sorted(path.stem for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
-MAKE = re.compile(r"\bmake ([a-z-]+)")
+MAKE = re.compile(r"\bmake (?:-s )?([a-z-]+)")
 
 
 def read(name: str) -> Any:
     return yaml.safe_load((ROOT / name).read_text("utf-8"))
 
 
-def jobs() -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = read(".github/workflows/tests.yml")["jobs"]
+def jobs(workflow: str = "tests") -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = read(f".github/workflows/{workflow}.yml")["jobs"]
     return found
 
 
@@ -37,6 +38,18 @@ def test_the_workflow_runs_ci_run_and_its_targets() -> None:
     assert ran - {".ci/run"} <= ours
 
 
+def test_the_targets_of_a_release_run_in_ci_run() -> None:
+    made = [step["run"] for job in jobs("release").values() for step in job["steps"] if "run" in step]
+    targets = set(MAKE.findall("\n".join(made)))
+    assert targets == {"package", "site", "playground", "notes"}
+    assert targets <= set(MAKE.findall((ROOT / ".ci/run").read_text("utf-8")))
+
+
+def test_a_release_has_compiled_wheels_of_the_pythons_that_the_package_names() -> None:
+    minors = ",".join(re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"])))
+    assert TOOLS["cibuildwheel"]["build"] == f"cp3{{{minors}}}-*"
+
+
 def test_the_workflow_runs_the_pythons_that_the_package_names() -> None:
     named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert jobs()["python"]["strategy"]["matrix"]["python"] == named
@@ -45,7 +58,8 @@ def test_the_workflow_runs_the_pythons_that_the_package_names() -> None:
 
 def test_the_workflow_may_read_and_its_jobs_end() -> None:
     assert read(".github/workflows/tests.yml")["permissions"] == {"contents": "read"}
-    for job in jobs().values():
+    assert read(".github/workflows/release.yml")["permissions"] == {"contents": "read"}
+    for job in (*jobs().values(), *jobs("release").values()):
         assert job["timeout-minutes"] <= 90
         for step in job["steps"]:
             assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/x@v1"))
