@@ -38,7 +38,8 @@ def compile_modules(target: Path) -> list[str]:
         copy = Path(name)
         for package in ("arena", "ladder", "protocol"):
             shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-        command = [sys.executable, "-m", "mypyc", "--ignore-missing-imports", "--config-file=", *MODULES]
+        options = ["--follow-imports=silent", "--ignore-missing-imports", "--config-file="]
+        command = [sys.executable, "-m", "mypyc", *options, *MODULES]
         done = subprocess.run(command, cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             sys.exit(f"{done.stdout[-4000:]}\nTo compile the referee, install a C compiler and the headers of Python.")

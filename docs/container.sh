@@ -1,6 +1,6 @@
 #!/bin/sh
 # The entry of the image of docs/Dockerfile: container.sh [COMMAND...]. By default it creates the ladder `spring` where there
-# is none, with the words of INIT, and serves it.
+# is none, with the options of INIT, and serves it with the options of SERVE.
 set -eu
 if [ "$(id -u)" = 0 ]; then
   # Control groups for the user coup; without SYS_ADMIN there are none, and `init` and `run` say so.
@@ -19,4 +19,4 @@ if [ "$(id -u)" = 0 ]; then
 fi
 [ $# = 0 ] || exec "$@"
 [ -e spring/ladder.toml ] || arena ladder init spring ${INIT:---rules coup}
-exec arena ladder serve spring --host 0.0.0.0 --insecure
+exec arena ladder serve spring --host 0.0.0.0 --insecure ${SERVE:-}

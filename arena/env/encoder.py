@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from arena.coup import (
 from arena.referee import messages
 from protocol.kits import coup_env
 
-Array = NDArray[np.int16]
+Array: TypeAlias = NDArray[np.int16]  # also where mypyc finds no numpy
 
 _KINDS = {**messages.KINDS, Over: ""}
 _PRIVATE_PHASES = (Exchanging, Examining)  # phases in which a seat sees cards that no event has shown yet
