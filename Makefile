@@ -134,7 +134,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench
 	-$(BIN)/python -m tests.bench pairs --pairs 3 engine referee-c start-kit command run
 
-# The sample bots against each other, as a table: five minutes. WRITE=1 puts it into docs/explanation/sample-bots.md.
+# The sample bots against each other, as a table: five to ten minutes. WRITE=1 puts it into docs/explanation/sample-bots.md.
 gauntlet: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.gauntlet $(if $(WRITE),--write)
 

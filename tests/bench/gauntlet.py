@@ -7,6 +7,7 @@ the beginning of its docstring. With --write it replaces both in docs/explanatio
 import ast
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,8 @@ import click
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/explanation/sample-bots.md"
 FOLDER = ROOT / "sample_bots"
-LADDER = sorted(path.stem for path in FOLDER.glob("*.py"))  # each file in Python is a rung
+COMPILED = "strategist_cpp"  # it plays where make and a C++ compiler are installed
+LADDER = sorted([COMPILED, *(path.stem for path in FOLDER.glob("*.py"))])  # each file in Python is a rung
 SEATS = (4, 2)
 MARKS = ("<!-- make gauntlet -->", "<!-- end -->")
 
@@ -27,20 +29,28 @@ Standing = dict[str, Any]
 """A row of `arena run --json`."""
 
 
+def source(bot: str) -> str:
+    return f"{bot}/bot.cpp" if bot == COMPILED else f"{bot}.py"
+
+
 def first_sentences(bot: str) -> str:
-    text = " ".join((ast.get_docstring(ast.parse((FOLDER / f"{bot}.py").read_text(encoding="utf-8"))) or "").split())
-    return " ".join(re.split(r"(?<=[.!?]) (?=[A-Z(])", text)[:2])
+    """Return the first two sentences of a bot's docstring, or of the comment that begins its file."""
+    text = (FOLDER / source(bot)).read_text(encoding="utf-8")
+    comment = re.match(r"(//.*\n)+", text)
+    text = comment[0].replace("//", " ") if comment else ast.get_docstring(ast.parse(text)) or ""
+    return " ".join(re.split(r"(?<=[.!?]) (?=[A-Z(])", " ".join(text.split()))[:2])
 
 
 def description(bot: str) -> str:
     """Return an entry of the list of bots, with a link to the bot's file."""
-    text = f"- [{bot}](../../sample_bots/{bot}.py): {first_sentences(bot)}"
+    text = f"- [{bot}](../../sample_bots/{source(bot)}): {first_sentences(bot)}"
     return textwrap.fill(text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def run_samples(seats: int, games: int, seed: int, box: str) -> dict[str, Standing]:
     with tempfile.TemporaryDirectory() as folder:
-        bots = [f"sample:{bot}" for bot in LADDER]
+        builds = shutil.which("make") and shutil.which("c++")
+        bots = [f"sample:{bot}" for bot in LADDER if builds or bot != COMPILED]
         options = ["--games", games, "--seats", seats, "--seed", seed, "--sandbox", box, "--out", f"{folder}/run"]
         command = [sys.executable, "-m", "arena.cli", "run", *bots, *map(str, options), "--json"]
         run = json.loads(subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE).stdout)
