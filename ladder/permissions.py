@@ -292,7 +292,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "DashboardProblem": {_STAFF: "text path"},
     "Dashboard": {
         _STAFF: "problems frozen suspended awaiting_approval users bots active_bots versions matches runners audit_log"
-        " quotas findings revision"
+        " findings revision"
     },
     "Finding": {_STAFF: "check severity message fix_command advice"},
     "UserSummary": {
@@ -307,9 +307,6 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "UserAdminList": {_STAFF: "items total counts sections next_cursor revision"},
     "UserAdminSummary": {_STAFF: "user team bots is_playing last_seen_at points"},
     "UserAdminPage": {_STAFF: "user bots teams team_names credentials audit_log remaining_quota revision"},
-    "QuotaSummary": {
-        _STAFF: "max_bots_per_user max_submissions_per_day max_challenges_per_day max_team_members max_upload_mb"
-    },
     "SimilarityReport": {_STAFF: "versions pairs skipped"},
     "SimilarityPair": {_STAFF: "version owner overlap_percent other_version other_owner other_overlap_percent"},
     "QueuePage": {_ANYBODY: "checks matches next_cursor", _STAFF: "runners"},

@@ -39,7 +39,6 @@ from ladder.views.dashboards import (
     Dashboard,
     EventList,
     EventSummary,
-    QuotaSummary,
     RemainingQuota,
     UserAdminList,
     UserAdminPage,

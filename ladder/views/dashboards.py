@@ -120,17 +120,6 @@ _HIDDEN_ACTIONS = ("issue",)  # too many: one for each user of a section
 
 
 @dataclass(frozen=True, slots=True)
-class QuotaSummary:
-    """The quotas of each user, from ladder.toml."""
-
-    max_bots_per_user: int
-    max_submissions_per_day: int
-    max_challenges_per_day: int
-    max_team_members: int
-    max_upload_mb: int
-
-
-@dataclass(frozen=True, slots=True)
 class DashboardProblem:
     """A problem of a ladder. text: the cause, and what to do. path: the page to do it on, None on the machine."""
 
@@ -159,18 +148,14 @@ class Dashboard:
     matches: dict[str, int]
     runners: tuple[RunnerSummary, ...] | None
     audit_log: tuple[AuditEntrySummary, ...]
-    quotas: QuotaSummary | None
     findings: tuple[Finding, ...] | None
     revision: int | None = None
 
 
 def view_dashboard(
-    context: ViewContext,
-    quotas: QuotaSummary,
-    findings: tuple[Finding, ...] | None = None,
-    settings_problem: str | None = None,
+    context: ViewContext, findings: tuple[Finding, ...] | None = None, settings_problem: str | None = None
 ) -> Dashboard:
-    """Return a ladder's dashboard, with these quotas, findings of a checkup, and the problem of ladder.toml, if any."""
+    """Return a ladder's dashboard, with the findings of a checkup, and the problem of ladder.toml, if any."""
     connection = context.connection
     counts = count_ladder(connection)
     became: Counter[str] = Counter()
@@ -192,7 +177,6 @@ def view_dashboard(
         dict(became),
         runners,
         list_audit_log(context, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
-        hide_fields(quotas, context.viewer),
         None if findings is None else tuple(hide_fields(finding, context.viewer) for finding in findings),
         context.revision,
     )

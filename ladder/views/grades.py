@@ -28,16 +28,7 @@ from arena.escaping import escape_control, escape_csv_cell
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.rating import Estimate
 from ladder.standings import Standings, StandingsRow
-from ladder.store.database import (
-    ENDED,
-    PLAYED,
-    Final,
-    Version,
-    all_finals,
-    get_version_by_id,
-    get_versions_by_id,
-    list_final_matches,
-)
+from ladder.store.database import ENDED, PLAYED, Final, Version, all_finals, get_versions_by_id, list_final_matches
 from ladder.views.context import ViewContext, paginate
 from ladder.views.users import UserSummary
 
@@ -229,12 +220,13 @@ def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLI
     matches = list_final_matches(connection, final.id)
     causes = Counter(match.outcome for match in matches if match.status == ENDED)
     shown = [match.id for match in matches if match.outcome == PLAYED and final.shows_results]
-    champion = None if final.champion is None else get_version_by_id(connection, final.champion)
+    versions = get_versions_by_id(connection, final.versions)
+    champion = next((version for version in versions if version.id == final.champion), None)
     return FinalState(
         name=final.name,
         commitment=final.commitment,
         key=final.key.hex() if final.revealed else None,
-        versions=tuple(version.version_ref for version in get_versions_by_id(connection, final.versions)),
+        versions=tuple(version.version_ref for version in versions),
         games_per_version=final.games_per_version,
         matches=len(matches),
         played=causes[PLAYED],

@@ -28,7 +28,6 @@ from ladder.service import (
     STAFF_USER,
     Ladder,
     LadderError,
-    LadderSettings,
     UserImport,
     activate_version,
     approve_applicant,
@@ -112,12 +111,7 @@ _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 @page_and_json(admin_router, "/admin", "admin.html", fresh_s=1)
 def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> Dashboard:
     """Return the dashboard. `check`: with the findings of `arena ladder doctor`, which is run at most once a minute."""
-    quotas = _list_quotas(ladder.last_settings)
-    return views.view_dashboard(context, quotas, _get_checkup(ladder) if check else None, _settings_problem(ladder))
-
-
-def _list_quotas(settings: LadderSettings) -> views.QuotaSummary:
-    return views.QuotaSummary(**settings.quotas.model_dump())
+    return views.view_dashboard(context, _get_checkup(ladder) if check else None, _settings_problem(ladder))
 
 
 def _settings_problem(ladder: Ladder) -> str | None:
@@ -160,7 +154,7 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
     """Return the page of settings. refused: a form that stays filled in, with the problem of a field."""
     current = request.ladder.settings
     with request.ladder.reading(request.viewer) as context:
-        users = views.view_dashboard(context, _list_quotas(current)).users
+        users = views.view_dashboard(context).users
     return render_form(
         request,
         "settings.html",

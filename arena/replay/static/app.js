@@ -56,7 +56,9 @@ class App {
     const plays = location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.follow(location.hash || (this.review?.first ?? ""));
     if (front !== null && ["", "#", "#play"].includes(location.hash)) this.lookAs(front);
-    if (plays) this.playOnceSeen();
+    const start = ([part]) => part.isIntersecting && (seen.disconnect(), this.play(true));
+    const seen = new IntersectionObserver(start, { threshold: 0.3 });
+    if (plays) seen.observe(this.place);
   }
 
   get match() {
@@ -318,18 +320,6 @@ class App {
     const marked = this.marks.flatMap((words, index) => (words.some((word) => word !== "stderr") ? [index] : []));
     const next = by > 0 ? marked.find((index) => index > this.state.index) : marked.findLast((index) => index < this.state.index);
     if (next !== undefined) this.go(next);
-  }
-
-  playOnceSeen() {
-    const seen = new IntersectionObserver(
-      ([part]) => {
-        if (!part.isIntersecting) return;
-        seen.disconnect();
-        this.play(true);
-      },
-      { threshold: 0.3 },
-    );
-    seen.observe(this.place);
   }
 
   play(on) {

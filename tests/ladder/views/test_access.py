@@ -117,7 +117,7 @@ def all_views(term: Term, viewer: Viewer) -> list[Any]:
             views.view_account(context),
         ]
         lists += [views.list_teams(context)]
-        lists += [views.view_dashboard(context, views.QuotaSummary(1, 10, 10, 0, 16))]
+        lists += [views.view_dashboard(context)]
         return [views.view_standings(context), *lists, *matches, *bots, *logs, views.view_build_log(context, "late")]
 
 

@@ -247,7 +247,7 @@ def test_the_audit_log_has_credentials_without_their_secrets(web: Pages, staff: 
     output = post(staff, "/admin/users/links", 200, section="B")
     secrets = re.findall(r"/sign-in\?link=([\w-]+)<", output)
     token = web.visitor("ada").post("/account/tokens", data={"scope": "read", "days": "1"}).text
-    secrets += re.findall(r'<pre id="secret">(.*)</pre>', token)
+    secrets += re.findall(r'id="secret"[^>]*>(.*?)</code>', token)
     assert len(secrets) == 3
     rows = staff.get("/api/admin/audit-log").json()["items"][5::-1]
     found = [(row["actor"], row["action"], row["login"]) for row in rows]
@@ -362,9 +362,6 @@ def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, 
     left = 10 - sum(version["submitted_at"] >= begins for version in late["versions"])
     assert (allowed["remaining"], allowed["limit"]) == (left, 10)
     assert f"{left} of 10 submissions left today" in staff.get("/admin/users/ada").text
-    quotas = staff.get("/api/admin").json()["quotas"]
-    assert (quotas["max_submissions_per_day"], quotas["max_team_members"]) == (10, 0)
-    assert "A user may have 1 bot, and each day 10 submissions" in staff.get("/admin").text
     levels = re.findall(r'<li class="(fail|warn|note|ok)">', staff.get("/admin?check=yes").text)
     assert levels == sorted(levels, key=("fail", "warn", "note", "ok").index)
     assert len(set(levels)) > 1
