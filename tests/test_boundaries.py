@@ -67,6 +67,8 @@ arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee
 arena.play.live_match: arena.coup arena.sandbox arena.referee arena.referee.process ladder.store
 arena.playground:
+arena.playground.trial: protocol.kits.coup_kit arena.coup arena.referee arena.local arena.replay arena.compare
+  ladder.results ladder.schedule
 arena.playground.build: protocol.event_text arena.coup arena.replay
 arena.connect: protocol
 ladder:

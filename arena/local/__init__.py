@@ -23,7 +23,7 @@ from arena.local.match import (
     sample,
 )
 from arena.local.results import Results, Rows, WinRate
-from arena.local.session import JobError, play, play_in_processes, sweep
+from arena.local.session import JobError, play, play_in_processes, play_table, sweep
 
 __all__ = [
     "BotArgument",
@@ -41,6 +41,7 @@ __all__ = [
     "play_blocks",
     "play_in_processes",
     "play_match",
+    "play_table",
     "require_factories",
     "sample",
     "sweep",

@@ -69,9 +69,10 @@ def build_playground(out: Path) -> None:
     files.add("ace.css", re.sub(r"url\([^)]*\)", "none", "\n".join(styles)).encode())
     files.add("icon.svg", (ROOT / "arena/replay/static/icon.svg").read_bytes())
     files.add("licences.html", _licences_page(pyodide, ace))
-    files.add("playground.css", f"{style_sheets()}\n{(STATIC / 'playground.css').read_text()}".encode())
+    sheets = [style_sheets(), *((STATIC / f"{name}.css").read_text() for name in ("playground", "write_tab"))]
+    files.add("playground.css", "\n".join(sheets).encode())
     files.add("dom.js", (ROOT / "arena/replay/static/dom.js").read_bytes())
-    for name in ("python.js", "replay.js", "play_tab.js", "write_tab.js", "main.js"):
+    for name in ("python.js", "replay.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
         files.add(name, (STATIC / name).read_bytes())
     _write_index(files, loaded, files.add("table.html", _table_page()))
 
@@ -147,7 +148,7 @@ def _entries() -> list[str]:
 
 def list_modules() -> list[Path]:
     """Return the source files of all our modules that the entries import, in a fresh interpreter."""
-    imports = [f"arena.playground.{name}" for name in _entries()] or ["arena.local", "arena.play", "arena.replay"]
+    imports = [*(f"arena.playground.{name}" for name in _entries()), "arena.local", "arena.play", "arena.replay"]
     program = f"import sys, {', '.join(imports)}\n" + _PRINT_FILES
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     paths = map(Path, done.stdout.splitlines())
@@ -240,6 +241,13 @@ _LINKED = (
 )
 
 
+def _find_first_bot() -> str:
+    """Return the complete bot of the tutorial, with which the editor begins."""
+    tutorial = (ROOT / "docs/tutorials/first-bot.md").read_text("utf-8")
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", tutorial, re.DOTALL)
+    return next(block for block in blocks if "\nrun(" in block)
+
+
 def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table: dict[str, str | int]) -> None:
     box_script = (STATIC / "box.js").read_text()
     box = (STATIC / "box.html").read_text().replace("@HASH@", _hash_source(box_script)).replace("@SCRIPT@", box_script)
@@ -251,6 +259,7 @@ def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table:
     )
     index = (STATIC / "index.html").read_text().replace("@POLICY@", policy)
     data = {"files": loaded, "box-page": box, "table-url": table["url"], "presets": _presets(), "samples": _samples()}
+    data["first-bot"] = _find_first_bot()
     index = index.replace("@DATA@", "".join(json_element(name, value) for name, value in data.items()))
     files.add("index.html", index.encode(), hashed=False)
     names = sorted(files.names.values())

@@ -9,7 +9,7 @@ from arena.referee.budget import PlayerBudget, RequestBudget, make_request_budge
 from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Facts, Fault, FaultSample
 from arena.referee.game_record import GameRecord, GameRecorder
 from arena.referee.latency import LatencyHistogram
-from arena.referee.log_markers import lines_by_turn, list_own_lines, split_by_game
+from arena.referee.log_markers import game_marker, lines_by_turn, list_own_lines, split_by_game, turn_marker
 from arena.referee.match_spec import MatchObserver, MatchResult, MatchSpec, hello
 from arena.referee.move_payloads import LegalMoves, make_legal_moves, move_payload
 from arena.referee.record import MatchHeader, Record, RecordError, read_record, replay_game, verify_record, write_record

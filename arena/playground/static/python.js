@@ -61,7 +61,7 @@ addEventListener("message", async ({ data, source }) => {
   if (data.printed !== undefined) return printed.listener?.(data.printed);
   const asked = calls.get(data.id);
   if (!asked) return;
-  if (data.beat) return asked.beat?.();
+  if (data.beat !== undefined) return asked.beat?.(data.beat);
   if (data.progress !== undefined) return asked.progress?.(data.progress);
   calls.delete(data.id);
   if (data.problem !== undefined) asked.reject(new Error(data.problem));

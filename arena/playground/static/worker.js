@@ -3,7 +3,7 @@
 // {id, call: "module.function", arguments: [value, ...]} calls a function of arena.playground. It gets each argument as
 // JSON text and returns JSON text, or is a generator of JSON texts. The worker posts {id, progress} for each value of a
 // generator, then {id, result}: the value that the function or the generator returns; or {id, problem} with a text.
-// A function with a parameter `beat` may call it; the worker then posts {id, beat}.
+// A function with a parameter `beat` may call it, with a number or without; the worker then posts {id, beat}.
 
 let python = null;
 let callJson = null;
@@ -54,7 +54,7 @@ self.onmessage = async ({ data }) => {
   const { id } = data;
   try {
     const texts = python.toPy(data.arguments.map((value) => JSON.stringify(value)));
-    const beat = () => postMessage({ id, beat: true });
+    const beat = (value) => postMessage({ id, beat: value ?? null });
     const result = callJson(data.call, texts, (progress) => postMessage({ id, progress: JSON.parse(progress) }), beat);
     postMessage({ id, result: result === undefined ? null : JSON.parse(result) });
   } catch (error) {

@@ -1,0 +1,369 @@
+"""Try a program against sample bots in the browser's worker. Each call takes and returns JSON as text.
+
+- `run_trial`: {"source", "opponents", "games", "seed", "previous"} -> an iterator: one progress object for each match.
+- `find_endless_loop`: {..., "match"} as for `run_trial` -> {"problem"}; plays one match again and names the line.
+- `show_game`: {"match", "game"} of the last trial -> {"page"}, the replay as HTML.
+- `pack_folder`: {"source", "name"} -> {"file", "zip"}: a folder as of `arena new`, packed in Base64.
+
+The games are those of `arena.local.play` with the same seed and as many games a match as seats. A trial ends after a
+match in which the program raised an exception: such a win rate is no evidence. A problem or fault is {"line", "column",
+"message", "traceback", "restart"}: `line` is None outside the program; `restart` asks for a new worker.
+"""
+
+import json
+import linecache
+import sys
+import time
+import traceback
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from io import BytesIO, TextIOBase
+from itertools import islice
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from arena.compare import Evidence
+from arena.coup import PRESETS, derive_key
+from arena.local import WinRate, play_table, sample
+from arena.referee import Record, game_marker, game_results, turn_marker
+from arena.replay import describe_turn, make_replay_object, replay_page
+from ladder.results import GameResult
+from ladder.schedule import keyed_shuffle, plan_matches
+from protocol.kits import coup_kit
+
+BOT_NAME = "mybot"
+BOT_FILE = "bot.py"
+MAX_OUTPUT = 20_000  # characters that a trial keeps of what the program prints
+MAX_LOST_GAMES = 40
+GUARDED_S = 2.0  # for one answer, when a match is played again to find an endless loop
+_BEAT_S = 0.5
+_MIN_EFFECT = 0.05
+_BOT_TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
+
+Message = dict[str, Any]
+Beat = Callable[..., object]
+
+
+def run_trial(text: str, beat: Beat = lambda: None) -> Iterator[str]:
+    """Play all matches; `beat` is called at the start and at decisions of the program, at most every half second.
+
+    Progress: {"played", "games", "win_rates", "fair_share", "decision_ms", "faults", "output", "verdict", "difference",
+    "worth", "lost", "problem", "done"}. `worth`: for each match the program's share of the win in each game, which a
+    later trial takes as `previous` to compare itself. `lost` comes with the last object.
+    """
+    global _last_trial
+    beat()
+    trial = _last_trial = _Trial(json.loads(text), beat)
+    yield json.dumps(trial.play_next_match())
+    while not trial.done:
+        yield json.dumps(trial.play_next_match())
+
+
+def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
+    """Play the match again with a guard. `beat` is called with None, then with each line that an answer reaches."""
+    arguments = json.loads(text)
+    beat(None)
+    try:
+        trial = _Trial(arguments, lambda: None, _Guard(beat))
+        if trial.problem is None:
+            trial.play_match(arguments["match"])
+    except _TooLongError as error:
+        return json.dumps({"problem": _describe_problem(error, f"no answer after {GUARDED_S:.0f} s: an endless loop?")})
+    return json.dumps({"problem": trial.problem or next(iter(trial.faults.values()), None)})
+
+
+def show_game(text: str) -> str:
+    """Return the page of a game of the last trial, from the program's view, with what it printed."""
+    asked = json.loads(text)
+    assert _last_trial is not None
+    record, log = _last_trial.records[asked["match"]], _last_trial.logs[asked["match"]]
+    record = replace(record, games=(record.games[asked["game"]],))
+    shown = make_replay_object(record, {BOT_NAME: [log.encode(errors="replace")]})
+    return json.dumps({"page": replay_page([shown], f"A game of {BOT_NAME}", front=BOT_NAME)})
+
+
+def pack_folder(text: str) -> str:
+    """Return the program as a folder with its kit, which `arena check` accepts."""
+    from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo  # takes long to import
+
+    asked, packed = json.loads(text), BytesIO()
+    kit = Path(coup_kit.__file__).read_text("utf-8")
+    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+        for name, content in ((BOT_FILE, asked["source"]), ("bot.toml", _BOT_TOML), ("coup_kit.py", kit)):
+            archive.writestr(ZipInfo(f"{asked['name']}/{name}", (2020, 1, 1, 0, 0, 0)), content, ZIP_DEFLATED)
+    return json.dumps({"file": f"{asked['name']}.zip", "zip": b64encode(packed.getvalue()).decode()})
+
+
+class _TooLongError(BaseException):
+    """An answer takes too long. No `except Exception` of a program catches it."""
+
+
+class _StartedError(BaseException):
+    """The program called `run`, which ends the part of it that a trial executes."""
+
+
+class _Program:
+    """A program. Each of its bots is a new execution, as each match has a new process."""
+
+    def __init__(self, source: str, file: str = BOT_FILE) -> None:
+        self.source, self.file = source, file
+        self._code: CodeType | None = None
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+
+    def start_bot(self) -> coup_kit.Bot:
+        """Execute the program up to its call of `run`; return the bot. Raises what the program raises."""
+        started: list[coup_kit.Bot] = []
+
+        def run(bot: coup_kit.Bot) -> None:
+            if isinstance(bot, type):
+                raise TypeError(f"run({bot.__name__}) got a class instead of a bot; write run({bot.__name__}())")
+            started.append(bot)
+            raise _StartedError
+
+        kit = sys.modules["coup_kit"] = ModuleType("coup_kit")
+        vars(kit).update(vars(coup_kit), run=run)
+        try:
+            self._code = self._code or compile(self.source, self.file, "exec", dont_inherit=True)
+            exec(self._code, {"__name__": "__main__", "__file__": self.file})
+        except _StartedError:
+            return started[0]
+        raise ValueError("the program ends without run(MyBot()): add it as the last line")
+
+
+class _Trial:
+    """A plan of matches between the program and its opponents, and what is known of those that were played."""
+
+    def __init__(self, arguments: Message, beat: Beat, guard: "_Guard | None" = None) -> None:
+        self.program = _Program(arguments["source"])
+        self.previous: list[list[float]] = arguments.get("previous") or []
+        self.beat, self.beat_at = beat, 0.0
+        self.guard: AbstractContextManager[None] = guard or nullcontext()
+        self.bots: dict[str, Any] = {BOT_NAME: lambda: _ObservedBot(self)}
+        for opponent in arguments["opponents"]:
+            self._add_opponent(**opponent if isinstance(opponent, dict) else {"name": opponent})
+        seats = len(self.bots)
+        self.key = derive_key(b"arena.local", f"seed|{arguments['seed']}")
+        self.plan = plan_matches(seats, seats, arguments["games"], seats, keyed_shuffle(self.key, "schedule"))
+        self.output = _Output()
+        self.records: list[Record] = []
+        self.logs: list[str] = []
+        self.games: list[GameResult] = []
+        self.worth: list[list[float]] = []
+        self.times: list[float] = []  # of decisions, in seconds
+        self.faults: dict[tuple[str, int | None], Message] = {}
+        self.problem: Message | None = None
+        self.evidence = Evidence(_MIN_EFFECT)
+        try:
+            with self.output, self.guard:
+                coup_kit._report_misspelt(self.program.start_bot())
+        except (Exception, SystemExit) as error:
+            self.problem = _describe_problem(error)
+
+    def _add_opponent(self, name: str, source: str | None = None) -> None:
+        bot = sample(f"sample:{name}") if source is None else _Program(source, f"{name}.py").start_bot
+        number = sum(other.partition(" (")[0] == name for other in self.bots) + 1
+        self.bots[name if number == 1 else f"{name} ({number})"] = bot
+
+    @property
+    def done(self) -> bool:
+        return bool(self.problem or self.faults) or len(self.records) == len(self.plan.tables)
+
+    def play_next_match(self) -> Message:
+        """Play a match unless the program can't play; return the progress."""
+        if self.problem is None:
+            try:
+                record = self.play_match(len(self.records))
+            except (Exception, SystemExit) as error:  # of a opponent that is a program, or a reply without the kit
+                self.problem = _describe_problem(error)
+            else:
+                self.records.append(record)
+                self.logs.append(self.output.take_log())
+                games = game_results(record)
+                self.games += games
+                self.worth.append([game.worth(game.seats.index(BOT_NAME)) for game in games])
+                if len(self.worth) <= len(self.previous):
+                    self.evidence.add(list(zip(self.previous[len(self.worth) - 1], self.worth[-1], strict=True)))
+        return self.progress()
+
+    def play_match(self, match: int) -> Record:
+        key = derive_key(self.key, f"match|{match}")
+        rules, seats = PRESETS["coup"], len(self.bots)
+        return play_table(self.plan.tables[match], key, self.bots, rules, seats, jobs=1, seed=None, records=True)
+
+    def progress(self) -> Message:
+        rates = []
+        for name in self.bots:
+            rate = WinRate(sum(game.worth(game.seats.index(name)) for game in self.games), len(self.games))
+            low, high = rate.interval
+            rates.append({"name": name, "value": rate.value, "low": low, "high": high})
+        compared = self.evidence.result()
+        times = [1000 * each for each in self.times]
+        return {
+            "played": len(self.games),
+            "games": self.plan.games,
+            "win_rates": sorted(rates, key=lambda rate: -rate["value"]),
+            "fair_share": 1 / len(self.bots),
+            "decision_ms": {"mean": sum(times) / len(times), "longest": max(times)} if times else None,
+            "faults": sorted(self.faults.values(), key=lambda fault: -fault["count"]),
+            "output": self.output.text,
+            "verdict": compared.verdict,
+            "difference": compared.verdict_text.replace("NEW", "this version") if compared.pairs else None,
+            "worth": self.worth,
+            "lost": list(self.lost_games()) if self.done else [],
+            "problem": self.problem,
+            "done": self.done,
+        }
+
+    def lost_games(self) -> Iterator[Message]:
+        """Yield up to MAX_LOST_GAMES games in which the program was eliminated, with the events that did it."""
+        lost = (
+            (game, seat, turn) for game in self.games for seat, turn in game.eliminated if game.seats[seat] == BOT_NAME
+        )
+        for game, seat, turn in islice(lost, MAX_LOST_GAMES):
+            record = self.records[game.match]
+            yield {
+                "match": game.match,
+                "game": game.game,
+                "number": game.match * len(self.bots) + game.game + 1,
+                "turn": turn,
+                "winner": None if game.winner is None else game.seats[game.winner],
+                "cause": describe_turn(record.header, record.games[game.game], turn, seat, game.seats),
+            }
+
+    def count_fault(self, error: BaseException, message: Message, method: object) -> None:
+        """Add an exception of the program to `faults`: by its kind and line, else by the line of its method."""
+        problem = _describe_problem(error)
+        code = getattr(method, "__code__", None)
+        if problem["line"] is None and code is not None and code.co_filename == BOT_FILE:
+            problem["line"] = code.co_firstlineno
+        game = len(self.games) + message.get("game", 0) + 1
+        turn = message.get("state", {}).get("turn")
+        at = {"kind": message.get("kind", message["type"]), "game": game, "turn": turn}
+        fault = self.faults.setdefault((type(error).__name__, problem["line"]), {**problem, "at": at, "count": 0})
+        fault["count"] += 1
+
+
+_last_trial: _Trial | None = None
+
+
+class _ObservedBot:
+    """The program's bot in one match: its time and output are kept, and its exceptions are counted as faults."""
+
+    def __init__(self, trial: _Trial) -> None:
+        self._trial = trial
+        with trial.output, trial.guard:
+            self._bot = trial.program.start_bot()
+        if not self._bot.careful:
+            vars(self._bot)["_failed"] = _raise_again  # the kit would print the whole request
+
+    def reply(self, message: Message) -> Message | None:
+        trial, kind = self._trial, str(message["type"])
+        began = time.perf_counter()
+        if began > trial.beat_at:
+            trial.beat_at = began + _BEAT_S
+            trial.beat()
+        if kind == "game_start":
+            trial.output.mark(game_marker(message["game"]), at_once=True)
+        elif kind == "request":
+            trial.output.mark(turn_marker(message["state"]["turn"]))
+        try:
+            with trial.output, trial.guard:
+                reply = self._bot.reply(message)
+        except (Exception, SystemExit) as error:
+            trial.count_fault(error, message, getattr(type(self._bot), str(message.get("kind", kind)), None))
+            replies: dict[str, Message] = {
+                "request": {"id": message.get("id"), "choice": 0},
+                "hello": {"type": "hello"},
+            }
+            reply = replies.get(kind)
+        if kind == "request":
+            trial.times.append(time.perf_counter() - began)
+        return reply
+
+
+def _raise_again(*_: object) -> None:
+    raise
+
+
+class _Output(TextIOBase):
+    """A context that keeps what is printed: `text`, up to MAX_OUTPUT characters, and a log with log markers."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._log = ""
+        self._marker = ""
+
+    def write(self, text: str) -> int:
+        kept = text[: MAX_OUTPUT - len(self.text)]
+        if kept:
+            self.text += kept
+            self._log += self._marker + kept
+            self._marker = ""
+        return len(text)
+
+    def mark(self, marker: str, at_once: bool = False) -> None:
+        """Write a log marker: before the next output, or at once."""
+        self._marker = ("\n" if self._log[-1:] not in ("", "\n") else "") + f"{marker}\n"
+        if at_once:
+            self._log += self._marker
+            self._marker = ""
+
+    def take_log(self) -> str:
+        """Return the log, and begin another."""
+        log, self._log = self._log, ""
+        return log
+
+    def __enter__(self) -> "_Output":
+        self._before = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout, sys.stderr = self._before
+
+
+class _Guard:
+    """A context that raises _TooLongError in the program's own code after GUARDED_S, and reports lines."""
+
+    def __init__(self, report_line: Beat) -> None:
+        self._report_line = report_line
+
+    def __enter__(self) -> None:
+        self._deadline = time.monotonic() + GUARDED_S
+        self._seen: set[int] = set()
+        sys.settrace(self._trace)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: FrameType, *_: object) -> Any:
+        if frame.f_code.co_filename != BOT_FILE:
+            return None
+        frame.f_trace_opcodes = sys.version_info < (3, 12)  # which has no line events in a loop on one line
+        if time.monotonic() > self._deadline:
+            raise _TooLongError
+        if frame.f_lineno not in self._seen:
+            self._seen.add(frame.f_lineno)
+            self._report_line(frame.f_lineno)
+        return self._trace
+
+
+def _describe_problem(error: BaseException, message: str | None = None) -> Message:
+    """Return the last line of the program in the traceback, the message, and the traceback of the program alone."""
+    text = traceback.format_exception_only(error)
+    if isinstance(error, SyntaxError) and error.filename == BOT_FILE:
+        line, column, message = error.lineno, error.offset, f"{type(error).__name__}: {error.msg}"
+    else:
+        own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == BOT_FILE]
+        line, column = own[-1].lineno if own else None, None
+        text = ["Traceback (most recent call last):\n", *traceback.format_list(own), *text]
+    return {
+        "line": line,
+        "column": column,
+        "message": message or f"{type(error).__name__}: {error}",
+        "traceback": "".join(text),
+        "restart": isinstance(error, MemoryError),
+    }
