@@ -5,16 +5,17 @@ set -eu
 if [ "$(id -u)" = 0 ]; then
   # Control groups for the user coup; without SYS_ADMIN there are none, and `init` and `run` say so.
   top=/sys/fs/cgroup
-  if [ ! -e $top/cgroup.controllers ] && mount -o remount,rw $top 2>/dev/null; then   # cgroups v1
+  if [ ! -e $top/cgroup.controllers ] && mount -o remount,bind,rw $top 2>/dev/null; then   # cgroups v1
     mkdir -p $top/unified && mount -t cgroup2 none $top/unified
   fi
   for group in $(awk '$3 ~ /^cgroup2?$/ { print $2 }' /proc/mounts); do
-    mount -o remount,rw "$group" 2>/dev/null || continue
+    mount -o remount,bind,rw "$group" 2>/dev/null || continue
     mkdir -p "$group/coup"
     chown -R coup "$group/coup"
-    echo $$ >"$group/coup/cgroup.procs" || continue
+    ( echo $$ >"$group/coup/cgroup.procs" ) 2>/dev/null || continue
     [ $group != $top ] || echo "+cpu +memory +pids" >$top/cgroup.subtree_control
   done
+  export HOME=/srv/coup
   exec setpriv --reuid coup --regid coup --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$0" "$@"
 fi
 [ $# = 0 ] || exec "$@"
