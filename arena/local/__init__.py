@@ -20,6 +20,7 @@ from arena.local.match import (
     name_bots,
     play_match,
     require_factories,
+    run_match,
     sample,
 )
 from arena.local.results import Results, Rows, WinRate
@@ -43,6 +44,7 @@ __all__ = [
     "play_match",
     "play_table",
     "require_factories",
+    "run_match",
     "sample",
     "sweep",
 ]

@@ -7,17 +7,19 @@ life."""
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, Protocol
 
 from arena.coup import (
+    FORFEIT,
     PRESETS,
     Board,
     Exiled,
+    Forfeit,
     KeyedRng,
-    Move,
+    MoveOrForfeit,
     Over,
     Ruleset,
     State,
@@ -26,13 +28,16 @@ from arena.coup import (
     apply_moves,
     deal_game,
     first_seat,
+    format_move,
     list_legal_moves,
     view_from_seat,
 )
 from arena.referee import (
+    Fault,
     GameRecord,
     GameRecorder,
     LegalMoves,
+    MatchObserver,
     MatchSpec,
     Record,
     SayError,
@@ -199,7 +204,10 @@ class LocalPlayer:
 
         board: the current board if the rules allow table talk, else None: then statements are ignored.
         """
-        reply = self._send_to_bot(message)
+        return self.read_choice(self._send_to_bot(message), message, menu, board)
+
+    def read_choice(self, reply: Any, message: Message, menu: LegalMoves, board: Board | None = None) -> int:
+        """Return the index of the move in a reply to a request; see `choice`."""
         answer = parse_reply(reply) if isinstance(reply, dict) else None
         if answer is None:
             raise self._reply_error(message, reply, "a reply must be a dict with id, and choice or move")
@@ -241,17 +249,44 @@ def _describe_message(message: Message) -> str:
     )
 
 
+# What a match yields (the number of a bot that it waits for, or a game that has ended), is sent (a reply), and returns.
+MatchCourse = Generator[int | GameRecord, Message | None, Record]
+
+
 def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool) -> Record:
     """Play all games of a match. Without `keep_moves` the record has no moves, so it can't be replayed."""
+    course = run_match(spec, players, keep_moves)
+    while True:
+        try:
+            next(course)
+        except StopIteration as end:
+            record: Record = end.value
+            return record
+
+
+def run_match(
+    spec: MatchSpec,
+    players: Sequence[LocalPlayer],
+    keep_moves: bool = True,
+    waits_for: Collection[int] = (),
+    watch: MatchObserver | None = None,
+) -> MatchCourse:
+    """Play all games of a match, and return its record. Yield the record of each game when it has ended.
+
+    A bot of `waits_for` receives each request as a message that needs no reply; then its number is yielded, and its
+    reply must be sent: None forfeits the game. `watch` is notified of steps.
+    """
     for number, player in enumerate(players):
         player.greet(json.loads(hello(spec, number)))
     last_winner: int | None = None
     games = []
     for number, seating in enumerate(spec.seatings):
         notes = GameRecorder(number, seating, first_seat(seating, last_winner))
-        record = _Game(spec, notes, [players[bot] for bot in seating], keep_moves).play()
+        seated = [players[bot] for bot in seating]
+        record = yield from _Game(spec, notes, seated, keep_moves, waits_for, watch or MatchObserver()).play()
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
+        yield record
     for player in players:
         player.send({"type": "match_over"})
     return Record(spec.header, tuple(games))
@@ -260,18 +295,27 @@ def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool
 class _Game:
     """One game: its players, the messages to them, and its record."""
 
-    def __init__(self, spec: MatchSpec, notes: GameRecorder, players: Sequence[LocalPlayer], keep_moves: bool) -> None:
+    def __init__(
+        self,
+        spec: MatchSpec,
+        notes: GameRecorder,
+        players: Sequence[LocalPlayer],
+        keep_moves: bool,
+        waits_for: Collection[int],
+        watch: MatchObserver,
+    ) -> None:
         self.spec = spec
         self.notes = notes
         self.players = players
         self.keep_moves = keep_moves
+        self.waits_for, self.watch = waits_for, watch
         self.handles = [spec.handles[bot] for bot in notes.seating]
         self.times = [spec.timing(bot) for bot in notes.seating]
         self.feed = messages.MessageCursor(spec.seats)
         self.talk = spec.settings.rules.talk is not Talk.OFF
         self.said: list[StatementMade] = []  # statements with the current answers
 
-    def play(self) -> GameRecord:
+    def play(self) -> Generator[int, Message | None, GameRecord]:
         notes = self.notes
         chance = KeyedRng(self.spec.key, notes.game)
         state = deal_game(self.spec.settings.rules, self.spec.seats, chance, notes.starter)
@@ -279,12 +323,15 @@ class _Game:
             seed = self.spec.game_seed(notes.seating[seat], notes.game)
             player.send(messages.make_game_start(view_from_seat(state, seat), notes.game, seed, self.handles))
         eliminated: list[tuple[int, int]] = []
+        self.watch.moved(notes.game, state, 0, ())
         while state.board.phase.asked:
-            answers = self.collect_answers(state)
+            answers = yield from self.collect_answers(state)
             after, events = apply_moves(state, answers, chance)
             if self.talk:
                 events = (*sorted(self.said, key=lambda statement: statement.seat), *events)
+            first = self.feed.count
             self.feed.add(events)
+            self.watch.moved(notes.game, after, first, events)
             if self.keep_moves:
                 notes.add_step(state, answers, after, events)
             else:
@@ -308,9 +355,9 @@ class _Game:
             events=self.feed.count,
         )
 
-    def collect_answers(self, state: State) -> list[Move]:
+    def collect_answers(self, state: State) -> Generator[int, Message | None, list[MoveOrForfeit]]:
         """Ask all seats of the current phase; return their moves in the phase's order."""
-        answers = []
+        answers: list[MoveOrForfeit] = []
         self.said = []
         for seat in state.board.phase.asked:
             player, times = self.players[seat], self.times[seat]
@@ -322,7 +369,17 @@ class _Game:
             message = messages.make_request(
                 view, known, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
             )
-            choice = player.choice(message, menu, state.board if self.talk else None)
+            board = state.board if self.talk else None
+            bot = self.notes.seating[seat]
+            if bot in self.waits_for:
+                player.send(message)
+                reply = yield bot
+                if reply is None:
+                    answers.append(self.forfeit(bot))
+                    continue
+                choice = player.read_choice(reply, message, menu, board)
+            else:
+                choice = player.choice(message, menu, board)
             if self.talk:
                 self.said += player.said
             answers.append(moves[choice])
@@ -332,3 +389,11 @@ class _Game:
                 self.notes.moves.append(menu.words[choice])
                 self.notes.times.append(0)
         return answers
+
+    def forfeit(self, bot: int) -> Forfeit:
+        """Record that a bot forfeits the game."""
+        notes, word = self.notes, format_move(FORFEIT)
+        notes.faults.append(Fault(bot, "closed", len(notes.moves), used=word))
+        notes.moves.append(word)
+        notes.times.append(0)
+        return FORFEIT

@@ -26,11 +26,13 @@ sys.path.insert(0, {folder!r})
 PLAYED = """
 from arena.local import play
 from arena.play import PlayerView
+from arena.playground import person_table
 from arena.replay import make_replay_object, replay_page
 
 results = play(["sample:honest", "sample:turtle"], games=12, seed=1, records=True)
 assert len(results.statistics()) > 10
 page = replay_page([make_replay_object(record) for record in results.records], "A replay")
+person_table.open_table('{"bots": ["counter", "bluffer"]}')
 print(len(results.games), "honest" in page.lower())
 """
 

@@ -51,7 +51,7 @@ async function openTable() {
   const first = await call("person_table.open_table", [{ ...settings, seed: crypto.getRandomValues(new Uint32Array(1))[0] }]);
   if (number !== opened) return;
   isLoading = false;
-  send(first);
+  first.forEach(send);
 }
 
 function send(message) {
@@ -60,6 +60,11 @@ function send(message) {
 
 /** Let the table's page have the theme of the page around it, and the other way round. */
 function follow() {
+  frame.contentDocument.addEventListener("click", async (event) => {
+    if (!event.target.closest('a[href="#replay"]')) return;
+    event.preventDefault();
+    openReplay((await call("person_table.replay")).page);
+  });
   const [outer, inner] = [document, frame.contentDocument].map((page) => page.documentElement);
   const copy = (from, to) => from.dataset.theme !== to.dataset.theme && (to.dataset.theme = from.dataset.theme);
   if (outer.dataset.theme) copy(outer, inner);
@@ -72,9 +77,8 @@ addEventListener("message", async ({ data, source }) => {
   if (source !== frame.contentWindow) return;
   const message = JSON.parse(data);
   const number = opened;
-  if (message.replay) return openReplay((await call("person_table.replay")).page);
-  const answer = await call("person_table.answer", [message]);
-  if (answer && number === opened) send(answer);
+  const answers = await call("person_table.answer", [message]);
+  if (number === opened) answers.forEach(send);
 });
 
 // --- another table
