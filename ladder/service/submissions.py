@@ -265,7 +265,7 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
     quotas = settings.quotas
     result = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
-        first_name="-".join(owner.pseudonym.split()) if owner and not bots else None,
+        suggested_name="-".join(owner.pseudonym.split()) if owner and not bots else None,
         can_add_bot=len(bots) < quotas.max_bots_per_user,
         remaining=max(0, quotas.max_submissions_per_day - today),
         limit=quotas.max_submissions_per_day,

@@ -218,13 +218,13 @@ def _list_problems(
 class RemainingQuota:
     """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
 
-    remaining: submissions left today. first_name: a name for a first bot.
+    remaining: submissions left today. suggested_name: a name for a first bot.
     limit: submissions per day; the day ends at resets_at, in seconds since 1970.
     max_upload_mb: the maximum size of one submission. owners: (login, name) of the users for whom staff may submit.
     """
 
     bots: tuple[str, ...]
-    first_name: str | None
+    suggested_name: str | None
     can_add_bot: bool
     remaining: int
     limit: int

@@ -178,7 +178,7 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     with ladder.reading(viewer(ladder, "eve")) as context:
         output, found = get_remaining_quota(ladder, context), views.view_bot(context, "bot-bob")
     assert (output.bots, output.can_add_bot) == ((), True)
-    assert re.fullmatch(r"[A-Z][a-z]+-[A-Z][a-z]+", str(output.first_name))  # the pseudonym
+    assert re.fullmatch(r"[A-Z][a-z]+-[A-Z][a-z]+", str(output.suggested_name))  # the pseudonym
     assert found is not None
     assert views.inactive_reason(found) == "no active version: ask the staff"
     assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"

@@ -415,7 +415,8 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         ({"table": "quotas", "max_bots_per_user": "many"}, "max_bots_per_user"),
         ({"table": "database", "database": "sqlite:///x"}, "can&#39;t be changed here"),
         ({"table": "deadlines", "name": "a", "at": "2026-12-01T23:59", "zone": "Mars/Base"}, "Mars/Base"),
-        ({"table": "baselines", "name": "beats x", "points": "1", "beats": "x"}, "there is no bot &#34;x&#34;"),
+        ({"table": "baselines", "name": "beats x", "points": "1", "beats": "x"}, "There is no bot &#34;x&#34;"),
+        ({"table": "deadlines", "name": "a", "at": "tomorrow"}, "Invalid isoformat string"),
         ({"table": "deadlines", "index": "7", "remove": "true"}, "doesn&#39;t exist"),
         ({"table": "quotas", "max_bots_per_user": "4", "sha256": "0"}, "was changed meanwhile"),
     ):
