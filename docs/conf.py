@@ -11,10 +11,11 @@ from hashlib import sha256
 from pathlib import Path
 from posixpath import join, normpath
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 from arena import __version__
-from arena.playground import find_build
+from arena.playground import find_build, make_program_fragment
 from arena.referee import read_record
 from arena.replay import make_replay_object, replay_page
 
@@ -68,6 +69,15 @@ def prepare_source(app: Sphinx, name: str, source: list[str]) -> None:
             source[0] += f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{lines}\n```\n"
 
 
+def link_programs(app: Sphinx, doctree: nodes.document, name: str) -> None:
+    """Link each complete bot in Python to the playground, if it was built."""
+    for block in doctree.findall(nodes.literal_block) if find_build() else ():
+        if block.get("language") == "python" and "\nrun(" in block.astext():
+            address = f"{'../' * name.count('/')}playground/{make_program_fragment(block.astext())}"
+            link = nodes.reference("", "Open in the playground", refuri=address, internal=False)
+            block.parent.insert(block.parent.index(block) + 1, nodes.paragraph("", "", link))
+
+
 def write_replay(app: Sphinx, error: Exception | None) -> None:
     """Write the replay of the first page: whole, and for its frame with front-replay.css."""
     if error is None:
@@ -86,4 +96,5 @@ def write_replay(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("source-read", prepare_source)
+    app.connect("doctree-resolved", link_programs)
     app.connect("build-finished", write_replay)

@@ -4,6 +4,8 @@ The modules here that the worker runs import only the standard library and packa
 can load them. `build.py` makes the folder of pages and runs on a developer's machine.
 """
 
+import gzip
+from base64 import urlsafe_b64encode
 from pathlib import Path
 
 
@@ -12,3 +14,9 @@ def find_build() -> Path | None:
     here = Path(__file__).parent
     folders = (here / "built", here.parents[1] / "build" / "playground")
     return next((folder for folder in folders if (folder / "index.html").is_file()), None)
+
+
+def make_program_fragment(source: str) -> str:
+    """Return the end of the playground's address with which it opens a program: `#bot=...`, sent to no server."""
+    packed = urlsafe_b64encode(gzip.compress(source.encode(), mtime=0)).decode().rstrip("=")
+    return f"#bot=mybot.py:{packed}"

@@ -24,8 +24,9 @@ from pydantic import TypeAdapter
 from arena import __version__
 from arena.bots import LANGUAGES
 from arena.escaping import escape_control
-from arena.playground import find_build
+from arena.playground import find_build, make_program_fragment
 from arena.replay import style_sheets
+from arena.samples import sample_folder
 from ladder import formatting
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import StandingsRow
@@ -101,6 +102,7 @@ def _environment() -> Environment:
     )
     env.globals |= {"cells": formatting, "asset": asset_url, "spark": sparkline_points, "version": __version__}
     env.globals |= {"wheel_name": wheel_name(), "languages": tuple(LANGUAGES), "playground": find_build() is not None}
+    env.globals["starter_fragment"] = make_program_fragment((sample_folder() / "python/bot.py").read_text("utf-8"))
     env.filters |= {
         "when": format_time,
         "duration": _format_duration,

@@ -138,6 +138,23 @@ async function send(form, found) {
   }
 }
 
+// The playground hands a program over in the address; it waits in the session while its author signs in.
+async function takeProgram() {
+  if (location.hash.startsWith("#bot=")) sessionStorage.setItem("program", location.hash.slice(5));
+  const [name, packed] = sessionStorage.getItem("program")?.split(":") ?? [];
+  const form = document.querySelector("form.drop");
+  if (!form || !packed) return;
+  sessionStorage.removeItem("program");
+  history.replaceState(null, "", location.pathname);
+  const bytes = Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+  const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  const given = new DataTransfer();
+  given.items.add(new File([text], name, { type: "text/x-python" }));
+  form.querySelector("input[type=file]").files = given.files;
+  form.querySelector("button").focus();
+}
+takeProgram().catch(() => null); // a damaged link leaves the form empty
+
 for (const line of document.querySelectorAll(".drops")) line.hidden = false;
 document.addEventListener("dragover", (event) => event.target.closest?.(".drop") && event.preventDefault());
 document.addEventListener("drop", (event) => {

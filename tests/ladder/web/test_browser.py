@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from arena.checks import CheckStep, Severity
+from arena.playground import make_program_fragment
 from ladder.service import Ladder, disable_bot, issue_secret, open_ladder, set_void, submit_bot
 from ladder.store.database import METADATA, User, finish_check, save_users
 from ladder.views import serialize_step
@@ -311,3 +312,19 @@ def test_a_line_in_the_lobby_reaches_open_pages_and_a_refusal_its_form(browser: 
     ada.get_by_role("alert").get_by_text("the chat is off").wait_for()
     assert ada.locator("#chat-text").input_value() == "again"
     assert [text for text in wrong if "400" not in text] == []
+
+
+def test_a_program_from_the_playground_waits_in_the_form_after_the_sign_in(
+    browser: Reader, server: LadderServer
+) -> None:
+    context = browser.browser.new_context()
+    with closing(context):
+        page = context.new_page()
+        page.goto(f"{server.url}/submit{make_program_fragment('print(1)  # ü')}")
+        assert "/sign-in" in page.url
+        context.add_cookies([{"name": "session", "value": server.session("eve"), "url": server.url}])
+        page.goto(f"{server.url}/submit")
+        page.locator("form.drop button:focus").wait_for()
+        field = page.locator("form.drop input[type=file]").first
+        assert field.evaluate("field => field.files[0].name") == "mybot.py"
+        assert field.evaluate("field => field.files[0].text()") == "print(1)  # ü"
