@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arena.escaping import escape_control
+from arena.sandbox import Programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ def relocate_bot(bot: Bot, source: Path, target: Path) -> Bot:
 
 
 def _is_below(word: str, folder: Path) -> bool:
-    return os.path.isabs(word) and Path(word).is_relative_to(folder)
+    """Return whether a word names a file of that folder. The arena's own Python never counts as one."""
+    return os.path.isabs(word) and Path(word).is_relative_to(folder) and word != Programs().python
 
 
 class BotError(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import BotError, digest_of, is_missing_kit, is_older, load_bots, with_kit
+from arena.bots import BotError, digest_of, is_missing_kit, is_older, load_bots, relocate_bot, with_kit
 from tests.cli_workspace import Place
 from tests.kits.table import KITS
 
@@ -124,6 +124,14 @@ def test_an_unknown_kit_is_refused(tmp_path: Path) -> None:
     (write_folder(tmp_path / "mine") / "bot.toml").write_text(TOML.replace('python"', 'pyton"', 1))
     with pytest.raises(BotError, match=r'unknown kit "pyton"; did you mean python\?\nSet kit to one of python, '):
         load_bots([str(tmp_path / "mine")])
+
+
+def test_a_bare_file_next_to_the_arenas_environment_is_played_by_its_python(tmp_path: Path) -> None:
+    """As in a clone, whose folder .venv is below that of mybot.py."""
+    write_file(tmp_path / "mine")
+    ([bot], _) = load_bots([str(tmp_path / "mine" / "bot.py")])
+    moved = relocate_bot(bot, Path("/"), tmp_path / "copy")
+    assert (moved.argv[0], moved.path) == (bot.argv[0], tmp_path / "copy" / bot.path.relative_to("/"))
 
 
 def test_a_bare_file_of_the_kit_is_checked_played_and_resumed(place: Place) -> None:
