@@ -1,5 +1,8 @@
 """`make bench`: print the table of figures; `python -m tests.bench engine pipes ...` measures only those named.
 
+`--rounds N` measures each N times and prints the row with the median ratio, and the lowest and highest ratio. `--write`
+puts the tables into docs/explanation/performance.md; tables of benchmarks that weren't named stay as they are.
+
 `python -m tests.bench pairs --against CHECKOUT [NAME...]` compares this tree with another checkout of the project, in
 pairs (tests/bench/pairs.py); `... pairs --help` lists the measurements.
 
@@ -8,6 +11,8 @@ pairs (tests/bench/pairs.py); `... pairs --help` lists the measurements.
 
 import json
 import os
+import platform
+import re
 import resource
 import subprocess
 import sys
@@ -15,13 +20,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+import click
+
+from arena.referee import wire
 from arena.sandbox import Program, unavailable_reason
 from tests.bench import engine, figures, ladder, learning, pairs, peers, pipes, responses, starts, web
 from tests.bench.peers import environments
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/explanation/performance.md"
 
 
 @dataclass(frozen=True)
@@ -95,9 +105,12 @@ def peers_rows(c: Program, folder: Path) -> Iterator[Row]:
 
 
 def starts_rows() -> Iterator[Row]:
-    """Measure starts by box and language: a bot is started, greeted, sent the end of the match, and removed."""
+    """Measure starts by box and language: a bot is started, greeted, sent the end of the match, and removed.
+
+    Beside them is the floor of all programs: `true` in a process of its own, until its end.
+    """
     cores = os.sched_getaffinity(0)
-    plain: dict[str, float] = {}
+    floor = starts.fork_and_exec()
     for box, matches in (("process", 6), ("bubblewrap", 6), ("docker", 1)):
         reason = unavailable_reason(box)
         if reason is not None:
@@ -111,8 +124,8 @@ def starts_rows() -> Iterator[Row]:
                 continue
             # What happens in a container is no child of this process: only the clock measures it.
             unit, found = ("wall ms", start.wall_ms) if box == "docker" else ("CPU-ms", start.cpu_ms)
-            against = plain.setdefault(language, found)
-            output = f"process {against:.1f} CPU-ms; wall {start.wall_ms:.1f} ms"
+            against = floor.wall_ms if box == "docker" else floor.cpu_ms
+            output = f"fork and exec {against:.2f}; wall {start.wall_ms:.1f} ms"
             yield Row(f"start, {box}, {language}: {unit}", f"{found:.1f}", output, found / against, "-")
         os.sched_setaffinity(0, cores)
 
@@ -144,18 +157,13 @@ def run_rows() -> Iterator[Row]:
 
 
 def ladder_rows() -> Iterator[Row]:
-    found = ladder.term()
-    name = "ladder, 500 bots, 1,000,000 games: a fold"
-    read = f"to read its rows {found.read:.2f}"
-    yield Row(f"{name} over everything, CPU-s", f"{found.batch:.2f}", read, found.batch / found.read, "-")
-    whole = f"over everything {found.batch:.2f}"
-    yield Row(
-        f"{name} continued, 100 matches later, CPU-s",
-        f"{found.continued:.3f}",
-        whole,
-        found.continued / found.batch,
-        "-",
-    )
+    for bots in (500, 5_000):
+        found = ladder.term(bots=bots)
+        name = f"ladder, {bots:,} bots, 1,000,000 games: a fold"
+        read = f"to read its rows {found.read:.2f}"
+        yield Row(f"{name} over everything, CPU-s", f"{found.batch:.2f}", read, found.batch / found.read, "-")
+        whole, ratio = f"over everything {found.batch:.2f}", found.continued / found.batch
+        yield Row(f"{name} continued, 100 matches later, CPU-s", f"{found.continued:.3f}", whole, ratio, "-")
 
 
 def web_rows() -> Iterator[Row]:
@@ -207,23 +215,65 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
 }
 
 
+def measure(name: str, rounds: int) -> list[tuple[Row, float, float]]:
+    """Return, for each row of a benchmark, the one of the round with the median ratio, the lowest and highest ratio."""
+    found = zip(*(list(BENCHMARKS[name]()) for _ in range(rounds)), strict=True)
+    ordered = [sorted(rows, key=lambda row: row.ratio) for rows in found]
+    return [(rows[(len(rows) - 1) // 2], rows[0].ratio, rows[-1].ratio) for rows in ordered]
+
+
+def make_table(name: str, rounds: int) -> str:
+    """Return the table of a benchmark in Markdown, with the machine, the commit and the load before and after."""
+    before = pairs.load()
+    lines = ["| figure | measured | beside | ratio | lowest to highest |", "|---|---|---|---|---|"]
+    for row, low, high in measure(name, rounds):
+        lines.append(f"| {row.name} | {row.value} | {row.against} | {row.ratio:.2f} | {low:.2f} to {high:.2f} |")
+    lines += ["", f"{datetime.now(UTC):%Y-%m-%d}, {_origin()}, rounds: {rounds}, load {before}, then {pairs.load()}."]
+    return "\n".join(lines)
+
+
+def _origin() -> str:
+    """Return processor, Python, commit, and whether the referee is compiled."""
+    cpus = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.*)", cpus.read_text(encoding="utf-8") if cpus.exists() else "")
+    named = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(named, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    kind = "in Python" if (wire.__file__ or "").endswith(".py") else "compiled"
+    names = (model[1] if model else platform.machine(), f"Python {platform.python_version()}", f"the referee {kind}")
+    return f"{', '.join(names)}, commit {commit or 'unknown'}"
+
+
+def write_table(name: str, table: str) -> None:
+    """Replace the table of a benchmark in the page. Exits with 1 if the page has no place for it."""
+    text, begin = PAGE.read_text(encoding="utf-8"), f"<!-- python -m tests.bench {name} -->"
+    if begin not in text:
+        sys.exit(f"{PAGE} has no line {begin}")
+    place = re.compile(f"{begin}.*?<!-- end -->", re.DOTALL)
+    PAGE.write_text(place.sub(lambda _: f"{begin}\n{table}\n<!-- end -->", text), encoding="utf-8")
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--rounds", type=click.IntRange(1), default=1, show_default=True, help="Measurements of each row.")
+@click.option("--write", is_flag=True, help="Put the tables into docs/explanation/performance.md.")
+def tables(names: tuple[str, ...], rounds: int, write: bool) -> None:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        sys.exit(f"no benchmark {unknown[0]}; there are: {', '.join(BENCHMARKS)}")
+    os.environ["PATH"] = f"{pairs.BIN}{os.pathsep}{os.environ['PATH']}"
+    for name in names or BENCHMARKS:
+        table = make_table(name, rounds)
+        print(f"{table}\n", flush=True)
+        if write:
+            write_table(name, table)
+
+
 def main() -> None:
     for name, other in (("pairs", pairs.main), ("responses", responses.main)):
         if sys.argv[1:2] == [name]:
             other(sys.argv[2:])
             return
-    if sys.argv[1:2] in (["--help"], ["-h"]):
-        print(f"{__doc__}\nBenchmarks: {', '.join(BENCHMARKS)}")
-        return
-    names = sys.argv[1:] or list(BENCHMARKS)
-    unknown = [name for name in names if name not in BENCHMARKS]
-    if unknown:
-        sys.exit(f"no benchmark {unknown[0]}; there are: {', '.join(BENCHMARKS)}")
-    os.environ["PATH"] = f"{pairs.BIN}{os.pathsep}{os.environ['PATH']}"
-    print(f"{'':66} {'measured':>10}  {'against':36} {'ratio':>6}  hoped")
-    for name in names:
-        for row in BENCHMARKS[name]():
-            print(f"{row.name:66} {row.value:>10}  {row.against:36} {row.ratio:6.2f}  {row.good}", flush=True)
+    tables()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Measure the start of a bot, by box and language: the starters of sample_bots, built as `arena run` builds them."""
 
+import os
+import shutil
 import tempfile
 import time
 from contextlib import closing
@@ -23,6 +25,15 @@ class Start:
     cpu_ms: float = 0.0
     wall_ms: float = 0.0
     problem: str | None = None
+
+
+def fork_and_exec(times: int = 200) -> Start:
+    """Measure the program `true`, started and awaited."""
+    path = shutil.which("true") or "/bin/true"
+    cpu, wall = sum(cpu_s()), time.perf_counter()
+    for _ in range(times):
+        os.waitpid(os.posix_spawn(path, [path], os.environ), 0)
+    return Start(1000 * (sum(cpu_s()) - cpu) / times, 1000 * (time.perf_counter() - wall) / times)
 
 
 def start(name: str, language: str, matches: int) -> Start:
