@@ -236,8 +236,9 @@ def _origin() -> str:
     """Return processor, Python, commit, and whether the referee is compiled."""
     cpus = Path("/proc/cpuinfo")
     model = re.search(r"model name\s*: (.*)", cpus.read_text(encoding="utf-8") if cpus.exists() else "")
-    named = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    commit = subprocess.run(named, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    named = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    edited = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", *pairs.NEEDED], cwd=ROOT, capture_output=True)
+    commit = named.stdout.strip() + ("-dirty" if edited.returncode else "")
     kind = "in Python" if (wire.__file__ or "").endswith(".py") else "compiled"
     names = (model[1] if model else platform.machine(), f"Python {platform.python_version()}", f"the referee {kind}")
     return f"{', '.join(names)}, commit {commit or 'unknown'}"
