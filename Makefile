@@ -128,8 +128,8 @@ coverage: $(VENV)/.dev
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort cover
 
-# The tables of docs/explanation/performance.md, each figure beside its floor or a peer; WRITE=1 replaces them. Then CPU time in pairs beside the commit before, HEAD where files differ from it,
-# else HEAD~1, with the noise of the same minutes (A/A): five minutes more. The pairs need git; what fails there is told.
+# The tables of docs/explanation/performance.md; WRITE=1 replaces them. Then CPU time in pairs with the commit before, HEAD where
+# files differ from it, else HEAD~1, with the noise of the same minutes (A/A): five minutes more. The pairs need git.
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench --rounds 3 $(if $(WRITE),--write)
 	-$(BIN)/python -m tests.bench pairs --pairs 3 engine referee-c start-kit command run

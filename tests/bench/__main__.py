@@ -107,7 +107,7 @@ def peers_rows(c: Program, folder: Path) -> Iterator[Row]:
 def starts_rows() -> Iterator[Row]:
     """Measure starts by box and language: a bot is started, greeted, sent the end of the match, and removed.
 
-    Beside them is the floor of all programs: `true` in a process of its own, until its end.
+    They are compared with the floor of all programs: `true` in a process of its own, until its end.
     """
     cores = os.sched_getaffinity(0)
     floor = starts.fork_and_exec()
@@ -225,7 +225,7 @@ def measure(name: str, rounds: int) -> list[tuple[Row, float, float]]:
 def make_table(name: str, rounds: int) -> str:
     """Return the table of a benchmark in Markdown, with the machine, the commit and the load before and after."""
     before = pairs.load()
-    lines = ["| figure | measured | beside | ratio | lowest to highest |", "|---|---|---|---|---|"]
+    lines = ["| figure | measured | compared with | ratio | lowest to highest |", "|---|---|---|---|---|"]
     for row, low, high in measure(name, rounds):
         lines.append(f"| {row.name} | {row.value} | {row.against} | {row.ratio:.2f} | {low:.2f} to {high:.2f} |")
     lines += ["", f"{datetime.now(UTC):%Y-%m-%d}, {_origin()}, rounds: {rounds}, load {before}, then {pairs.load()}."]
