@@ -23,7 +23,6 @@ from arena.bots.resolve import (
     foreign_imports,
     is_missing_kit,
     is_older,
-    kit_of_file,
     load_bots,
     normal_name,
     require_unchanged_commands,
