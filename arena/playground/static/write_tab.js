@@ -189,7 +189,7 @@ function showRates({ win_rates, fair_share }) {
           drawn("rect", { width: 100 * value, y: 1, height: 8, class: "share" }),
           drawn("rect", { x: 100 * low, width: 100 * (high - low), y: 4, height: 2, class: "interval" }),
           drawn("rect", { x: 100 * fair_share, width: 0.6, height: 10, class: "fair" }))),
-        h("td", { class: "muted number" }, `${percent(low)} to ${percent(high)}`)))),
+        h("td", { class: "muted number" }, `${(100 * low).toFixed(1)} to ${percent(high)}`)))),
   );
 }
 
