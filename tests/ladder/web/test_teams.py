@@ -66,7 +66,7 @@ def test_an_account_shows_the_team_and_its_bots(web: Pages) -> None:
     join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
     text = bob.get("/account").text
     assert "<h2>Team Red</h2>" in text
-    assert '<b>Ada</b> <span class="muted">ada, since' in text
+    assert '<b>Ada</b> <span class="muted">ada, joined' in text
     assert ">of Ada, version 1 plays<" in bob.get("/").text
     shown = bob.get("/api/account").json()
     assert [(bot["bot"], bot["owner"]) for bot in shown["bots"]] == [("broken", None), ("late", "Ada")]
