@@ -38,7 +38,7 @@ BOT_NAME = "mybot"
 BOT_FILE = "bot.py"
 MAX_OUTPUT = 20_000  # characters that a trial keeps of what the program prints
 MAX_LOST_GAMES = 40
-GUARDED_S = 2.0  # for one answer, when a match is played again to find an endless loop
+GUARDED_S = 5.0  # for one answer, when a match is played again to find an endless loop
 _BEAT_S = 0.5
 _MIN_EFFECT = 0.05
 _BOT_TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
@@ -48,9 +48,9 @@ Beat = Callable[..., object]
 
 
 def run_trial(text: str, beat: Beat = lambda: None) -> Iterator[str]:
-    """Play all matches; `beat` is called at the start and at decisions of the program, at most every half second.
+    """Play all matches; `beat` is called at the start and at decisions of all bots, at most every half second.
 
-    Progress: {"played", "games", "win_rates", "fair_share", "decision_ms", "faults", "output", "verdict", "difference",
+    Progress: {"played", "games", "win_rates", "fair_share", "faults", "output", "verdict", "difference",
     "worth", "lost", "problem", "done"}. `worth`: for each match the program's share of the win in each game, which a
     later trial takes as `previous` to compare itself. `lost` comes with the last object.
     """
@@ -152,7 +152,6 @@ class _Trial:
         self.logs: list[str] = []
         self.games: list[GameResult] = []
         self.worth: list[list[float]] = []
-        self.times: list[float] = []  # of decisions, in seconds
         self.faults: dict[tuple[str, int | None], Message] = {}
         self.problem: Message | None = None
         self.evidence = Evidence(_MIN_EFFECT)
@@ -165,7 +164,14 @@ class _Trial:
     def _add_opponent(self, name: str, source: str | None = None) -> None:
         bot = sample(f"sample:{name}") if source is None else _Program(source, f"{name}.py").start_bot
         number = sum(other.partition(" (")[0] == name for other in self.bots) + 1
-        self.bots[name if number == 1 else f"{name} ({number})"] = bot
+        self.bots[name if number == 1 else f"{name} ({number})"] = lambda: _BeatingBot(self, bot())
+
+    def keep_beating(self) -> None:
+        """Report that Python is alive, at most every _BEAT_S."""
+        now = time.monotonic()
+        if now > self.beat_at:
+            self.beat_at = now + _BEAT_S
+            self.beat()
 
     @property
     def done(self) -> bool:
@@ -200,13 +206,11 @@ class _Trial:
             low, high = rate.interval
             rates.append({"name": name, "value": rate.value, "low": low, "high": high})
         compared = self.evidence.result()
-        times = [1000 * each for each in self.times]
         return {
             "played": len(self.games),
             "games": self.plan.games,
             "win_rates": sorted(rates, key=lambda rate: -rate["value"]),
             "fair_share": 1 / len(self.bots),
-            "decision_ms": {"mean": sum(times) / len(times), "longest": max(times)} if times else None,
             "faults": sorted(self.faults.values(), key=lambda fault: -fault["count"]),
             "output": self.output.text,
             "verdict": compared.verdict,
@@ -249,8 +253,19 @@ class _Trial:
 _last_trial: _Trial | None = None
 
 
+class _BeatingBot:
+    """An opponent whose decisions show that Python is alive."""
+
+    def __init__(self, trial: _Trial, bot: coup_kit.Bot) -> None:
+        self._trial, self._bot = trial, bot
+
+    def reply(self, message: Message) -> Message | None:
+        self._trial.keep_beating()
+        return self._bot.reply(message)
+
+
 class _ObservedBot:
-    """The program's bot in one match: its time and output are kept, and its exceptions are counted as faults."""
+    """The program's bot in one match: its output is kept, and its exceptions are counted as faults."""
 
     def __init__(self, trial: _Trial) -> None:
         self._trial = trial
@@ -261,10 +276,7 @@ class _ObservedBot:
 
     def reply(self, message: Message) -> Message | None:
         trial, kind = self._trial, str(message["type"])
-        began = time.perf_counter()
-        if began > trial.beat_at:
-            trial.beat_at = began + _BEAT_S
-            trial.beat()
+        trial.keep_beating()
         if kind == "game_start":
             trial.output.mark(game_marker(message["game"]), at_once=True)
         elif kind == "request":
@@ -279,8 +291,6 @@ class _ObservedBot:
                 "hello": {"type": "hello"},
             }
             reply = replies.get(kind)
-        if kind == "request":
-            trial.times.append(time.perf_counter() - began)
         return reply
 
 

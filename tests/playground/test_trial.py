@@ -58,7 +58,6 @@ def test_a_trial_plays_the_games_of_arena_local_and_shows_progress_after_each_ma
     rates = {rate["name"]: (rate["value"], rate["low"], rate["high"]) for rate in progress[-1]["win_rates"]}
     assert rates == {name: (rate.value, *rate.interval) for name, rate in expected.win_rates.items()}
     assert progress[-1]["fair_share"] == 0.25
-    assert 0 < progress[-1]["decision_ms"]["mean"] <= progress[-1]["decision_ms"]["longest"]
 
 
 def test_lost_games_have_turn_winner_and_cause_and_open_in_the_replay_with_what_was_printed() -> None:

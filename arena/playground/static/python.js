@@ -27,9 +27,6 @@ export async function call(name, values = [], progress = null, beat = null) {
   return promise;
 }
 
-/** Called with each line that Python prints. */
-export const printed = { listener: null };
-
 /** End the worker, whatever it does, and start a new one. */
 export function restart(reason = "Python was stopped.") {
   for (const each of calls.values()) each.reject(new Error(reason));
@@ -58,7 +55,6 @@ addEventListener("message", async ({ data, source }) => {
     if (navigator.serviceWorker) navigator.serviceWorker.register("service-worker.js");
     return;
   }
-  if (data.printed !== undefined) return printed.listener?.(data.printed);
   const asked = calls.get(data.id);
   if (!asked) return;
   if (data.beat !== undefined) return asked.beat?.(data.beat);

@@ -38,8 +38,8 @@ async function start({ files, urls }) {
     packageBaseUrl: "https://files.invalid/",
     createPyodideModule,
     lockFileContents: '{"info":{"abi_version":"2026_0","arch":"wasm32","platform":"emscripten_5_0_3","python":"3.14.2"},"packages":{}}',
-    stdout: (text) => postMessage({ printed: text }),
-    stderr: (text) => postMessage({ printed: text }),
+    stdout: () => null,
+    stderr: () => null,
     jsglobals: {},
   });
   self.fetch = fetch;

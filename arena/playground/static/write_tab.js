@@ -132,20 +132,19 @@ async function nameLoop(own, values) {
   own.reason = null;
   await isReady();
   const see = (reached) => Object.assign(own, { line: reached, beatAt: performance.now() });
-  const found = await call("trial.find_endless_loop", [{ ...values, match: own.match }], null, see).catch(() => null);
+  const message = "this line, or one next to it, gave no answer for 6 seconds";
+  const { problem } = await call("trial.find_endless_loop", [{ ...values, match: own.match }], null, see).catch(() => ({ problem: { line: own.line, message } }));
   own.beatAt = Infinity;
-  const message = own.line ? "this line, or one next to it, gave no answer for 6 seconds" : "the bot gave no answer for 6 seconds";
-  showProblems([found?.problem ?? { line: own.line, message }]);
-  say(state, "The games were stopped.");
+  if (problem) showProblems([problem]);
+  say(state, problem ? "The games were stopped." : "This time the match came to its end: this computer may be busy. Play again.");
 }
 
 // --- results
 
 function show(progress, source, settings, before) {
-  const { played, games, faults, problem, done, decision_ms: pace } = progress;
+  const { played, games, faults, problem, done } = progress;
   bar.value = played / games;
-  const times = done && pace ? ` A decision takes ${pace.mean.toFixed(2)} ms, at most ${pace.longest.toFixed(0)} ms.` : "";
-  say(state, `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games.${times}`);
+  say(state, `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games.`);
   printed.hidden = !progress.output;
   say(printed.lastChild, progress.output);
   const found = problem ? [problem] : faults;

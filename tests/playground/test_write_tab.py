@@ -1,0 +1,82 @@
+"""A visitor writes a bot in a real browser: from a syntax error to a better win rate, offline after the start."""
+
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from arena.cli import cli
+from arena.local import play
+from tests.chromium import WAIT_MS, Reader
+from tests.playground.conftest import Served
+
+START = 'return game.find("coup") or game.find("tax")'
+BLOCK = """
+    def block(self, game):
+        print("asked to block")
+        return next((move for move in game.moves("block") if move["block"] in game.cards), game.find("pass"))
+"""
+OPPONENTS = ("honest", "counter", "turtle")
+
+pytestmark = pytest.mark.long
+
+
+def test_a_bot_becomes_better(
+    browser: Reader, served_playground: Served, axe: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    context = browser.browser.new_context(viewport={"width": 1024, "height": 768})
+    context.set_default_timeout(3 * WAIT_MS)
+    page = context.new_page()
+    page.goto(f"{served_playground.url}#write")
+    page.locator("#editor .ace_line").first.wait_for()
+
+    def text() -> str:
+        return str(page.evaluate("() => window.ace.edit(document.getElementById('editor')).getValue()"))
+
+    def write(source: str) -> None:
+        page.evaluate("text => window.ace.edit(document.getElementById('editor')).setValue(text, -1)", source)
+
+    def run() -> Any:
+        """Play by the key in the editor; return the locator of problems."""
+        page.locator("#editor textarea").focus()
+        page.keyboard.press("Control+Enter")
+        page.locator("#run:visible").wait_for()
+        return page.locator(".problem p").first
+
+    first = text()
+    run()
+    page.locator("#lost li").first.wait_for()
+    served_playground.stop()
+    write(first.replace("turn(self, game):", "turn(self, game:"))
+    assert "Line 5: SyntaxError" in run().inner_text()
+    page.locator(".ace_gutter-cell.ace_error").wait_for()
+    write(first.replace(START, f"while True: pass\n        {START}"))
+    assert "Line 6: no answer after 5 s" in run().inner_text()
+    write(first.replace(START, 'return "tax"'))
+    assert "turn() returned 'tax'" in run().inner_text()
+    better = first.replace("\n\nrun(", f"{BLOCK}\n\nrun(")
+    write(better)
+    run()
+    assert "better" in page.locator("#difference").inner_text()
+    assert axe(page) == []
+    rate = page.locator("#rates .own td").first.inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    download.value.save_as(tmp_path / "mybot.zip")
+    page.locator("#lost button").first.press("Enter")
+    page.locator(".replay iframe").content_frame.locator("main, #page").first.wait_for()
+    page.get_by_role("button", name="Back to the results").press("Enter")
+
+    context.close()
+    with zipfile.ZipFile(tmp_path / "mybot.zip") as archive:
+        archive.extractall(tmp_path)
+    assert CliRunner().invoke(cli, ["check", str(tmp_path / "mybot")]).exit_code == 0
+    namespace: dict[str, Any] = {"__name__": "bot"}
+    source = re.sub(r"\nrun\(.*", "", (tmp_path / "mybot/bot.py").read_text())
+    exec(source.replace("coup_kit", "protocol.kits.coup_kit"), namespace)
+    bots = {"mybot": namespace["MyBot"], **{name: f"sample:{name}" for name in OPPONENTS}}
+    assert rate == f"{100 * play(bots, 200, seed=1, match_games=4).win_rates['mybot'].value:.1f} %"
