@@ -52,17 +52,12 @@ def build_playground(out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     files = _Folder(out)
-    arena_zip = pack_modules(list_modules())
-    (CACHE / "arena.zip").write_bytes(arena_zip)
-    imports = ", ".join(f"arena.playground.{name}" for name in _entries()) or "json"
-    _run("node", STATIC / "precompile.mjs", pyodide, CACHE / "arena.zip", CACHE / "python_stdlib.zip", imports)
-    sources = {
-        "arena.zip": arena_zip,
-        "python_stdlib.zip": (CACHE / "python_stdlib.zip").read_bytes(),
-        "worker.js": (STATIC / "worker.js").read_bytes(),
-        **{name: (pyodide / name).read_bytes() for name in WORKER_FILES if name.startswith("pyodide")},
-    }
-    loaded = {name: files.add(name, sources[name]) for name in WORKER_FILES}
+    (CACHE / "sources.zip").write_bytes(pack_modules(list_modules()))
+    imports = ", ".join(f"arena.playground.{name}" for name in _entries())
+    _run("node", STATIC / "precompile.mjs", pyodide, CACHE, imports)
+    homes = {"pyodide": pyodide, "worker": STATIC}
+    paths = {name: homes.get(name.partition(".")[0], CACHE) / name for name in WORKER_FILES}
+    loaded = {name: files.add(name, path.read_bytes()) for name, path in paths.items()}
     scripts = ((ace / "src-min-noconflict" / name).read_text() for name in _ACE_SCRIPTS)
     styles = ((ace / "css" / name).read_text() for name in _ACE_STYLES)
     files.add("ace.js", "\n".join(scripts).encode())
@@ -262,10 +257,9 @@ def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table:
     data["first-bot"] = _find_first_bot()
     index = index.replace("@DATA@", "".join(json_element(name, value) for name, value in data.items()))
     files.add("index.html", index.encode(), hashed=False)
-    names = sorted(files.names.values())
-    build = hashlib.sha256("".join(names).encode() + index.encode()).hexdigest()[:12]
-    worker = (STATIC / "service-worker.js").read_text().replace("@NAME@", f"playground-{build}")
-    files.add("service-worker.js", worker.replace("@FILES@", json.dumps(["./", *names])).encode(), hashed=False)
+    names = sorted(set(files.names.values()) - {"index.html"})
+    worker = (STATIC / "service-worker.js").read_text().replace("@FILES@", json.dumps([*names, "./"]))
+    files.add("service-worker.js", worker.encode(), hashed=False)
 
 
 if __name__ == "__main__":

@@ -157,9 +157,9 @@ class PersonTable(MatchObserver):
         places = [
             TablePlace(
                 handle=handle,
-                name=name if self._shows_name(bot) else None,
-                kind="person" if bot == len(self._bots) else "bot",
-                you=bot == len(self._bots),
+                name=name if name != _PERSON and self._shows_name(bot) else None,
+                kind="person" if name == _PERSON else "bot",
+                you=name == _PERSON,
                 won=self._won[bot],
             )
             for bot, (handle, name) in enumerate(zip(self._spec.handles, self._names, strict=True))

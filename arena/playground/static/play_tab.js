@@ -1,6 +1,6 @@
 // The tab in which a visitor plays at a table of sample bots: the table's page, with the worker in place of a server.
 
-import { h, plain, read, refill } from "./dom.js";
+import { h, plain, read, refill, say } from "./dom.js";
 import { call, listen } from "./python.js";
 import { openReplay } from "./replay.js";
 
@@ -10,10 +10,10 @@ const FIRST = { rules: "coup", bots: ["honest", "bluffer", "opportunist"], games
 const KEY = "playground-table";
 
 const frame = h("iframe", { id: "table", title: "The table" });
+const waiting = { text: h("p", { role: "status" }), bar: h("progress", { "aria-label": "Python" }) };
+const wait = h("div", { class: "wait" }, waiting.text, waiting.bar);
 let settings = FIRST;
 let opened = 0; // tables
-let isLoading = true; // whether the table waits for Python
-let loading = ""; // what it waits for
 
 /** Fill the tab, and open the table of the last visit. */
 export function fill(panel) {
@@ -23,13 +23,13 @@ export function fill(panel) {
   } catch {
     // the first table
   }
-  panel.append(frame);
+  panel.append(frame, wait);
   document.getElementById("new-table").onclick = choose;
   openTable();
-  listen(({ text, ready }) => {
-    loading = text;
-    if (isLoading) send({ loading });
-    else if (!ready) openTable(); // the worker was ended, and the match with it
+  listen(({ text, ready, loaded }) => {
+    say(waiting.text, ready ? "The cards are dealt." : text);
+    waiting.bar.value = loaded;
+    if (!ready && wait.hidden) openTable(); // the worker was ended, and the match with it
   });
 }
 
@@ -40,17 +40,16 @@ function fits({ rules, bots }) {
 /** Show the table's page and start a match there. */
 async function openTable() {
   const number = ++opened;
-  isLoading = true;
+  wait.hidden = false;
   await new Promise((resolve) => {
     frame.onload = resolve;
     frame.src = `${read("table-url")}?rules=${settings.rules}&table=${number}`;
   });
   if (number !== opened) return;
   follow();
-  send({ loading });
   const first = await call("person_table.open_table", [{ ...settings, seed: crypto.getRandomValues(new Uint32Array(1))[0] }]);
   if (number !== opened) return;
-  isLoading = false;
+  wait.hidden = true;
   first.forEach(send);
 }
 

@@ -7,8 +7,8 @@ const calls = new Map(); // id -> {resolve, reject, progress}
 const listeners = new Set();
 let last = 0;
 
-/** What is known of Python: {text, ready}. `listen(f)` calls f with it now and at each change. */
-const state = { text: "Python is loading.", ready: false };
+/** What is known of Python: {text, ready, loaded}, loaded from 0 to 1. `listen(f)` calls f with it now and at each change. */
+const state = { text: "Python is loading.", ready: false, loaded: 0 };
 let isReady;
 let ready = new Promise((resolve) => (isReady = resolve));
 
@@ -36,8 +36,8 @@ export function restart(reason = "Python was stopped.") {
   send({ restart: true });
 }
 
-function publish(text, ready) {
-  Object.assign(state, { text, ready });
+function publish(text, ready, loaded = 1) {
+  Object.assign(state, { text, ready, loaded });
   for (const each of listeners) each(state);
 }
 
@@ -52,8 +52,7 @@ addEventListener("message", async ({ data, source }) => {
   if (data.ready) {
     publish(`Python ${data.ready}`, true);
     isReady();
-    if (navigator.serviceWorker) navigator.serviceWorker.register("service-worker.js");
-    return;
+    return keep();
   }
   const asked = calls.get(data.id);
   if (!asked) return;
@@ -63,6 +62,17 @@ addEventListener("message", async ({ data, source }) => {
   if (data.problem !== undefined) asked.reject(new Error(data.problem));
   else asked.resolve(data.result);
 });
+
+const loaded = new Map(); // address -> Blob
+
+/** Keep the loaded files for the next visit; the service worker adds the others. */
+async function keep() {
+  if (!navigator.serviceWorker || navigator.serviceWorker.controller) return loaded.clear();
+  const cache = await caches.open("playground");
+  await Promise.all([...loaded].map(([url, blob]) => cache.put(url, new Response(blob))));
+  loaded.clear();
+  navigator.serviceWorker.register("service-worker.js");
+}
 
 /** Load all files, and give them to the box. */
 async function load() {
@@ -83,9 +93,10 @@ async function load() {
         if (done) break;
         parts.push(value);
         got += (value.length / file.bytes) * size(answer, file);
-        publish(`Python is loading: ${megabytes(got)} of ${megabytes(total)} MB, once.`, false);
+        publish(`Python is loading: ${megabytes(got)} of ${megabytes(total)} MB, once.`, false, got / total);
       }
-      files[name] = await new Blob(parts).arrayBuffer();
+      loaded.set(file.url, new Blob(parts));
+      files[name] = await loaded.get(file.url).arrayBuffer();
     }),
   );
   await boxed;

@@ -78,7 +78,7 @@ export class Lobby {
       const known = place.name ?? (place.free ? "a free place" : KINDS[place.kind]);
       const bot = table.bots?.find((each) => place.kind === "bot" && each.name === place.name?.replace(/ \(\d+\)$/, ""));
       const marks = [
-        place.you ? h("bdi", {}, plain(place.name)) : place.name !== null && KINDS[place.kind],
+        place.name !== null && (place.you ? h("bdi", {}, plain(place.name)) : KINDS[place.kind]),
         bot && strength(bot),
         place.delay_ms !== null && `${place.delay_ms} ms away`,
         place.won > 0 && `won ${Number(place.won.toFixed(2))}`,

@@ -117,7 +117,6 @@ class Play {
   take(message) {
     if (message.chat) return this.chat.take(message);
     if (message.hint) return this.hint(message.hint);
-    if (message.loading) return say(this.question, plain(message.loading));
     this.failed = 0;
     const { table, game } = message;
     const before = this.frame;
