@@ -61,7 +61,7 @@ def stats_parts(stats: StatsReport) -> Iterator[RenderableType]:
         for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
             yield from _comparison_parts(bot, pair)
         yield Text(
-            "** clearly: more than chance, for this many rates; without real differences 1 page in 20 has a star", "dim"
+            "* clearly: more than chance, for this many rates; without real differences 1 page in 20 has a star", "dim"
         )
         if stats.of_one_match:
             yield Text(ONE_MATCH, "dim")
@@ -198,7 +198,7 @@ def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableTyp
 def _largest_parts(pair: ComparedBot) -> Iterator[RenderableType]:
     """Yield the clear differences with what to try, the largest first."""
     if not pair.largest:
-        yield "no difference with advice is clear; more games show smaller ones"
+        yield "nothing to try: no difference is clear, or the reference wins no more games than the bot"
         return
     yield ""
     rows = [

@@ -417,7 +417,7 @@ _BLOCK = "block as the contessa or against a steal; with your last card at stake
 # (section, name) -> the rate in words, what to try if it is lower than the other bot's, if it is higher ("": nothing)
 _ADVICE: dict[tuple[str, str], tuple[str, str, str]] = {
     ("challenges", "made"): ("challenges of claims", _CHALLENGE_MORE, _CHALLENGE_LESS),
-    ("challenges", "right"): ("right challenges", _CHALLENGE_LESS, _CHALLENGE_MORE),
+    ("challenges", "right"): ("right challenges", _CHALLENGE_LESS, ""),
     ("challenges", "of_lies"): ("challenges of lies", _CHALLENGE_MORE, ""),
     ("bluffs", ALL): (
         "bluffs",
@@ -442,7 +442,13 @@ _ADVICE: dict[tuple[str, str], tuple[str, str, str]] = {
 def _list_largest(
     found: StatsReport, bot: Profile, differences: Mapping[str, Mapping[str, RateDifference]]
 ) -> list[LargeDifference]:
-    """Return the clear differences with advice, by the number of cases in a game, the largest first."""
+    """Return the clear differences with advice, by the number of cases in a game, the largest first.
+
+    There are none where the other bot doesn't win more games: then its habits are no advice.
+    """
+    wins = differences.get("win_rate", {}).get(ALL)
+    if wins is not None and wins.difference.value >= 0:
+        return []
     rows = []
     for (section, name), (text, lower, higher) in _ADVICE.items():
         each = differences.get(section, {}).get(name)
