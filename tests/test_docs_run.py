@@ -49,12 +49,12 @@ def test_the_readmes_first_commands_are_targets_that_begin_with_an_environment()
     """On a fresh machine `make run` and `make play` create .venv first."""
     found = first_commands()
     assert found[:2] == [["make", "run"], ["make", "play"]]
-    for words in found:
+    for words in found[:2]:
         planned = make("--always-make", "--dry-run", "VENV=/fresh", *(word.replace('"', "") for word in words[1:]))
         assert planned.returncode == 0, planned.stderr
         steps = planned.stdout.splitlines()
         venv = next(number for number, step in enumerate(steps) if "-m venv /fresh" in step)
-        install = next(number for number, step in enumerate(steps) if "pip install" in step)
+        install = next(number for number, step in enumerate(steps) if re.search(r"\bpip .*install", step))
         assert venv < install < len(steps) - 1
         assert {"run": "arena run", "play": "arena play --browser"}[words[1]] in steps[-1]
 
@@ -69,13 +69,13 @@ def test_every_make_target_of_the_documents_exists() -> None:
 
 @pytest.mark.needs("command", None if (PREFIX / "bin" / "arena").exists() else "it isn't installed with this Python")
 def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None:
-    """The option -o makes the environment count as up to date."""
+    """All play but the strategist, which would take most of the time. -o makes the environment count as up to date."""
     out = tmp_path / "out"
     few = f"ARGS=--games 1 --seats 3 --match-games 3 --out {out}"
     ran = make("-o", f"{PREFIX}/.run", f"VENV={PREFIX}", *first_commands()[0][1:], few)
     assert ran.returncode == 0, ran.stderr
     standings = [line.split() for line in ran.stdout.splitlines() if re.match(r"[\d-]+ +\S+ +\d+\.\d +- +- ", line)]
-    assert len(standings) == len(list((ROOT / "sample_bots").glob("*.py"))) + bool(shutil.which("node"))
+    assert len(standings) == len(list((ROOT / "sample_bots").glob("*.py"))) - 1 + bool(shutil.which("node"))
     assert {row[-2] for row in standings} == {"0"}, "faults"
     assert out.is_dir()
 

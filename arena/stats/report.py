@@ -444,7 +444,7 @@ def _list_largest(
 ) -> list[LargeDifference]:
     """Return the clear differences with advice, by the number of cases in a game, the largest first.
 
-    There are none where the other bot doesn't win more games: then its habits are no advice.
+    The list is empty where the other bot doesn't win more games: then its habits are no advice.
     """
     wins = differences.get("win_rate", {}).get(ALL)
     if wins is not None and wins.difference.value >= 0:
