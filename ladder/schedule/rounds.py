@@ -43,11 +43,12 @@ def assign_tables(
     waiting = list(order)
     left = Counter(owners[bot] for bot in waiting)
     crowded = [owner for owner, bots in left.items() if bots > 1]
+    most = max(left.values(), default=0)
     tables: list[list[int]] = []
     table = list(begun)
     while waiting:
         full = (len(table) + len(waiting)) // seats  # tables that can still be filled, including this one
-        urgent = {owner: left[owner] for owner in crowded if left[owner] >= full}
+        urgent = {owner: left[owner] for owner in crowded if left[owner] >= full} if full <= most else {}
         line = sorted(waiting, key=lambda bot: -urgent.get(owners[bot], 0)) if urgent else waiting
         at_table = {owners[bot] for bot in table}
         chosen: list[int] = []

@@ -1,0 +1,45 @@
+"""Measure what grows with a ladder's versions: `python -m tests.bench.scale BOTS` prints CPU seconds and memory.
+
+Each version has about four made-up matches. A line is printed when it is known, so that a run may be ended early.
+"""
+
+import random
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+from ladder.service import RoundScheduler, StandingsUpdater
+from tests.bench import web
+from tests.bench.ladder import fill, measure_cpu, new_ladder, real_record, save_one_by_one
+
+ROUNDS = 4
+
+
+def main(bots: int) -> None:
+    draw, text = random.Random(1), real_record()
+
+    def tell(name: str, seconds: float) -> None:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{bots:,} {name}: {seconds:.3f} CPU s, peak {peak:.0f} MiB", flush=True)
+
+    with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
+        save_one_by_one(ladder, draw, bots, 10, text)
+        fill(ladder, draw, bots, ROUNDS * bots // 4 - 10, text)
+        _, saved = measure_cpu(lambda: save_one_by_one(ladder, draw, bots, 50, text))
+        tell("queue and save a match", saved / 50)
+        standings = StandingsUpdater(ladder)
+        tell("first standings", measure_cpu(standings.update)[1])
+        save_one_by_one(ladder, draw, bots, 50, text)
+        tell("standings 50 matches later", measure_cpu(standings.update)[1])
+        web.TIMES = 1
+        for path in ("/", "/standings", "/bots", "/bots/bot7"):
+            web.PATHS = (path,)
+            tell(path, web.measure(ladder)[0].drawn)
+        scheduler = RoundScheduler(ladder)
+        for name in ("first round", "next round"):
+            tell(name, measure_cpu(lambda: ladder.database.write(scheduler.queue))[1])
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
