@@ -19,7 +19,7 @@ ROUNDS = 4
 def main(bots: int) -> None:
     draw, text = random.Random(1), real_record()
 
-    def tell(name: str, seconds: float) -> None:
+    def print_time(name: str, seconds: float) -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{bots:,} {name}: {seconds:.3f} CPU s, peak {peak:.0f} MiB", flush=True)
 
@@ -27,18 +27,18 @@ def main(bots: int) -> None:
         save_one_by_one(ladder, draw, bots, 10, text)
         fill(ladder, draw, bots, ROUNDS * bots // 4 - 10, text)
         _, saved = measure_cpu(lambda: save_one_by_one(ladder, draw, bots, 50, text))
-        tell("queue and save a match", saved / 50)
+        print_time("queue and save a match", saved / 50)
         standings = StandingsUpdater(ladder)
-        tell("first standings", measure_cpu(standings.update)[1])
+        print_time("first standings", measure_cpu(standings.update)[1])
         save_one_by_one(ladder, draw, bots, 50, text)
-        tell("standings 50 matches later", measure_cpu(standings.update)[1])
+        print_time("standings 50 matches later", measure_cpu(standings.update)[1])
         web.TIMES = 1
         for path in ("/", "/standings", "/bots", "/bots/bot7"):
             web.PATHS = (path,)
-            tell(path, web.measure(ladder)[0].drawn)
+            print_time(path, web.measure(ladder)[0].drawn)
         scheduler = RoundScheduler(ladder)
         for name in ("first round", "next round"):
-            tell(name, measure_cpu(lambda: ladder.database.write(scheduler.queue))[1])
+            print_time(name, measure_cpu(lambda: ladder.database.write(scheduler.queue))[1])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tests of trials in CPython: the games of `arena.local.play`, and what a person is told of a faulty program."""
+"""Tests of trials in CPython: the games of `arena.local.play`, and what a person reads about a faulty program."""
 
 import io
 import json
