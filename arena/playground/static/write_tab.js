@@ -59,7 +59,7 @@ export async function fill(panel) {
   listen(({ ready }) => ready || trial || say(state, "You can read and change the program while Python loads."));
   await isReady();
   if (!trial) say(state, versions.length ? "" : "The first bot claims the duke every turn. See how many games it wins.");
-  if (location.pathname.startsWith("/playground/")) ladder.hidden = !(await fetch("/submit", { method: "HEAD" })).ok;
+  if (location.pathname.startsWith("/playground/")) ladder.hidden = !(await fetch("/submit")).ok;
 }
 
 // --- games

@@ -1,11 +1,17 @@
 """How a ladder serves the built playground."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from arena.playground import find_build
+from tests.chromium import WAIT_MS, Reader
+from tests.cli_workspace import Place
+from tests.ladder.service.ladders import ladder_in
 from tests.ladder.service.term import Term
+from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.visitors import Pages, pages
 
 HASHED = "python.0123456789ab.wasm"
@@ -47,3 +53,31 @@ def test_only_files_of_the_folder_are_served(served: Pages, tmp_path: Path, name
     for path in (tmp_path.parent / "secret.js", tmp_path / ".hidden.js"):
         path.write_text("secret")
     assert served.visitor("ada").get(f"/playground/{name}").status_code == 404
+
+
+@pytest.mark.long
+def test_a_program_is_handed_over_and_passes_the_check(
+    browser: Reader, place: Place, needs: Callable[[str, str | None], None]
+) -> None:
+    needs("playground", None if find_build() else "it isn't built: make playground")
+    with serve_ladder(place, ladder_in(place), "--jobs", 1, "--no-tables") as server:
+        session = server.session("ada")
+        context = browser.browser.new_context()
+        context.set_default_timeout(3 * WAIT_MS)
+        context.add_cookies([{"name": "session", "value": session, "url": server.url}])
+        page = context.new_page()
+        page.goto(f"{server.url}/playground/#write")
+        with context.expect_page() as opened:
+            page.get_by_role("button", name="Submit to the ladder").click()
+        form = opened.value
+        form.locator("form.drop button:focus").wait_for()  # the program is in the form
+        form.get_by_role("button", name="Submit", exact=True).click()
+        form.wait_for_url("**/bots/ada/2#checks")
+
+        def status() -> str:
+            answer: Any = server.json("/bots/ada", session)
+            return next(str(version["status"]) for version in answer["versions"] if version["number"] == 2)
+
+        wait_for(lambda: status() not in ("queued", "checking"), 3 * WAIT_MS / 1000)
+        assert status() == "accepted"
+        context.close()
