@@ -230,9 +230,29 @@ def _licences_page(pyodide: Path, ace: Path) -> bytes:
 
 
 _LINKED = (
-    "This Source Code Form is subject to the terms of the Mozilla Public License, v. 2.0. Mozilla publishes its text.\n"
+    "This Source Code Form is subject to the terms of the Mozilla Public License, v. 2.0.\n"
+    "Its text stands at https://mozilla.org/MPL/2.0/.\n"
     "The WebAssembly file also contains parts of Emscripten, musl, zlib, libffi, SQLite, bzip2, xz and OpenSSL,\n"
     "under their own permissive licences. The source of Pyodide names the version and origin of each."
+)
+
+
+def _describe_kit() -> dict[str, list[tuple[str, str]]]:
+    """Return what the kit's source documents, by class: each public name with its first line of text."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for title, part in re.findall(r"^class (Game|Player|Bot)\b.*?:\n(.*?)(?=^\S)", _KIT, re.DOTALL | re.MULTILINE):
+        names = re.findall(_DOCUMENTED, part, re.MULTILINE)
+        found[title] = [
+            (field or f"{name}({values})".replace("()", ""), about or text)
+            for field, about, name, values, text in names
+        ]
+    return found
+
+
+_KIT = (ROOT / "protocol/kits/coup_kit.py").read_text("utf-8")
+_DOCUMENTED = (  # a field with its comment, or a method or property with the first line of its docstring
+    r"^    ([a-z]\w*): .*= _\w+\(.*\)  # (.*)$"
+    r'|^    def ([a-z]\w*)\(self(?:, )?(.*?)\)(?: ->.*)?:\n        """(.*?)(?:"""|$)'
 )
 
 
@@ -253,8 +273,14 @@ def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table:
         "frame-src 'self'; base-uri 'none'; form-action 'none'"
     )
     index = (STATIC / "index.html").read_text().replace("@POLICY@", policy)
-    data = {"files": loaded, "box-page": box, "table-url": table["url"], "presets": _presets(), "samples": _samples()}
-    data["first-bot"] = _find_first_bot()
+    data: dict[str, Any] = {
+        "files": loaded,
+        "box-page": box,
+        "table-url": table["url"],
+        "presets": _presets(),
+        "samples": _samples(),
+    }
+    data |= {"first-bot": _find_first_bot(), "kit": _describe_kit()}
     index = index.replace("@DATA@", "".join(json_element(name, value) for name, value in data.items()))
     files.add("index.html", index.encode(), hashed=False)
     names = sorted(set(files.names.values()) - {"index.html"})

@@ -2,7 +2,7 @@
 
 - `run_trial`: {"source", "opponents", "games", "seed", "previous"} -> an iterator: one progress object for each match.
 - `find_endless_loop`: {..., "match"} as for `run_trial` -> {"problem"}; plays one match again and names the line.
-- `show_game`: {"match", "game"} of the last trial -> {"page"}, the replay as HTML.
+- `show_game`: {"match", "game", "turn", "seat"} of the last trial -> {"page"}, the replay as HTML.
 - `pack_folder`: {"source", "name"} -> {"file", "zip"}: a folder as of `arena new`, packed in Base64.
 
 The games are those of `arena.local.play` with the same seed and as many games a match as seats. A trial ends after a
@@ -82,7 +82,8 @@ def show_game(text: str) -> str:
     record, log = _last_trial.records[asked["match"]], _last_trial.logs[asked["match"]]
     record = replace(record, games=(record.games[asked["game"]],))
     shown = make_replay_object(record, {BOT_NAME: [log.encode(errors="replace")]})
-    return json.dumps({"page": replay_page([shown], f"A game of {BOT_NAME}", front=BOT_NAME)})
+    place = f"#turn={asked['turn']}&seat={asked['seat']}"
+    return json.dumps({"page": replay_page([shown], f"A game of {BOT_NAME}", front=BOT_NAME, place=place)})
 
 
 def pack_folder(text: str) -> str:
@@ -231,8 +232,8 @@ class _Trial:
             yield {
                 "match": game.match,
                 "game": game.game,
-                "number": game.match * len(self.bots) + game.game + 1,
                 "turn": turn,
+                "seat": seat,
                 "winner": None if game.winner is None else game.seats[game.winner],
                 "cause": describe_turn(record.header, record.games[game.game], turn, seat, game.seats),
             }
@@ -243,10 +244,11 @@ class _Trial:
         code = getattr(method, "__code__", None)
         if problem["line"] is None and code is not None and code.co_filename == BOT_FILE:
             problem["line"] = code.co_firstlineno
-        game = len(self.games) + message.get("game", 0) + 1
         turn = message.get("state", {}).get("turn")
-        at = {"kind": message.get("kind", message["type"]), "game": game, "turn": turn}
-        fault = self.faults.setdefault((type(error).__name__, problem["line"]), {**problem, "at": at, "count": 0})
+        at = {"kind": message.get("kind", message["type"]), "match": len(self.records), "game": message.get("game", 0)}
+        fault = self.faults.setdefault(
+            (type(error).__name__, problem["line"]), {**problem, "at": {**at, "turn": turn}, "count": 0}
+        )
         fault["count"] += 1
 
 

@@ -147,13 +147,18 @@ def _shorten(text: str, most: int) -> str:
 
 
 def replay_page(
-    matches: Sequence[Mapping[str, Any]], title: str, front: str | None = None, review: Mapping[str, Any] | None = None
+    matches: Sequence[Mapping[str, Any]],
+    title: str,
+    front: str | None = None,
+    review: Mapping[str, Any] | None = None,
+    place: str | None = None,
 ) -> str:
     """Return the HTML of a page that shows matches from `make_replay_object`.
 
     The page contains only what the objects contain, and says whose knowledge that is. front: the bot from whose view
     a page with all cards opens; the reader can switch to all cards. review: the report of `arena review --json` on
-    these games, and `caution`, a line on how to read it. Raises ValueError if there is no game.
+    these games, and `caution`, a line on how to read it. place: where the page opens if its address names no place,
+    such as "#game=1&turn=16&seat=2". Raises ValueError if there is no game.
     """
     if not any(match["games"] for match in matches):
         raise ValueError("no game to show")
@@ -170,6 +175,7 @@ def replay_page(
             json_element("words", EVENT_TEXTS),
             json_element("front", front),
             json_element("review", review),
+            json_element("place", place),
         )
     )
     return html_page(title, body, [style_sheets("page")], [inline_module("app")])

@@ -67,7 +67,7 @@ def test_lost_games_have_turn_winner_and_cause_and_open_in_the_replay_with_what_
     assert "mybot is out" in lost["cause"]
     assert lost["turn"] > 0
     assert "my turn" in last["output"]
-    page = call(trial.show_game, match=lost["match"], game=lost["game"])["page"]
+    page = call(trial.show_game, **{name: lost[name] for name in ("match", "game", "turn", "seat")})["page"]
     assert "my turn" in page
     assert page.count("<details>") == 1, "the page has one game"
 

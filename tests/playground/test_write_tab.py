@@ -50,7 +50,19 @@ def test_a_bot_becomes_better(
     first = text()
     run()
     page.locator("#lost li").first.wait_for()
+    page.locator("#lost button").first.click()
+    page.locator(".replay iframe").content_frame.locator(".stage").get_by_text(
+        re.compile(r"^Turn [1-9]")
+    ).first.wait_for()
+    page.get_by_role("button", name="Back to the results").click()
     served_playground.stop()
+    write(f"{first}# changed")
+    page.reload()
+    page.locator("#editor .ace_line").first.wait_for()
+    assert text() == f"{first}# changed"
+    page.locator("#editor textarea").focus()
+    page.keyboard.press("Control+z")
+    assert text() == first
     write(first.replace("turn(self, game):", "turn(self, game:"))
     assert "Line 5: SyntaxError" in run().inner_text()
     page.locator(".ace_gutter-cell.ace_error").wait_for()

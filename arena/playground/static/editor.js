@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 const load = (tag, attributes) =>
   new Promise((resolve, reject) => document.head.append(h(tag, { ...attributes, onload: resolve, onerror: () => reject(new Error("The editor can't be loaded.")) })));
 
-/** Make the editor in an element. keys: {"Ctrl-Enter": action}. Returns {text, setText, mark, onChange}. */
+/** Make the editor in an element. keys: {"Ctrl-Enter": action}. Returns {text, setText, open, history, mark, onChange}. */
 export async function makeEditor(element, keys) {
   await Promise.all([load("script", { src: "./ace.js" }), load("link", { rel: "stylesheet", href: "./ace.css" })]);
   const { ace } = window;
@@ -25,6 +25,9 @@ export async function makeEditor(element, keys) {
   return {
     text: () => editor.getValue(),
     setText: (text) => editor.setValue(text, -1),
+    /** Show a text, with what can be undone as from `history`, or null. */
+    open: (text, history) => (editor.session.setValue(text), history && editor.session.getUndoManager().fromJSON(history)),
+    history: () => editor.session.getUndoManager().toJSON(),
     onChange: (act) => editor.session.on("change", act),
     /** Mark the lines of problems, {line, column, message}, in place of those marked before. */
     mark: (problems) => {

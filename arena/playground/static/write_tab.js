@@ -36,6 +36,10 @@ const replay = h("section", { class: "replay", "aria-label": "Replay", hidden: t
 const notice = h("p", { class: "notice", role: "status", hidden: true });
 const shared = h("span", { class: "muted", role: "status" });
 
+const kit =
+  h("details", { class: "kit" }, h("summary", {}, "What a bot can ask and do"),
+    ["Game", "Bot", "Player"].map((title) => [h("h2", {}, title), h("dl", {}, read("kit")[title].map(([name, about]) => [h("dt", {}, name), h("dd", {}, about)]))]));
+
 /** Fill the tab. */
 export async function fill(panel) {
   const area = h("div", { id: "editor" });
@@ -48,10 +52,11 @@ export async function fill(panel) {
       notice, area),
     h("div", { class: "side" },
       h("div", { class: "go" }, play, stop, h("kbd", {}, "Ctrl Enter"), state, bar),
-      chosen, results, replay),
+      chosen, results, kit, replay),
   );
   editor = await makeEditor(area, { "Ctrl-Enter": () => run(200) });
-  editor.setText(stored("program", read("first-bot")));
+  editor.open(stored("program", read("first-bot")), stored("history", null));
+  addEventListener("pagehide", () => store("history", editor.history()));
   editor.onChange(() => (store("program", editor.text()), editor.mark([])));
   showVersions();
   await openLink();
@@ -172,7 +177,7 @@ function showProblems(found) {
     found.map(({ line, message, count, at, traceback }) =>
       h("div", { class: "problem" },
         h("p", {}, h("b", {}, line ? `Line ${line}: ` : ""), message),
-        count && h("p", { class: "muted" }, `${count} ${count === 1 ? "time" : "times"}, first in game ${at.game}${at.turn ? `, turn ${at.turn}, when asked for “${at.kind}”` : ""}.`),
+        count && h("p", { class: "muted" }, `${count} ${count === 1 ? "time" : "times"}, first in match ${at.match}, game ${at.game}${at.turn ? `, turn ${at.turn}, when asked for “${at.kind}”` : ""}.`),
         traceback && h("details", {}, h("summary", {}, "Traceback"), h("pre", { tabindex: 0 }, traceback)))),
   );
 }
@@ -197,14 +202,14 @@ function showLost(games) {
   refill(
     lost,
     h("h2", {}, "Lost games"),
-    h("ol", {}, games.map(({ match, game, number, turn, winner, cause }) =>
-      h("li", {}, h("button", { onclick: () => openGame(match, game) }, `Game ${number}, turn ${turn}`), h("span", {}, `${cause}. `, h("span", { class: "muted" }, winner ? `${winner} won.` : "Draw."))))),
+    h("ol", {}, games.map(({ match, game, turn, seat, winner, cause }) =>
+      h("li", {}, h("button", { onclick: () => openGame({ match, game, turn, seat }) }, `Match ${match}, game ${game}, turn ${turn}`), h("span", {}, `${cause}. `, h("span", { class: "muted" }, winner ? `${winner} won.` : "Draw."))))),
   );
 }
 
-async function openGame(match, game) {
+async function openGame(place) {
   try {
-    showReplay((await call("trial.show_game", [{ match, game }])).page);
+    showReplay((await call("trial.show_game", [place])).page);
   } catch {
     say(state, "These games are no longer stored. Play again.");
   }
@@ -213,7 +218,7 @@ async function openGame(match, game) {
 /** Show a replay page in place of the results; null: the results. */
 function showReplay(page) {
   const from = document.activeElement;
-  results.hidden = chosen.hidden = page !== null;
+  results.hidden = chosen.hidden = kit.hidden = page !== null;
   replay.hidden = page === null;
   const back = h("button", { onclick: () => (showReplay(null), from?.focus()) }, "Back to the results");
   refill(replay, page && [back, h("iframe", { title: "Replay", sandbox: "allow-scripts", srcdoc: page })]);

@@ -37,7 +37,7 @@ const SPEEDS = [
 ];
 
 class App {
-  constructor(matches, table, front, review) {
+  constructor(matches, table, front, review, place) {
     this.matches = matches;
     this.review = review && new Review(review, matches, (index) => this.go(index));
     const [{ bots, viewers }] = matches;
@@ -54,8 +54,8 @@ class App {
     document.getElementById("page").addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.key(event));
     const plays = location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.follow(location.hash || (this.review?.first ?? ""));
-    if (front !== null && ["", "#", "#play"].includes(location.hash)) this.lookAs(front);
+    this.follow(location.hash || (place ?? this.review?.first ?? ""));
+    if (front !== null && !place && ["", "#", "#play"].includes(location.hash)) this.lookAs(front);
     const start = ([part]) => part.isIntersecting && (seen.disconnect(), this.play(true));
     const seen = new IntersectionObserver(start, { threshold: 0.3 });
     if (plays) seen.observe(this.place);
@@ -631,4 +631,4 @@ function help() {
   return dialog;
 }
 
-new App(unpacked(read("matches")), read("words"), read("front"), read("review"));
+new App(unpacked(read("matches")), read("words"), read("front"), read("review"), read("place"));
