@@ -32,7 +32,7 @@ from arena.cli.run import count_cores
 from arena.escaping import escape_control
 from arena.local import JobError
 from arena.referee import Record, RecordError
-from arena.review import CostlyDecision, Judge, MistakePattern, Review, UnknownRulesError, review_bot
+from arena.review import CostlyDecision, Judge, JudgeError, MistakePattern, Review, UnknownRulesError, review_bot
 from arena.run import RecordFileError, read_records
 from ladder.formatting import format_estimate_interval, format_percent
 
@@ -96,7 +96,7 @@ def review(
             processes = (jobs or count_cores()) if sys.platform == "linux" else 1
             chooser = None if asked is None else Judge(escape_control(asked[0]), asked[1])
             answer = review_bot(records, bot, max_games, processes, count, chooser)
-    except (RecordError, UnknownRulesError, JobError) as problem:
+    except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
         fail(f"{path}: {problem}")
     if not answer.lost and (html is not None or not as_json):
         print_note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))

@@ -238,17 +238,17 @@ class _Trial:
                 "cause": describe_turn(record.header, record.games[game.game], turn, seat, game.seats),
             }
 
-    def count_fault(self, error: BaseException, message: Message, method: object) -> None:
-        """Add an exception of the program to `faults`: by its kind and line, else by the line of its method."""
+    def count_fault(self, error: BaseException, at: Message, method: object) -> None:
+        """Add an exception of the program to `faults`: by its kind and line, else by the line of its method.
+
+        at: the kind, game and turn of the message.
+        """
         problem = _describe_problem(error)
         code = getattr(method, "__code__", None)
         if problem["line"] is None and code is not None and code.co_filename == BOT_FILE:
             problem["line"] = code.co_firstlineno
-        turn = message.get("state", {}).get("turn")
-        at = {"kind": message.get("kind", message["type"]), "match": len(self.records), "game": message.get("game", 0)}
-        fault = self.faults.setdefault(
-            (type(error).__name__, problem["line"]), {**problem, "at": {**at, "turn": turn}, "count": 0}
-        )
+        at = {"match": len(self.records), **at}
+        fault = self.faults.setdefault((type(error).__name__, problem["line"]), {**problem, "at": at, "count": 0})
         fault["count"] += 1
 
 
@@ -278,6 +278,11 @@ class _ObservedBot:
 
     def reply(self, message: Message) -> Message | None:
         trial, kind = self._trial, str(message["type"])
+        at = {  # the program may change the message
+            "kind": message.get("kind", kind),
+            "game": message.get("game", 0),
+            "turn": message.get("state", {}).get("turn"),
+        }
         trial.keep_beating()
         if kind == "game_start":
             trial.output.mark(game_marker(message["game"]), at_once=True)
@@ -287,7 +292,7 @@ class _ObservedBot:
             with trial.output, trial.guard:
                 reply = self._bot.reply(message)
         except (Exception, SystemExit) as error:
-            trial.count_fault(error, message, getattr(type(self._bot), str(message.get("kind", kind)), None))
+            trial.count_fault(error, at, getattr(type(self._bot), str(at["kind"]), None))
             replies: dict[str, Message] = {
                 "request": {"id": message.get("id"), "choice": 0},
                 "hello": {"type": "hello"},

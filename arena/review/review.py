@@ -34,6 +34,10 @@ class Judge(NamedTuple):
     ask: Callable[[bytes], bytes]
 
 
+class JudgeError(Exception):
+    """A judge chose no legal move for some request, so its better moves would be missed."""
+
+
 @dataclass(frozen=True, slots=True)
 class CostlyDecision:
     """A costly decision. The moves are texts; step: the index of its step in the turn, from 0.
@@ -121,10 +125,10 @@ def review_bot(
 ) -> Review:
     """Review a bot's first `most` lost games. The same records give the same review for any `jobs`.
 
-    jobs: number of processes, above 1 only on Linux. done: called after each match. judge: the
-    bot whose choices are the alternatives; None: every plausible move is one. Raises RecordError if the engine
-    doesn't reproduce a record, UnknownRulesError for rules that playouts don't support, and ValueError and JobError
-    like `arena.local.play`.
+    jobs: number of processes, above 1 only on Linux. done: called after each match. judge: the bot whose choices are
+    the alternatives; None: every plausible move is one. Raises RecordError if the engine doesn't reproduce a record,
+    UnknownRulesError for rules that playouts don't support, JudgeError for a judge without a choice, and ValueError
+    and JobError like `arena.local.play`.
     """
     lost = decisions = 0
     costly: list[CostlyDecision] = []
@@ -185,7 +189,12 @@ def _evaluate_games(bot: str, record: Record, games: Sequence[int], judge: Judge
     lines = list(sent_lines(record, record.header.bots.index(bot)))
     choices = None
     if judge is not None:
-        choices = [[] if choice is None else [choice] for choice in _find_choices(lines, judge.ask)]
+        found = list(_find_choices(lines, judge.ask))
+        requests = [number for number, each in enumerate(lines) if each.line.startswith(b'{"type":"request"')]
+        missing = sum(found[number] is None for number in requests)
+        if missing:
+            raise JudgeError(f"{judge.name} chose no legal move for {missing} of {len(requests)} requests")
+        choices = [[] if choice is None else [choice] for choice in found]
     return list(MoveEvaluator().judge(lines, frozenset(games), choices))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from arena.local import play, sample
 from arena.referee import GameRecord, MatchHeader, Record, replay_game, sent_lines
-from arena.review import Judge, MoveEvaluator, UnknownRulesError, lost_games, review_bot
+from arena.review import Judge, JudgeError, MoveEvaluator, UnknownRulesError, lost_games, review_bot
 from tests.alternate_deals import disguise, redeal
 
 Honest: Any = sample("sample:honest")
@@ -187,8 +187,8 @@ def test_only_the_choices_of_a_judge_are_better_moves() -> None:
         last = [[len(json.loads(each.line).get("legal", [0])) - 1] for each in lines]
         for judged in MoveEvaluator().judge(lines, frozenset(range(len(record.games))), last):
             assert judged.better_move in (judged.move, judged.request["legal"][-1])
-    silent = review_bot(games, "bot0", 9, judge=Judge("silent", lambda _lines: b""))
-    assert (silent.costly_decisions, silent.decisions) == ((), found.decisions)
+    with pytest.raises(JudgeError, match=r"silent chose no legal move for (\d+) of \1 requests"):
+        review_bot(games, "bot0", 9, judge=Judge("silent", lambda _lines: b""))
 
 
 def test_games_that_no_playout_knows_are_refused() -> None:
