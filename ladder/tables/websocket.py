@@ -169,7 +169,8 @@ async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) 
     while True:
         frame = table.frame(client)
         if frame != shown:
-            await asyncio.wait_for(channel.send(serializer.serialize(frame)), _SEND_TIMEOUT_S)
+            async with asyncio.timeout(_SEND_TIMEOUT_S):
+                await channel.send(serializer.serialize(frame))
             shown = frame
         await client.news()
 
@@ -177,7 +178,8 @@ async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) 
 async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> None:
     """Send lines of chat as they come. Raises ChannelClosed, TimeoutError."""
     async for message in chat.follow(client, client.slot is not None or client.login is not None):
-        await asyncio.wait_for(channel.send(json.dumps(message)), _SEND_TIMEOUT_S)
+        async with asyncio.timeout(_SEND_TIMEOUT_S):
+            await channel.send(json.dumps(message))
 
 
 async def _receive_requests(channel: Channel, table: LiveTable, client: TableClient) -> None:
@@ -205,7 +207,8 @@ async def _send_lines(channel: Channel, table: LiveTable, connection: ProgramCon
     """Send each line once. Raises Superseded, TableClosed, ChannelClosed, TimeoutError."""
     while True:
         for line in table.lines(connection):
-            await asyncio.wait_for(channel.send(line), _SEND_TIMEOUT_S)
+            async with asyncio.timeout(_SEND_TIMEOUT_S):
+                await channel.send(line)
         await connection.news()
 
 
@@ -300,7 +303,8 @@ async def _relay_to_browser(channel: Channel, reader: asyncio.StreamReader) -> N
     line = b""
     with suppress(ChannelClosed, OSError, ValueError, TimeoutError):
         while (line := await reader.readline()).endswith(b"\n") and not line.startswith(b"!"):
-            await asyncio.wait_for(channel.send(line[:-1].decode()), _RELAY_SEND_TIMEOUT_S)
+            async with asyncio.timeout(_RELAY_SEND_TIMEOUT_S):
+                await channel.send(line[:-1].decode())
     code, _, reason = line[1:].decode().strip().partition(" ")
     if line.startswith(b"!"):
         await channel.close(int(code), reason)

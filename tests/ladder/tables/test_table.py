@@ -15,6 +15,8 @@ from arena.limits import Limits
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, verify_record
 from arena.sandbox import InProcessSandbox, Program, SandboxError
 from ladder.tables import (
+    OVER,
+    ChannelClosed,
     LiveTable,
     MatchSetup,
     ProcessLogs,
@@ -24,6 +26,7 @@ from ladder.tables import (
     TableClient,
     TableClosed,
     TableSettings,
+    serve_client,
 )
 from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_sitting import dice
@@ -628,3 +631,36 @@ def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) ->
     assert [record.header.bots for record in there.records.values()] == [
         ("bot0", "bot1", "person0", "person1"), ("bot0", "bot1", "person0", "cleo"), ("bot0", "bot1", "person0"),
     ]  # fmt: skip
+
+
+class ClosingChannel:
+    """A socket that closes when it can take the next frame, or a few steps of the event loop later."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self.closes = steps, asyncio.Event()
+
+    async def send(self, text: str) -> None:
+        await self.closes.wait()
+
+    async def receive(self) -> str:
+        await self.closes.wait()
+        for _ in range(self.steps):
+            await asyncio.sleep(0)
+        raise ChannelClosed(OVER)
+
+    async def close(self, code: int, reason: str) -> None:
+        pass
+
+
+def test_a_player_whose_socket_closes_while_a_frame_is_sent_has_left() -> None:
+    async def play(there: SampleTable) -> None:
+        for steps in range(6):
+            channel = ClosingChannel(steps)
+            served = asyncio.create_task(serve_client(channel, there.table, "secret0"))
+            await asyncio.sleep(0.01)
+            assert there.table.watched
+            channel.closes.set()
+            await asyncio.wait([served], timeout=2.0)
+            assert not there.table.watched, steps
+
+    sample_table(play)
