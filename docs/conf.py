@@ -73,7 +73,7 @@ def link_programs(app: Sphinx, doctree: nodes.document, name: str) -> None:
     """Link each complete bot in Python to the playground, if it was built."""
     for block in doctree.findall(nodes.literal_block) if find_build() else ():
         if block.get("language") == "python" and "\nrun(" in block.astext():
-            address = f"{'../' * name.count('/')}playground/{make_program_fragment(block.astext())}"
+            address = f"{'../' * name.count('/')}playground/index.html{make_program_fragment(block.astext())}"
             link = nodes.reference("", "Open in the playground", refuri=address, internal=False)
             block.parent.insert(block.parent.index(block) + 1, nodes.paragraph("", "", link))
 
