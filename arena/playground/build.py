@@ -223,7 +223,8 @@ def _licences_page(pyodide: Path, ace: Path) -> bytes:
         f"<h2>{name}: {licence}</h2>\n<p>{note}</p>\n<pre>{html.escape(text)}</pre>\n"
         for name, licence, note, text in parts
     )
-    body = f'<main class="licences"><p><a href="./index.html">Back to the playground</a></p>\n<h1>Licences</h1>\n{body}</main>'
+    back = '<p><a href="./index.html">Back to the playground</a></p>'
+    body = f'<main class="licences">{back}\n<h1>Licences</h1>\n{body}</main>'
     return html_page(
         "Licences", body, [style_sheets() + ".licences{max-width:48rem;margin:2rem auto;padding:0 1rem}"], []
     ).encode()
