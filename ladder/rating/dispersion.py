@@ -97,17 +97,18 @@ def _moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Fl
     for first in range(0, bots, BLOCK_BOTS):  # each block of bots, with all their opponents
         size = min(BLOCK_BOTS, bots - first)
         match, seat = np.nonzero((tables >= first) & (tables < first + size))
-        own = (tables[match, seat] - first) * bots
-        places = own[:, None] + tables[match]
-        met = np.bincount(places.ravel(), minlength=size * bots).reshape(size, bots).astype(np.float64)  # n_j
-        shares = np.broadcast_to(residuals[match, seat][:, None], places.shape)
-        owed = np.bincount(places.ravel(), shares.ravel(), size * bots).reshape(size, bots)  # the sum of r where met
-        itself = np.arange(size)
-        met[itself, first + itself] = owed[itself, first + itself] = 0.0
-        met_squares[first : first + size] = (met**2).sum(1)
-        at_table[match, seat] = met[own // bots, tables[match].T].sum(0)
-        of_bot = slice(first, first + size)
-        owed_squares[of_bot] = ((owed - met * (of_all[of_bot] / least[of_bot])[:, None]) ** 2).sum(1)
+        places = (((tables[match, seat] - first) * bots)[:, None] + tables[match]).ravel()
+        if size * bots <= len(places):
+            known, pair = np.arange(size * bots), places
+        else:  # most pairs have never met
+            known, pair = np.unique(places, return_inverse=True)
+        bot = first + known // bots
+        apart = bot != known % bots
+        met = np.bincount(pair, minlength=len(known)) * apart.astype(np.float64)  # n_j
+        owed = np.bincount(pair, np.repeat(residuals[match, seat], seats), len(known)) * apart  # the sum of r where met
+        met_squares += np.bincount(bot, met**2, bots)
+        at_table[match, seat] = met[pair].reshape(-1, seats).sum(1)
+        owed_squares += np.bincount(bot, (owed - met * (of_all / least)[bot]) ** 2, bots)
     trios = [tables[:, list(trio)] @ [bots**2, bots, 1] for trio in combinations(range(seats), 3)]
     known, count = np.unique(np.concatenate([tables[:0, 0], *trios]), return_counts=True)
     together = met_squares.copy()

@@ -26,13 +26,17 @@ If fields never met, the error of the draws is common to all bots: 9 %. Simulate
 matches: intervals contain the true win rate in 97, 95 and 95 % of cases, as exact ones do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ladder.rating.matches import Floats, Ints, Matches, iterate_slices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
 """Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
@@ -46,7 +50,6 @@ DRAWS = 32  # for the errors from results, and as many for those from the prior
 FEW_DRAWS = 8  # used while the drawn part is LITTLE: off by a quarter of this part, 1 % of an interval's width
 LITTLE = 0.05  # part of a bot's variance, on average
 SOLVE_TOLERANCE = 1e-12  # relative residual of conjugate gradients
-ROWS = 256  # of a matrix that are processed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +85,12 @@ class Prior:
         np.add.at(diagonal, self.before[new], self.link**-2)
         return diagonal
 
-    def add_to(self, matrix: Floats) -> None:
-        """Add the prior's precision to a matrix (n, n), in place."""
-        new = np.flatnonzero(self.before >= 0)
-        np.einsum("ii->i", matrix)[:] += self.diagonal()
-        matrix[new, self.before[new]] -= self.link**-2
-        matrix[self.before[new], new] -= self.link**-2
+    def entries(self) -> tuple[Ints, Ints, Floats]:
+        """Return the rows, columns and values of the entries of the prior's precision that aren't 0."""
+        every, new = np.arange(len(self.before)), np.flatnonzero(self.before >= 0)
+        old = self.before[new]
+        values = np.append(self.diagonal(), np.full(2 * len(new), -(self.link**-2)))
+        return np.concatenate([every, new, old]), np.concatenate([every, old, new]), values
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +116,19 @@ class Posterior:
     """(M, k): each match's gradient."""
     curvatures: Floats
     """(M, k, k): minus each match's second derivatives."""
-    precision: Floats
-    """(n, n): minus the second derivatives of the log-posterior."""
+    precision: Any
+    """(n, n): minus the second derivatives of the log-posterior; sparse for more than EXACT bots."""
 
     @cached_property
     def inverse(self) -> Floats | None:
         """The inverse of `precision`; None for more than EXACT bots."""
-        return np.linalg.inv(self.precision).astype(np.float64) if len(self.precision) <= EXACT else None
+        return np.linalg.inv(self.precision).astype(np.float64) if self.precision.shape[0] <= EXACT else None
 
     @cached_property
     def _local_variances(self) -> Floats:
         """(n,): approximate variances, from each bot's own results and those of its opponents."""
         own = self.precision.diagonal()
-        return np.asarray(np.einsum("ij,ij,j->i", self.precision, self.precision, 1 / own) / own**2)
+        return np.asarray(self.precision.multiply(self.precision) @ (1 / own) / own**2)
 
     def errors(self, dispersions: Floats, weights: Floats) -> PosteriorErrors:
         """Return the errors of strengths, whose parts from results are scaled by each bot's dispersion (n,).
@@ -144,11 +147,12 @@ class Posterior:
 
         For more than EXACT bots they are approximated from the bots' own results and those of their opponents.
         """
-        one, other = tables[:, :, None], tables[:, None, :]
+        one, other = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
         if self.inverse is not None:
-            return self.inverse[one, other].astype(np.float64)
+            return np.asarray(self.inverse[one, other])
         own = self.precision.diagonal()
-        correlation: Floats = -self.precision[one, other] / own[one] / own[other]
+        entries = np.asarray(self.precision[one.ravel(), other.ravel()]).reshape(one.shape)
+        correlation: Floats = -entries / own[one] / own[other]
         seats = np.arange(tables.shape[1])
         correlation[:, seats, seats] = self._local_variances[tables]
         return correlation
@@ -165,26 +169,22 @@ def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Fl
     return PosteriorErrors((shared**2).sum(1), np.zeros(len(inverse)), shared)
 
 
-def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: Floats, draws: int) -> PosteriorErrors:
+def draw_errors(
+    precision: "csr_matrix", prior: Prior, dispersions: Floats, weights: Floats, draws: int
+) -> PosteriorErrors:
     """Return the errors, of which the part from other bots' errors is estimated by random draws.
 
     The drawn columns' covariance is the results' part of the precision: each is a sum of all pairs' differences with
     random signs. The product z_i y_j serves as the sign of a pair, since the products of two pairs are uncorrelated.
     """
-    bots = len(precision)
+    from scipy.sparse import triu  # slow to import: see `ladder.rating`
+
+    bots = len(dispersions)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (bots, 3, draws))
     first, second, third = signs[:, 0], signs[:, 1], signs[:, 2]
-    columns = np.zeros((bots, draws))
-    for rows in iterate_slices(bots, ROWS):
-        roots = np.triu(np.sqrt((-precision[rows]).clip(min=0.0)), rows.start + 1)
-        columns[rows] += first[rows] * (roots @ second)
-        columns -= second * (roots.T @ first[rows])
-    new = np.flatnonzero(prior.before >= 0)  # subtract the links to predecessors: they belong to the prior
-    low, high = np.sort([new, prior.before[new]], axis=0)
-    tied = -precision[low, high]
-    less = np.sqrt(tied.clip(min=0.0)) - np.sqrt((tied - prior.link**-2).clip(min=0.0))
-    np.subtract.at(columns, low, less[:, None] * first[low] * second[high])
-    np.add.at(columns, high, less[:, None] * first[low] * second[high])
+    of_results = precision - _make_sparse(bots, *prior.entries())
+    roots = np.sqrt((-triu(of_results, 1, "csr")).maximum(0))
+    columns = first * (roots @ second) - second * (roots.T @ first)
     held = prior.across(third)
     own = precision.diagonal()
     both = np.concatenate([columns, held], axis=1)
@@ -198,7 +198,7 @@ def draw_errors(precision: Floats, prior: Prior, dispersions: Floats, weights: F
     return PosteriorErrors(variances, alone, both)
 
 
-def solve(matrix: Floats, columns: Floats) -> Floats:
+def solve(matrix: "Floats | csr_matrix", columns: Floats) -> Floats:
     """Solve matrix @ x = columns, (n,) or (n, columns), by conjugate gradients; the matrix is positive definite.
 
     Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner.
@@ -208,7 +208,7 @@ def solve(matrix: Floats, columns: Floats) -> Floats:
     solution, way = np.zeros_like(left), left.copy()
     size = (left**2).sum(0)
     enough = SOLVE_TOLERANCE**2 * size
-    for _ in range(2 * len(matrix)):
+    for _ in range(2 * len(columns)):
         if (size <= enough).all():
             break
         bent = scale * (matrix @ (scale * way))
@@ -244,14 +244,27 @@ def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats |
     return Posterior(strengths, prior, scores, curvatures, precision)
 
 
-def _posterior_precision(curvatures: Floats, matches: Matches, prior: Prior) -> Floats:
+def _make_sparse(bots: int, rows: Ints, columns: Ints, values: Floats) -> "csr_matrix":
+    """Return (bots, bots): the sums of the values of each row and column."""
+    from scipy.sparse import csr_matrix  # slow to import: see `ladder.rating`
+
+    return csr_matrix((values, (rows, columns)), (bots, bots))
+
+
+def _posterior_precision(curvatures: Floats, matches: Matches, prior: Prior) -> "Floats | csr_matrix":
     """Return (n, n): minus the second derivatives of the log-posterior."""
     bots = len(prior.before)
+
+    def parts() -> Iterator[tuple[Ints, Ints, Floats]]:
+        for some in iterate_slices(len(matches.tables)):
+            tables = matches.tables[some]
+            rows, columns = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
+            yield rows.ravel(), columns.ravel(), curvatures[some].ravel()
+        yield prior.entries()
+
+    if bots > EXACT:  # most pairs have never met
+        return sum(_make_sparse(bots, *part) for part in parts())
     total = np.zeros(bots * bots)
-    for some in iterate_slices(len(matches.tables)):
-        tables = matches.tables[some]
-        places = tables[:, :, None] * bots + tables[:, None, :]
-        np.add.at(total, places.ravel(), curvatures[some].ravel())
-    sums = total.reshape(bots, bots)
-    prior.add_to(sums)
-    return sums
+    for rows, columns, values in parts():
+        np.add.at(total, rows * bots + columns, values)
+    return total.reshape(bots, bots)

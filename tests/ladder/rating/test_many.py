@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from ladder.rating import Fit, RatedField, assess_leader, estimate_lead, rate
 from ladder.rating.laplace_approximation import (
@@ -169,7 +170,7 @@ def test_sampled_errors_are_near_the_dense_ones(
 ) -> None:
     found, dispersions, weights = fit_random_matches(bots, each, fields)
     exact = exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
-    drawn = draw_errors(found.precision, found.prior, dispersions, weights, draws)
+    drawn = draw_errors(csr_matrix(found.precision), found.prior, dispersions, weights, draws)
     _, slopes = field_win_probabilities(found.strengths, SEATS)
 
     def shares(errors: PosteriorErrors) -> Floats:
@@ -193,7 +194,7 @@ def test_more_samples_are_drawn_where_errors_are_correlated(fields: int, draws: 
     found, dispersions, weights = fit_random_matches(LARGE, 20, fields)
     assert found.errors(dispersions, weights).shared.shape[1] == 2 * draws
     near = found.at_tables(np.array([[0, 1, 2, LARGE]]))[0]
-    whole = np.linalg.inv(found.precision)[[0, 1, 2, LARGE]][:, [0, 1, 2, LARGE]]
+    whole = np.linalg.inv(found.precision.toarray())[[0, 1, 2, LARGE]][:, [0, 1, 2, LARGE]]
     apart = near.diagonal()[:, None] + near.diagonal() - 2 * near
     assert apart[:3, :3] == pytest.approx(
         whole.diagonal()[:3, None] + whole.diagonal()[:3] - 2 * whole[:3, :3], rel=0.1
