@@ -21,8 +21,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import arena.bots
-from arena.bots import Bot, load_bots
+from arena.bots import BytecodeCache, load_bots, with_kit
 from arena.limits import Limits
 from arena.referee import MatchResult, MatchSettings, MatchSpec, Timing, hello
 from arena.referee.process import play_match
@@ -74,21 +73,12 @@ def programs(tree: Path, kind: str, bot: Path, sandbox: str) -> list[Program]:
         "python": [samples / f"{name}.py" for name in PYTHON_BOTS],
     }[kind]
     bots, _ = load_bots([f"{number}={path}" for number, path in enumerate(named)], programs_of(sandbox))
-    complete = getattr(arena.bots, "completed", None)
-    if complete is not None:  # in an older tree kits are in the bots' folders
-        copies = Path(tempfile.mkdtemp(prefix="bench-"))
-        atexit.register(shutil.rmtree, copies)
-        bots = [complete(bot, sandbox != "process", copies / bot.name) for bot in bots]
-    with tempfile.TemporaryDirectory() as folder, closing(make_sandbox(SandboxChoice(sandbox), Path(folder))) as made:
-        return with_bytecode(bots, SandboxChoice(sandbox), made)
-
-
-def with_bytecode(bots: Sequence[Bot], choice: SandboxChoice, sandbox: Sandbox) -> list[Program]:
-    kind = getattr(arena.bots, "Bytecode", None)
-    if kind is None:  # an older tree, whose bots are compiled at each start
-        return [Program(bot.argv, bot.cwd, files=bot.path) for bot in bots]
-    made = kind()
-    return [Program(bot.argv, bot.cwd, files=bot.path, bytecode=made.of(bot, choice, sandbox)) for bot in bots]
+    copies = Path(tempfile.mkdtemp(prefix="bench-"))
+    atexit.register(shutil.rmtree, copies)
+    choice, bytecode = SandboxChoice(sandbox), BytecodeCache()
+    bots = [with_kit(bot, choice.isolates, copies / bot.name) for bot in bots]
+    with tempfile.TemporaryDirectory() as folder, closing(make_sandbox(choice, Path(folder))) as made:
+        return [bytecode.program(bot, choice, made) for bot in bots]
 
 
 def await_line(box: Box) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import pairs, pipes, responses
+from tests.bench import figures, pairs, pipes, responses
+from tests.documents import ROOT
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
 
@@ -41,6 +42,10 @@ def test_responses_prints_the_section_of_a_sample_bot(bot: str, words: str, caps
     page = (Path(__file__).parents[2] / "docs/explanation/sample-bots.md").read_text(encoding="utf-8")
     first = [re.sub(r"[\d.]+", "N", text.split(f"### {bot}\n")[1].split("Play: ")[0]) for text in (out, page)]
     assert first[0] == first[1]
+
+
+def test_bots_with_the_kit_can_be_started() -> None:
+    assert figures.start(ROOT, "kit", Path(), "process", matches=1)
 
 
 def test_the_commit_before_is_the_last_that_differs(tmp_path: Path) -> None:
