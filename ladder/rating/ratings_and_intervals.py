@@ -245,8 +245,10 @@ def _ratings_and_ranks(
     best, worst = np.ones_like(last), last.copy()
     other_shared, other_quantiles, other_variances = errors.shared[others].T, quantile[others], variance[others]
     for rows in iterate_slices(len(mu), -(-CACHED_PAIRS // max(1, among))):
-        error = variance[rows, None] + other_variances - (2 * errors.shared[rows]) @ other_shared
-        far = NOISE * np.maximum(quantile[rows, None], other_quantiles) * np.sqrt(error.clip(min=0.0))
+        far = (-2 * errors.shared[rows]) @ other_shared
+        far += variance[rows, None] + other_variances
+        np.sqrt(far.clip(min=0.0, out=far), out=far)
+        far *= NOISE * np.maximum(quantile[rows, None], other_quantiles)
         ahead = mu[rows, None] - mu[others]
         best[rows] += np.count_nonzero(-ahead > far, 1)
         worst[rows] -= np.count_nonzero(ahead > far, 1)

@@ -21,6 +21,7 @@ from ladder.schedule.rounds import (
     SLOW_TIME_SHARE,
     Entrant,
     Shuffle,
+    assign_tables,
     is_slow,
     keyed_shuffle,
     mean_response_us,

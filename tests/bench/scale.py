@@ -1,6 +1,7 @@
-"""Measure what grows with a ladder's versions: `python -m tests.bench.scale BOTS` prints CPU seconds and memory.
+"""Measure what grows with a ladder's versions: `python -m tests.bench.scale BOTS [ROUNDS]`.
 
-Each version has about four made-up matches. A line is printed when it is known, so that a run may be ended early.
+It prints CPU seconds and memory. Each version has about ROUNDS made-up matches, by default 4. A line is printed when it
+is known, so that a run may be ended early.
 """
 
 import random
@@ -13,10 +14,8 @@ from ladder.service import RoundScheduler, StandingsUpdater
 from tests.bench import web
 from tests.bench.ladder import fill, measure_cpu, new_ladder, real_record, save_one_by_one
 
-ROUNDS = 4
 
-
-def main(bots: int) -> None:
+def main(bots: int, rounds: int = 4) -> None:
     draw, text = random.Random(1), real_record()
 
     def print_time(name: str, seconds: float) -> None:
@@ -25,7 +24,7 @@ def main(bots: int) -> None:
 
     with tempfile.TemporaryDirectory() as folder, new_ladder(Path(folder) / "spring", bots) as ladder:
         save_one_by_one(ladder, draw, bots, 10, text)
-        fill(ladder, draw, bots, ROUNDS * bots // 4 - 10, text)
+        fill(ladder, draw, bots, rounds * bots // 4 - 10, text, has_records=False)
         _, saved = measure_cpu(lambda: save_one_by_one(ladder, draw, bots, 50, text))
         print_time("queue and save a match", saved / 50)
         standings = StandingsUpdater(ladder)
@@ -42,4 +41,4 @@ def main(bots: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(*map(int, sys.argv[1:]))

@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 
 import pytest
 
-from ladder.schedule import PLACED_GAMES, Entrant, is_slow, no_round_reason, plan_next_round
+from ladder.schedule import PLACED_GAMES, Entrant, assign_tables, is_slow, no_round_reason, plan_next_round
 from tests.cases import each
 from tests.ladder.schedule.shuffles import make_shuffle
 
@@ -286,3 +286,18 @@ def test_a_round_is_independent_of_ranks_and_names() -> None:
             met.update(map(frozenset, combinations(table, 2)))
     assert len(met) == 66
     assert 70 < min(met.values()) <= max(met.values()) < 150  # 109 expected, SD 9
+
+
+def test_the_work_to_assign_tables_grows_with_the_slots_alone() -> None:
+    """All owners have several slots, and none has so many that it must go first."""
+    looks = Counter[int]()
+
+    class Owner(int):
+        def __hash__(self) -> int:
+            looks[slots] += 1
+            return int(self)
+
+    for bots in (200, 800):
+        slots = 2 * bots
+        assign_tables([*range(bots)] * 2, [Owner(bot) for bot in range(bots)], 4)
+        assert looks[slots] < 10 * slots
