@@ -28,7 +28,7 @@ from typing import Any
 from arena.compare import Evidence
 from arena.coup import PRESETS, derive_key
 from arena.local import WinRate, play_table, sample
-from arena.referee import Record, game_marker, game_results, turn_marker
+from arena.referee import Record, Timing, game_marker, game_results, turn_marker
 from arena.replay import describe_turn, make_replay_object, replay_page
 from ladder.results import GameResult
 from ladder.schedule import keyed_shuffle, plan_matches
@@ -39,6 +39,10 @@ BOT_FILE = "bot.py"
 MAX_OUTPUT = 20_000  # characters that a trial keeps of what the program prints
 MAX_LOST_GAMES = 40
 GUARDED_S = 5.0  # for one answer, when a match is played again to find an endless loop
+_TOO_LONG = (
+    f"no answer after {GUARDED_S:.0f} s: it takes too long, or never ends. A match allows "
+    f"{Timing().limit_ms / 1000:g} s for an answer, and {Timing().bank_ms / 1000:g} s more in each game."
+)
 _BEAT_S = 0.5
 _MIN_EFFECT = 0.05
 _BOT_TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
@@ -71,7 +75,7 @@ def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
         if trial.problem is None:
             trial.play_match(arguments["match"])
     except _TooLongError as error:
-        return json.dumps({"problem": _describe_problem(error, f"no answer after {GUARDED_S:.0f} s: an endless loop?")})
+        return json.dumps({"problem": _describe_problem(error, _TOO_LONG)})
     return json.dumps({"problem": trial.problem or next(iter(trial.faults.values()), None)})
 
 

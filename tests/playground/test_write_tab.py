@@ -67,7 +67,7 @@ def test_a_bot_becomes_better(
     assert "Line 5: SyntaxError" in run().inner_text()
     page.locator(".ace_gutter-cell.ace_error").wait_for()
     write(first.replace(START, f"while True: pass\n        {START}"))
-    assert "Line 6: no answer after 5 s" in run().inner_text()
+    assert "Line 6: no answer after 5 s: it takes too long" in run().inner_text()
     write(first.replace(START, 'return "tax"'))
     assert "turn() returned 'tax'" in run().inner_text()
     better = first.replace("\n\nrun(", f"{BLOCK}\n\nrun(")

@@ -17,10 +17,10 @@ const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
 let editor;
 let versions = stored("versions", []); // {number, text, rate, results: {settings: worth}}, the newest last
-let trial = null; // that is played: {match, line, beatAt, reason}; the line is the one that the guard saw last
+let trial = null; // that is played: {match, line, beatAt, reason, keep}; the line is the one that the guard saw last
 
 const play = h("button", { class: "main", id: "run", onclick: () => run(200) }, "Play 200 games");
-const stop = h("button", { class: "main", hidden: true, onclick: () => end("You stopped the games.") }, "Stop");
+const stop = h("button", { class: "main", hidden: true, onclick: () => end("You stopped the games") }, "Stop");
 const opponents = FIRST_OPPONENTS.map((name, place) => h("select", { "aria-label": `Opponent ${place + 1}`, onchange: () => store("opponents", chosenNames()) }));
 const chosen = h("p", { class: "opponents" }, "against", opponents);
 const earlier = h("select", { "aria-label": "Earlier versions", onchange: () => openVersion(Number(earlier.value)) });
@@ -72,7 +72,7 @@ export async function fill(panel) {
 /** Play the program; before it, the latest other version on the same deals, if it hasn't played them. */
 async function run(games) {
   if (trial) return;
-  const own = (trial = { match: 0, line: null, beatAt: Infinity, reason: null });
+  const own = (trial = { match: 0, line: null, beatAt: Infinity, reason: null, keep: null });
   const source = editor.text();
   const values = { source, opponents: chosenNames().map(findOpponent), games, seed: SEED };
   const settings = `${chosenNames()} ${games}`;
@@ -80,21 +80,22 @@ async function run(games) {
   showReplay(null);
   showProblems([]);
   for (const each of [difference, rates, lost, printed]) each.hidden = true;
+  count({ played: 0, games });
   toggle(true);
   const watchdog = setInterval(() => performance.now() - own.beatAt > SILENCE_MS && end("silence"), 250);
   try {
     await isReady();
     const before = versions.findLast(({ text }) => text !== source);
     if (before && !before.results[settings]) {
-      say(state, `Version ${before.number} plays the same deals first.`);
-      await playTrial(own, { ...values, source: before.text }, ({ done, problem, faults, worth }) => {
-        if (done && !problem && !faults.length) before.results[settings] = worth;
+      await playTrial(own, { ...values, source: before.text }, (progress) => {
+        count(progress, ` Version ${before.number} plays the same deals first.`);
+        if (progress.done && isSound(progress)) before.results[settings] = progress.worth;
       });
     }
     await playTrial(own, { ...values, previous: before?.results[settings] }, (progress) => show(progress, source, settings, before));
   } catch (error) {
     if (own.reason === "silence") await nameLoop(own, values);
-    else say(state, own.reason ?? error.message);
+    else say(state, own.reason ? `${own.reason}${own.keep?.() ?? ""}.` : error.message);
   } finally {
     clearInterval(watchdog);
     trial = null;
@@ -137,7 +138,7 @@ async function nameLoop(own, values) {
   own.reason = null;
   await isReady();
   const see = (reached) => Object.assign(own, { line: reached, beatAt: performance.now() });
-  const message = "this line, or one next to it, gave no answer for 6 seconds";
+  const message = "this line, or one next to it, gave no answer for 6 seconds: it takes too long, or never ends";
   const { problem } = await call("trial.find_endless_loop", [{ ...values, match: own.match }], null, see).catch(() => ({ problem: { line: own.line, message } }));
   own.beatAt = Infinity;
   if (problem) showProblems([problem]);
@@ -146,27 +147,39 @@ async function nameLoop(own, values) {
 
 // --- results
 
+const isSound = ({ problem, faults }) => !problem && !faults.length;
+
+const counted = ({ played, games }) => `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games`;
+
+function count(progress, more = "") {
+  bar.value = progress.played / progress.games;
+  say(state, `${counted(progress)}.${more}`);
+}
+
 function show(progress, source, settings, before) {
-  const { played, games, faults, problem, done } = progress;
-  bar.value = played / games;
-  say(state, `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games.`);
+  const { played, games, faults, problem, done, verdict } = progress;
+  count(progress, verdict && !done ? " The comparison is certain: you can stop, and what was played counts." : "");
   printed.hidden = !progress.output;
   say(printed.lastChild, progress.output);
   const found = problem ? [problem] : faults;
   rates.hidden = !played || found.length > 0;
-  difference.hidden = !progress.difference || found.length > 0;
+  difference.hidden = (!progress.difference && !done) || found.length > 0;
   if (found.length) {
+    const reason = "The games stopped. Fix this, and play again";
+    trial.keep = null;
     showProblems(found);
-    say(state, "The games stopped. Fix this, and play again.");
-    if (found.some(({ restart }) => restart)) restart();
+    say(state, `${reason}.`);
+    if (found.some(({ restart }) => restart)) end(reason);
     return;
   }
   showRates(progress);
-  const more = done && !progress.verdict && games < 1000 && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
-  difference.className = progress.verdict ?? "";
-  refill(difference, h("b", {}, `Against version ${before?.number}: `), progress.difference, ".", more);
+  trial.keep = () => (keepVersion(source, settings, progress), ` after ${counted(progress)}, which count`);
+  const more = done && !verdict && games < 1000 && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
+  difference.className = verdict ?? "";
+  if (progress.difference) refill(difference, h("b", {}, `Against version ${before.number}: `), progress.difference, ".", more);
+  else say(difference, "Now look at a lost game, change the program, and play again: the new version is compared with this one.");
   if (!done) return;
-  keepVersion(source, settings, progress);
+  trial.keep();
   showLost(progress.lost);
 }
 
@@ -227,11 +240,11 @@ function showReplay(page) {
 
 // --- versions, links and files
 
-function keepVersion(source, settings, { win_rates, worth }) {
+function keepVersion(source, settings, { win_rates, worth, done }) {
   let version = versions.find(({ text }) => text === source);
   if (!version) versions.push((version = { number: (versions.at(-1)?.number ?? 0) + 1, text: source, results: {} }));
   version.rate = win_rates.find(({ name }) => name === NAME).value;
-  version.results[settings] = worth;
+  if (done) version.results[settings] = worth;
   versions = versions.slice(-MAX_VERSIONS);
   store("versions", versions);
   showVersions();

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from arena.playground import find_build
+from arena.playground import find_build, make_program_fragment
+from arena.playground.build import ROOT
 from tests.chromium import WAIT_MS, Reader
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
@@ -23,7 +24,8 @@ def served(term: Term, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     (tmp_path / "index.html").write_text("<p>page")
     (tmp_path / HASHED).write_bytes(b"unpacked")
     (tmp_path / f"{HASHED}.br").write_bytes(b"packed")
-    monkeypatch.setattr("ladder.web.public_pages.find_build", lambda: tmp_path)
+    for module in ("public_pages", "rendering"):
+        monkeypatch.setattr(f"ladder.web.{module}.find_build", lambda: tmp_path)
     with pages(term) as served:
         yield served
 
@@ -46,6 +48,11 @@ def test_the_page_is_asked_for_again_and_may_be_framed_by_its_own_site_alone(ser
     assert page.headers["Content-Type"].startswith("text/html")
     assert page.headers["Cache-Control"] == "no-cache"
     assert page.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+
+
+def test_the_starter_page_opens_its_python_bot_in_the_playground(served: Pages) -> None:
+    starter = (ROOT / "sample_bots/python/bot.py").read_text("utf-8")
+    assert f'href="/playground/{make_program_fragment(starter)}"' in served.visitor("ada").get("/start").text
 
 
 @pytest.mark.parametrize("name", ["none.js", f"{HASHED}.br", "%2e%2e/secret.js", "%2e%2e%2fsecret.js", ".hidden.js"])
