@@ -47,13 +47,13 @@ class ChannelClosed(Exception):  # noqa: N818  # not an error
 
 
 class Channel(Protocol):
-    """An open socket for text frames. `send` and `receive` raise ChannelClosed once the other side has closed it."""
+    """An open socket for text frames. Only `receive` reports that the other side closed it, because it has the code."""
 
     async def send(self, text: str) -> None:
-        """Send a frame; return when the transport accepts more."""
+        """Send a frame; return when the transport accepts more. Do nothing if the socket is closed."""
 
     async def receive(self) -> str:
-        """Wait for a frame, and return it."""
+        """Wait for a frame, and return it. Raises ChannelClosed."""
 
     async def close(self, code: int, reason: str) -> None:
         """Close the socket, if it is open."""
@@ -71,12 +71,8 @@ class WebChannel:
 
     async def send(self, text: str) -> None:
         """Send a frame."""
-        try:
+        with suppress(RuntimeError, WebSocketDisconnect):
             await self._socket.send_text(text)
-        except WebSocketDisconnect as end:
-            raise ChannelClosed(end.code) from end
-        except RuntimeError as end:  # closed in the meantime
-            raise ChannelClosed from end
 
     async def receive(self) -> str:
         """Wait for a frame, and return it; a binary frame is decoded as UTF-8."""
@@ -163,7 +159,7 @@ async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) ->
 
 
 async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) -> None:
-    """Send each changed frame, with the new events. Raises Superseded, TableClosed, ChannelClosed, TimeoutError."""
+    """Send each changed frame, with the new events. Raises Superseded, TableClosed, TimeoutError."""
     shown: dict[str, Any] = {}
     serializer = FrameSerializer()
     while True:
@@ -176,7 +172,7 @@ async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) 
 
 
 async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> None:
-    """Send lines of chat as they come. Raises ChannelClosed, TimeoutError."""
+    """Send lines of chat as they come. Raises TimeoutError."""
     async for message in chat.follow(client, client.slot is not None or client.login is not None):
         async with asyncio.timeout(_SEND_TIMEOUT_S):
             await channel.send(json.dumps(message))
@@ -204,7 +200,7 @@ async def _receive_requests(channel: Channel, table: LiveTable, client: TableCli
 
 
 async def _send_lines(channel: Channel, table: LiveTable, connection: ProgramConnection) -> None:
-    """Send each line once. Raises Superseded, TableClosed, ChannelClosed, TimeoutError."""
+    """Send each line once. Raises Superseded, TableClosed, TimeoutError."""
     while True:
         for line in table.lines(connection):
             async with asyncio.timeout(_SEND_TIMEOUT_S):
@@ -238,11 +234,9 @@ class StreamChannel:
 
     async def send(self, text: str) -> None:
         """Send a frame."""
-        try:
+        with suppress(OSError):
             self._writer.write(text.encode("utf-8", "replace") + b"\n")
             await self._writer.drain()
-        except OSError as end:
-            raise ChannelClosed from end
 
     async def receive(self) -> str:
         """Wait for a frame."""
@@ -301,7 +295,7 @@ async def relay_frames(channel: Channel, port: int, hello: RelayHello) -> None:
 async def _relay_to_browser(channel: Channel, reader: asyncio.StreamReader) -> None:
     """Relay frames to the browser; at the end close its socket with the table server's code, else UNREACHABLE."""
     line = b""
-    with suppress(ChannelClosed, OSError, ValueError, TimeoutError):
+    with suppress(OSError, ValueError, TimeoutError):
         while (line := await reader.readline()).endswith(b"\n") and not line.startswith(b"!"):
             async with asyncio.timeout(_RELAY_SEND_TIMEOUT_S):
                 await channel.send(line[:-1].decode())

@@ -1,10 +1,14 @@
 """Tests of a table's sockets on a real server: programs by a plain client, people, spectators, and intruders."""
 
+import asyncio
 import json
 import socket as sockets
 from contextlib import suppress
+from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.client import ClientProtocol
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
@@ -13,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
 from arena.referee import Timing, verify_record
-from ladder.tables import FLOOD, OVER, SUPERSEDED, UNKNOWN, OutboundBuffer
+from ladder.tables import FLOOD, OVER, SUPERSEDED, UNKNOWN, LiveTable, OutboundBuffer, WebChannel, serve_program
 from tests.ladder.tables.table_server import WAIT_S, TableServer, asks, frames, person, play, serve_tables
 
 
@@ -102,6 +106,20 @@ def test_a_program_that_leaves_is_not_awaited_and_cannot_return() -> None:
         with program(there, after=1000) as socket:
             assert closed(socket) == OVER
     assert len(there.records[0].games) == 1
+
+
+def test_a_program_has_left_though_a_line_to_it_failed_before_its_close_was_read() -> None:
+    socket, table = Mock(WebSocket), Mock(LiveTable, lines=Mock(return_value=["{}"]))
+    table.attach.return_value.news = partial(asyncio.sleep, 60)
+    socket.send_text.side_effect = WebSocketDisconnect(1006)
+
+    async def leave() -> dict[str, Any]:
+        await asyncio.sleep(0.01)
+        return {"type": "websocket.disconnect", "code": OVER}
+
+    socket.receive = leave
+    asyncio.run(serve_program(WebChannel(socket), table, "secret", None))
+    assert table.detach.call_args.kwargs == {"left": True}
 
 
 def test_garbage_and_floods_are_ordinary_faults() -> None:
