@@ -116,9 +116,9 @@ compiled: .compiled
 	rm -f $@ $(COMPILED_MODULES)
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) install --no-deps -e .
 
-# What CHANGELOG.md says of this version, for the page of its release.
+# What CHANGELOG.md says of this version, for the page of its release; LINKS=ADDRESS/ makes its relative links absolute.
 notes:
-	@sed -n "/^## $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' arena/__init__.py) /,/^## /p" CHANGELOG.md | sed '1d;$$d'
+	@sed -n "/^## $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' arena/__init__.py) /,/^## /p" CHANGELOG.md | sed '1d;$$d;s#](\([^:)]*)\)#]($(LINKS)\1#g'
 
 # Which lines run in `make quick`, also in processes that tests start; of more tests with ARGS="tests/referee tests/run".
 # What runs in another environment or namespace isn't seen. The measuring fails five tests, of full disks and ends of processes.
