@@ -32,6 +32,7 @@ after 1.6 times as many games.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ from ladder.rating.winner_model import MODEL, NOISE, winner_model
 PRIOR_DEVIATION = 3.0  # of log-strengths: wider than any field, so that the prior matters only with few games
 PREDECESSOR_DEVIATION = 0.8  # of log-strengths: between a version and its predecessor
 NORMAL = 0.65  # units of NOISE for each unit of log-strength
-CACHED_PAIRS = 1 << 17  # compared at once, so that their arrays fit in the processor's cache
+CACHED = 256  # bots compared with as many at once, so that arrays of pairs fit in the processor's cache
 UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
 
 
@@ -243,13 +244,13 @@ def _ratings_and_ranks(
     errors = posterior.errors(spread.values, weights)
     variance = errors.own + (errors.shared**2).sum(1)
     best, worst = np.ones_like(last), last.copy()
-    other_shared, other_quantiles, other_variances = errors.shared[others].T, quantile[others], variance[others]
-    for rows in iterate_slices(len(mu), -(-CACHED_PAIRS // max(1, among))):
-        far = (-2 * errors.shared[rows]) @ other_shared
-        far += variance[rows, None] + other_variances
+    for rows, columns in product(iterate_slices(len(mu), CACHED), iterate_slices(among, CACHED)):
+        some = others[columns]
+        far = (-2 * errors.shared[rows]) @ errors.shared[some].T
+        far += variance[rows, None] + variance[some]
         np.sqrt(far.clip(min=0.0, out=far), out=far)
-        far *= NOISE * np.maximum(quantile[rows, None], other_quantiles)
-        ahead = mu[rows, None] - mu[others]
+        far *= NOISE * np.maximum(quantile[rows, None], quantile[some])
+        ahead = mu[rows, None] - mu[some]
         best[rows] += np.count_nonzero(-ahead > far, 1)
         worst[rows] -= np.count_nonzero(ahead > far, 1)
     width = NOISE * quantile * np.sqrt(errors.variances.clip(min=0.0))
