@@ -23,7 +23,7 @@ QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 
 # What `make compiled` has compiled, where it has: compiled again after an edit.
 COMPILED := $(wildcard .compiled)
-COMPILED_MODULES := $(wildcard *.so arena/*/*.so protocol/*.so protocol/*/*.so)
+COMPILED_MODULES := $(wildcard *.so arena/*/*.so arena/*/*/*.so protocol/*.so protocol/*/*.so)
 
 .PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
 

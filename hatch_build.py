@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent
 MODULES = [
     *(f"arena/coup/{name}.py" for name in ("engine", "knowledge", "legal", "rng")),
     "arena/env/encoder.py",
-    *(f"arena/referee/{name}.py" for name in ("messages", "move_payloads", "wire")),
+    *(f"arena/referee/{name}.py" for name in ("game_recorder", "messages", "move_payloads", "wire")),
     *(f"arena/referee/process/{name}.py" for name in ("clock", "judge", "match", "seat", "table")),
     "protocol/framing.py",
     "protocol/kits/coup_env.py",

@@ -7,6 +7,7 @@ has the effects of moves.
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import combinations
+from typing import Any
 
 from arena.coup.moves import (
     CHALLENGE,
@@ -40,6 +41,7 @@ from arena.coup.state import (
     FailedChallenge,
     Losing,
     Over,
+    Phase,
     Proving,
     Revealing,
     Turn,
@@ -50,32 +52,7 @@ from arena.coup.view import View
 def list_legal_moves(view: View) -> tuple[Move, ...]:
     """Return the legal moves of a seat that is asked, in a fixed order; never empty. Undefined for other seats."""
     phase = view.board.phase
-    match phase:
-        case ChallengeWindow():
-            return _CHALLENGE_MOVES
-        case Turn():
-            return _turn_moves(view)
-        case BlockWindow():
-            pending = phase.pending
-            return _block_moves(view.board.rules, pending.action, pending.target is not None)
-        case Proving():
-            return _proof_moves(view, phase.claim)
-        case Losing():
-            return _lose_moves(view.cards)
-        case Exchanging():
-            return _exchange_moves(view, phase.pending, phase.failed_challenge)
-        case DecidingKeepShown():
-            return _RETAIN_MOVES
-        case Revealing():
-            return _reveal_moves(view.cards)
-        case Examining():
-            return _EXAMINE_MOVES
-        case Drafting():
-            return _pick_moves(view.board.rules.roles)
-        case ChoosingSide():
-            return _SIDE_MOVES
-        case Over():
-            return ()
+    return _LISTS[type(phase)](view, phase)
 
 
 _CHALLENGE_MOVES: tuple[Move, ...] = (PASS, CHALLENGE)
@@ -184,6 +161,25 @@ def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, 
     """Return all choices of cards to keep: the unchanged hand first, then the others, sorted."""
     others = set(combinations(hand_of(hand + drawn), len(hand))) - {hand}
     return (Keep(hand), *(Keep(kept) for kept in sorted(others)))
+
+
+# Phase class -> function that lists the moves.
+_LISTS: dict[type[Phase], Callable[[View, Any], tuple[Move, ...]]] = {
+    ChallengeWindow: lambda view, phase: _CHALLENGE_MOVES,
+    Turn: lambda view, phase: _turn_moves(view),
+    BlockWindow: lambda view, phase: _block_moves(
+        view.board.rules, phase.pending.action, phase.pending.target is not None
+    ),
+    Proving: lambda view, phase: _proof_moves(view, phase.claim),
+    Losing: lambda view, phase: _lose_moves(view.cards),
+    Exchanging: lambda view, phase: _exchange_moves(view, phase.pending, phase.failed_challenge),
+    DecidingKeepShown: lambda view, phase: _RETAIN_MOVES,
+    Revealing: lambda view, phase: _reveal_moves(view.cards),
+    Examining: lambda view, phase: _EXAMINE_MOVES,
+    Drafting: lambda view, phase: _pick_moves(view.board.rules.roles),
+    ChoosingSide: lambda view, phase: _SIDE_MOVES,
+    Over: lambda view, phase: (),
+}
 
 
 def pick_default_move(view: View, pick: Callable[[int], int]) -> Move:

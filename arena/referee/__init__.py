@@ -7,7 +7,8 @@ files or ratings.
 from arena.referee import messages, wire
 from arena.referee.budget import PlayerBudget, RequestBudget, make_request_budget, new_player_budget
 from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Facts, Fault, FaultSample
-from arena.referee.game_record import GameRecord, GameRecorder
+from arena.referee.game_record import GameRecord
+from arena.referee.game_recorder import GameRecorder
 from arena.referee.latency import LatencyHistogram
 from arena.referee.log_markers import game_marker, lines_by_turn, list_own_lines, split_by_game, turn_marker
 from arena.referee.match_spec import MatchObserver, MatchResult, MatchSpec, hello

@@ -1,93 +1,17 @@
-"""Record one game: moves, events and faults, the outcomes of chance, and a check of the faults.
-
-A `GameRecorder` collects facts while the game is played and returns a `GameRecord` at its end.
-
-A chance outcome is one word. `draw:captain+duke` are cards from the court deck, taken into a hand or drawn for an
-exchange. `look:duke` is the card that an inquisitor sees if its owner didn't choose it. The words are in order of
-occurrence. So a reader of a record needs neither the engine nor the key.
+"""Define the record of one game, and check that its faults are consistent with its moves.
 
 A replay can verify that faults are consistent with the moves, the lives and the forfeits of the match. It can't verify
 dropped lines, or whether a bot with a fault would have chosen the default move itself."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from arena.coup import (
-    FORFEIT,
-    CardExamined,
-    Drafted,
-    Event,
-    Examining,
-    Exchanging,
-    Exiled,
-    Forfeited,
-    HandShown,
-    KeyedRng,
-    Lost,
-    Move,
-    MoveOrForfeit,
-    Over,
-    Pick,
-    Reveal,
-    Role,
-    Shown,
-    State,
-    StatementMade,
-    View,
-    format_move,
-    pick_default_move,
-)
-from arena.referee import wire
+from arena.coup import FORFEIT, KeyedRng, Move, View, format_move, pick_default_move
 from arena.referee.faults import FAULTS, Consequence, Fault
 from arena.referee.settings import MatchSettings
-from arena.referee.table_talk import Placed, list_statements
-
-_Cards = tuple[Role, ...]
-_MOVE_CARDS = frozenset((Lost, Shown, HandShown, Drafted, CardExamined))
-
-
-def list_chance_outcomes(
-    before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]
-) -> list[str]:
-    """Return the chance outcomes of one step: arguments and results of `apply_moves`."""
-    words = []
-    hands = list(before.hands)
-    for event in events:
-        if type(event) not in _MOVE_CARDS:
-            continue
-        match event:
-            case Lost(seat, role):
-                hands[seat] = _without(hands[seat], (role,))
-            case Shown(seat, role, cards) if cards is not None:
-                words.append(_outcome_word("draw", _without(cards, _without(hands[seat], (role,)))))
-                hands[seat] = cards
-            case HandShown(seat, _, cards) if cards is not None:
-                words.append(_outcome_word("draw", cards))
-                hands[seat] = cards
-            case Drafted(seat, cards) if cards is not None:
-                pick = answers[seat]
-                assert isinstance(pick, Pick)
-                words.append(_outcome_word("draw", _without(cards, (pick.role,))))
-            case CardExamined(_, target, _, role, cards) if cards is not None and role is not None:
-                words.append(_outcome_word("draw", _without(cards, _without(hands[target], (role,)))))
-    if isinstance(after.board.phase, Exchanging):
-        words.append(_outcome_word("draw", after.drawn))
-    if isinstance(after.board.phase, Examining) and after.seen is not None and not isinstance(answers[0], Reveal):
-        words.append(_outcome_word("look", (after.seen,)))
-    return words
-
-
-def _without(cards: _Cards, gone: _Cards) -> _Cards:
-    left = list(cards)
-    for role in gone:
-        left.remove(role)
-    return tuple(left)
-
-
-def _outcome_word(verb: str, cards: _Cards) -> str:
-    return f"{verb}:{'+'.join(role.value for role in cards)}"
+from arena.referee.table_talk import Placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,98 +45,6 @@ class GameRecord:
     def lost_by(self, bot: int) -> bool:
         """Return whether a bot, given by index, lost. A survivor of a draw hasn't lost."""
         return self.seating.index(bot) not in self.survivors
-
-
-class GameRecorder:
-    """Collect the facts of a game while it is played; `feed` has its events.
-
-    The caller appends to `moves`, `times`, `statements` (with table talk) and `faults`.
-    """
-
-    __slots__ = (
-        "_draws",
-        "_eliminated",
-        "_move_seats",
-        "_start_payload",
-        "faults",
-        "feed",
-        "game",
-        "moves",
-        "seating",
-        "starter",
-        "statements",
-        "times",
-    )
-
-    def __init__(self, game: int, seating: tuple[int, ...], starter: int) -> None:
-        self.game = game
-        self.seating = seating
-        self.starter = starter
-        self.feed = wire.LineCursor(len(seating))
-        self.moves: list[str] = []
-        self.times: list[int] = []
-        self.statements: list[Placed] = []
-        self.faults: list[Fault] = []
-        self._start_payload: dict[str, Any] = {}
-        self._move_seats: list[int] = []
-        self._draws: list[str] = []
-        self._eliminated: list[tuple[int, int]] = []
-
-    def list_new_statements(self) -> list[StatementMade]:
-        """Return the statements of the step that isn't recorded yet; they precede its other events."""
-        return list_statements(self.statements, len(self._move_seats))
-
-    def add_step(self, before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]) -> None:
-        """Record one step: arguments and results of `apply_moves`."""
-        if not self._move_seats:
-            self._start_payload = _start_payload(before)
-        self._move_seats += before.board.phase.asked
-        for event in events:
-            if isinstance(event, _ELIMINATIONS):
-                self._eliminated.append((event.seat, before.board.turn))
-        self._draws += list_chance_outcomes(before, answers, after, events)
-        self.feed.add(events)
-
-    def make_record(self, state: State) -> GameRecord:
-        """Return the record of the game, which has ended in `state`."""
-        over = state.board.phase
-        assert isinstance(over, Over)
-        return GameRecord(
-            game=self.game,
-            seating=self.seating,
-            moves=tuple(self.moves),
-            move_seats=tuple(self._move_seats),
-            times=tuple(self.times),
-            statements=tuple(self.statements),
-            faults=tuple(self.faults),
-            eliminated=tuple(self._eliminated),
-            winner=over.winner,
-            reason=over.ending.value,
-            survivors=over.survivors,
-            starter=self.starter,
-            start=self._start_payload,
-            draws=tuple(self._draws),
-            turns=state.board.turn,
-            events=self.feed.count,
-            digest=self.feed.digest(),
-        )
-
-
-_ELIMINATIONS = (Exiled, Forfeited)  # a tuple: isinstance takes three times as long for a union
-
-
-def _start_payload(state: State) -> dict[str, Any]:
-    """Return the start of a game as JSON: first seat, coins, deck, hands (empty before a draft), and known sides."""
-    board = state.board
-    start: dict[str, Any] = {
-        "actor": board.actor,
-        "coins": list(board.coins),
-        "deck": board.deck,
-        "hands": [[role.value for role in hand] for hand in state.hands],
-    }
-    if board.sides:
-        start["sides"] = [side.value for side in board.sides]
-    return start
 
 
 _FORFEIT_WORD = format_move(FORFEIT)

@@ -3,7 +3,7 @@
 A record is JSONL: a header, one line per game, and an end line whose checksum covers all other lines, without times.
 It contains facts that can't be recomputed (match settings, key, seats, moves, faults, times), facts by which
 `verify_record` detects a changed engine (result, number of events and their digest), and facts for readers without an
-engine: the seat of each move (`by`), the start of the game (`start`), and drawn cards (`draws`, see game_record.py).
+engine: the seat of each move (`by`), the start of the game (`start`), and drawn cards (`draws`, see game_recorder.py).
 The moves of a game are one string, in notation, in the order of the requests; `said` has the statements made with them,
 if any. Times (`times_us`, one per move, by the match's clock) are ignored by all comparisons. Format:
 docs/reference/records.md.
@@ -40,7 +40,8 @@ from arena.coup import (
     view_from_seat,
 )
 from arena.referee.faults import FAULTS, Fault
-from arena.referee.game_record import GameRecord, GameRecorder, default_move, find_fault_problems
+from arena.referee.game_record import GameRecord, default_move, find_fault_problems
+from arena.referee.game_recorder import GameRecorder
 from arena.referee.settings import MatchSettings, Timing
 from arena.referee.table_talk import (
     SayError,

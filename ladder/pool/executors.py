@@ -16,6 +16,7 @@ the result must contain all that the owner needs.
 """
 
 import contextlib
+import gc
 import os
 import pickle
 import queue
@@ -320,6 +321,7 @@ def run_worker(descriptor: int, owner: int, cores: str) -> None:
     signal.signal(signal.SIGHUP, lambda *_: None)  # a closed terminal signals the owner, which ends the workers
     _exit_on_sigterm()
     _request_death_with(owner)
+    gc.set_threshold(10_000)  # as in `arena`; at 700, collections take 4 to 13 % of the referee
     pipe = _owner = Connection(descriptor)
     while True:
         try:

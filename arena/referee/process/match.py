@@ -33,7 +33,8 @@ from arena.coup import (
 from arena.referee import wire
 from arena.referee.budget import bank_ms, make_request_budget, new_player_budget
 from arena.referee.faults import FAULTS, ArenaError, Consequence, Fault, FaultSample
-from arena.referee.game_record import GameRecord, GameRecorder, default_move
+from arena.referee.game_record import GameRecord, default_move
+from arena.referee.game_recorder import GameRecorder
 from arena.referee.log_markers import game_marker, turn_marker
 from arena.referee.match_spec import MatchObserver, MatchResult, MatchSpec, hello
 from arena.referee.move_payloads import LegalMoves, make_legal_moves

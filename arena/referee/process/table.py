@@ -50,6 +50,7 @@ _DRAIN_READS = 16  # reads of 64 KiB: a pipe's capacity; a bot that never stops 
 Ask = tuple[Seat, int, bytes, float]
 _WRONG = (Malformed, UnexpectedLine)  # a tuple: isinstance takes three times as long for a union
 _Asked = tuple[Seat, Meter]
+_new = tuple.__new__  # without the call of a function that a named tuple's class makes
 
 
 class SeatPoller:
@@ -189,7 +190,7 @@ class SeatPoller:
             return self._timed_out(seat, meter)
         if isinstance(answer, _WRONG):
             return MalformedLine(answer, seat.line, meter.own_s)
-        return ReplyReceived(answer, seat.line, meter.own_s)
+        return _new(ReplyReceived, (answer, seat.line, meter.own_s))
 
     def _timed_out(self, seat: Seat, meter: Meter) -> TimedOut:
         cpu_s = meter.cpu_s * max(1.0, self._cores) if meter.marked else None
