@@ -21,7 +21,10 @@ def test_the_table_opens_offline_after_a_visit_that_fetched_python_once(
     assert len([path for path in served_playground.requested if path.endswith(".wasm")]) == 1
     served_playground.stop()
     first.close()
-    await_move(context.new_page(), served_playground.url)
+    again = context.new_page()
+    again.add_init_script("addEventListener('message', ({data}) => data.ready && (window.made = data.snapshot))")
+    await_move(again, served_playground.url)
+    assert again.evaluate("made === null")  # Python started from the snapshot that the first visit made
     context.close()
 
 

@@ -70,6 +70,8 @@ def test_a_bot_becomes_better(
     assert "Line 6: no answer after 5 s: it takes too long" in run().inner_text()
     write(first.replace(START, 'return "tax"'))
     assert "turn() returned 'tax'" in run().inner_text()
+    write(first.replace(START, f"bytearray(600 << 20)\n        {START}"))
+    assert "Line 6: MemoryError" in run().inner_text()
     better = first.replace("\n\nrun(", f"{BLOCK}\n\nrun(")
     write(better)
     run()

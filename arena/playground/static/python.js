@@ -41,18 +41,19 @@ function publish(text, ready, loaded = 1) {
   for (const each of listeners) each(state);
 }
 
-function send(message, transfer) {
-  box.contentWindow.postMessage(message, "*", transfer);
+function send(message) {
+  box.contentWindow.postMessage(message, "*");
 }
 
 addEventListener("message", async ({ data, source }) => {
   if (source !== box.contentWindow) return;
   if (data.box) return boxIsReady();
+  if (data.failed) globalThis.caches?.delete("snapshot");
   if (data.failed) return publish(`Python can't start: ${data.failed}`, false);
   if (data.ready) {
     publish(`Python ${data.ready}`, true);
     isReady();
-    return keep();
+    return isFirst(data.snapshot);
   }
   const asked = calls.get(data.id);
   if (!asked) return;
@@ -63,24 +64,30 @@ addEventListener("message", async ({ data, source }) => {
   else asked.resolve(data.result);
 });
 
-const loaded = new Map(); // address -> Blob
+const LISTED = read("files"); // name -> {url, bytes, packed}: its address, and its size as it is and by brotli
+const SNAPSHOT = `./snapshot?${navigator.userAgent}${Object.values(LISTED).map(({ url }) => url)}`;
+const files = {}; // name -> Blob
+let isFirst; // called at each start; only the first one, before any program, gives a snapshot to keep
+new Promise((resolve) => (isFirst = resolve)).then(keep);
 
-/** Keep the loaded files for the next visit; the service worker adds the others. */
-async function keep() {
-  if (!navigator.serviceWorker || navigator.serviceWorker.controller) return loaded.clear();
+/** Keep Python's memory and the loaded files for the next visit; the service worker adds the others. */
+async function keep(snapshot) {
+  if (!navigator.serviceWorker) return;
+  if (snapshot) {
+    await caches.delete("snapshot");
+    await (await caches.open("snapshot")).put(SNAPSHOT, new Response(snapshot)).catch(() => null); // no space: the next visit is slower
+  }
+  if (navigator.serviceWorker.controller) return;
   const cache = await caches.open("playground");
-  await Promise.all([...loaded].map(([url, blob]) => cache.put(url, new Response(blob))));
-  loaded.clear();
+  await Promise.all(Object.entries(files).map(([name, blob]) => cache.put(LISTED[name].url, new Response(blob))));
   navigator.serviceWorker.register("service-worker.js");
 }
 
 /** Load all files, and give them to the box. */
 async function load() {
-  const listed = read("files"); // name -> {url, bytes, packed}: its address, and its size as it is and by brotli
   let got = 0;
   let total = 0;
-  const files = {};
-  const answers = await Promise.all(Object.entries(listed).map(async ([name, file]) => [name, file, await fetch(file.url)]));
+  const answers = await Promise.all(Object.entries(LISTED).map(async ([name, file]) => [name, file, await fetch(file.url)]));
   const size = (answer, { bytes, packed }) => (answer.headers.get("content-encoding") === "br" ? packed : bytes);
   for (const [, file, answer] of answers) total += size(answer, file);
   const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
@@ -95,13 +102,13 @@ async function load() {
         got += (value.length / file.bytes) * size(answer, file);
         publish(`Python is loading: ${megabytes(got)} of ${megabytes(total)} MB, once.`, false, got / total);
       }
-      loaded.set(file.url, new Blob(parts));
-      files[name] = await loaded.get(file.url).arrayBuffer();
+      files[name] = new Blob(parts);
     }),
   );
+  const snapshot = await (await globalThis.caches?.match(SNAPSHOT))?.blob();
   await boxed;
   publish("Python starts.", false);
-  send({ files }, Object.values(files));
+  send({ files, snapshot });
 }
 
 let boxIsReady;

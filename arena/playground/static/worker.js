@@ -1,4 +1,5 @@
-// Runs Python in a worker that can't use the network: all files come as bytes.
+// Runs Python in a worker that can't use the network: all files come as blobs.
+// A start without a snapshot of Python's memory makes one, before any program runs: Python with our modules.
 //
 // {id, call: "module.function", arguments: [value, ...]} calls a function of arena.playground. It gets each argument as
 // JSON text and returns JSON text, or is a generator of JSON texts. The worker posts {id, progress} for each value of a
@@ -8,8 +9,16 @@
 let python = null;
 let callJson = null;
 
+const MAX_MEMORY = 512 << 20; // bytes: a program that takes more gets a MemoryError
+const { grow } = WebAssembly.Memory.prototype;
+WebAssembly.Memory.prototype.grow = function (pages) {
+  if (this.buffer.byteLength + pages * 65536 > MAX_MEMORY) throw new RangeError("The cap on memory is reached.");
+  return grow.call(this, pages);
+};
+
 const CALL = `
-import importlib, types
+import importlib, random, types
+random.seed()  # a snapshot has the seed of another visit
 
 def call_json(name, texts, post, beat):
     module, _, name = name.partition(".")
@@ -25,7 +34,7 @@ def call_json(name, texts, post, beat):
 
 call_json`;
 
-async function start({ files, urls }) {
+async function start({ files, urls, snapshot }) {
   const { fetch } = self;
   self.fetch = async (url) => {
     const name = String(url).split("/").pop();
@@ -41,12 +50,17 @@ async function start({ files, urls }) {
     stdout: () => null,
     stderr: () => null,
     jsglobals: {},
+    ...(snapshot ? { _loadSnapshot: snapshot.arrayBuffer() } : { _makeSnapshot: true }),
   });
   self.fetch = fetch;
-  python.unpackArchive(files["arena.zip"], "zip", { extractDir: "/lib/arena" });
-  python.runPython('import sys; sys.path.insert(0, "/lib/arena")');
+  python.unpackArchive(await files["arena.zip"].arrayBuffer(), "zip", { extractDir: "/lib/arena" });
+  let made = null;
+  if (!snapshot) {
+    python.runPython('import sys; sys.path.insert(0, "/lib/arena"); import arena.playground.person_table, arena.playground.trial');
+    made = new Blob([python.makeMemorySnapshot()]);
+  }
   callJson = python.runPython(CALL);
-  postMessage({ ready: python.runPython("sys.version.split()[0]") });
+  postMessage({ ready: python.runPython("sys.version.split()[0]"), snapshot: made });
 }
 
 self.onmessage = async ({ data }) => {
