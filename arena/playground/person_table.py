@@ -7,7 +7,7 @@ required: names of sample bots. A `seed` determines all cards.
 answer({"answer": {"id": 1, "choice": 0}}) takes a message of the table's page, and returns the list of frames that
 follow; {"hint": true} returns [{"hint": ...}]. The other messages are "pace", "go_on", "leave" and "rematch".
 
-replay() returns {"page": HTML} of the newest match, null before its end. Frames then link to "#replay".
+replay() returns {"page": HTML} of the newest match, null before its end. Frames then link to "#replay" and "#write".
 """
 
 import json
@@ -171,6 +171,7 @@ class PersonTable(MatchObserver):
             "pace": self._pace,
             "why": self._reason,
             "replay": "#replay" if self._record.games and self._state in ("over", "void") else None,
+            "write": "#write",
         }
         frame = make_frame(self._settings, self._games, places, self._view.seen(), table)
         self._frames.append(self._serializer.serialize(frame))

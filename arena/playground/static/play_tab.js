@@ -47,7 +47,7 @@ async function openTable() {
   });
   if (number !== opened) return;
   follow();
-  const first = await call("person_table.open_table", [{ ...settings, seed: crypto.getRandomValues(new Uint32Array(1))[0] }]);
+  const first = await call("person_table.open_table", [{ ...settings, pace: localStorage.getItem("coup-pace") ?? "normal", seed: crypto.getRandomValues(new Uint32Array(1))[0] }]);
   if (number !== opened) return;
   wait.hidden = true;
   first.forEach(send);
@@ -57,12 +57,13 @@ function send(message) {
   frame.contentWindow.postMessage(message, location.origin);
 }
 
-/** Let the table's page have the theme of the page around it, and the other way round. */
+/** Follow the links of the table's page, and let it have the theme of the page around it, and the other way round. */
 function follow() {
   frame.contentDocument.addEventListener("click", async (event) => {
-    if (!event.target.closest('a[href="#replay"]')) return;
-    event.preventDefault();
-    openReplay((await call("person_table.replay")).page);
+    const link = event.target.closest("a")?.getAttribute("href");
+    if (link) event.preventDefault();
+    if (link === "#write") document.getElementById("tab-write").click();
+    if (link === "#replay") openReplay((await call("person_table.replay")).page);
   });
   const [outer, inner] = [document, frame.contentDocument].map((page) => page.documentElement);
   const copy = (from, to) => from.dataset.theme !== to.dataset.theme && (to.dataset.theme = from.dataset.theme);
@@ -73,7 +74,7 @@ function follow() {
 }
 
 addEventListener("message", async ({ data, source }) => {
-  if (source !== frame.contentWindow) return;
+  if (source !== frame.contentWindow || !wait.hidden) return;
   const message = JSON.parse(data);
   const number = opened;
   const answers = await call("person_table.answer", [message]);

@@ -64,7 +64,8 @@ export class Lobby {
     const start = you?.again && empty > 0 && close ? step(`Start with ${stays} players`, { start: "close" }) : null;
     const home = read("home");
     const back = home ? h("a", { class: "move", href: home[0] }, `Back to ${plain(home[1])}`) : null;
-    return [table.again ? wanting("Play again", { rematch: true }) : null, start, take, replay, back];
+    const write = table.write ? h("a", { class: "move", href: table.write }, "Write a bot") : null;
+    return [table.again ? wanting("Play again", { rematch: true }) : null, start, take, replay, write, back];
   }
 
   /** Show the players, absent ones and those that want to continue; never which have answered. */
@@ -73,7 +74,7 @@ export class Lobby {
     if (key === this.peopleShown) return;
     this.peopleShown = key;
     const over = table.state === "over" || table.state === "void";
-    say(this.heading, order.length ? "At the table, in the order of turns ↓" : "At the table");
+    say(this.heading, order.length ? "Players in the order of turns" : "At the table");
     const rows = table.places.toSorted((one, other) => order.indexOf(one.handle) - order.indexOf(other.handle)).map((place) => {
       const known = place.name ?? (place.free ? "a free place" : KINDS[place.kind]);
       const bot = table.bots?.find((each) => place.kind === "bot" && each.name === place.name?.replace(/ \(\d+\)$/, ""));

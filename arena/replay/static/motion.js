@@ -20,7 +20,8 @@ export class Motion {
     this.rest = rest;
     this.skipped = skipped;
     this.hand = h("div", { class: "own-cards", role: "group", "aria-label": "Your cards" });
-    this.purse = h("div", { class: "purse coins" });
+    this.purse = h("div", { class: "coins" });
+    this.self = h("div", { class: "self" }); // with the hand it stands for the player's seat
     this.heap = h("span", { class: "heap" }); // where coins and cards of the middle come from
     this.place = h("div", { class: "place" });
     this.news = h("p", { class: "news", "aria-live": "polite" });
@@ -131,6 +132,8 @@ export class Motion {
     if (this.players !== key) {
       this.players = key;
       this.table = new Table(players, {}, game.seat ?? 0);
+      const own = this.table.places[game.seat]?.parts;
+      refill(this.self, own && [own.label, own.claims, this.purse]);
     }
     if (this.place.firstChild !== this.table.root) refill(this.place, this.table.root);
     this.drawStage(beat);
@@ -162,9 +165,9 @@ export class Motion {
 
   /** Show the player's cards; `make(role, place)` makes the element of one in the hand. */
   drawHand(cards = this.now.hands[this.game.seat] ?? [], make = (role) => card(role)) {
-    const { seat } = this.game;
-    const plays = seat !== null && !this.now.out[seat];
-    refill(this.hand, plays ? [...cards.map(make), ...this.now.revealed[seat].map((role) => card(role, "lost"))] : []);
+    const { seat, end } = this.game;
+    this.self.hidden = seat === null || (Boolean(end) && !this.busy); // the result shows all cards
+    refill(this.hand, this.self.hidden ? [] : [...cards.map(make), ...this.now.revealed[seat].map((role) => card(role, "lost"))]);
   }
 
   drawStage(beat) {

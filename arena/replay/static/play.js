@@ -52,7 +52,7 @@ const MINUTE = [
   "Rules lists all cards and actions. Hint shows how likely the other players hold each role.",
 ];
 
-const INVOLVED = "A move involves you if it is your action, or aims at you.";
+const INVOLVED = "A move involves you if it is your action, or aims at you. Others are passed whatever you hold: a stop would show your cards.";
 
 const TIMES = 3; // that a tip is given
 
@@ -171,10 +171,10 @@ class Play {
     this.tip = h("p", { class: "tip" });
     this.words = h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: true });
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Your moves" });
-    this.passButton = h("button", { class: "tool", title: `Stops where a move involves you: ${INVOLVED}`, onclick: () => this.passOn() }, "Pass until my turn");
+    this.passButton = h("button", { class: "tool", title: INVOLVED, onclick: () => this.passOn() }, "Pass until my turn");
     const always = h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: () => remember("autopass", always.checked ? "on" : "off") });
     this.skipButton = h("button", { class: "tool", onclick: () => this.send({ skip: true }) }, "Continue without absent players");
-    this.auto = h("div", { class: "auto", hidden: true }, this.skipButton, this.passButton, h("label", { class: "small muted", title: INVOLVED }, always, " always pass where I'm not involved"));
+    this.auto = h("div", { class: "auto", hidden: true }, this.skipButton, this.passButton, h("label", { class: "small muted", title: INVOLVED }, always, "always pass where I'm not involved, even if I could block"));
     this.hand = this.motion.hand;
     this.place = h("div", { class: "place" });
     this.result = h("div", { class: "result" });
@@ -229,7 +229,7 @@ class Play {
             "section",
             { class: "panel ask", "aria-label": "What is asked" },
             this.hand,
-            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.motion.purse, this.clock, this.question), this.motion.news, this.tip, this.words, this.result, this.moves),
+            h("div", { class: "prompt" }, h("div", { class: "asked" }, this.motion.self, this.clock, this.question), this.motion.news, this.tip, this.words, this.result, this.moves),
             this.auto,
           ),
         ),
