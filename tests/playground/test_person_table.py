@@ -61,7 +61,7 @@ def test_a_person_plays_every_preset_and_sees_the_own_cards_alone(rules: str) ->
     bots = [("honest", "counter", "bluffer", "turtle")[place % 4] for place in range(seats - 1)]
     frames = play(open_table(bots=bots, rules=rules, games=2, seed=1))
     for frame in frames:
-        assert (set(frame["table"]), set(frame["game"])) == (TABLE, GAME)
+        assert (set(frame["table"]), set(frame["game"])) == ({*TABLE, "write"}, GAME)
         for seat in frame["game"]["seats"]:
             assert seat["own"] or (set(seat["cards"]) <= {None} and seat["drawn"] == [])
         named = {place["name"] for place in frame["table"]["places"]} - {None, "you"}
