@@ -51,6 +51,7 @@ async function openTable() {
   if (number !== opened) return;
   wait.hidden = true;
   first.forEach(send);
+  if (document.activeElement === document.body) frame.focus(); // the keys are the table's
 }
 
 function send(message) {

@@ -539,7 +539,7 @@ class Play {
     const ask = this.open;
     if (!ask) {
       const first = this.moves.querySelector("button.first");
-      return key === "Enter" && first && document.activeElement !== first ? () => first.click() : null;
+      return key === "Enter" && first && !document.activeElement?.closest?.("button, a") ? () => first.click() : null;
     }
     if (this.option) {
       const found = this.option.choices[Number(key) - 1];

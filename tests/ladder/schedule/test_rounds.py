@@ -289,7 +289,7 @@ def test_a_round_is_independent_of_ranks_and_names() -> None:
 
 
 def test_the_work_to_assign_tables_grows_with_the_slots_alone() -> None:
-    """All owners have several slots, and none has so many that it must go first."""
+    """All owners have several slots, and none must go first because of their number."""
     looks = Counter[int]()
 
     class Owner(int):
