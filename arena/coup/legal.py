@@ -52,7 +52,7 @@ from arena.coup.view import View
 def list_legal_moves(view: View) -> tuple[Move, ...]:
     """Return the legal moves of a seat that is asked, in a fixed order; never empty. Undefined for other seats."""
     phase = view.board.phase
-    return _LISTS[type(phase)](view, phase)
+    return _LISTERS[type(phase)](view, phase)
 
 
 _CHALLENGE_MOVES: tuple[Move, ...] = (PASS, CHALLENGE)
@@ -164,7 +164,7 @@ def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, 
 
 
 # Phase class -> function that lists the moves.
-_LISTS: dict[type[Phase], Callable[[View, Any], tuple[Move, ...]]] = {
+_LISTERS: dict[type[Phase], Callable[[View, Any], tuple[Move, ...]]] = {
     ChallengeWindow: lambda view, phase: _CHALLENGE_MOVES,
     Turn: lambda view, phase: _turn_moves(view),
     BlockWindow: lambda view, phase: _block_moves(

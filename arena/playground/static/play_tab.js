@@ -15,6 +15,14 @@ const wait = h("div", { class: "wait" }, waiting.text, waiting.bar);
 let settings = FIRST;
 let opened = 0; // tables
 
+function storedPace() {
+  try {
+    return localStorage.getItem("coup-pace") ?? "normal";
+  } catch {
+    return "normal"; // no storage
+  }
+}
+
 /** Fill the tab, and open the table of the last visit. */
 export function fill(panel) {
   try {
@@ -47,7 +55,7 @@ async function openTable() {
   });
   if (number !== opened) return;
   follow();
-  const first = await call("person_table.open_table", [{ ...settings, pace: localStorage.getItem("coup-pace") ?? "normal", seed: crypto.getRandomValues(new Uint32Array(1))[0] }]);
+  const first = await call("person_table.open_table", [{ ...settings, pace: storedPace(), seed: crypto.getRandomValues(new Uint32Array(1))[0] }]);
   if (number !== opened) return;
   wait.hidden = true;
   first.forEach(send);

@@ -48,12 +48,12 @@ function send(message) {
 addEventListener("message", async ({ data, source }) => {
   if (source !== box.contentWindow) return;
   if (data.box) return boxIsReady();
-  if (data.failed) globalThis.caches?.delete("snapshot");
-  if (data.failed) return publish(`Python can't start: ${data.failed}`, false);
+  if (data.failed) globalThis.caches?.delete("snapshot").catch(() => null);
+  if (data.failed) return publish(`Python can't start: ${data.failed}. Reload the page.`, false);
   if (data.ready) {
     publish(`Python ${data.ready}`, true);
     isReady();
-    return isFirst(data.snapshot);
+    return gotSnapshot(data.snapshot);
   }
   const asked = calls.get(data.id);
   if (!asked) return;
@@ -67,20 +67,20 @@ addEventListener("message", async ({ data, source }) => {
 const LISTED = read("files"); // name -> {url, bytes, packed}: its address, and its size as it is and by brotli
 const SNAPSHOT = `./snapshot?${navigator.userAgent}${Object.values(LISTED).map(({ url }) => url)}`;
 const files = {}; // name -> Blob
-let isFirst; // called at each start; only the first one, before any program, gives a snapshot to keep
-new Promise((resolve) => (isFirst = resolve)).then(keep);
+let gotSnapshot; // takes effect once: only the first start comes before all programs
+new Promise((resolve) => (gotSnapshot = resolve)).then(keep).catch(() => null); // no storage: the next visit is slower
 
-/** Keep Python's memory and the loaded files for the next visit; the service worker adds the others. */
+/** Keep the loaded files and Python's memory for the next visit; the service worker adds the other files. */
 async function keep(snapshot) {
   if (!navigator.serviceWorker) return;
-  if (snapshot) {
-    await caches.delete("snapshot");
-    await (await caches.open("snapshot")).put(SNAPSHOT, new Response(snapshot)).catch(() => null); // no space: the next visit is slower
+  if (!navigator.serviceWorker.controller) {
+    const cache = await caches.open("playground");
+    await Promise.all(Object.entries(files).map(([name, blob]) => cache.put(LISTED[name].url, new Response(blob))));
+    await navigator.serviceWorker.register("service-worker.js");
   }
-  if (navigator.serviceWorker.controller) return;
-  const cache = await caches.open("playground");
-  await Promise.all(Object.entries(files).map(([name, blob]) => cache.put(LISTED[name].url, new Response(blob))));
-  navigator.serviceWorker.register("service-worker.js");
+  if (!snapshot) return;
+  await caches.delete("snapshot");
+  await (await caches.open("snapshot")).put(SNAPSHOT, new Response(snapshot));
 }
 
 /** Load all files, and give them to the box. */
@@ -105,7 +105,7 @@ async function load() {
       files[name] = new Blob(parts);
     }),
   );
-  const snapshot = await (await globalThis.caches?.match(SNAPSHOT))?.blob();
+  const snapshot = await (await globalThis.caches?.match(SNAPSHOT).catch(() => null))?.blob();
   await boxed;
   publish("Python starts.", false);
   send({ files, snapshot });

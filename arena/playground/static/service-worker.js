@@ -25,5 +25,5 @@ async function clean() {
 
 addEventListener("fetch", (event) => {
   if (event.request.method !== "GET") return;
-  event.respondWith(caches.open(NAME).then((cache) => cache.match(event.request, { ignoreSearch: true })).then((found) => found ?? fetch(event.request)));
+  event.respondWith(caches.open(NAME).then((cache) => cache.match(event.request.url.replace(/\/index\.html(?=$|[?#])/, "/"), { ignoreSearch: true })).then((found) => found ?? fetch(event.request)));
 });

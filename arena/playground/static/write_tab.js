@@ -158,7 +158,7 @@ function count(progress, more = "") {
 
 function show(progress, source, settings, before) {
   const { played, games, faults, problem, done, verdict } = progress;
-  count(progress, verdict && !done ? " The comparison is certain: you can stop, and what was played counts." : "");
+  count(progress, verdict && !done ? " The comparison is certain: you can stop, and the version is kept." : "");
   printed.hidden = !progress.output;
   say(printed.lastChild, progress.output);
   const found = problem ? [problem] : faults;
@@ -173,7 +173,7 @@ function show(progress, source, settings, before) {
     return;
   }
   showRates(progress);
-  trial.keep = () => (keepVersion(source, settings, progress), ` after ${counted(progress)}, which count`);
+  trial.keep = () => (keepVersion(source, settings, progress), ` after ${counted(progress)}; the version is kept`);
   const more = done && !verdict && games < 1000 && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
   difference.className = verdict ?? "";
   if (progress.difference) refill(difference, h("b", {}, `Against version ${before.number}: `), progress.difference, ".", more);
@@ -243,7 +243,7 @@ function showReplay(page) {
 function keepVersion(source, settings, { win_rates, worth, done }) {
   let version = versions.find(({ text }) => text === source);
   if (!version) versions.push((version = { number: (versions.at(-1)?.number ?? 0) + 1, text: source, results: {} }));
-  version.rate = win_rates.find(({ name }) => name === NAME).value;
+  if (done || version.rate === undefined) version.rate = win_rates.find(({ name }) => name === NAME).value;
   if (done) version.results[settings] = worth;
   versions = versions.slice(-MAX_VERSIONS);
   store("versions", versions);
