@@ -101,7 +101,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     env.globals |= {"cells": formatting, "asset": asset_url, "spark": sparkline_points, "version": __version__}
-    env.globals |= {"wheel_name": wheel_name(), "languages": tuple(LANGUAGES), "playground": find_build() is not None}
+    env.globals |= {
+        "wheel_name": wheel_name(),
+        "languages": tuple(LANGUAGES),
+        "playground": lambda: find_build() is not None,
+    }
     env.globals["starter_fragment"] = make_program_fragment((sample_folder() / "python/bot.py").read_text("utf-8"))
     env.filters |= {
         "when": format_time,

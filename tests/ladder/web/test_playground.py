@@ -8,7 +8,6 @@ import pytest
 
 from arena.playground import find_build, make_program_fragment
 from arena.playground.build import ROOT
-from ladder.web import rendering
 from tests.chromium import WAIT_MS, Reader
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
@@ -25,8 +24,8 @@ def served(term: Term, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     (tmp_path / "index.html").write_text("<p>page")
     (tmp_path / HASHED).write_bytes(b"unpacked")
     (tmp_path / f"{HASHED}.br").write_bytes(b"packed")
-    monkeypatch.setattr("ladder.web.public_pages.find_build", lambda: tmp_path)
-    monkeypatch.setitem(rendering._environment().globals, "playground", True)  # made once for a process
+    for module in ("public_pages", "rendering"):
+        monkeypatch.setattr(f"ladder.web.{module}.find_build", lambda: tmp_path)
     with pages(term) as served:
         yield served
 
