@@ -4,9 +4,10 @@ The caller supplies the source of jobs, the function that runs one, and the exec
 clusters use the same loop. A job is abandoned after too many failed attempts; if its worker dies, it is run again. This
 module has no store: the caller that iterates over `drive_jobs` stores each result before it requests the next event."""
 
+import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -137,10 +138,20 @@ def drive_jobs(
     defect, or a problem that all further jobs would have too.
     """
     running: dict[Future[Result], Job] = {}
+    # Not concurrent.futures.wait: Ctrl-C in it may leave a future locked, and its worker's thread would wait for ever.
+    done: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
 
     def fill() -> None:
         while len(running) < width() and (job := source.take()) is not None:
-            running[executor.submit(play, job)] = job
+            future = executor.submit(play, job)
+            running[future] = job
+            future.add_done_callback(done.put)
+
+    def wait() -> list[Future[Result]]:
+        try:
+            return [done.get(timeout=_POLL_S), *(done.get() for _ in range(done.qsize()))]
+        except queue.Empty:
+            return []
 
     def ended(job: Job, future: Future[Result]) -> JobCompleted[Job, Result] | JobFailed[Job]:
         problem = future.exception()
@@ -155,14 +166,14 @@ def drive_jobs(
     while running or source.more:
         if not running:
             sleep(_POLL_S)
-        done, playing = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
-        for future in playing:
-            if isinstance(future, WorkerCall) and (messages := future.take_messages()):
-                yield WorkerMessages(running[future], tuple(messages))
-        if not done:
+        completed = wait() if running else []
+        for future, job in list(running.items()):
+            if future not in completed and isinstance(future, WorkerCall) and (messages := future.take_messages()):
+                yield WorkerMessages(job, tuple(messages))
+        if not completed:
             fill()
             yield Idle()
-        for future in done:
+        for future in completed:
             event = ended(running.pop(future), future)
             fill()
             yield event

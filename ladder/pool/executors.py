@@ -35,6 +35,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _LEAVE_S = 10.0  # from SIGTERM to SIGKILL. Closing a table of ten bots takes 0.2 s once the worker gets a core.
+_THREAD_END_S = 1.0  # for the thread of a worker that has ended
 
 _owner: Connection | None = None  # the connection to this process's owner, if it is a worker
 
@@ -156,11 +157,11 @@ class LocalExecutor(WorkerExecutor):
             return
         if cancel_futures:
             deadline = time.monotonic() + self._leave_s
-            for thread in self._threads:
-                thread.join(max(0.0, deadline - time.monotonic()))
+            while self.pids and time.monotonic() < deadline:
+                time.sleep(0.01)
             self._send_signal(signal.SIGKILL)
-        for thread in self._threads:
-            thread.join()
+        for thread in self._threads:  # Ctrl-C may have left a future locked; its thread can't end
+            thread.join(_THREAD_END_S if cancel_futures else None)
 
     def _send_signal(self, number: int) -> None:
         with self._lock:

@@ -317,6 +317,21 @@ def test_a_call_that_ignores_the_request_to_exit_is_killed(tmp_path: Path) -> No
     assert isinstance(future.exception(timeout=0), WorkerDiedError)
 
 
+def test_shutdown_ends_although_a_future_stays_locked() -> None:
+    """Ctrl-C in `Condition.__enter__` leaves its lock held, so the thread of the worker can't set the exception."""
+    held = threading.Event()
+    pool = LocalExecutor(1)
+    future = pool.submit(time.sleep, LIMIT_S * 3)
+    future.add_done_callback(lambda _: held.wait(LIMIT_S * 3))
+    until(lambda: future.running() and pool.pids)
+    pids = pool.pids
+    began = time.monotonic()
+    pool.shutdown(cancel_futures=True)
+    assert time.monotonic() - began < LIMIT_S
+    assert not any(map(is_alive, pids))
+    held.set()
+
+
 OWNER = """
 import os, sys, time
 from ladder.pool import LocalExecutor
