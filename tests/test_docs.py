@@ -53,7 +53,7 @@ OTHERS = {"--no-deps", "--privileged", "--cgroupns", "--read-only", "--cap-drop"
 OTHERS |= {"--memory-limit", "--no-dashboard", "--no-nanny", "--nthreads", "--protocol", "--tls-ca-file"}  # of dask
 OTHERS |= {"--install"}  # of wsl
 OTHERS |= {"--uid", "--pipe", "--wait", "--webroot", "--deploy-hook", "--wheel-dir"}
-OTHERS |= {"--create-home", "--home-dir", "--now", "--target", "--index-url", "--help", "--version"}
+OTHERS |= {"--create-home", "--home-dir", "--now", "--target", "--index-url", "--help", "--version", "--spec"}
 
 
 def test_the_documents_name_only_options_that_exist() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from arena.bots import (
     MAX_UNPACKED_BYTES,
@@ -102,7 +103,7 @@ class CheckResult:
 class CheckReport:
     """The report of `arena check --json`."""
 
-    version: int
+    version: Literal[1]
     bots: tuple[CheckResult, ...]
 
 

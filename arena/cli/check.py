@@ -251,7 +251,7 @@ def check(
         except OSError as problem:
             exit_on_os_error(problem)
     if as_json:
-        print_json(CheckReport(3, tuple(map(_make_result, bots, by_bot))))
+        print_json(CheckReport(1, tuple(map(_make_result, bots, by_bot))))
     sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 

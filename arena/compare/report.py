@@ -1,7 +1,7 @@
 """Define the report of `arena compare`: the verdict, its evidence, and where the two versions differ.
 
 `--json` prints this report, and the HTML page shows it. All differences are of win rates, from -1 to 1; a point is
-0.01. A new field leaves VERSION unchanged. Removing a field or changing its meaning increases VERSION."""
+0.01. All versions 1.x of the arena keep VERSION: fields may be added, none is removed or changes its meaning."""
 
 from collections.abc import Callable
 from dataclasses import astuple
@@ -19,7 +19,7 @@ from arena.referee import Record
 from ladder.rating import Estimate
 from ladder.run_standings import RunStandings
 
-VERSION: Literal[3] = 3
+VERSION: Literal[1] = 1
 _ADAPTING_PART = 0.1  # of pairs in which an opponent differed first, from which on opponents adapt
 _MAX_INTERIM_RESULTS = 60  # in the plot; limits the time to compute their intervals
 
@@ -91,7 +91,7 @@ class OpponentDifference(_ReportModel):
 class CompareReport(_ReportModel):
     """The result of a comparison that ended or stopped."""
 
-    version: Literal[3] = VERSION
+    version: Literal[1] = VERSION
     error: str | None = Field(description="why it stopped early; null if it is complete or was interrupted")
     verdict: Literal["better", "worse", "no difference", "not known"]
     verdict_text: str
@@ -129,7 +129,7 @@ class CompareReport(_ReportModel):
 class RefusedComparison(_ReportModel):
     """The error of a comparison that wasn't started."""
 
-    version: Literal[3] = VERSION
+    version: Literal[1] = VERSION
     error: str
 
 

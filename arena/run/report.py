@@ -1,7 +1,7 @@
 """Define the report of `arena run --json` as models: one object on stdout, with its JSON schema.
 
-`--csv` gives the same data in rows and columns. A new field leaves VERSION unchanged; removing a field or changing
-its meaning increases it."""
+`--csv` gives the same data in rows and columns. All versions 1.x of the arena keep VERSION: fields may be added, none
+is removed or changes its meaning."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from ladder.rating import Estimate
 from ladder.run_standings import HeadToHead, RunStanding, RunStandings
 from ladder.store import RunFolder
 
-VERSION: Literal[3] = 3
+VERSION: Literal[1] = 1
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -82,7 +82,7 @@ class Speed(_Part):
 class RunReport(_Part):
     """The results of a run that ended or stopped."""
 
-    version: Literal[3] = VERSION
+    version: Literal[1] = VERSION
     error: str | None = Field(description="why the run stopped early; null if it is complete or was interrupted")
     run: str = Field(description="the run's folder")
     rules: str
@@ -106,7 +106,7 @@ class RunReport(_Part):
 class RefusedRun(_Part):
     """The error of a run that wasn't started."""
 
-    version: Literal[3] = VERSION
+    version: Literal[1] = VERSION
     error: str
 
 

@@ -1,7 +1,8 @@
 """Define the report of `arena stats` as models with a JSON schema, including comparisons of two bots.
 
 Tables, CSV and pages show the same report. A comparison contains each rate that both bots have, and the interval of
-the difference. A new field leaves VERSION unchanged; removing a field or changing its meaning increases it."""
+the difference. All versions 1.x of the arena keep VERSION: fields may be added, none is removed or changes its
+meaning."""
 
 import csv
 import io
@@ -28,7 +29,7 @@ from arena.stats import (
 from ladder.rating import Estimate
 from ladder.results import count_committed
 
-VERSION: Literal[2] = 2
+VERSION: Literal[1] = 1
 _DIGITS = 4  # decimal places of a rate
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -197,7 +198,7 @@ class BotComparison(_Part):
 class StatsReport(_Part):
     """The statistics of some records."""
 
-    version: Literal[2] = VERSION
+    version: Literal[1] = VERSION
     records: Records
     bots: list[Profile] = Field(description="by games won, the best first")
     comparison: BotComparison | None = None

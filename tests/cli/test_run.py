@@ -125,7 +125,7 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> 
     assert sorted(found) == sorted(TOP)
     output = {key: found[key] for key in TOP[:12] if key != "draws"}
     assert output == {
-        "version": 3,
+        "version": 1,
         "error": None,
         "run": "out",
         "rules": "coup",
@@ -169,7 +169,7 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> 
 def test_json_is_printed_after_a_failure_too(place: Place) -> None:
     ran = place.call("run", "gone.py", "--json")
     assert ran.code == 2
-    assert ran.json == {"version": 3, "error": "\n".join(ran.messages).removeprefix("arena: ")}
+    assert ran.json == {"version": 1, "error": "\n".join(ran.messages).removeprefix("arena: ")}
     assert "gone.py does not exist" in ran.json["error"]
     arguments = [*place.bots(2), "--games", 40, "--match-games", 2, "--json", "--out", "out"]
     ran = place.run("run", *arguments, file_bytes=4096)

@@ -86,7 +86,7 @@ def describe_values(schema: dict[str, Any]) -> str:
         return str(schema["$ref"]).rpartition("/")[2]
     for key in ("const", "enum"):
         if key in schema:
-            return "word"  # more words may come
+            return str(schema[key]) if isinstance(schema[key], int) else "word"  # more words may come
     for key in ("anyOf", "oneOf"):
         if key in schema:
             return " | ".join(sorted(describe_values(part) for part in schema[key]))
