@@ -381,6 +381,7 @@ class LiveTable:
         if self.state != "void":
             self.why = "the last change failed" if slots is None else None
         if slots is None:
+            self._rematch_if_all_want()
             self._notify_clients()
             return
         for client in tuple(self._clients):
@@ -395,6 +396,7 @@ class LiveTable:
             self._begin_match()
         else:
             self._begin_if_all_joined()
+            self._rematch_if_all_want()
         self._notify_clients()
 
     def show_replay(self, match: int, address: str) -> None:

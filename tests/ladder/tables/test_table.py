@@ -322,6 +322,23 @@ def test_a_player_who_leaves_forfeits_the_game_and_the_others_play_again() -> No
     assert starts[0] != starts[1]
 
 
+def test_a_rematch_wanted_during_a_change_of_places_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ladder.tables.table._RELOAD_S", 0.0)
+    changes: list[SlotChange] = []
+
+    async def play(there: SampleTable) -> None:
+        ada, bob = there.table.join("secret0"), there.table.join("secret1")
+        await asyncio.gather(there.play(ada, 1), there.play(bob, 1))
+        there.table.part(bob)
+        there.table.free_deserted()
+        there.table.take(ada, {"rematch": True})
+        assert changes == [SlotChange(free=(3,))]
+        there.table.replace_slots(None)
+        assert changes[1:] == [SlotChange(remove=(3,), start=True)]
+
+    sample_table(play, games=1, absence_s=0.0, arrange=changes.append)
+
+
 def test_a_failing_machine_makes_the_match_void_with_a_reason() -> None:
     async def play(there: SampleTable) -> None:
         guest = there.table.join(None)
