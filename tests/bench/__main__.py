@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing import get_context
@@ -227,8 +226,8 @@ def measure(name: str, rounds: int) -> list[tuple[Row, float, float]]:
 
     Each round has a fresh process: to start a bot from a process of 400 MB takes five times the CPU.
     """
-    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
-        found = zip(*fresh.map(measure_once, [name] * rounds), strict=True)
+    with get_context("fork").Pool(1, maxtasksperchild=1) as fresh:
+        found = zip(*fresh.map(measure_once, [name] * rounds, chunksize=1), strict=True)
     ordered = [sorted(rows, key=lambda row: row.ratio) for rows in found]
     return [(rows[(len(rows) - 1) // 2], rows[0].ratio, rows[-1].ratio) for rows in ordered]
 
