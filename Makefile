@@ -34,7 +34,7 @@ tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
 run: $(VENV)/.run $(COMPILED)
 	$(if $(COMPILED),,@echo "The referee isn't compiled: make compiled makes it faster." >&2)
 	$(if $(NODE),,@echo "node isn't installed: sample_bots/honest.js is left out" >&2)
-	$(BIN)/arena run $(or $(ARGS),--games 360) $(BOTS)
+	$(BIN)/arena run $(or $(ARGS),--games 192) $(BOTS)
 
 # A table in the browser, with sample bots, on this machine alone; more flags in ARGS="--games 3 --rules treason-site".
 play: $(VENV)/.web $(COMPILED)
