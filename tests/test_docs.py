@@ -67,6 +67,14 @@ def test_the_documents_name_only_options_that_exist() -> None:
     assert unknown == {}
 
 
+def test_the_readme_quotes_figures_of_the_tables_of_performance() -> None:
+    speed = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Speed")[2].partition("\n\nThese")[0]
+    page = (ROOT / "docs/explanation/performance.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"\d[\d,.]*\d", speed)
+    assert len(quoted) == 3
+    assert [figure for figure in quoted if f"| {figure} |" not in page] == []
+
+
 def test_the_generated_pages_of_the_reference_are_current() -> None:
     """`make docs` writes them."""
     from docs import generate
