@@ -40,8 +40,8 @@ run: $(VENV)/.run $(COMPILED)
 play: $(VENV)/.web $(COMPILED)
 	$(BIN)/arena play --browser $(ARGS)
 
-# Makes a ladder of the sample bots in the folder LADDER where there is none. The sample bots are trusted; a ladder for
-# strangers is made without --sandbox process.
+# Makes a ladder of the sample bots in the folder LADDER where there is none. The sample bots are trusted; a ladder for other
+# people's bots is made without --sandbox process.
 define begin_ladder
 test -f $(LADDER)/ladder.toml || { $(BIN)/arena ladder init $(LADDER) --rules coup --sandbox process && \
   for bot in $(BOTS); do \
