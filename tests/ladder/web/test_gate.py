@@ -48,7 +48,7 @@ def address(path: str) -> str:
     return path
 
 
-@pytest.mark.parametrize("kind", LEVELS)
+@each("kind", LEVELS)
 def test_each_route_is_authorized_by_the_table(web: Pages, kind: str) -> None:
     """An authorized form without fields is invalid; others don't learn what is wrong with it."""
     visitor = web.visitor(kind)

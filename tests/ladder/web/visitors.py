@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from ladder import views
@@ -16,6 +17,9 @@ from tests.ladder.service.term import Term
 
 URL = "http://127.0.0.1:8000"
 KINDS = ("anonymous", "ada", "bob", "staff", "suspended", "reading token", "token", "staff token")
+
+# Applications for the next ladders: the first request of an application takes a quarter of a second.
+IDLE: list[FastAPI] = []
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,13 @@ def pages(term: Term) -> Iterator[Pages]:
     """Give the pages of a ladder, in which eve is suspended."""
     with closing(open_ladder(term.path)) as ladder:
         set_suspended(ladder, "eve", True, "staff", "she shared her link")
-        with TestClient(make_app(ladder, URL), base_url=URL, raise_server_exceptions=False) as client:
+        app = make_app(ladder, URL)
+        if IDLE:
+            app, state = IDLE.pop(), app.state
+            app.state = state
+        with TestClient(app, base_url=URL, raise_server_exceptions=False) as client:
             yield Pages(ladder, client)
+        IDLE.append(app)
 
 
 @contextmanager
