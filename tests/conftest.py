@@ -84,7 +84,9 @@ LONG_ALONE = re.compile(
     r"|replay/test_as_object\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
     r"|checks/test_check\.py::test_waiting_for_a_core"
     r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_collusion_is_found"
-    r"|oracle/test_side_by_side\.py::.*\[[0-3]\]|local/test_local\.py::test_a_sweep_pairs"
+    r"|oracle/test_side_by_side\.py::.*\[[0-5]\]|local/test_local\.py::test_a_sweep_pairs"
+    r"|exploit/test_exploit\.py::test_a_bluff|playground/test_trial\.py::test_a_version_is_compared"
+    r"|referee/test_leaks\.py::test_processes_leave"
     r"|run/test_config\.py::test_stretching_a_seed|coup/test_knowledge\.py::test_at_four"
     r"|cli/test_run\.py::test_(?:names_with_markup|tables_go_to_stdout)"
 )
@@ -142,7 +144,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             matches = (pattern.search(nodeid) for pattern in TOGETHER)
-            return next((f"{match.re.pattern} {match[1]}" for match in matches if match), nodeid)
+            alone = nodeid if LONG.search(nodeid) else nodeid.partition("::")[0]
+            return next((f"{match.re.pattern} {match[1]}" for match in matches if match), alone)
 
     return Together(config, log)
 
