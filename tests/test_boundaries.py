@@ -169,8 +169,16 @@ def imports(path: Path) -> tuple[tuple[str, str | None], ...]:
     return tuple(scan(path))
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements; to look into their expressions too would take most of the time."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(tree, field, ()):
+            yield node
+            yield from statements(node)
+
+
 def scan(path: Path) -> Iterator[tuple[str, str | None]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from io import StringIO
 from itertools import pairwise
 
-import pytest
 from rich.console import Console, RenderableType
 
 from arena.cli import rules as sheet
@@ -35,6 +35,16 @@ def unfold(what: RenderableType) -> str:
     return " ".join(" ".join(render(what)).split())
 
 
+@cache
+def sheet_lines(rules: Ruleset, width: int = 300) -> list[str]:
+    return render(sheet.rules_sheet(rules), width)
+
+
+@cache
+def words_of_sheet(rules: Ruleset) -> str:
+    return " ".join(" ".join(sheet_lines(rules)).split())
+
+
 def section(lines: list[str], title: str) -> list[str]:
     start = lines.index(title) + 1
     end = next((place for place in range(start, len(lines)) if lines[place] in ("", "Play")), len(lines))
@@ -43,7 +53,7 @@ def section(lines: list[str], title: str) -> list[str]:
 
 def rows(rules: Ruleset) -> dict[tuple[str, str], list[str]]:
     """Return the table of actions, wide enough that no cell is folded: cells by action and cost."""
-    lines = render(sheet.rules_sheet(rules), 200)
+    lines = sheet_lines(rules, 200)
     start = next(place for place, line in enumerate(lines) if line.startswith("action "))
     places = [lines[start].index(name) for name in ("action", "effect", "cost", "claims", "may be")] + [200]
     found = {}
@@ -57,11 +67,10 @@ MIXED = replace(COUP, name="n" * 40, reformation=True, inquisitor=True, attacks_
 ALL = [*PRESETS.values(), MIXED]
 
 
-@pytest.mark.parametrize("width", [60, 80])
-@pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
-def test_a_sheet_fits_and_no_word_is_cut(rules: Ruleset, width: int) -> None:
+@each("width", [60, 80])
+def test_a_sheet_fits_and_no_word_is_cut(width: int) -> None:
     """Widths are 80 and 60 columns; the narrow sheet has every word of the wide one."""
-    for what in (sheet.rules_sheet(rules), sheet.presets_text(), sheet.fields_table()):
+    for what in (*map(sheet.rules_sheet, ALL), sheet.presets_text(), sheet.fields_table()):
         lines = render(what, width)
         assert all(len(line) <= width and line.isascii() for line in lines)
         assert sorted(" ".join(lines).split()) == sorted(" ".join(render(what, 300)).split())
@@ -125,16 +134,16 @@ VARIANTS: dict[str, tuple[Ruleset, tuple[str, str], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", VARIANTS.values(), ids=VARIANTS)
+@each("case", VARIANTS.values(), ids=VARIANTS)
 def test_the_sheet_of_a_variant_has_its_rows(case: tuple[Ruleset, tuple[str, str], list[str]]) -> None:
     rules, row, cells = case
     assert rows(rules)[row][1:] == cells
 
 
-@pytest.mark.parametrize("rules", PRESETS.values(), ids=PRESETS)
+@each("rules", PRESETS.values())
 def test_the_sheet_has_exactly_the_actions_that_the_engine_has(rules: Ruleset) -> None:
     assert [*rows(rules)] == [(row.action.value, str(row.cost or "-")) for row in rules.actions]
-    output = unfold(sheet.rules_sheet(rules))
+    output = words_of_sheet(rules)
     assert f"Roles: {', '.join(rules.roles)}." in output
     absent = {*Role} - {*rules.roles}
     assert not any(role in " ".join(cell) for role in absent for cell in rows(rules).values())
@@ -153,15 +162,15 @@ DECKS: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("name", DECKS)
+@each("name", DECKS)
 def test_the_deck_by_players(name: str) -> None:
-    lines = render(sheet.rules_sheet(PRESETS[name]))
+    lines = sheet_lines(PRESETS[name])
     assert [" ".join(line.split()) for line in section(lines, "Set-up")[1:]] == DECKS[name]
 
 
-@pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
+@each("rules", ALL)
 def test_differences_from_the_base_game_are_listed(rules: Ruleset) -> None:
-    output = section(render(sheet.rules_sheet(rules), 200), "Differences from the base game")
+    output = section(sheet_lines(rules), "Differences from the base game")
     expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
     assert [rule.name for rule in changed_fields(rules)] == expected
     if not expected:
@@ -186,15 +195,15 @@ VARIED: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("name", VARIED)
+@each("name", VARIED)
 def test_a_variant_of_a_preset_lists_its_differences(name: str) -> None:
     kin = name.replace("-site", "") if "-site" in name else name.partition("-")[0]
-    assert section(render(sheet.rules_sheet(PRESETS[name]), 200), f"Differences from {kin}") == VARIED[name]
+    assert section(sheet_lines(PRESETS[name]), f"Differences from {kin}") == VARIED[name]
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("treason")])
+@each("name", [name for name in PRESETS if name.startswith("treason")])
 def test_a_sheet_of_treason_lists_differences_from_its_program(name: str) -> None:
-    output = section(render(sheet.rules_sheet(PRESETS[name]), 300), "Differences from treason's program")
+    output = section(sheet_lines(PRESETS[name]), "Differences from treason's program")
     fields = [line.split(" = ")[0] for line in output if " = " in line]
     page = ["- two_player_starter_coins", "- block_after_failed_challenge", "- dead_target"]
     assert fields == ([] if "site" in name else page)
@@ -237,17 +246,10 @@ OWN = [
 ]
 
 
-@pytest.fixture(scope="module")
-def words_of_own_sheets() -> dict[str, str]:
-    return {rules.name: unfold(sheet.rules_sheet(rules)) for rules in OWN}
-
-
-@pytest.mark.parametrize("text", HOLDS)
-def test_a_sentence_is_in_the_sheets_of_the_games_where_it_is_true(
-    words_of_own_sheets: dict[str, str], text: str
-) -> None:
+@each("text", HOLDS)
+def test_a_sentence_is_in_the_sheets_of_the_games_where_it_is_true(text: str) -> None:
     expected = [rules.name for rules in OWN if HOLDS[text](rules)]
-    assert [name for name, words in words_of_own_sheets.items() if text in words] == expected
+    assert [rules.name for rules in OWN if text in words_of_sheet(rules)] == expected
     assert 0 < len(expected) < len(OWN)
 
 
@@ -277,10 +279,10 @@ ALWAYS = [
 ]
 
 
-@pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
+@each("rules", ALL)
 def test_every_sheet_has_the_sentences_of_every_game(rules: Ruleset) -> None:
     """The Reformation adds the challenge of an embezzler with a duke, rules.md#embezzlement."""
-    output = unfold(sheet.rules_sheet(rules))
+    output = words_of_sheet(rules)
     duke = r"with a duke [a-z ]+: it loses a card of its choice, and the coins stay in the reserve\."
     assert [text for text in ALWAYS if text not in output] == []
     assert len(re.findall(duke, output)) == rules.reformation
@@ -301,7 +303,7 @@ OTHERWISE["andy-as-written"] = OTHERWISE["andy"]
 
 @each("name", PRESETS)
 def test_a_sheet_lists_the_rules_of_its_document_that_differ(name: str) -> None:
-    output = section(render(sheet.rules_sheet(PRESETS[name]), 300), "Differences from the document, and open points")
+    output = section(sheet_lines(PRESETS[name]), "Differences from the document, and open points")
     assert len(output) == len(OTHERWISE[name])
     assert all(words in line for words, line in zip(OTHERWISE[name], output, strict=True))
     assert "Differences from the document, and open points" not in render(
@@ -309,9 +311,9 @@ def test_a_sheet_lists_the_rules_of_its_document_that_differ(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each("name", PRESETS)
 def test_a_sheet_names_its_document_and_cites_sections(name: str) -> None:
-    lines = unfold(sheet.rules_sheet(PRESETS[name]))
+    lines = words_of_sheet(PRESETS[name])
     house = name.partition("-")[0] in ("blog", "classroom", "andy", "treason")
     site = "-site" in name
     assert lines.count(" For other rules ") == (house and not site)

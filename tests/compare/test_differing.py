@@ -13,7 +13,7 @@ from ladder.schedule import keyed_shuffle, seat_orders
 from protocol.kits.coup_kit import Answer, Bot, Game
 
 BLOCKS, GAMES, SEATS = 6, 12, 4
-FIELD = ("honest", "counter", "turtle")
+FIELD = ("turtle", "turtle", "honest")
 
 Honest: type[Bot] = sample("sample:honest")
 

@@ -25,7 +25,7 @@ from arena.referee import MatchSettings, MatchSpec, hello, make_legal_moves, wir
 
 Message = dict[str, Any]
 
-GAMES = 6  # of each of `matches`
+GAMES = 3  # of each of `matches`
 
 # A match a preset; between them they have every number of seats.
 MATCHES = [

@@ -55,8 +55,8 @@ def record() -> Record:
     return read_record(write_record(person_table._tables[0]._record))
 
 
-@pytest.mark.parametrize("rules", PRESETS)
-def test_a_person_plays_every_preset_and_sees_the_own_cards_alone(rules: str) -> None:
+@pytest.mark.parametrize("rules", ["coup", "duel", "reformation-inquisitor", "open-table", "andy"])
+def test_a_person_plays_a_preset_and_sees_the_own_cards_alone(rules: str) -> None:
     seats = max(seat_counts(PRESETS[rules]))
     bots = [("honest", "counter", "bluffer", "turtle")[place % 4] for place in range(seats - 1)]
     frames = play(open_table(bots=bots, rules=rules, games=2, seed=1))
