@@ -109,7 +109,7 @@ class PersonTable(MatchObserver):
         """Return the replay page of the newest match; None unless it is over and a game of it is complete."""
         if self._state in ("playing", "between") or not self._record.games:
             return None
-        return replay_page([make_replay_object(self._record)], "Your match", front=_PERSON)
+        return replay_page([make_replay_object(self._record)], "Your match")
 
     def _play_on(self, reply: dict[str, Any] | None) -> str:
         """Play until the person is asked or a game has ended; return the frames. Without a reply, it is forfeited."""

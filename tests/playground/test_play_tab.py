@@ -44,7 +44,8 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     assert table.locator(".places li").count() == 2
     assert axe(page) == axe(table) == []
     table.get_by_role("link", name="replay").press("Enter")
-    page.locator("#viewing iframe").content_frame.locator("main, #page").first.wait_for()
+    replay = page.locator("#viewing iframe").content_frame
+    assert replay.get_by_label("whose cards are shown").input_value() == ""  # all cards
     page.get_by_role("button", name="Close the replay").press("Enter")
     table.get_by_role("link", name="Write a bot").press("Enter")
     page.locator("#editor .ace_line").first.wait_for()

@@ -222,6 +222,19 @@ def test_a_game_is_played_to_its_end_at_each_view(
         press(shown, "j")
 
 
+def test_a_person_who_plays_as_you_is_addressed_and_sits_nearest(reader: Reader, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(replay_page([sample(bots=("a", "b", "you", "c"))], "Your match"), "utf-8")
+    page = reader.open(tmp_path / "page.html")
+    for _ in range(3):
+        tops = page.locator(".seat").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+        assert page.locator(".seat .name").nth(tops.index(max(tops))).inner_text() == "you"
+        press(page, "End")
+        said = " ".join(map(str.lower, page.locator(".log .text, .won, .chosen").all_inner_texts()))
+        assert "you " in said
+        assert re.findall(r"\byou (?!pass)[a-z]+s\b", said) == []
+        press(page, "j")
+
+
 # ---------------------------------------------------------------- controls, keys, links
 
 

@@ -42,7 +42,7 @@ class App {
     this.review = review && new Review(review, matches, (index) => this.go(index));
     const [{ bots, viewers }] = matches;
     this.bot = front ?? (viewers?.length === 1 ? bots[viewers[0]] : null); // that the page is about: the list tells how it went out
-    this.words = words(table);
+    this.tellers = (names) => words(table, names.indexOf("you"));
     this.state = { match: 0, game: 0, index: 0, seat: null, truth: front === null }; // seat: as in view.js
     this.eyes = null; // the name of the bot whose knowledge is shown wherever it plays; null: all cards; "": no bot's
     this.timer = null;
@@ -263,7 +263,7 @@ class App {
       href: link({ match: this.several(match), game: game.game, turn: end?.turn ?? null, step: end?.within ?? null, seat: this.state.seat === this.lookers[0] ? null : this.seatIn(at, place) }),
       title: this.title(match, game),
       winner: game.winner === null ? null : match.bots[game.seating[game.winner]],
-      end: this.words.tellEnd(game.reason),
+      end: this.tellers([]).tellEnd(game.reason),
       exit: end?.text ?? "",
       turns: end?.turn ?? game.turns,
       closeness: this.review ? (chance < 0 ? "" : percent(chance)) : cards.join(" : "),
@@ -278,7 +278,13 @@ class App {
     const last = moments.find((moment) => moment.out[seat]);
     if (!last) return undefined;
     const events = moments.slice(0, last.index + 1).flatMap((one) => (one.step && one.turn === last.turn ? seen(one.step.events, seat) : []));
-    return { turn: last.turn, within: last.within, text: this.words.story(events, game.seating.map((bot) => `\u2068${plain(match.bots[bot])}\u2069`)) };
+    const names = this.callNames(match, game);
+    return { turn: last.turn, within: last.within, text: this.tellers(names).story(events, names) };
+  }
+
+  /** The players' names by seat, isolated from the text around them; a person who plays as "you" is addressed. */
+  callNames(match, game) {
+    return game.seating.map((bot) => (match.bots[bot] === "you" ? "you" : `\u2068${plain(match.bots[bot])}\u2069`));
   }
 
   title(match, game) {
@@ -387,7 +393,8 @@ class App {
     const { game, match, moments, truth } = this;
     const { seat } = this.state;
     this.names = game.seating.map((bot) => plain(match.bots[bot]));
-    this.told = this.names.map((text) => `\u2068${text}\u2069`); // isolated from the text around it
+    this.told = this.callNames(match, game);
+    this.words = this.tellers(this.told);
     this.known = knowledge(moments, match.ruleset, seat);
     this.entries = game.stderr ?? [];
     if (seat !== null) this.entries = this.entries.filter((entry) => entry.seat === seat);
@@ -398,7 +405,7 @@ class App {
     this.table = new Table(
       game.seating.map((bot) => ({ name: match.bots[bot], handle: match.handles[bot] })),
       Object.keys(match.ruleset.deck),
-      Math.max(seat, 0),
+      Math.max(seat ?? this.names.indexOf("you"), 0),
     );
     refill(this.table.stage, this.turnText, this.sentence, this.claimText, this.facts);
     refill(this.place, this.table.root);
@@ -431,7 +438,7 @@ class App {
     const { game, match } = this;
     const { seat } = this.state;
     const winner = this.winner(game);
-    say(this.gameChoice, `${this.title(match, game)} · ${winner === null ? "a draw" : `\u2068${winner}\u2069 wins`} ▾`);
+    say(this.gameChoice, `${this.title(match, game)} · ${winner ?? "a draw"} ▾`);
     this.gameChoice.setAttribute("aria-label", `${this.gameChoice.textContent.slice(0, -2)}, list of games`);
     this.gameBack.disabled = !this.games.next(this.state, -1);
     this.gameForth.disabled = !this.games.next(this.state, 1);
@@ -447,8 +454,10 @@ class App {
     this.truthButton.setAttribute("aria-pressed", String(this.state.truth));
   }
 
+  /** Who wins, as text; null for a draw. */
   winner(game) {
-    return game.winner === null ? null : plain(this.match.bots[game.seating[game.winner]]);
+    const name = this.told[game.winner];
+    return name ? addressed(name, "wins") : null;
   }
 
   several(match = this.match) {
@@ -495,7 +504,7 @@ class App {
     const moment = moments[index];
     const last = index === moments.length - 1;
     const where = index ? `Turn ${moment.turn} · ${this.told[moment.actor]}` : `Game ${game.game}`;
-    const text = this.texts[index] || (index ? "…" : `The cards are dealt. ${this.told[moment.actor]} plays first`);
+    const text = this.texts[index] || (index ? "…" : `The cards are dealt. ${addressed(this.told[moment.actor], "plays")} first`);
 
     this.table.show(moments, index, this.known[index], { seat, truth: this.truth });
     say(this.turnText, where);
@@ -554,12 +563,12 @@ class App {
     if (last) {
       const winner = this.winner(this.game);
       const reason = this.words.tellEnd(this.game.reason);
-      return h("strong", { class: "won" }, winner === null ? `A draw: ${reason}` : `\u2068${winner}\u2069 wins: ${reason}`);
+      return h("strong", { class: "won" }, `${winner ?? "A draw"}: ${reason}`);
     }
     const claim = moment.claims.at(-1);
     if (!claim || claim.turn !== moment.turn || moment.pending === null) return null;
     const { likely } = this.behind(claim);
-    const parts = [`${this.told[claim.seat]} ${claiming(claim.role)}`];
+    const parts = [addressed(this.told[claim.seat], claiming(claim.role))];
     if (likely !== null) parts.push(`: ${percent(likely)} likely to ${this.told[this.state.seat] ?? "a spectator"}`);
     const truth = this.state.seat === null || this.truth || likely === null;
     return [parts.join(""), truth ? [" · ", verdict(claim.honest)] : null];
@@ -588,6 +597,11 @@ function write(method, hash) {
   } catch {
     // A browser that refuses leaves the address as it was.
   }
+}
+
+/** A name with its verb; "you" takes the second person. */
+function addressed(name, verb) {
+  return `${name} ${name === "you" ? verb.replace(/s\b/, "") : verb}`;
 }
 
 function button(word, text, key, onclick, label = text) {

@@ -13,14 +13,14 @@ import { rulesView } from "./rules.js";
 import { meters } from "./table.js";
 
 const KEYS = [
-  [["1", "2", "…"], "choose the move with this number or letter"],
+  [["1", "2", "…"], "choose the move with this number or letter; it comes before what else the key does"],
   [["Enter"], "pass, if you can"],
   [["Space"], "skip what is being shown"],
   [["Esc"], "back to the moves, while you choose a target"],
   [["u"], "pass until your turn, unless a move involves you"],
   [["h"], "hint: how likely the other players hold each role"],
   [["r"], "rules of this game"],
-  [["s"], "turn the sound on or off"],
+  [["m"], "turn the sound on or off"],
   [["d"], "switch between dark and light"],
   [["say"], "say something with a move, if the rules allow talk: hold duke, lack duke, attack B, spare B, doubt B duke, or your own words"],
   [["/"], "write to the table, if it has a chat"],
@@ -189,7 +189,7 @@ class Play {
     this.hintButton = h("button", { class: "tool", hidden: true, onclick: () => this.send({ hint: true }) }, "Hint");
     this.leaveButton = h("button", { class: "tool", hidden: true, onclick: () => this.leave() }, "Leave");
     this.count = h("span", { class: "muted" });
-    this.sure = dialog("Are you sure?");
+    this.sure = dialog("Are you sure?", null);
     this.settings = dialog("Settings");
     refill(
       this.settings.text,
@@ -391,10 +391,8 @@ class Play {
       h(
         "button",
         { class: `move${option.bluff ? " bluff" : ""}`, onclick: () => this.choose(option) },
-        h("kbd", {}, option.action ? option.letter : option.number),
-        moveSign(option, row(option)),
-        h("span", { class: "what" }, plain(called(option)), claimed(row(option)), option.bluff ? [" ", h("span", { class: "tag bluffing" }, "bluff")] : null, h("span", { class: "does" }, this.does(option))),
-        price(row(option)?.cost),
+        h("span", { class: "signs" }, h("kbd", {}, option.action ? option.letter : option.number), moveSign(option, row(option)), option.bluff ? h("span", { class: "tag bluffing" }, "bluff") : null),
+        h("span", { class: "what" }, plain(called(option)), claimed(row(option)), " ", price(row(option)?.cost), h("span", { class: "does" }, this.does(option))),
       ),
     ]);
     const order = this.card.map((each) => each.action);
@@ -527,7 +525,7 @@ class Play {
     }
     const act = { h: () => this.send({ hint: true }), r: () => this.rules.box.showModal(), "?": () => this.help.box.showModal() }[event.key];
     const move = this.pressed(event.key);
-    const other = act ?? { s: () => this.alerts.toggle(), d: () => shade(), u: () => this.passOn() }[event.key];
+    const other = act ?? { m: () => this.alerts.toggle(), d: () => shade(), u: () => this.passOn() }[event.key];
     if (!move && !other) return;
     event.preventDefault();
     if ((move || event.key === "u") && (!this.late() || event.timeStamp < this.calmUntil)) return;
@@ -583,9 +581,9 @@ function minute({ actions, facts }) {
   return h("ul", {}, [...MINUTE, ...facts].map((text) => h("li", {}, plain(text))), rows);
 }
 
-function dialog(heading) {
+function dialog(heading, close = h("form", { method: "dialog" }, h("button", {}, "Close"))) {
   const text = h("div", { class: "text" });
-  const box = h("dialog", { "aria-label": heading }, h("h2", { tabindex: -1, autofocus: true }, heading), text, h("form", { method: "dialog" }, h("button", {}, "Close")));
+  const box = h("dialog", { "aria-label": heading }, h("h2", { tabindex: -1, autofocus: true }, heading), text, close);
   return { box, text };
 }
 
