@@ -1,6 +1,6 @@
 """A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
 
-Copy this file next to your bot. It requires only Python 3.9 or newer. This is kit version 9.
+Copy this file next to your bot. It requires only Python 3.9 or newer. This is kit version 10.
 
     from coup_kit import Bot, run
 
@@ -62,7 +62,7 @@ class History:
         self.caught = 0  # challenged claims that it didn't prove
         self.challenges = 0  # challenges that it made
         self.won_challenges = 0  # challenges that it made and won
-        self.blocks = 0
+        self.blocks = 0  # blocks that it made
 
     @property
     def bluff_rate(self) -> float | None:
@@ -94,7 +94,7 @@ class Player:
 
     def __init__(self, game: Game, seat: int, handle: str, history: History) -> None:
         self._game = game
-        self.seat = seat
+        self.seat = seat  # from 0, clockwise
         self.handle = handle  # the same in all games of the match, unlike the seat
         self.history = history  # counts of the whole match
         self.claims = Counts()  # by role: its claims with cards that it may still hold
@@ -102,7 +102,12 @@ class Player:
         self.shown = Counts()  # by role: its proofs
         self.blocks = Counts()  # by role: its blocks
 
-    coins: int = _has("coins")
+    def __repr__(self) -> str:
+        public = self._game.state["players"][self.seat] if self._game.state else {}
+        fields = {"seat": self.seat, "handle": self.handle, **public}
+        return f"Player({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
+
+    coins: int = _has("coins")  # that it has now
     influence: int = _has("influence")  # number of face-down cards; 0: it is out of the game
     revealed: list[str] = _has("revealed")  # its lost cards, face up
     allegiance: str | None = _has("allegiance")  # `loyalist`, `reformist`; None without sides, or before their choice
@@ -136,9 +141,9 @@ class Game:
 
     def __init__(self, hello: Message) -> None:
         self.rules: Message = hello.get("ruleset", {})  # hello.ruleset
-        self.limits: Message = hello.get("limits", {})
+        self.limits: Message = hello.get("limits", {})  # hello.limits
         self.match: Message = hello.get("match", {})  # games, seats, your_handle, handles
-        self.bot_seed: str = hello.get("bot_seed", "")
+        self.bot_seed: str = hello.get("bot_seed", "")  # of this match
         self.game_seed = ""  # of this game; empty before the first game, and with an arena that doesn't send it
         self.request: Message = {}  # the request as received; game_start before the first request of a game
         self.players: list[Player] = []  # by seat
@@ -196,8 +201,9 @@ class Game:
     def find(self, word: str, what: object = None) -> Move | None:
         """Return the first legal move with this action or key, or None.
 
-        `find("income")`, `find("steal", 2)` (at seat 2), `find("challenge")`, `find("pass")`, `find("block", "duke")`,
-        `find("lose", "captain")`, `find("keep_shown", True)`.
+        `what` is the seat of the target, or the value of the key: `find("income")`, `find("coup", player.seat)`,
+        `find("challenge")`, `find("pass")`, `find("block", "contessa")`, `find("lose", "captain")`,
+        `find("keep_shown", True)`.
         """
         for move in self.legal:
             named = word in move or move.get("action") == word
@@ -390,7 +396,7 @@ class Bot:
     """The base class of bots: inherit from it, and write the methods that you need."""
 
     name = ""  # for logs, at most 64 characters; by default the class's name
-    version = ""
+    version = ""  # for logs, at most 64 characters
     careful = False  # True: if a method fails, the kit prints the error, plays legal[0] and continues
 
     _game: Game | None = None

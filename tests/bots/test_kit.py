@@ -18,7 +18,7 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (9, "98c56e241208"),
+    "coup_kit.py": (10, "4655e1d7a6a3"),
     "coup_kit.js": (7, "1e0219e1d6a1"),
     "CoupKit.java": (7, "a280c8aae1a3"),
     "coup_kit.hpp": (6, "bba3708119a7"),
