@@ -158,7 +158,7 @@ _PRINT_FILES = """for name, module in sorted(sys.modules.items()):
 def pack_modules(modules: Iterable[Path]) -> bytes:
     """Return arena.zip: the modules, the files that they read, and the sample bots."""
     paths = [*modules, *(ROOT / "arena/replay/static").iterdir()]
-    read = ("protocol/*.json", "protocol/kits/coup_kit.js", "sample_bots/*.py", "sample_bots/python/bot.*")
+    read = ("protocol/*.json", "protocol/kits/coup_kit.js", "sample_bots/*.py", "sample_bots/python/[bR]*")
     paths += (path for pattern in read for path in ROOT.glob(pattern))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -239,21 +239,36 @@ _LINKED = (
 
 
 def _describe_kit() -> dict[str, list[tuple[str, str]]]:
-    """Return what the kit's source documents, by class: each public name with its first line of text."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for title, part in re.findall(r"^class (Game|Player|Bot)\b.*?:\n(.*?)(?=^\S)", _KIT, re.DOTALL | re.MULTILINE):
-        names = re.findall(_DOCUMENTED, part, re.MULTILINE)
-        found[title] = [
-            (field or f"{name}({values})".replace("()", ""), about or text)
-            for field, about, name, values, text in names
-        ]
+    """Return the words of a bot: the actions and roles of the rules, then what the kit's source documents, by class."""
+    rules = make_rules_object(PRESETS["coup"])
+    actions = [
+        (
+            each["action"],
+            {"": each["effect"], "costs ": each["cost"], "claims ": each["claim"], "blocked by ": each["blockers"]},
+        )
+        for each in rules["actions"]
+    ]
+    roles = [
+        (each["role"], {"allows ": ", ".join(each["allows"]), "blocks ": ", ".join(each["blocks"])})
+        for each in rules["roles"]
+    ]
+    found = {
+        title: [(word, "; ".join(f"{name}{value}" for name, value in parts.items() if value)) for word, parts in rows]
+        for title, rows in (("Actions", actions), ("Roles", roles))
+    }
+    for title in ("Game", "Player", "History", "Bot"):
+        [part] = re.findall(rf"^class {title}\b.*?:\n(.*?)(?=^\S)", _KIT, re.DOTALL | re.MULTILINE)
+        found[title] = []
+        for field, about, name, values, text in re.findall(_DOCUMENTED, part, re.DOTALL | re.MULTILINE):
+            values = re.sub(r": [^,=]*?(?= =|,|$)", "", values)  # without types
+            found[title].append((field or f"{name}({values})".replace("()", ""), " ".join((about or text).split())))
     return found
 
 
 _KIT = (ROOT / "protocol/kits/coup_kit.py").read_text("utf-8")
-_DOCUMENTED = (  # a field with its comment, or a method or property with the first line of its docstring
-    r"^    ([a-z]\w*): .*= _\w+\(.*\)  # (.*)$"
-    r'|^    def ([a-z]\w*)\(self(?:, )?(.*?)\)(?: ->.*)?:\n        """(.*?)(?:"""|$)'
+_DOCUMENTED = (  # a field with its comment, or a method or property with its docstring
+    r"^    (?:    self\.)?([a-z]\w*)(?:: [^\n=]*)? = [^\n]*?  # ([^\n]*)$"
+    r'|^    def ([a-z]\w*)\(self(?:, )?([^\n]*?)\)(?: ->[^\n]*)?:\n        """(.*?)"""'
 )
 
 

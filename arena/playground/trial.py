@@ -2,7 +2,7 @@
 
 - `run_trial`: {"source", "opponents", "games", "seed", "previous"} -> an iterator: one progress object for each match.
 - `find_endless_loop`: {..., "match"} as for `run_trial` -> {"problem"}; plays one match again and names the line.
-- `show_game`: {"match", "game", "turn", "seat"} of the last trial -> {"page"}, the replay as HTML.
+- `show_game`: a lost game of a trial -> {"page"}, the replay as HTML.
 - `pack_folder`: {"source", "name"} -> {"file", "zip"}: a folder as of `arena new`, packed in Base64.
 
 The games are those of `arena.local.play` with the same seed and as many games a match as seats. A trial ends after a
@@ -12,11 +12,12 @@ match in which the program raised an exception: such a win rate is no evidence. 
 
 import json
 import linecache
+import re
 import sys
 import time
 import traceback
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from io import BytesIO, TextIOBase
@@ -25,10 +26,10 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from arena.compare import Evidence
+from arena.compare import Evidence, PairedResult
 from arena.coup import PRESETS, derive_key
 from arena.local import WinRate, play_table, sample
-from arena.referee import Record, Timing, game_marker, game_results, turn_marker
+from arena.referee import Record, Timing, game_marker, game_results, read_record, turn_marker, write_record
 from arena.replay import describe_turn, make_replay_object, replay_page
 from ladder.results import GameResult
 from ladder.schedule import keyed_shuffle, plan_matches
@@ -45,7 +46,6 @@ _TOO_LONG = (
 )
 _BEAT_S = 0.5
 _MIN_EFFECT = 0.05
-_BOT_TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 
 Message = dict[str, Any]
 Beat = Callable[..., object]
@@ -56,11 +56,10 @@ def run_trial(text: str, beat: Beat = lambda: None) -> Iterator[str]:
 
     Progress: {"played", "games", "win_rates", "fair_share", "faults", "output", "verdict", "difference",
     "worth", "lost", "problem", "done"}. `worth`: for each match the program's share of the win in each game, which a
-    later trial takes as `previous` to compare itself. `lost` comes with the last object.
+    later trial takes as `previous` to compare itself.
     """
-    global _last_trial
     beat()
-    trial = _last_trial = _Trial(json.loads(text), beat)
+    trial = _Trial(json.loads(text), beat)
     yield json.dumps(trial.play_next_match())
     while not trial.done:
         yield json.dumps(trial.play_next_match())
@@ -80,13 +79,10 @@ def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
 
 
 def show_game(text: str) -> str:
-    """Return the page of a game of the last trial, from the program's view, with what it printed."""
-    asked = json.loads(text)
-    assert _last_trial is not None
-    record, log = _last_trial.records[asked["match"]], _last_trial.logs[asked["match"]]
-    record = replace(record, games=(record.games[asked["game"]],))
-    shown = make_replay_object(record, {BOT_NAME: [log.encode(errors="replace")]})
-    place = f"#turn={asked['turn']}&seat={asked['seat']}"
+    """Return the page of a lost game from the program's view, with what it printed."""
+    lost = json.loads(text)
+    shown = make_replay_object(read_record(lost["record"]), {BOT_NAME: [lost["log"].encode(errors="replace")]})
+    place = f"#turn={lost['turn']}&seat={lost['seat']}"
     return json.dumps({"page": replay_page([shown], f"A game of {BOT_NAME}", front=BOT_NAME, place=place)})
 
 
@@ -95,9 +91,11 @@ def pack_folder(text: str) -> str:
     from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo  # takes long to import
 
     asked, packed = json.loads(text), BytesIO()
-    kit = Path(coup_kit.__file__).read_text("utf-8")
+    kit, starter = Path(coup_kit.__file__), Path(coup_kit.__file__).parents[2] / "sample_bots/python"
+    files = {path.name: path.read_text("utf-8") for path in (kit, starter / "bot.toml", starter / "README.md")}
+    files["README.md"] = re.sub(r"python3 test_bot.py.*\n", "", files["README.md"])  # it tests the starter's choices
     with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
-        for name, content in ((BOT_FILE, asked["source"]), ("bot.toml", _BOT_TOML), ("coup_kit.py", kit)):
+        for name, content in {BOT_FILE: asked["source"], **files}.items():
             archive.writestr(ZipInfo(f"{asked['name']}/{name}", (2020, 1, 1, 0, 0, 0)), content, ZIP_DEFLATED)
     return json.dumps({"file": f"{asked['name']}.zip", "zip": b64encode(packed.getvalue()).decode()})
 
@@ -154,8 +152,8 @@ class _Trial:
         self.plan = plan_matches(seats, seats, arguments["games"], seats, keyed_shuffle(self.key, "schedule"))
         self.output = _Output()
         self.records: list[Record] = []
-        self.logs: list[str] = []
         self.games: list[GameResult] = []
+        self.lost: list[Message] = []
         self.worth: list[list[float]] = []
         self.faults: dict[tuple[str, int | None], Message] = {}
         self.problem: Message | None = None
@@ -191,9 +189,9 @@ class _Trial:
                 self.problem = _describe_problem(error)
             else:
                 self.records.append(record)
-                self.logs.append(self.output.take_log())
                 games = game_results(record)
                 self.games += games
+                self.lost += islice(_lost_games(games, record, self.output.take_log()), MAX_LOST_GAMES - len(self.lost))
                 self.worth.append([game.worth(game.seats.index(BOT_NAME)) for game in games])
                 if len(self.worth) <= len(self.previous):
                     self.evidence.add(list(zip(self.previous[len(self.worth) - 1], self.worth[-1], strict=True)))
@@ -219,28 +217,12 @@ class _Trial:
             "faults": sorted(self.faults.values(), key=lambda fault: -fault["count"]),
             "output": self.output.text,
             "verdict": compared.verdict,
-            "difference": compared.verdict_text.replace("NEW", "this version") if compared.pairs else None,
+            "difference": describe_difference(compared) if compared.pairs else None,
             "worth": self.worth,
-            "lost": list(self.lost_games()) if self.done else [],
+            "lost": self.lost,
             "problem": self.problem,
             "done": self.done,
         }
-
-    def lost_games(self) -> Iterator[Message]:
-        """Yield up to MAX_LOST_GAMES games in which the program was eliminated, with the events that did it."""
-        lost = (
-            (game, seat, turn) for game in self.games for seat, turn in game.eliminated if game.seats[seat] == BOT_NAME
-        )
-        for game, seat, turn in islice(lost, MAX_LOST_GAMES):
-            record = self.records[game.match]
-            yield {
-                "match": game.match,
-                "game": game.game,
-                "turn": turn,
-                "seat": seat,
-                "winner": None if game.winner is None else game.seats[game.winner],
-                "cause": describe_turn(record.header, record.games[game.game], turn, seat, game.seats),
-            }
 
     def count_fault(self, error: BaseException, at: Message, method: object) -> None:
         """Add an exception of the program to `faults`: by its kind and line, else by the line of its method.
@@ -256,7 +238,33 @@ class _Trial:
         fault["count"] += 1
 
 
-_last_trial: _Trial | None = None
+def _lost_games(games: Iterable[GameResult], record: Record, log: str) -> Iterator[Message]:
+    """Yield the games in which the program was eliminated, with the events that did it and what a replay needs."""
+    lost = ((game, seat, turn) for game in games for seat, turn in game.eliminated if game.seats[seat] == BOT_NAME)
+    for game, seat, turn in lost:
+        yield {
+            "match": game.match,
+            "game": game.game,
+            "turn": turn,
+            "seat": seat,
+            "winner": None if game.winner is None else game.seats[game.winner],
+            "cause": describe_turn(record.header, record.games[game.game], turn, seat, game.seats),
+            "record": write_record(replace(record, games=(record.games[game.game],))),
+            "log": log,
+        }
+
+
+def describe_difference(compared: PairedResult) -> str:
+    """Return the verdict of `arena compare` in wins, which need no further explanation."""
+    deals = f"{compared.pairs} deals that both versions played"
+    if not compared.discordant_pairs:
+        return f"the same result in all {deals}"
+    verdict = compared.verdict or f"undecided after {deals}"
+    if verdict == "no difference":
+        verdict = f"no real difference (under {100 * compared.min_effect:.3g} wins in 100 games)"
+    ends = [(f"{abs(100 * end):.1f}", "fewer" if end < 0 else "more") for end in (compared.low, compared.high)]
+    (low, first), (high, last) = ends[::-1] if compared.high < 0 else ends
+    return f"{verdict}: between {low}{'' if first == last else f' {first}'} and {high} {last} wins in 100 games"
 
 
 class _BeatingBot:

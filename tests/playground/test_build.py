@@ -1,12 +1,15 @@
 """Tests of the folder that `make playground` writes."""
 
 import hashlib
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from arena.coup import PRESETS
 from arena.playground.build import BuildError, build_playground
+from protocol.kits.coup_kit import Bot, Game, History, Player
 
 MAX_BYTES = 16_000_000  # that a browser keeps
 
@@ -15,6 +18,17 @@ def test_without_node_the_build_names_what_is_missing(tmp_path: Path, monkeypatc
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildError, match=r"needs node and npm to be built: install Node\.js\.$"):
         build_playground(tmp_path / "out")
+
+
+def test_the_words_and_fields_that_a_bot_uses_are_listed(built_playground: Path) -> None:
+    data = re.search(r'id="kit"[^>]*>(.*?)</script>', (built_playground / "index.html").read_text())
+    assert data is not None
+    listed = {title: {row[0].partition("(")[0] for row in rows} for title, rows in json.loads(data[1]).items()}
+    assert listed["Actions"] == {rule.action for rule in PRESETS["coup"].actions}
+    assert listed["Roles"] == set(PRESETS["coup"].roles)
+    game, history = Game({}), History()
+    for each in (game, history, Player(game, 0, "A", history), Bot()):
+        assert {name for name in dir(each) if name[0] != "_"} == listed[type(each).__name__]
 
 
 def test_two_builds_have_the_same_bytes(built_playground: Path, tmp_path: Path) -> None:

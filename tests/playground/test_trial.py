@@ -4,6 +4,7 @@ import io
 import json
 import sys
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -19,6 +20,7 @@ from tests.cases import each
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 STARTER = (SAMPLES / "python/bot.py").read_text("utf-8")
+TESTS = "python3 test_bot.py                    # test the bot's choices without the arena\n"
 OPPONENTS = ["honest", "counter", "turtle"]
 
 
@@ -46,13 +48,13 @@ def call(function: Any, **values: Any) -> Any:
 
 
 def test_a_trial_plays_the_games_of_arena_local_and_shows_progress_after_each_match() -> None:
-    progress = [json.loads(text) for text in trial.run_trial(arguments(STARTER, games=24))]
-    assert trial._last_trial is not None
+    made = trial._Trial(json.loads(arguments(STARTER, games=24)), lambda: None)
+    progress = [made.play_next_match() for _ in made.plan.tables]
     namespace: dict[str, Any] = {"__name__": "bot"}
     exec(STARTER, namespace)
     bots = {"mybot": namespace["MyBot"], **{name: f"sample:{name}" for name in OPPONENTS}}
     expected = play(bots, 24, seed=1, match_games=4, records=True)
-    assert [*map(write_record, trial._last_trial.records)] == [*map(write_record, expected.records)]
+    assert [*map(write_record, made.records)] == [*map(write_record, expected.records)]
     assert [each["played"] for each in progress] == [4, 8, 12, 16, 20, 24]
     assert [each["done"] for each in progress] == [False] * 5 + [True]
     rates = {rate["name"]: (rate["value"], rate["low"], rate["high"]) for rate in progress[-1]["win_rates"]}
@@ -67,7 +69,7 @@ def test_lost_games_have_turn_winner_and_cause_and_open_in_the_replay_with_what_
     assert "mybot is out" in lost["cause"]
     assert lost["turn"] > 0
     assert "my turn" in last["output"]
-    page = call(trial.show_game, **{name: lost[name] for name in ("match", "game", "turn", "seat")})["page"]
+    page = call(trial.show_game, **last["lost"][-1])["page"]
     assert "my turn" in page
     assert page.count("<details>") == 1, "the page has one game"
 
@@ -144,9 +146,30 @@ def test_a_version_is_compared_with_an_earlier_one_on_the_same_deals() -> None:
     for old, new in zip(before["worth"], after["worth"], strict=True):
         evidence.add([*zip(old, new, strict=True)])
     assert after["verdict"] == "better"
-    assert after["difference"] == evidence.result().verdict_text.replace("NEW", "this version")
+    assert after["difference"] == trial.describe_difference(evidence.result())
     same = run(STARTER, games=8, previous=after["worth"])
-    assert (same["verdict"], same["difference"]) == (None, "undecided after 8 pairs: -100.0 to +100.0 points")
+    assert (same["verdict"], same["difference"]) == (None, "the same result in all 8 deals that both versions played")
+
+
+@each(
+    "verdict, low, high, text",
+    [
+        ("better", 0.022, 0.061, "better: between 2.2 and 6.1 more wins in 100 games"),
+        ("worse", -0.061, -0.022, "worse: between 2.2 and 6.1 fewer wins in 100 games"),
+        (
+            "no difference",
+            -0.022,
+            0.03,
+            "no real difference (under 5 wins in 100 games): between 2.2 fewer and 3.0 more",
+        ),
+        (None, -0.09, 0.042, "undecided after 8 deals that both versions played: between 9.0 fewer and 4.2 more"),
+    ],
+)
+def test_a_difference_is_described_in_wins(verdict: Any, low: float, high: float, text: str) -> None:
+    result = replace(Evidence(0.05).result(), verdict=verdict, low=low, high=high, pairs=8, discordant_pairs=3)
+    assert trial.describe_difference(result).removesuffix(" wins in 100 games") == text.removesuffix(
+        " wins in 100 games"
+    )
 
 
 def test_an_earlier_version_is_a_opponent() -> None:
@@ -163,4 +186,5 @@ def test_the_folder_is_that_of_a_new_bot() -> None:
         "mybot/bot.py": STARTER,
         "mybot/bot.toml": (SAMPLES / "python/bot.toml").read_text("utf-8"),
         "mybot/coup_kit.py": Path(coup_kit.__file__).read_text("utf-8"),
+        "mybot/README.md": (SAMPLES / "python/README.md").read_text("utf-8").replace(TESTS, ""),
     }

@@ -76,6 +76,17 @@ def test_a_bot_becomes_better(
     write(better)
     run()
     assert "better" in page.locator("#difference").inner_text()
+    write(f"{better}# the same")
+    page.locator("#run").press("Control+Enter")
+    page.locator(".go p").get_by_text(re.compile(r"^\d\d of 200 games\.$")).wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.locator(".go p").get_by_text(
+        re.compile(r"^You stopped .* The result below is that of the games bef")
+    ).wait_for()
+    assert "better" in page.locator("#difference").inner_text()
+    page.get_by_role("button", name="Copy a link").click()
+    page.get_by_text(re.compile(r"^Link copied: \d+ characters\.$")).wait_for()
+    assert page.url.endswith("/#write"), "a reload shows the visitor's own program"
     assert axe(page) == []
     rate = page.locator("#rates .own td").first.inner_text()
     with page.expect_download() as download:

@@ -5,8 +5,8 @@ import { h } from "./dom.js";
 const load = (tag, attributes) =>
   new Promise((resolve, reject) => document.head.append(h(tag, { ...attributes, onload: resolve, onerror: () => reject(new Error("The editor can't be loaded.")) })));
 
-/** Make the editor in an element. keys: {"Ctrl-Enter": action}. Returns {text, setText, open, history, mark, onChange}. */
-export async function makeEditor(element, keys) {
+/** Make the editor in an element. Returns {text, setText, open, history, mark, onChange}. */
+export async function makeEditor(element) {
   await Promise.all([load("script", { src: "./ace.js" }), load("link", { rel: "stylesheet", href: "./ace.css" })]);
   const { ace } = window;
   ace.config.set("useStrictCSP", true);
@@ -20,7 +20,6 @@ export async function makeEditor(element, keys) {
   dark.onchange = paint;
   new MutationObserver(paint).observe(root, { attributes: true });
   new ResizeObserver(() => editor.resize()).observe(element);
-  for (const [key, exec] of Object.entries(keys)) editor.commands.addCommand({ name: key, bindKey: { win: key, mac: key.replace("Ctrl", "Command") }, exec });
   let markers = [];
   return {
     text: () => editor.getValue(),

@@ -16,13 +16,16 @@ const store = (name, value) => localStorage.setItem(`playground-${name}`, JSON.s
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
 let editor;
-let versions = stored("versions", []); // {number, text, rate, results: {settings: worth}}, the newest last
-let trial = null; // that is played: {match, line, beatAt, reason, keep}; the line is the one that the guard saw last
+let versions = stored("versions", []); // {number, text, results: {opponents: worth}}, the newest last
+let trial = null; // that is played: {match, line, beatAt, reason, result, stopped}; the line is the one that the guard saw last
+let latest = null; // the last finished result: {progress, before, source}
 
 const play = h("button", { class: "main", id: "run", onclick: () => run(200) }, "Play 200 games");
-const stop = h("button", { class: "main", hidden: true, onclick: () => end("You stopped the games") }, "Stop");
-const opponents = FIRST_OPPONENTS.map((name, place) => h("select", { "aria-label": `Opponent ${place + 1}`, onchange: () => store("opponents", chosenNames()) }));
+const stop = h("button", { class: "main", hidden: true, onclick: () => end("stop") }, "Stop");
+const opponents = FIRST_OPPONENTS.map((name, place) => h("select", { "aria-label": `Opponent ${place + 1}`, onchange: () => (store("opponents", chosenNames()), showVersions()) }));
 const chosen = h("p", { class: "opponents" }, "against", opponents);
+const baseline = h("select", { id: "baseline" });
+const compared = h("p", { class: "opponents", hidden: true }, h("label", { for: "baseline" }, "Compare with"), baseline);
 const earlier = h("select", { "aria-label": "Earlier versions", onchange: () => openVersion(Number(earlier.value)) });
 const state = h("p", { class: "muted", role: "status" });
 const bar = h("progress", { max: 1, value: 0, "aria-label": "games played", hidden: true });
@@ -38,7 +41,7 @@ const shared = h("span", { class: "muted", role: "status" });
 
 const kit =
   h("details", { class: "kit" }, h("summary", {}, "What a bot can ask and do"),
-    ["Game", "Bot", "Player"].map((title) => [h("h2", {}, title), h("dl", {}, read("kit")[title].map(([name, about]) => [h("dt", {}, name), h("dd", {}, about)]))]));
+    Object.entries(read("kit")).map(([title, rows]) => [h("h2", {}, title), h("dl", {}, rows.map(([name, about]) => [h("dt", {}, name), h("dd", {}, about.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part)))]))]));
 
 /** Fill the tab. */
 export async function fill(panel) {
@@ -52,9 +55,14 @@ export async function fill(panel) {
       notice, area),
     h("div", { class: "side" },
       h("div", { class: "go" }, play, stop, h("kbd", {}, "Ctrl Enter"), state, bar),
-      chosen, results, kit, replay),
+      chosen, compared, results, kit, replay),
   );
-  editor = await makeEditor(area, { "Ctrl-Enter": () => run(200) });
+  editor = await makeEditor(area);
+  document.addEventListener("keydown", (event) => {
+    if (panel.hidden || event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault(); // a button with the focus isn't pressed, too
+    run(200);
+  });
   editor.open(stored("program", read("first-bot")), stored("history", null));
   addEventListener("pagehide", () => store("history", editor.history()));
   editor.onChange(() => (store("program", editor.text()), editor.mark([])));
@@ -63,39 +71,41 @@ export async function fill(panel) {
   addEventListener("hashchange", openLink);
   listen(({ ready }) => ready || trial || say(state, "You can read and change the program while Python loads."));
   await isReady();
-  if (!trial) say(state, versions.length ? "" : "The first bot claims the duke every turn. See how many games it wins.");
+  if (!trial) say(state, versions.length ? "" : "See how many games this bot wins.");
   if (location.pathname.startsWith("/playground/")) ladder.hidden = !(await fetch("/submit")).ok;
 }
 
 // --- games
 
-/** Play the program; before it, the latest other version on the same deals, if it hasn't played them. */
+/** Play the program; before it, the version to compare it with on the same deals, if it hasn't played them. */
 async function run(games) {
   if (trial) return;
-  const own = (trial = { match: 0, line: null, beatAt: Infinity, reason: null, keep: null });
+  const own = (trial = { match: 0, line: null, beatAt: Infinity, reason: null, result: null, stopped: "You stopped the games." });
   const source = editor.text();
+  const names = `${chosenNames()}`;
   const values = { source, opponents: chosenNames().map(findOpponent), games, seed: SEED };
-  const settings = `${chosenNames()} ${games}`;
+  const before = findBaseline(source);
   notice.hidden = true;
   showReplay(null);
   showProblems([]);
-  for (const each of [difference, rates, lost, printed]) each.hidden = true;
   count({ played: 0, games });
   toggle(true);
   const watchdog = setInterval(() => performance.now() - own.beatAt > SILENCE_MS && end("silence"), 250);
   try {
     await isReady();
-    const before = versions.findLast(({ text }) => text !== source);
-    if (before && !before.results[settings]) {
+    if (own.reason) throw new Error(own.reason);
+    if (before && wonGames(before, names).length < games) {
       await playTrial(own, { ...values, source: before.text }, (progress) => {
         count(progress, ` Version ${before.number} plays the same deals first.`);
-        if (progress.done && isSound(progress)) before.results[settings] = progress.worth;
+        own.stopped = `You stopped the games of version ${before.number} after ${counted(progress)}.`;
+        if (progress.done && isSound(progress)) before.results[names] = progress.worth;
       });
     }
-    await playTrial(own, { ...values, previous: before?.results[settings] }, (progress) => show(progress, source, settings, before));
+    await playTrial(own, { ...values, previous: before?.results[names] }, (progress) => show({ progress, source, names, before }));
   } catch (error) {
     if (own.reason === "silence") await nameLoop(own, values);
-    else say(state, own.reason ? `${own.reason}${own.keep?.() ?? ""}.` : error.message);
+    else if (own.reason === "stop") showStopped(own);
+    else say(state, own.reason ?? error.message);
   } finally {
     clearInterval(watchdog);
     trial = null;
@@ -104,7 +114,7 @@ async function run(games) {
 }
 
 function toggle(plays) {
-  const focused = document.activeElement === (plays ? play : stop);
+  const focused = document.activeElement === (plays ? play : stop) || (plays && difference.contains(document.activeElement));
   play.hidden = plays;
   stop.hidden = bar.hidden = !plays;
   if (focused) (plays ? stop : play).focus();
@@ -125,7 +135,7 @@ async function playTrial(own, values, act) {
   own.beatAt = Infinity;
 }
 
-/** End the games, with the worker that plays them. reason: for the visitor, or "silence". */
+/** End the games, with the worker that plays them. reason: "stop", "silence", or a text for the visitor. */
 function end(reason) {
   if (!trial) return;
   Object.assign(trial, { reason, beatAt: Infinity });
@@ -156,35 +166,60 @@ function count(progress, more = "") {
   say(state, `${counted(progress)}.${more}`);
 }
 
-function show(progress, source, settings, before) {
-  const { played, games, faults, problem, done, verdict } = progress;
-  count(progress, verdict && !done ? " The comparison is certain: you can stop, and the version is kept." : "");
-  printed.hidden = !progress.output;
-  say(printed.lastChild, progress.output);
+/** Show a result of the program while it plays: {progress, source, names, before}. */
+function show(result) {
+  const { faults, problem, done, verdict, output } = result.progress;
+  count(result.progress, verdict && !done ? " The comparison is certain: you can stop, and the version is kept." : "");
   const found = problem ? [problem] : faults;
-  rates.hidden = !played || found.length > 0;
-  difference.hidden = (!progress.difference && !done) || found.length > 0;
   if (found.length) {
-    const reason = "The games stopped. Fix this, and play again";
-    trial.keep = null;
+    const reason = "The games stopped. Fix this, and play again.";
+    trial.result = null;
     showProblems(found);
-    say(state, `${reason}.`);
+    showOutput(output);
+    say(state, reason);
     if (found.some(({ restart }) => restart)) end(reason);
     return;
   }
-  showRates(progress);
-  trial.keep = () => (keepVersion(source, settings, progress), ` after ${counted(progress)}; the version is kept`);
-  const more = done && !verdict && games < 1000 && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
-  difference.className = verdict ?? "";
-  if (progress.difference) refill(difference, h("b", {}, `Against version ${before.number}: `), progress.difference, ".", more);
-  else say(difference, "Now look at a lost game, change the program, and play again: the new version is compared with this one.");
+  Object.assign(trial, { result, stopped: `You stopped the games after ${counted(result.progress)}; the version is kept.` });
+  draw(result, done);
   if (!done) return;
-  trial.keep();
-  showLost(progress.lost);
+  latest = result;
+  keepVersion(result);
 }
 
+/** Show the last finished result again, unless the stopped games have decided or are the first. */
+function showStopped({ result, stopped }) {
+  const finished = result?.progress.verdict ? null : latest;
+  latest = finished ?? result ?? latest;
+  if (result) keepVersion(result);
+  if (latest) draw(latest, true);
+  say(state, `${stopped}${finished ? " The result below is that of the games before." : ""}`);
+}
+
+function draw({ progress, before }, ended) {
+  const { verdict, games, done } = progress;
+  showRates(progress);
+  showOutput(progress.output);
+  showLost(progress.lost);
+  const more = ended && !verdict && (games < 1000 || !done) && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
+  difference.hidden = !progress.difference && !ended;
+  difference.className = verdict ?? "";
+  if (progress.difference) refill(difference, h("b", {}, `Compared with version ${before.number}: `), progress.difference, ".", more);
+  else say(difference, "Now look at a lost game, change the program, and play again: the new version is compared with this one.");
+}
+
+function showOutput(output) {
+  printed.hidden = !output;
+  say(printed.lastChild, output);
+}
+
+/** Show problems in place of results; without problems, the results stay. */
 function showProblems(found) {
   editor.mark(found);
+  if (found.length) {
+    latest = null;
+    for (const each of [difference, rates, lost, printed]) each.hidden = true;
+  }
   refill(
     problems,
     found.map(({ line, message, count, at, traceback }) =>
@@ -196,6 +231,7 @@ function showProblems(found) {
 }
 
 function showRates({ win_rates, fair_share }) {
+  rates.hidden = false;
   refill(
     rates,
     h("caption", {}, `Games won, with the 95 % interval. Equal bots win ${percent(fair_share)} each.`),
@@ -215,23 +251,18 @@ function showLost(games) {
   refill(
     lost,
     h("h2", {}, "Lost games"),
-    h("ol", {}, games.map(({ match, game, turn, seat, winner, cause }) =>
-      h("li", {}, h("button", { onclick: () => openGame({ match, game, turn, seat }) }, `Match ${match}, game ${game}, turn ${turn}`), h("span", {}, `${cause}. `, h("span", { class: "muted" }, winner ? `${winner} won.` : "Draw."))))),
+    h("ol", {}, games.map((each) =>
+      h("li", {},
+        h("button", { onclick: async () => showReplay((await call("trial.show_game", [each])).page) }, `Match ${each.match}, game ${each.game}, turn ${each.turn}`),
+        h("span", {}, `${each.cause}. `, h("span", { class: "muted" }, each.winner ? `${each.winner} won.` : "Draw."))))),
   );
-}
-
-async function openGame(place) {
-  try {
-    showReplay((await call("trial.show_game", [place])).page);
-  } catch {
-    say(state, "These games are no longer stored. Play again.");
-  }
 }
 
 /** Show a replay page in place of the results; null: the results. */
 function showReplay(page) {
   const from = document.activeElement;
   results.hidden = chosen.hidden = kit.hidden = page !== null;
+  compared.hidden = page !== null || !versions.length;
   replay.hidden = page === null;
   const back = h("button", { onclick: () => (showReplay(null), from?.focus()) }, "Back to the results");
   refill(replay, page && [back, h("iframe", { title: "Replay", sandbox: "allow-scripts", srcdoc: page })]);
@@ -240,26 +271,49 @@ function showReplay(page) {
 
 // --- versions, links and files
 
-function keepVersion(source, settings, { win_rates, worth, done }) {
+function keepVersion({ progress, source, names }) {
   let version = versions.find(({ text }) => text === source);
   if (!version) versions.push((version = { number: (versions.at(-1)?.number ?? 0) + 1, text: source, results: {} }));
-  if (done || version.rate === undefined) version.rate = win_rates.find(({ name }) => name === NAME).value;
-  if (done) version.results[settings] = worth;
+  if (progress.played > wonGames(version, names).length) version.results[names] = progress.worth;
   versions = versions.slice(-MAX_VERSIONS);
   store("versions", versions);
   showVersions();
 }
 
+/** Return a version's share of the win in each game against these opponents. */
+const wonGames = ({ results }, names) => results[names]?.flat() ?? [];
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Return the version to compare a program with: the chosen one, else the best against the same opponents, else the newest. */
+function findBaseline(source) {
+  const others = versions.filter(({ text }) => text !== source);
+  const rate = (version) => mean(wonGames(version, chosenNames()));
+  const played = others.filter(({ results }) => results[chosenNames()]).sort((one, other) => rate(one) - rate(other));
+  return others.find(({ number }) => number === Number(baseline.value)) ?? played.at(-1) ?? others.at(-1);
+}
+
+/** Return a version's result: against the chosen opponents, else against others. */
+function describe({ number, results }) {
+  const names = results[chosenNames()] ? `${chosenNames()}` : (Object.keys(results).at(-1) ?? "");
+  const won = wonGames({ results }, names);
+  return `Version ${number}: won ${percent(mean(won))} of ${won.length.toLocaleString("en")} games against ${names.replaceAll(",", ", ")}`;
+}
+
 function showVersions() {
   const option = (value, text = value) => h("option", { value }, text);
   const newest = versions.toReversed();
-  refill(earlier, option("", "Earlier versions"), option(0, "The first bot"), newest.map(({ number, rate }) => option(number, `Version ${number}: won ${percent(rate)}`)));
   const names = stored("opponents", FIRST_OPPONENTS);
   for (const [place, select] of opponents.entries()) {
     refill(select, SAMPLES.map(({ name, about }) => h("option", { value: name, title: about }, name)), newest.map(({ number }) => option(`version ${number}`)), place && option("", "no bot"));
     select.value = names[place] ?? "";
     if (select.selectedIndex < 0) select.value = FIRST_OPPONENTS[place];
   }
+  const described = newest.map((version) => [version.number, describe(version)]);
+  const kept = baseline.value;
+  refill(earlier, option("", "Earlier versions"), option(0, "The first bot"), described.map((each) => option(...each)));
+  refill(baseline, option("", "the best earlier version"), described.map((each) => option(...each)));
+  baseline.value = versions.some(({ number }) => number === Number(kept)) ? kept : "";
+  compared.hidden = !versions.length;
 }
 
 function openVersion(number) {
@@ -278,30 +332,36 @@ async function packProgram() {
 async function openLink() {
   const data = location.hash.match(/^#bot=[^:]*:([\w-]+)$/)?.[1];
   if (!data) return;
+  window.history.replaceState(null, "", "#write");
   const own = editor.text();
+  const hadOwn = stored("program", null) !== null;
   try {
     const bytes = Uint8Array.from(atob(data.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
     const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
     if (text === own) return;
     editor.setText(text);
-    refill(notice, "This program came with a link. Read it before you play it. ", h("button", { onclick: () => (editor.setText(own), (notice.hidden = true)) }, "Back to my program"));
+    const back = hadOwn ? "Back to my program" : "Start my own";
+    refill(notice, "This program came with a link. Read it before you play it. ", h("button", { onclick: () => (editor.setText(own), (notice.hidden = true)) }, back));
   } catch {
     refill(notice, "The program in this link is damaged.");
   }
   notice.hidden = false;
-  window.history.replaceState(null, "", "#write");
 }
 
 async function share() {
-  const link = await packProgram();
-  window.history.replaceState(null, "", link);
-  await navigator.clipboard?.writeText(location.href).catch(() => null);
-  say(shared, `The address of this page now contains the program: ${location.href.length.toLocaleString("en")} characters.`);
+  const link = new URL(await packProgram(), location.href).href;
+  try {
+    await navigator.clipboard.writeText(link);
+    say(shared, `Link copied: ${link.length.toLocaleString("en")} characters.`);
+  } catch {
+    refill(shared, "Copy this link: ", h("input", { readonly: true, value: link, "aria-label": "Link", onfocus: ({ target }) => target.select() }));
+  }
 }
 
 async function download() {
   const { file, zip } = await call("trial.pack_folder", [{ source: editor.text(), name: NAME }]);
   h("a", { href: `data:application/zip;base64,${zip}`, download: file }).click();
+  refill(shared, `Unpack ${file}, then check the bot: `, h("code", {}, `arena check ${NAME}`));
 }
 
 async function submit() {
