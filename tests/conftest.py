@@ -37,10 +37,11 @@ if is_compiled_stale():
 
 NO_NODE = None if shutil.which("node") else "it isn't installed"
 
-# Tests that run in one process of pytest-xdist, in order, by what their ids match; the others run anywhere.
+# Tests that run in one process of pytest-xdist, in order, by what their ids match. Without long tests, those of a file
+# do, too: it makes its fixtures and caches once. The others run anywhere.
 TOGETHER = (
     # Their tests share runs, which each process would play again.
-    re.compile(r"(cli/test_run|cli/test_bad_input|cli/test_check|run/test_crashes)\.py::"),
+    re.compile(r"(cli/test_bad_input|cli/test_check|run/test_crashes)\.py::"),
     # A box and its probes are made once for each tier.
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
     # Plain programs that attack are one user's, and one of them kills all that this user has.
@@ -49,8 +50,6 @@ TOGETHER = (
     re.compile(r"replay/test_(browser)\.py"),
     # A ladder is served once.
     re.compile(r"cli/test_(submit)\.py::"),
-    # Their tests look at the same games, which are played once for each process.
-    re.compile(r"(referee/test_wire|replay/test_modules)\.py::"),
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.
@@ -135,7 +134,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Run tests in any free process, but those of one pattern in TOGETHER in one.
+    """Run tests in any free process, but those of one pattern in TOGETHER, or of one file, in one.
 
     xdist_group, which is made for this, has no effect with pytest 9: xdist 3.8 changes ids that are no longer read.
     """
@@ -144,8 +143,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             matches = (pattern.search(nodeid) for pattern in TOGETHER)
-            alone = nodeid if LONG.search(nodeid) else nodeid.partition("::")[0]
-            return next((f"{match.re.pattern} {match[1]}" for match in matches if match), alone)
+            rest = nodeid.partition("::")[0] if "not long" in config.option.markexpr else nodeid
+            return next((f"{match.re.pattern} {match[1]}" for match in matches if match), rest)
 
     return Together(config, log)
 
