@@ -14,6 +14,7 @@ from arena.cli import cli
 from arena.referee import FAULTS
 from arena.sandbox.docker import LANGUAGES
 from tests.bench import gauntlet
+from tests.cases import each
 from tests.documents import ROOT, blocks, document, spec
 from tests.test_boundaries import ALLOWED_IMPORTS
 
@@ -41,7 +42,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
             yield words, command
 
 
-@pytest.mark.parametrize(("words", "command"), list(commands()), ids=[words for words, _ in commands()])
+@each(("words", "command"), list(commands()), ids=[words for words, _ in commands()])
 def test_every_command_and_option_has_a_help_text(words: str, command: click.Command) -> None:
     assert command.help
     options = [option for option in command.params if isinstance(option, click.Option)]

@@ -372,7 +372,7 @@ def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(("data", "words"), REFUSED.values(), ids=REFUSED.keys())
+@each(("data", "words"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_refusal_has_two_lines(tmp_path: Path, data: bytes, words: str) -> None:
     with pytest.raises(BotError, match=words) as refused:
         submit(tmp_path, data)

@@ -12,6 +12,7 @@ import pytest
 
 from arena.checks import DIAGNOSIS_RULES, Diagnosis, FaultContext, diagnose_fault
 from arena.referee import FAULTS, Facts
+from tests.cases import each
 
 REQUEST = b'{"type":"request","id":41,"kind":"turn","legal":[{"type":"action"},{"type":"action"}]}'
 HELLO = b'{"type":"hello","protocol":1}'
@@ -231,7 +232,7 @@ def test_each_row_has_its_example() -> None:
     assert sorted(set(first)) == list(range(len(DIAGNOSIS_RULES)))
 
 
-@pytest.mark.parametrize(("seen", "what", "do"), SEEN, ids=[f"{what}, {do}" for _, what, do in SEEN])
+@each(("seen", "what", "do"), SEEN, ids=[f"{what}, {do}" for _, what, do in SEEN])
 def test_a_mistake_is_named_with_a_fix(seen: FaultContext, what: str, do: str) -> None:
     found = diagnose_fault(seen)
     assert what in found.message

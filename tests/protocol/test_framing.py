@@ -24,6 +24,7 @@ from protocol import (
     parse_reply,
     usual_reply,
 )
+from tests.cases import each
 
 # ---------------------------------------------------------------- lines
 
@@ -110,7 +111,7 @@ def test_a_good_line_is_decoded(line: bytes, value: dict[str, Any]) -> None:
     assert decode(line) == value
 
 
-@pytest.mark.parametrize(("code", "line"), BAD)
+@each(("code", "line"), BAD)
 def test_a_bad_line_is_a_named_fault(code: str, line: bytes) -> None:
     """SPEC, Faults; the message never contains the line, which may be anything."""
     problem = decode(line)

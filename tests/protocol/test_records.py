@@ -18,13 +18,14 @@ from arena.replay import list_steps
 from arena.run import record_results
 from ladder.store import RunFolder
 from protocol.records import LINE, schema_text
+from tests.cases import each
 from tests.replay.games import random_game
 
 ROOT = Path(__file__).parents[2]
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
 
 
-@pytest.mark.parametrize(("name", "seats"), TABLES)
+@each(("name", "seats"), TABLES)
 def test_every_line_of_a_record_matches_the_schema(name: str, seats: int) -> None:
     for seed in range(2):
         record = random_game(PRESETS[name], seats, seed)

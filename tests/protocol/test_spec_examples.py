@@ -25,6 +25,7 @@ from protocol.payloads import (
     TargetedAction,
     UntargetedAction,
 )
+from tests.cases import each
 from tests.documents import spec
 
 SPEC = spec()
@@ -45,7 +46,7 @@ def _constants(field: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("line", LINES)
+@each("line", LINES)
 def test_an_example_line_matches_the_models(line: str) -> None:
     """The referee's lines parse strictly, a bot's lines also by the referee's own parser."""
     message = decode(line.encode())

@@ -34,6 +34,7 @@ from arena.referee import (
 )
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer, make_reply_script
+from tests.cases import each
 
 KEY = bytes(31) + bytes([170])  # under which the match below has every fault that its bad bot can make
 
@@ -366,7 +367,7 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@each("name", UNREADABLE)
 def test_an_invalid_record_is_refused_in_one_line(name: str) -> None:
     text, reason = UNREADABLE[name]
     with pytest.raises(RecordError, match=re.escape(reason)) as caught:

@@ -31,6 +31,7 @@ from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 from protocol.messages import parse_to_bot
 from protocol.records import LINE
+from tests.cases import each
 
 Message = dict[str, Any]
 Says = Callable[[Message], Any]  # a request -> the statements with its answer; ...: nothing
@@ -269,7 +270,7 @@ WRONG: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("say", WRONG.values(), ids=WRONG.keys())
+@each("say", WRONG.values(), ids=WRONG.keys())
 def test_an_invalid_statement_is_refused_in_one_line_without_its_content(say: Any) -> None:
     """SPEC, Talk: the forms, what they may name, and how much may be said at once."""
     with pytest.raises(SayError, match=r"^[a-zA-Z0-9, ']+$"):

@@ -10,13 +10,14 @@ import pytest
 from arena.coup import PRESETS
 from arena.referee import Fault, Record, sent_lines
 from arena.replay import list_steps, make_replay_object
+from tests.cases import each
 from tests.replay.games import random_game
 from tests.replay.worlds import other_world
 
 TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 4) if not rules.problem(seats)]
 
 
-@pytest.mark.parametrize(("name", "seats"), TABLES)
+@each(("name", "seats"), TABLES)
 def test_hands_follow_from_the_start_and_the_events(name: str, seats: int) -> None:
     record = random_game(PRESETS[name], seats, seed=7)
     game = make_replay_object(record)["games"][0]
@@ -29,7 +30,7 @@ def test_hands_follow_from_the_start_and_the_events(name: str, seats: int) -> No
             fold(event, hands, coins)
 
 
-@pytest.mark.parametrize(("name", "seats"), [*TABLES, ("coup", 6)])
+@each(("name", "seats"), [*TABLES, ("coup", 6)])
 def test_a_step_has_what_is_certain_to_each_viewer_after_it(name: str, seats: int) -> None:
     """A seat's is that of its next request, a spectator's holds in every deal; nothing in it is false."""
     record = random_game(PRESETS[name], seats, seed=7)
@@ -39,7 +40,7 @@ def test_a_step_has_what_is_certain_to_each_viewer_after_it(name: str, seats: in
     for step in steps:
         known.append({**known[-1], **step.get("known", {})})
     for moment, output in zip(unfolded, known[1:], strict=True):
-        for player in (player for each in output.values() for player in each.get("players", [])):
+        for player in (player for cards in output.values() for player in cards.get("players", [])):
             hand = [role.value for role in moment.after.hands[player["seat"]]]
             assert not Counter(player.get("has", [])) - Counter(hand)
             assert not {*player.get("lacks", [])} & {*hand}
@@ -77,7 +78,7 @@ def test_a_claimants_cards_are_shown_only_where_all_cards_are_known() -> None:
     assert seen >= {(False, True), (False, False), (True, True)}
 
 
-@pytest.mark.parametrize(("name", "seats"), TABLES)
+@each(("name", "seats"), TABLES)
 def test_the_draws_of_a_record_are_the_cards_that_hands_got(name: str, seats: int) -> None:
     """Source: draws.py. Hands follow from the start, the moves and the draws, in their order."""
     record = random_game(PRESETS[name], seats, seed=11)
@@ -166,7 +167,7 @@ def test_a_replay_for_some_bots_is_independent_of_what_they_could_not_know(viewe
     assert asked >= (ASKED if len(viewers) < 2 else ASKED - {"draft", "exchange", "examine_decide"}), asked
 
 
-@pytest.mark.parametrize(("name", "seats"), TABLES)
+@each(("name", "seats"), TABLES)
 def test_a_replay_for_a_bot_has_all_its_own_data(name: str, seats: int) -> None:
     """All bots together see everything, one sees its part. Only with all cards are a claimant's cards shown."""
     record = with_faults(random_game(PRESETS[name], seats, seed=7))

@@ -17,6 +17,7 @@ from arena.referee import MatchSettings
 from arena.sandbox import SandboxChoice
 from ladder.service import Ladder, LadderError, LadderFormat, create_ladder, import_users, open_ladder, parse_roster
 from ladder.store.database import User, all_users, find_user
+from tests.cases import each
 from tests.ladder.service.classes import make_ladder
 from tests.ladder.service.term import Term
 
@@ -131,7 +132,7 @@ def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end
     assert people(text) == [("ada", "Lovelace, Ada; of A", None, None, "A", None)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "output"),
     [
         (b"", "is empty"),
