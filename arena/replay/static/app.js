@@ -454,7 +454,7 @@ class App {
     this.truthButton.setAttribute("aria-pressed", String(this.state.truth));
   }
 
-  /** Who wins, as text; null for a draw. */
+  /** The winner and "wins", as text; null for a draw. */
   winner(game) {
     const name = this.told[game.winner];
     return name ? addressed(name, "wins") : null;
