@@ -264,7 +264,7 @@ def describe_difference(compared: PairedResult) -> str:
         verdict = f"no real difference (under {100 * compared.min_effect:.3g} wins in 100 games)"
     ends = [(f"{abs(100 * end):.1f}", "fewer" if end < 0 else "more") for end in (compared.low, compared.high)]
     (low, first), (high, last) = ends[::-1] if compared.high < 0 else ends
-    return f"{verdict}: between {low}{'' if first == last else f' {first}'} and {high} {last} wins in 100 games"
+    return f"{verdict}, between {low}{'' if first == last else f' {first}'} and {high} {last} wins in 100 games"
 
 
 class _BeatingBot:

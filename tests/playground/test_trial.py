@@ -154,15 +154,15 @@ def test_a_version_is_compared_with_an_earlier_one_on_the_same_deals() -> None:
 @each(
     "verdict, low, high, text",
     [
-        ("better", 0.022, 0.061, "better: between 2.2 and 6.1 more wins in 100 games"),
-        ("worse", -0.061, -0.022, "worse: between 2.2 and 6.1 fewer wins in 100 games"),
+        ("better", 0.022, 0.061, "better, between 2.2 and 6.1 more wins in 100 games"),
+        ("worse", -0.061, -0.022, "worse, between 2.2 and 6.1 fewer wins in 100 games"),
         (
             "no difference",
             -0.022,
             0.03,
-            "no real difference (under 5 wins in 100 games): between 2.2 fewer and 3.0 more",
+            "no real difference (under 5 wins in 100 games), between 2.2 fewer and 3.0 more",
         ),
-        (None, -0.09, 0.042, "undecided after 8 deals that both versions played: between 9.0 fewer and 4.2 more"),
+        (None, -0.09, 0.042, "undecided after 8 deals that both versions played, between 9.0 fewer and 4.2 more"),
     ],
 )
 def test_a_difference_is_described_in_wins(verdict: Any, low: float, high: float, text: str) -> None:

@@ -97,7 +97,7 @@ async function run(games) {
     if (before && wonGames(before, names).length < games) {
       await playTrial(own, { ...values, source: before.text }, (progress) => {
         count(progress, ` Version ${before.number} plays the same deals first.`);
-        own.stopped = `You stopped the games of version ${before.number} after ${counted(progress)}.`;
+        own.stopped = `You stopped version ${before.number} after ${counted(progress)}.`;
         if (progress.done && isSound(progress)) before.results[names] = progress.worth;
       });
     }
@@ -180,7 +180,7 @@ function show(result) {
     if (found.some(({ restart }) => restart)) end(reason);
     return;
   }
-  Object.assign(trial, { result, stopped: `You stopped the games after ${counted(result.progress)}; the version is kept.` });
+  Object.assign(trial, { result, stopped: `You stopped after ${counted(result.progress)}; the version is kept.` });
   draw(result, done);
   if (!done) return;
   latest = result;
@@ -287,8 +287,8 @@ const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.
 /** Return the version to compare a program with: the chosen one, else the best against the same opponents, else the newest. */
 function findBaseline(source) {
   const others = versions.filter(({ text }) => text !== source);
-  const rate = (version) => mean(wonGames(version, chosenNames()));
-  const played = others.filter(({ results }) => results[chosenNames()]).sort((one, other) => rate(one) - rate(other));
+  const won = (version) => wonGames(version, chosenNames());
+  const played = others.filter((each) => won(each).length >= 100).sort((one, other) => mean(won(one)) - mean(won(other))); // fewer games say too little
   return others.find(({ number }) => number === Number(baseline.value)) ?? played.at(-1) ?? others.at(-1);
 }
 
