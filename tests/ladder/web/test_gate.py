@@ -18,6 +18,7 @@ from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 
 LEVELS = {
     "anonymous": AccessLevel.ANYBODY,
+    "suspended": AccessLevel.ANYBODY,
     "ada": AccessLevel.PERSON,
     "staff": AccessLevel.STAFF,
     "reading token": AccessLevel.PERSON,
