@@ -259,7 +259,7 @@ class LiveTable:
         self.bots: list[Message] = []  # that the opener may add: name, rank, rating
         self._seated: tuple[Slot, ...] = ()  # the slots of the newest match
         self._opener, self._arrange = opener, arrange
-        self._changing = False
+        self._change_under_way: SlotChange | None = None
         self._changes_left, self._changed_at = float(_MAX_CHANGES), 0.0
         for index, slot in enumerate(self.slots):
             slot.number = index if slot.number < 0 else slot.number
@@ -375,13 +375,14 @@ class LiveTable:
 
         A client whose slot is gone becomes a spectator; a program is disconnected.
         """
-        self._changing = False
+        change, self._change_under_way = self._change_under_way, None
         if self._playing is not None or self._ended:
             return
         if self.state != "void":
             self.why = "the last change failed" if slots is None else None
         if slots is None:
-            self._rematch_if_all_want()
+            if change is not None and not change.start:  # else it would fail again and again
+                self._rematch_if_all_want()
             self._notify_clients()
             return
         for client in tuple(self._clients):
@@ -463,8 +464,12 @@ class LiveTable:
         if self.state in ("over", "void") and here and all(slot.again for slot in here) and not self._changing:
             self._start(False)
 
+    @property
+    def _changing(self) -> bool:
+        return self._change_under_way is not None
+
     def _change(self, change: SlotChange) -> None:
-        self._changing = True
+        self._change_under_way = change
         if self._arrange is None:
             self.replace_slots([slot for slot in self.slots if slot.number not in change.remove], change.start)
         else:

@@ -335,6 +335,8 @@ def test_a_rematch_wanted_during_a_change_of_places_begins_after_it(monkeypatch:
         assert changes == [SlotChange(free=(3,))]
         there.table.replace_slots(None)
         assert changes[1:] == [SlotChange(remove=(3,), start=True)]
+        there.table.replace_slots(None)
+        assert len(changes) == 2, "a rematch that couldn't begin isn't tried again without an event"
 
     sample_table(play, games=1, absence_s=0.0, arrange=changes.append)
 
