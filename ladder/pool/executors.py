@@ -157,11 +157,16 @@ class LocalExecutor(WorkerExecutor):
             return
         if cancel_futures:
             deadline = time.monotonic() + self._leave_s
-            while self.pids and time.monotonic() < deadline:
+            while self._has_processes() and time.monotonic() < deadline:
                 time.sleep(0.01)
             self._send_signal(signal.SIGKILL)
         for thread in self._threads:  # Ctrl-C may have left a future locked; its thread can't end
             thread.join(_THREAD_END_S if cancel_futures else None)
+
+    def _has_processes(self) -> bool:
+        """Return whether a worker process runs, whatever its thread knows of it."""
+        with self._lock:
+            return any(process.poll() is None for process in self._processes.values())
 
     def _send_signal(self, number: int) -> None:
         with self._lock:

@@ -332,6 +332,20 @@ def test_shutdown_ends_although_a_future_stays_locked() -> None:
     held.set()
 
 
+def test_shutdown_does_not_wait_for_the_thread_of_an_idle_worker() -> None:
+    """The worker ends by itself; its thread, which can't set the result, doesn't notice."""
+    held = threading.Event()
+    pool = LocalExecutor(1, leave_s=LIMIT_S * 3)
+    future = pool.submit(os.getpid)
+    future.add_done_callback(lambda _: held.wait(LIMIT_S * 3))
+    pid = future.result()
+    began = time.monotonic()
+    pool.shutdown(cancel_futures=True)
+    assert time.monotonic() - began < LIMIT_S
+    assert not is_alive(pid)
+    held.set()
+
+
 OWNER = """
 import os, sys, time
 from ladder.pool import LocalExecutor
