@@ -90,6 +90,7 @@ async function run(games) {
   showProblems([]);
   count({ played: 0, games });
   toggle(true);
+  showLost([]); // Python can't open a game while it plays
   const watchdog = setInterval(() => performance.now() - own.beatAt > SILENCE_MS && end("silence"), 250);
   try {
     await isReady();
@@ -114,7 +115,7 @@ async function run(games) {
 }
 
 function toggle(plays) {
-  const focused = document.activeElement === (plays ? play : stop) || (plays && difference.contains(document.activeElement));
+  const focused = document.activeElement === (plays ? play : stop) || (plays && [difference, lost].some((each) => each.contains(document.activeElement)));
   play.hidden = plays;
   stop.hidden = bar.hidden = !plays;
   if (focused) (plays ? stop : play).focus();
@@ -200,7 +201,7 @@ function draw({ progress, before }, ended) {
   const { verdict, games, done } = progress;
   showRates(progress);
   showOutput(progress.output);
-  showLost(progress.lost);
+  showLost(ended ? progress.lost : []);
   const more = ended && !verdict && (games < 1000 || !done) && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
   difference.hidden = !progress.difference && !ended;
   difference.className = verdict ?? "";
