@@ -13,7 +13,7 @@ import { rulesView } from "./rules.js";
 import { meters } from "./table.js";
 
 const KEYS = [
-  [["1", "2", "…"], "choose the move with this number or letter; it comes before what else the key does"],
+  [["1", "2", "…"], "choose the move with this number or letter; of two meanings of a key, the move comes first"],
   [["Enter"], "pass, if you can"],
   [["Space"], "skip what is being shown"],
   [["Esc"], "back to the moves, while you choose a target"],
