@@ -215,12 +215,12 @@ def test_close_kills_a_program_that_does_not_exit(start: Start) -> None:
 def test_close_closes_the_three_descriptors(start: Start) -> None:
     """Contract: a stale number must not reach another file, so each is -1 afterwards."""
     box = start("echo")
-    ends = (box.stdin, box.stdout, box.stderr)
+    ends = {end: os.fstat(end) for end in (box.stdin, box.stdout, box.stderr)}
     close(box)
     assert (box.stdin, box.stdout, box.stderr) == (-1, -1, -1)
-    for end in ends:
-        with pytest.raises(OSError, match="Bad file descriptor"):
-            os.fstat(end)
+    for number, end in ends.items():
+        with contextlib.suppress(OSError):  # EBADF; a thread that removes a container may have the number by now
+            assert not os.path.samestat(os.fstat(number), end)
 
 
 CLOSES = "import os, time; os.close(0); os.write(1, b'x'); os.close(1); time.sleep(60)"
