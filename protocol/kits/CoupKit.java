@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /**
  * A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
- * Copy this file next to your bot. It requires only Java 11 or newer. This is kit version 7. A complete bot:
+ * Copy this file next to your bot. It requires only Java 11 or newer. This is kit version 8. A complete bot:
  *
  * <pre>
  * public class MyBot extends CoupKit.Bot {
@@ -34,6 +34,9 @@ import java.util.stream.Collectors;
  */
 public class CoupKit {
     public static final int NOBODY = -1; // no seat, or an unknown one
+    private static final String MOVES = // actions and keys of the moves in all rules
+        " income foreign_aid coup tax assassinate steal exchange examine convert embezzle "
+        + "pass challenge block show decline lose keep keep_shown pick side reveal examined ";
 
     /** Writes a line to standard error. */
     public static void log(Object line) { System.err.println(line); }
@@ -279,10 +282,13 @@ public class CoupKit {
             return living;
         }
 
-        /** Returns all legal moves with this action or key: moves("steal"), moves("block"). */
+        /** Returns all legal moves with this action or key: moves("steal"). Throws for a word of no rules. */
         public List<Move> moves(String word) {
             List<Move> found = new ArrayList<>(legal);
             found.removeIf(move -> !move.word.equals(word));
+            if (found.isEmpty() && !MOVES.contains(" " + word + " ")) {
+                throw new IllegalArgumentException("no rules have a move \"" + word + "\", only" + MOVES);
+            }
             return found;
         }
 

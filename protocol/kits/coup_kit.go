@@ -1,5 +1,5 @@
 // A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
-// Copy this file next to your bot. It requires only Go 1.19 or newer. This is kit version 7. A complete bot:
+// Copy this file next to your bot. It requires only Go 1.19 or newer. This is kit version 8. A complete bot:
 //
 //	package main
 //
@@ -36,6 +36,10 @@ import (
 
 // Nobody means no seat, or an unknown one.
 const Nobody = -1
+
+// Actions and keys of the moves in all rules.
+const allMoves = " income foreign_aid coup tax assassinate steal exchange examine convert embezzle " +
+	"pass challenge block show decline lose keep keep_shown pick side reveal examined "
 
 // The methods that the kit calls, by kind of request, or by ! and a notification. Write those that you need.
 var methods = map[string]string{
@@ -173,12 +177,15 @@ func (game *Game) Me() *Player            { return game.Player(game.Seat) }
 func (game *Game) Holds(role string) bool { return count(game.Cards, role) > 0 }
 
 // Moves returns all legal moves with this action or key: Moves("steal"), Moves("block"). A second argument selects the
-// moves with that target or role: Moves("steal", 2), Moves("block", "duke").
+// moves with that target or role: Moves("steal", 2), Moves("block", "duke"). It panics for a word of no rules.
 func (game *Game) Moves(word string, what ...any) (found []*Move) {
 	for _, move := range game.Legal {
 		if move.Word == word && (len(what) == 0 || what[0] == move.Target || what[0] == move.Role) {
 			found = append(found, move)
 		}
+	}
+	if found == nil && !strings.Contains(allMoves, " "+word+" ") {
+		panic(fmt.Sprintf("no rules have a move %q, only%s", word, allMoves))
 	}
 	return found
 }

@@ -1,5 +1,5 @@
 // A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
-// Copy this file next to your bot. It requires only C++17 and POSIX. This is kit version 6. A complete bot:
+// Copy this file next to your bot. It requires only C++17 and POSIX. This is kit version 7. A complete bot:
 //
 //     #include "coup_kit.hpp"
 //
@@ -194,7 +194,7 @@ struct Game {
     const Move* find(std::string_view word, std::string_view value) const {
         return first(word, [&](const Move& move) { return move.value == value; });
     }
-    // Returns all legal moves with this action or key: moves("steal"), moves("block").
+    // Returns all legal moves with this action or key: moves("steal"), moves("block"). Throws for a word of no rules.
     std::vector<const Move*> moves(std::string_view word) const;
 
     // Returns the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see:
@@ -214,8 +214,8 @@ private:
 
     template <class Fits>
     const Move* first(std::string_view word, Fits fits) const {
-        for (const Move& move : legal)
-            if (move.word == word && fits(move)) return &move;
+        for (const Move* move : moves(word))
+            if (fits(*move)) return move;
         return nullptr;
     }
     void words(std::string_view says, std::string_view what, int target);
@@ -459,6 +459,12 @@ inline std::vector<const Move*> Game::moves(std::string_view word) const {
     std::vector<const Move*> found;
     for (const Move& move : legal)
         if (move.word == word) found.push_back(&move);
+    static const std::string all = // actions and keys of the moves in all rules
+        " income foreign_aid coup tax assassinate steal exchange examine convert embezzle "
+        "pass challenge block show decline lose keep keep_shown pick side reveal examined ";
+    std::string known(word);
+    if (found.empty() && all.find(" " + known + " ") == all.npos)
+        throw std::invalid_argument("no rules have a move \"" + known + "\", only" + all);
     return found;
 }
 

@@ -1,6 +1,6 @@
 // A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
 //
-// Copy this file next to your bot. It requires only Node.js 18 or newer. This is kit version 7.
+// Copy this file next to your bot. It requires only Node.js 18 or newer. This is kit version 8.
 //
 //     const { Bot, run } = require("./coup_kit.js");
 //
@@ -21,6 +21,9 @@ const fs = require("node:fs");
 
 const OF_VARIANTS = { keep_shown: "keepShown", examine_show: "examineShow", examine_decide: "examineDecide" };
 const KINDS = ["turn", "challenge", "block", "prove", "lose", "exchange", "draft", "allegiance"];
+// Actions and keys of the moves in all rules.
+const MOVES = " action target income foreign_aid coup tax assassinate steal exchange examine convert embezzle " +
+  "pass challenge block show decline lose keep keep_shown pick side reveal examined ";
 
 // Counts by role: Object.keys returns the counted roles; a role that was never counted reads as 0.
 function counts() {
@@ -133,9 +136,11 @@ class Game {
     return this.moves(word).find((move) => what === null || (move[word] ?? move.target) === what) ?? null;
   }
 
-  // Returns all legal moves with this action or key: moves("steal"), moves("block").
+  // Returns all legal moves with this action or key: moves("steal"), moves("block"). Throws for a word of no rules.
   moves(word) {
-    return this.legal.filter((move) => move.action === word || Object.hasOwn(move, word));
+    const found = this.legal.filter((move) => move.action === word || Object.hasOwn(move, word));
+    if (!found.length && !MOVES.includes(` ${word} `)) throw new Error(`no rules have a move "${word}", only${MOVES}`);
+    return found;
   }
 
   // Returns the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see.

@@ -1,6 +1,6 @@
 """A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
 
-Copy this file next to your bot. It requires only Python 3.9 or newer. This is kit version 10.
+Copy this file next to your bot. It requires only Python 3.9 or newer. This is kit version 11.
 
     from coup_kit import Bot, run
 
@@ -48,6 +48,10 @@ __all__ = ["Answer", "Bot", "Game", "History", "Message", "Move", "Player", "run
 
 _KINDS = {"turn", "challenge", "block", "prove", "lose", "exchange", "keep_shown", "examine_show", "examine_decide"}
 _KINDS |= {"draft", "allegiance"}
+# Actions and keys of the moves in all rules.
+_MOVES = ["action", "target", "income", "foreign_aid", "coup", "tax", "assassinate", "steal", "exchange", "examine"]
+_MOVES += ["convert", "embezzle", "pass", "challenge", "block", "show", "decline", "lose", "keep", "keep_shown"]
+_MOVES += ["pick", "side", "reveal", "examined"]
 
 
 class History:
@@ -199,21 +203,29 @@ class Game:
     # --- methods for your decisions -----------------------------------------------------------------------------------
 
     def find(self, word: str, what: object = None) -> Move | None:
-        """Return the first legal move with this action or key, or None.
+        """Return the first legal move with this action or key, or None. Raises ValueError for a word of no rules.
 
         `what` is the seat of the target, or the value of the key: `find("income")`, `find("coup", player.seat)`,
         `find("challenge")`, `find("pass")`, `find("block", "contessa")`, `find("lose", "captain")`,
         `find("keep_shown", True)`.
         """
-        for move in self.legal:
-            named = word in move or move.get("action") == word
-            if named and (what is None or what == move.get(word, move.get("target"))):
+        for move in self.moves(word):
+            if what is None or what == move.get(word, move.get("target")):
                 return move
         return None
 
     def moves(self, word: str) -> list[Move]:
-        """Return all legal moves with this action or key: `moves("steal")`, `moves("block")`."""
-        return [move for move in self.legal if word in move or move.get("action") == word]
+        """Return all legal moves with this action or key: `moves("steal")`, `moves("block")`.
+
+        Raises ValueError for a word that no rules have.
+        """
+        found = [move for move in self.legal if word in move or move.get("action") == word]
+        if not found and word not in _MOVES:
+            from difflib import get_close_matches
+
+            near = " or ".join(map(repr, get_close_matches(word, _MOVES)))
+            raise ValueError(f"no rules have a move {word!r}{near and f'; did you mean {near}?'}")
+        return found
 
     def odds(self, seat: int, role: str) -> float:
         """Return the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see.

@@ -1,5 +1,5 @@
 //! A kit for Coup Arena bots: it handles the messages of the protocol, and calls a method of your bot for each move.
-//! Copy this file next to your bot. It requires only Rust 1.63 or newer. This is kit version 7. A complete bot:
+//! Copy this file next to your bot. It requires only Rust 1.63 or newer. This is kit version 8. A complete bot:
 //!
 //! ```ignore
 //! mod coup_kit;
@@ -31,6 +31,10 @@ use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::ops::Index;
 use std::panic::{self, AssertUnwindSafe};
+
+/// Actions and keys of the moves in all rules.
+const MOVES: &str = " income foreign_aid coup tax assassinate steal exchange examine convert embezzle \
+    pass challenge block show decline lose keep keep_shown pick side reveal examined ";
 
 // --- the bot ---------------------------------------------------------------------------------------------------------
 
@@ -178,8 +182,13 @@ impl Game {
     }
     /// Whether you hold a role.
     pub fn holds(&self, role: &str) -> bool { count(&self.cards, role) > 0 }
-    /// All legal moves with this action or key.
-    pub fn moves(&self, word: &str) -> Vec<&Move> { self.legal.iter().filter(|found| found.word == word).collect() }
+    /// All legal moves with this action or key. Panics for a word of no rules.
+    pub fn moves(&self, word: &str) -> Vec<&Move> {
+        let found: Vec<_> = self.legal.iter().filter(|found| found.word == word).collect();
+        let known = !found.is_empty() || MOVES.contains(&format!(" {} ", word));
+        assert!(known, "no rules have a move {:?}, only{}", word, MOVES);
+        found
+    }
     /// The first legal move with this action or key: `find("tax")`, `find("challenge")`, `find("block")`.
     pub fn find(&self, word: &str) -> Option<usize> { self.first(word, |_| true) }
     /// The first legal move with this action against a seat: `find_at("steal", 2)`.
@@ -187,7 +196,8 @@ impl Game {
     /// The first legal move with this key and value: `find_role("block", "duke")`, `find_role("lose", "captain")`.
     pub fn find_role(&self, word: &str, role: &str) -> Option<usize> { self.first(word, |found| found.role == role) }
     fn first(&self, word: &str, fits: impl Fn(&Move) -> bool) -> Option<usize> {
-        self.legal.iter().position(|found| found.word == word && fits(found))
+        let first = self.moves(word).into_iter().find(|found| fits(found))?;
+        self.legal.iter().position(|found| std::ptr::eq(found, first))
     }
 }
 

@@ -18,12 +18,12 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (10, "4655e1d7a6a3"),
-    "coup_kit.js": (7, "1e0219e1d6a1"),
-    "CoupKit.java": (7, "a280c8aae1a3"),
-    "coup_kit.hpp": (6, "bba3708119a7"),
-    "coup_kit.rs": (7, "e8fd4179f747"),
-    "coup_kit.go": (7, "f7db53f344e3"),
+    "coup_kit.py": (11, "bc984692f391"),
+    "coup_kit.js": (8, "ddef46a71685"),
+    "CoupKit.java": (8, "ed0a5798de7a"),
+    "coup_kit.hpp": (7, "4494d9d72f48"),
+    "coup_kit.rs": (8, "265b8ff0ac3e"),
+    "coup_kit.go": (8, "c3c48d19cae8"),
 }
 
 

@@ -1,10 +1,12 @@
 """Every kit, in every language: its output, what it ignores, how it fails. Source: the kits' README, SPEC.md."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from protocol.kits import coup_kit
 from tests.kits.conftest import Made
 from tests.kits.conversations import matches, requests
 from tests.kits.table import KITS, Kit, each_kit
@@ -67,6 +69,16 @@ def test_a_failure_is_printed_with_its_request(kit: Kit, made: Make) -> None:
     ]
     assert f"request {first['id']}: turn, game {first['game']}, turn {first['state']['turn']}" in ran.err
     assert json.dumps(first["legal"]).replace(" ", "") in ran.err.replace(" ", "")
+    assert re.search("no rules have a move ['\"]assasinate", ran.err)
+
+
+def test_every_kit_knows_the_moves_of_all_rules() -> None:
+    shapes = json.loads(EXAMPLE.parents[1].joinpath("schema.json").read_text())["$defs"]
+    moves = [shape["properties"] for name, shape in shapes.items() if re.fullmatch(r"\w+Move", name)]
+    actions = [word for move in moves for word in move.get("action", {}).get("enum", [])] + ["convert"]
+    assert {*coup_kit._MOVES} == {*actions, *(key for move in moves for key in move)}
+    for kit in KITS[1:]:
+        assert " ".join(coup_kit._MOVES[2:]) in re.sub("[^a-z_]+", " ", kit.file.read_text())
 
 
 SAYS = [

@@ -60,7 +60,7 @@ public class Probe extends CoupKit.Bot {
             return null;
         }
         if (!reckons) {
-            throw new IllegalStateException("on purpose");
+            return game.find("assasinate");
         }
         return tell(game);
     }

@@ -62,8 +62,8 @@ class Roller extends Bot {
 
 // Fails at each turn.
 class Failing extends Bot {
-  turn() {
-    throw new Error("on purpose");
+  turn(game) {
+    return game.find("assasinate");
   }
 }
 

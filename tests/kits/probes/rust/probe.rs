@@ -66,8 +66,8 @@ struct Failing {
 }
 
 impl Bot for Failing {
-    fn turn(&mut self, _game: &Game) -> usize {
-        panic!("on purpose");
+    fn turn(&mut self, game: &Game) -> usize {
+        game.find("assasinate").unwrap_or(0)
     }
 
     fn careful(&self) -> bool {
