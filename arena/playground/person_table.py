@@ -2,10 +2,12 @@
 
 open_table({"rules": "coup", "bots": ["honest", "counter"], "games": 1, "pace": "normal", "seed": 1}) opens a table,
 begins its first match, and returns a list of frames as a server sends them, to be shown in order. Only `bots` is
-required: names of sample bots. A `seed` determines all cards.
+required: names of sample bots, and `mybot` for the program that is the setting `source`. A `seed` determines all cards.
 
 answer({"answer": {"id": 1, "choice": 0}}) takes a message of the table's page, and returns the list of frames that
 follow; {"hint": true} returns [{"hint": ...}]. The other messages are "pace", "go_on", "leave" and "rematch".
+
+Both call `beat` with None when the program is asked, with each line that it reaches, and with 0 at its answer.
 
 replay() returns {"page": HTML} of the newest match, null before its end. Frames then link to "#replay" and "#write".
 """
@@ -19,22 +21,26 @@ from typing import Any
 from arena.coup import PRESETS, Event, State, derive_key
 from arena.local import LocalPlayer, name_bots, run_match
 from arena.play import PACES, FrameSerializer, MomentMaker, PlayerView, TablePlace, label_handles, make_frame
+from arena.playground.trial import BOT_NAME, TOO_LONG, Beat, Guard, Message, Program, TooLongError, describe_problem
 from arena.referee import UNTIMED_MS, GameRecord, MatchObserver, MatchSettings, MatchSpec, Record, Timing
 from arena.replay import make_replay_object, replay_page
 from ladder.schedule import keyed_shuffle, seat_orders
+from protocol.kits.coup_kit import Bot
 
 _PERSON = "you"
 _tables: list["PersonTable"] = []  # the open table
 
 
-def open_table(settings: str) -> str:
+def open_table(settings: str, beat: Beat = lambda line: None) -> str:
     """Open a table in place of the one before. Raises ValueError for impossible settings."""
     _tables[:] = [PersonTable(**json.loads(settings))]
+    _tables[0].beat = beat
     return _tables[0].begin_match()
 
 
-def answer(message: str) -> str:
+def answer(message: str, beat: Beat = lambda line: None) -> str:
     """Carry out a message of the table's page if it is possible now."""
+    _tables[0].beat = beat
     return _tables[0].take(json.loads(message))
 
 
@@ -44,15 +50,40 @@ def replay() -> str:
     return json.dumps(page and {"page": page})
 
 
+class _OwnBot:
+    """The person's program at a table, under a guard: its few answers may take the time that tracing costs."""
+
+    def __init__(self, source: str, table: "PersonTable") -> None:
+        self._program, self._table = Program(source), table
+        self._bot: Bot | None = None
+
+    def reply(self, message: Message) -> Message | None:
+        self._table.beat(None)
+        with Guard(self._table.beat):
+            self._bot = self._bot or self._program.start_bot()
+            reply = self._bot.reply(message)
+        self._table.beat(0)
+        return reply
+
+
 class PersonTable(MatchObserver):
-    """A table of one person and sample bots. State: playing, between (two games), over, void (a bot failed)."""
+    """A table of one person and bots. State: playing, between (two games), over, void (a bot failed)."""
+
+    beat: Beat  # of the call that is carried out
 
     def __init__(
-        self, bots: Sequence[str], rules: str = "coup", games: int = 1, pace: str = "normal", seed: int | None = None
+        self,
+        bots: Sequence[str],
+        rules: str = "coup",
+        games: int = 1,
+        pace: str = "normal",
+        seed: int | None = None,
+        source: str = "",
     ) -> None:
         counts = [bots[: place + 1].count(bot) for place, bot in enumerate(bots)]
         names = [bot if count == 1 else f"{bot}-{count}" for bot, count in zip(bots, counts, strict=True)]
-        self._bots = name_bots({name: f"sample:{bot}" for name, bot in zip(names, bots, strict=True)})
+        players = [(lambda: _OwnBot(source, self)) if bot == BOT_NAME else f"sample:{bot}" for bot in bots]
+        self._bots = name_bots(dict(zip(names, players, strict=True)))
         self._names = (*names, _PERSON)
         self._settings = MatchSettings(rules=PRESETS[rules])
         if problem := self._settings.rules.problem(len(self._names)):
@@ -119,8 +150,10 @@ class PersonTable(MatchObserver):
                 reply = None
         except StopIteration:
             self._end("over")
-        except Exception as error:
-            self._end("void", f"{type(error).__name__}: {error}")
+        except (Exception, SystemExit, TooLongError) as error:
+            problem = describe_problem(error, TOO_LONG if isinstance(error, TooLongError) else None)
+            line = f"{BOT_NAME}, line {problem['line']}: " if problem["line"] else ""
+            self._end("void", line + problem["message"])
         return self._take_frames()
 
     def _take_game(self, game: GameRecord) -> bool:

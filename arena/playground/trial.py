@@ -40,7 +40,7 @@ BOT_FILE = "bot.py"
 MAX_OUTPUT = 20_000  # characters that a trial keeps of what the program prints
 MAX_LOST_GAMES = 40
 GUARDED_S = 5.0  # for one answer, when a match is played again to find an endless loop
-_TOO_LONG = (
+TOO_LONG = (
     f"no answer after {GUARDED_S:.0f} s: it takes too long, or never ends. A match allows "
     f"{Timing().limit_ms / 1000:g} s for an answer, and {Timing().bank_ms / 1000:g} s more in each game."
 )
@@ -70,11 +70,11 @@ def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
     arguments = json.loads(text)
     beat(None)
     try:
-        trial = _Trial(arguments, lambda: None, _Guard(beat))
+        trial = _Trial(arguments, lambda: None, Guard(beat))
         if trial.problem is None:
             trial.play_match(arguments["match"])
-    except _TooLongError as error:
-        return json.dumps({"problem": _describe_problem(error, _TOO_LONG)})
+    except TooLongError as error:
+        return json.dumps({"problem": describe_problem(error, TOO_LONG)})
     return json.dumps({"problem": trial.problem or next(iter(trial.faults.values()), None)})
 
 
@@ -100,7 +100,7 @@ def pack_folder(text: str) -> str:
     return json.dumps({"file": f"{asked['name']}.zip", "zip": b64encode(packed.getvalue()).decode()})
 
 
-class _TooLongError(BaseException):
+class TooLongError(BaseException):
     """An answer takes too long. No `except Exception` of a program catches it."""
 
 
@@ -108,7 +108,7 @@ class _StartedError(BaseException):
     """The program called `run`, which ends the part of it that a trial executes."""
 
 
-class _Program:
+class Program:
     """A program. Each of its bots is a new execution, as each match has a new process."""
 
     def __init__(self, source: str, file: str = BOT_FILE) -> None:
@@ -139,8 +139,8 @@ class _Program:
 class _Trial:
     """A plan of matches between the program and its opponents, and what is known of those that were played."""
 
-    def __init__(self, arguments: Message, beat: Beat, guard: "_Guard | None" = None) -> None:
-        self.program = _Program(arguments["source"])
+    def __init__(self, arguments: Message, beat: Beat, guard: "Guard | None" = None) -> None:
+        self.program = Program(arguments["source"])
         self.previous: list[list[float]] = arguments.get("previous") or []
         self.beat, self.beat_at = beat, 0.0
         self.guard: AbstractContextManager[None] = guard or nullcontext()
@@ -162,10 +162,10 @@ class _Trial:
             with self.output, self.guard:
                 coup_kit._report_misspelt(self.program.start_bot())
         except (Exception, SystemExit) as error:
-            self.problem = _describe_problem(error)
+            self.problem = describe_problem(error)
 
     def _add_opponent(self, name: str, source: str | None = None) -> None:
-        bot = sample(f"sample:{name}") if source is None else _Program(source, f"{name}.py").start_bot
+        bot = sample(f"sample:{name}") if source is None else Program(source, f"{name}.py").start_bot
         number = sum(other.partition(" (")[0] == name for other in self.bots) + 1
         self.bots[name if number == 1 else f"{name} ({number})"] = lambda: _BeatingBot(self, bot())
 
@@ -186,7 +186,7 @@ class _Trial:
             try:
                 record = self.play_match(len(self.records))
             except (Exception, SystemExit) as error:  # of a opponent that is a program, or a reply without the kit
-                self.problem = _describe_problem(error)
+                self.problem = describe_problem(error)
             else:
                 self.records.append(record)
                 games = game_results(record)
@@ -229,7 +229,7 @@ class _Trial:
 
         at: the kind, game and turn of the message.
         """
-        problem = _describe_problem(error)
+        problem = describe_problem(error)
         code = getattr(method, "__code__", None)
         if problem["line"] is None and code is not None and code.co_filename == BOT_FILE:
             problem["line"] = code.co_firstlineno
@@ -354,8 +354,8 @@ class _Output(TextIOBase):
         sys.stdout, sys.stderr = self._before
 
 
-class _Guard:
-    """A context that raises _TooLongError in the program's own code after GUARDED_S, and reports lines."""
+class Guard:
+    """A context that raises TooLongError in the program's own code after GUARDED_S, and reports lines."""
 
     def __init__(self, report_line: Beat) -> None:
         self._report_line = report_line
@@ -373,14 +373,14 @@ class _Guard:
             return None
         frame.f_trace_opcodes = sys.version_info < (3, 12)  # which has no line events in a loop on one line
         if time.monotonic() > self._deadline:
-            raise _TooLongError
+            raise TooLongError
         if frame.f_lineno not in self._seen:
             self._seen.add(frame.f_lineno)
             self._report_line(frame.f_lineno)
         return self._trace
 
 
-def _describe_problem(error: BaseException, message: str | None = None) -> Message:
+def describe_problem(error: BaseException, message: str | None = None) -> Message:
     """Return the last line of the program in the traceback, the message, and the traceback of the program alone."""
     text = traceback.format_exception_only(error)
     if isinstance(error, SyntaxError) and error.filename == BOT_FILE:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from arena.coup import PRESETS, KeyedRng, Ruleset, State, deal_game, seat_counts
-from arena.playground import person_table
+from arena.playground import person_table, trial
 from arena.referee import Record, read_record, verify_record, write_record
 from protocol.kits.coup_kit import Bot, Game
+from tests.cases import each
 from tests.ladder.tables.test_table import GAME, TABLE
 
 Frame = dict[str, Any]
@@ -127,14 +128,38 @@ def test_what_the_page_cannot_do_now_changes_nothing() -> None:
     assert send({"pace": "fast"})[0]["table"]["pace"] == "fast"
 
 
-def test_a_failing_bot_makes_the_match_void_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Failing(Bot):
-        def turn(self, game: Game) -> Any:
-            raise RuntimeError("no idea")
+OWN = """from coup_kit import Bot, run
 
-    monkeypatch.setattr(person_table, "name_bots", lambda named: dict.fromkeys(named, Failing))
-    frames = play(open_table(bots=["x"], seed=4))
-    assert (frames[-1]["table"]["state"], frames[-1]["table"]["why"]) == ("void", "RuntimeError: no idea")
+class MyBot(Bot):
+    def turn(self, game):
+        {}
+
+run(MyBot())
+"""
+
+
+def test_the_persons_own_program_plays_and_its_lines_are_reported() -> None:
+    reached: list[int | None] = []
+    settings = {"bots": ["mybot", "honest"], "source": OWN.format("return game.find('income')"), "seed": 4}
+    frames = json.loads(person_table.open_table(json.dumps(settings), reached.append))
+    assert play(frames)[-1]["table"]["state"] == "over"
+    assert {None, 7, 0} <= {*reached}
+
+
+@each(
+    "body, why",
+    [
+        ("return game.cards[7]", "mybot, line 5: IndexError: list index out of range"),
+        ("exit(1)", "mybot, line 5: SystemExit: 1"),
+        ("return (", "mybot, line 5: SyntaxError: '(' was never closed"),
+        ("while True: pass", "mybot, line 5: no answer after 0 s: it takes too long, or never ends."),
+    ],
+)
+def test_a_failing_bot_makes_the_match_void_with_its_line(body: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "GUARDED_S", 0.1)
+    monkeypatch.setattr(person_table, "TOO_LONG", "no answer after 0 s: it takes too long, or never ends.")
+    frames = play(open_table(bots=["mybot"], source=OWN.format(body), seed=4))
+    assert (frames[-1]["table"]["state"], frames[-1]["table"]["why"]) == ("void", why)
 
 
 @pytest.mark.parametrize("bots", [[], ["honest"] * 10, ["unknown"], ["shell.sh"]])

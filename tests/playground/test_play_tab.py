@@ -53,6 +53,26 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     context.close()
 
 
+def test_the_visitors_own_bot_plays_and_an_endless_loop_inside_c_ends_the_match(
+    browser: Reader, served_playground: Served
+) -> None:
+    source = "from coup_kit import Bot, run\nclass B(Bot):\n    def game_start(self, game):\n        {}\nrun(B())\n"
+    store = "source => localStorage.setItem('playground-program', JSON.stringify(source))"
+    context = browser.browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(WAIT_MS)
+    page = context.new_page()
+    await_move(page, served_playground.url)
+    page.evaluate(f"localStorage.setItem('playground-table', {TABLE.replace('bluffer', 'mybot')})")
+    page.evaluate(store, source.format("sum(iter(int, 1))"))
+    page.reload()
+    page.get_by_text("The match failed: mybot, line 4 or one next to it, gave no answer").wait_for()
+    page.evaluate(store, source.format("pass"))
+    page.get_by_role("button", name="New table").click()
+    page.get_by_role("button", name="Deal the cards").click()
+    page.frame_locator("#table").locator(".moves button.move").first.wait_for()
+    context.close()
+
+
 def await_move(page: Any, url: str) -> Any:
     """Open the page, wait until the visitor is asked for a move, and return the table's frame."""
     page.goto(url)

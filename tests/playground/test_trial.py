@@ -98,7 +98,11 @@ def test_a_program_that_is_no_bot_has_a_problem_with_its_line(source: str, line:
     [
         ("income = 1\nreturn game.cards[7]", 6, "IndexError: list index out of range"),
         ("return 'tax'", 4, "ValueError: turn() returned 'tax', which is neither in game.legal nor an index of it"),
-        ("return game.find('taks')", 5, "ValueError: no rules have a move 'taks'; did you mean 'tax'?"),
+        (
+            "return game.find('assasinate')",
+            5,
+            "ValueError: no rules have a move 'assasinate'; did you mean 'assassinate'?",
+        ),
         ("return self.turn(game)", 5, "RecursionError: maximum recursion depth exceeded"),
     ],
 )

@@ -1,11 +1,14 @@
-// The tab in which a visitor plays at a table of sample bots: the table's page, with the worker in place of a server.
+// The tab in which a visitor plays at a table of bots: the table's page, with the worker in place of a server.
 
 import { h, plain, read, refill, say } from "./dom.js";
-import { call, listen } from "./python.js";
+import { call, listen, restart } from "./python.js";
 import { openReplay } from "./replay.js";
 
 const PRESETS = read("presets"); // {name, about, counts} of each, in order
 const SAMPLES = read("samples"); // {name, about} of each
+const OWN = { name: "mybot", about: "Your program, as it is in the other tab." };
+const BOTS = [...SAMPLES, OWN];
+const SILENCE_MS = 8_000; // of one's own bot, after which the worker is ended
 const FIRST = { rules: "coup", bots: ["honest", "bluffer", "opportunist"], games: 1 };
 const KEY = "playground-table";
 
@@ -14,27 +17,25 @@ const waiting = { text: h("p", { role: "status" }), bar: h("progress", { "aria-l
 const wait = h("div", { class: "wait" }, waiting.text, waiting.bar);
 let settings = FIRST;
 let opened = 0; // tables
+let failed = false; // the worker was ended, since one's own bot gave no answer
 
-function storedPace() {
+function stored(name) {
   try {
-    return localStorage.getItem("coup-pace") ?? "normal";
+    return localStorage.getItem(name);
   } catch {
-    return "normal"; // no storage
+    return null; // no storage
   }
 }
 
 /** Fill the tab, and open the table of the last visit. */
 export function fill(panel) {
-  try {
-    const stored = JSON.parse(localStorage.getItem(KEY));
-    if (stored && fits(stored)) settings = stored;
-  } catch {
-    // the first table
-  }
+  const last = JSON.parse(stored(KEY));
+  if (last && fits(last)) settings = last;
   panel.append(frame, wait);
   document.getElementById("new-table").onclick = choose;
   openTable();
   listen(({ text, ready, loaded }) => {
+    if (failed) return;
     say(waiting.text, ready ? "The cards are dealt." : text);
     waiting.bar.value = loaded;
     if (!ready && wait.hidden) openTable(); // the worker was ended, and the match with it
@@ -42,24 +43,46 @@ export function fill(panel) {
 }
 
 function fits({ rules, bots }) {
-  return PRESETS.some(({ name, counts }) => name === rules && counts.includes(bots.length + 1)) && bots.every((bot) => SAMPLES.some(({ name }) => name === bot));
+  return PRESETS.some(({ name, counts }) => name === rules && counts.includes(bots.length + 1)) && bots.every((bot) => BOTS.some(({ name }) => name === bot));
 }
 
 /** Show the table's page and start a match there. */
 async function openTable() {
   const number = ++opened;
-  wait.hidden = false;
+  wait.hidden = waiting.bar.hidden = failed = false;
   await new Promise((resolve) => {
     frame.onload = resolve;
     frame.src = `${read("table-url")}?rules=${settings.rules}&table=${number}`;
   });
   if (number !== opened) return;
   follow();
-  const first = await call("person_table.open_table", [{ ...settings, pace: storedPace(), seed: crypto.getRandomValues(new Uint32Array(1))[0] }]);
+  const source = JSON.parse(stored("playground-program")) ?? read("first-bot");
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0];
+  const first = await play("open_table", { ...settings, source, pace: stored("coup-pace") ?? "normal", seed });
   if (number !== opened) return;
-  wait.hidden = true;
+  wait.hidden = !failed;
   first.forEach(send);
   if (document.activeElement === document.body) frame.focus(); // the keys are the table's
+}
+
+/** Call a function of the table. If one's own bot gives no answer, even inside C, end the worker and so the match. */
+async function play(name, value) {
+  let line = null;
+  let timer;
+  const end = () => {
+    failed = true;
+    wait.hidden = false;
+    waiting.bar.hidden = true;
+    say(waiting.text, `The match failed: ${OWN.name}${line ? `, line ${line} or one next to it` : ""}, gave no answer for ${SILENCE_MS / 1000} seconds. Change it, and open a new table.`);
+    restart();
+  };
+  const watch = (reached) => {
+    clearTimeout(timer);
+    line = reached || line;
+    if (reached !== 0) timer = setTimeout(end, SILENCE_MS);
+  };
+  const none = (error) => (failed ? [] : Promise.reject(error));
+  return call(`person_table.${name}`, [value], null, watch).catch(none).finally(() => clearTimeout(timer));
 }
 
 function send(message) {
@@ -85,8 +108,9 @@ function follow() {
 addEventListener("message", async ({ data, source }) => {
   if (source !== frame.contentWindow || !wait.hidden) return;
   const message = JSON.parse(data);
+  if (message.rematch && settings.bots.includes(OWN.name)) return openTable(); // with the program as it is now
   const number = opened;
-  const answers = await call("person_table.answer", [message]);
+  const answers = await play("answer", message);
   if (number === opened) answers.forEach(send);
 });
 
@@ -133,9 +157,9 @@ function choose() {
 
 function opponent(place, bot, choose) {
   const about = h("span", { class: "muted" });
-  const explain = (name) => (about.textContent = plain(SAMPLES.find((sample) => sample.name === name).about));
+  const explain = (name) => (about.textContent = plain(BOTS.find((sample) => sample.name === name).about));
   const select = h("select", { "aria-label": `Opponent ${place + 1}`, onchange: () => explain(select.value) && choose(select.value) });
-  select.append(...SAMPLES.map(({ name }) => h("option", { selected: name === bot }, name)));
+  select.append(...BOTS.map(({ name }) => h("option", { selected: name === bot }, name)));
   explain(bot);
   return [select, about];
 }
