@@ -8,12 +8,13 @@ let waits = false;
 
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
 const FAR_S = 30 * 86_400; // beyond, a date says more than a number of days
+const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 function relativeTime(at) {
   const seconds = (at - Date.now()) / 1_000;
   if (Math.abs(seconds) > FAR_S) return at.toLocaleDateString(undefined, { dateStyle: "medium" });
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 2 * size) ?? ["minute", 60];
-  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.trunc(seconds / size), unit).replace("this minute", "now");
+  return RELATIVE.format(Math.trunc(seconds / size), unit).replace("this minute", "now");
 }
 
 function localTimes(root) {
@@ -38,7 +39,7 @@ function ask() {
   const main = document.getElementById("main");
   if (document.hidden || busy(main)) return later();
   last = performance.now();
-  window.htmx.trigger(main, "changed");
+  window.htmx?.trigger(main, "changed");
 }
 
 function later() {
@@ -62,6 +63,8 @@ function unfold() {
 
 localTimes(document);
 unfold();
+// Nothing needs htmx before the first paint.
+addEventListener("load", () => requestAnimationFrame(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) }))));
 addEventListener("hashchange", unfold);
 setInterval(() => localTimes(document), 60_000);
 follow();
@@ -81,7 +84,7 @@ if (document.querySelector("[data-feed]")) {
 
 function readChat() {
   const lines = document.getElementById("chat-lines");
-  if (lines && !document.hidden && !busy(lines)) window.htmx.trigger(lines, "chat");
+  if (lines && !document.hidden && !busy(lines)) window.htmx?.trigger(lines, "chat");
 }
 
 // A form that htmx sends shows why it was refused.

@@ -535,7 +535,7 @@ def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: 
     for words, query in (((), {}), (("--deadline", "first"), {"deadline": "first"})):
         page = staff.get("/admin/grades", params=query).text
         assert '<th class="number">Points of 30</th>' in page
-        assert ">deadline first</a>" in page
+        assert ">Deadline first</a>" in page
         for form in GRADEBOOK_FORMATS:
             got = staff.get("/admin/grades.csv", params={"format": form, **query})
             assert got.text == own.arena("grades show", "--format", form, *words).out

@@ -66,7 +66,7 @@ def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
 
 def test_the_page_of_a_rejected_bot_offers_a_new_version_and_no_challenge(web: Pages) -> None:
     """No version of it plays, so a challenge would be refused."""
-    offers = {"again": '<a href="/submit">submit it again</a>', "challenge": 'action="/bots/{}/challenges"'}
+    offers = {"again": 'href="/submit">Submit a new version</a>', "challenge": 'action="/bots/{}/challenges"'}
 
     def offered(login: str, bot: str) -> list[str]:
         page = web.visitor(login).get(f"/bots/{bot}").text

@@ -27,7 +27,7 @@ def test_staff_has_versions_compared(web: Pages) -> None:
     assert "Compare 4 versions" in first
     assert "weigher@1" not in first
     listed = staff.get("/admin/similarity?compare=yes").text
-    assert "1 pair of 4 versions" in listed
+    assert "1 similar pair among 4 versions" in listed
     assert "weigher@1" in listed
     assert "no proof of copying" in listed
 
