@@ -2,8 +2,7 @@
 
 HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 enables the hook, and the wheel is then for one Python and one platform. hatch-mypyc
 can't be used: it knows one source folder. Files whose dataclasses travel between processes, or have bare class
-variables, stay as they are; so does view.py, in which an environment without a game fails in its own words. mypyc
-forgets the cause in `raise ... from`: match.py sets it.
+variables, stay as they are. mypyc forgets the cause in `raise ... from`: match.py sets it.
 """
 
 import os
@@ -20,9 +19,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 # What runs at every request or observation.
 MODULES = [
-    *(f"arena/coup/{name}.py" for name in ("engine", "knowledge", "legal", "rng")),
+    *(f"arena/coup/{name}.py" for name in ("engine", "knowledge", "legal", "rng", "view")),
     "arena/env/encoder.py",
-    *(f"arena/referee/{name}.py" for name in ("game_recorder", "messages", "move_payloads", "wire")),
+    *(
+        f"arena/referee/{name}.py"
+        for name in ("budget", "game_recorder", "log_markers", "messages", "move_payloads", "wire")
+    ),
     *(f"arena/referee/process/{name}.py" for name in ("clock", "judge", "match", "seat", "table")),
     "protocol/framing.py",
     "protocol/kits/coup_env.py",

@@ -186,8 +186,9 @@ class EnvironmentGames:
 
     def observe(self, seat: int) -> Observation:
         """Return a seat's observation and action mask: only `wait` if it isn't asked or has already answered."""
+        is_asked = seat in self.asked
         view = view_from_seat(self.state, seat)
-        menu = (self._menus.get(seat) or self.list_actions(view)) if seat in self.asked else self.actions.waiting
+        menu = (self._menus.get(seat) or self.list_actions(view)) if is_asked else self.actions.waiting
         return {"observation": self._watcher.observe(view), "action_mask": menu.mask.copy()}
 
     def menu(self, seat: int) -> LegalActions:

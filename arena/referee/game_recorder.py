@@ -75,7 +75,7 @@ def _without(cards: _Cards, gone: _Cards) -> _Cards:
 
 
 def _outcome_word(verb: str, cards: _Cards) -> str:
-    return f"{verb}:{'+'.join(role.value for role in cards)}"
+    return f"{verb}:{'+'.join([role._value_ for role in cards])}"
 
 
 class GameRecorder:
@@ -145,7 +145,7 @@ def _start_payload(state: State) -> dict[str, Any]:
         "actor": board.actor,
         "coins": list(board.coins),
         "deck": board.deck,
-        "hands": [[role.value for role in hand] for hand in state.hands],
+        "hands": [[role._value_ for role in hand] for hand in state.hands],
     }
     if board.sides:
         start["sides"] = [side.value for side in board.sides]

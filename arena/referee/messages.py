@@ -145,7 +145,7 @@ class SerializationCache(Generic[Form]):
 
     def get(self, value: Event | Phase, *more: int) -> Form:
         """Return `make(value, *more)`, from the cache if it is there."""
-        key = (_KEY_READERS[type(value)](value), *more)
+        key = (_KEY_READERS[type(value)](value), more)
         form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= 10_000:  # a few MB of texts
@@ -197,15 +197,14 @@ def make_ruleset(rules: Ruleset, seats: int) -> Message:
 def make_game_start(view: View, game: int, seed: str, players: Sequence[str]) -> Message:
     """Return the message that opens a game for one seat; `seed` is for the bot's randomness."""
     return {
-        **make_opening(view.seat, game, seed, players),
+        "type": "game_start",
+        "game": game,
+        "game_seed": seed,
+        "seat": view.seat,
+        "players": list(players),
         "you": make_own_view(*view[1:]),
         "state": make_public_state(view.board),
     }
-
-
-def make_opening(seat: int, game: int, seed: str, players: Sequence[str]) -> Message:
-    """Return the message that opens a game, without hand and state."""
-    return {"type": "game_start", "game": game, "game_seed": seed, "seat": seat, "players": list(players)}
 
 
 def make_request(

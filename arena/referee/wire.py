@@ -24,8 +24,14 @@ _encode_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encod
 
 def encode_game_start(view: View, game: int, seed: str, players: Sequence[str]) -> bytes:
     """Return the line that opens a game for one seat; `seed` is for the bot's randomness."""
-    head = _encode_json(messages.make_opening(view.seat, game, seed, players))[:-1]
-    return f'{head},"you":{_you(*view[1:])},"state":{_state(view.board)}}}\n'.encode()
+    head = f'{{"type":"game_start","game":{game},"game_seed":"{seed}","seat":{view.seat}'
+    you, state = _you(*view[1:]), _state(view.board)
+    return f'{head},"players":{_players_of_game(tuple(players))},"you":{you},"state":{state}}}\n'.encode()
+
+
+@lru_cache(maxsize=100)
+def _players_of_game(handles: tuple[str, ...]) -> str:
+    return _encode_json(handles)
 
 
 def encode_game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
@@ -54,7 +60,8 @@ class PhaseRequests:
         bank_ms: int,
     ) -> bytes:
         """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
-        you = _you(*view[1:])
+        _, seat, cards, drawn, discards, seen = view
+        you = _you(seat, cards, drawn, discards, seen)
         if known.players or known.deck:
             you = f'{you[:-1]},"known":{_known(known)}}}'
         return (

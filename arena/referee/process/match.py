@@ -67,7 +67,7 @@ def play_match(
     `watch` is notified, and can end the match after any game. Raises ArenaError, after ending all processes, if this
     machine failed.
     """
-    match = _Match(spec, launch, clock, waited_ns, watch or MatchObserver())
+    match = _Match(spec, launch, clock, waited_ns, watch)
     try:
         with closing(match):
             return match.play()
@@ -117,7 +117,7 @@ class _Match:
         launch: Launch,
         clock: Callable[[], float],
         waited_ns: Callable[[], int] | None,
-        watch: MatchObserver,
+        watch: MatchObserver | None,
     ) -> None:
         self.spec = spec
         self.settings = settings = spec.settings
@@ -155,7 +155,7 @@ class _Match:
         for number in range(len(self.spec.seatings)):
             game = self.play_game(number)
             yield game
-            if not self.watch.game_over(game):
+            if self.watch is not None and not self.watch.game_over(game):
                 return
 
     def close(self) -> None:
@@ -174,7 +174,8 @@ class _Match:
         started = [(player, seat) for player in absent if (seat := self.start_process(player)) is not None]
         for player, _ in started:
             player.sent = hello(self.spec, player.bot)
-        self.watch.asked([player.bot for player, _ in started])
+        if self.watch is not None:
+            self.watch.asked([player.bot for player, _ in started])
         asks = [(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in started]
         replies = self.table.exchange(asks)
         for (player, _), reply in zip(started, replies, strict=True):
@@ -258,14 +259,16 @@ class _Game:
     def play(self, state: State) -> GameRecord:
         watch, notes = self.match.watch, self.notes
         self.send_starts(state)
-        watch.moved(notes.game, state, 0, ())
+        if watch is not None:
+            watch.moved(notes.game, state, 0, ())
         while state.board.phase.asked:
             answers = self.collect_answers(state)
             after, events = apply_moves(state, answers, self.chance)
             events = (*notes.list_new_statements(), *events) if self.talk else events
             first = notes.feed.count
             notes.add_step(state, answers, after, events)
-            watch.moved(notes.game, after, first, events)
+            if watch is not None:
+                watch.moved(notes.game, after, first, events)
             state = after
         self.send_results(state.board)
         return self.notes.make_record(state)
@@ -273,7 +276,8 @@ class _Game:
     def send_starts(self, state: State) -> None:
         """Give every bot a new budget, and send it the start of the game."""
         spec, number = self.match.spec, self.notes.game
-        handles = [spec.handles[player.bot] for player in self.players]
+        by_bot = spec.handles
+        handles = [by_bot[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
             player.account = new_player_budget(self.match.settings.lives, player.timing, player.drained)
             if player.seat is not None:
@@ -306,9 +310,12 @@ class _Game:
             asked.append((player, sight, menu))
             if player.seat is not None:
                 asks.append(self.make_request(player, player.seat, question, mark, sight, menu))
-        self.match.watch.asked([player.bot for player, _, _ in asked])
+        watch = self.match.watch
+        if watch is not None:
+            watch.asked([player.bot for player, _, _ in asked])
         replies = iter(self.match.table.exchange(asks))
-        self.match.watch.answered()
+        if watch is not None:
+            watch.answered()
         self.match.requests += len(asks)
         return [
             self.judge(self.make_absent_reply(player) if player.seat is None else next(replies), player, sight, menu)

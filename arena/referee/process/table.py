@@ -36,7 +36,7 @@ from arena.referee.process.seat import (
     UnexpectedLine,
 )
 from arena.sandbox import Exit, SandboxError, wait_readable
-from protocol import Malformed
+from protocol import Malformed, ParsedReply
 
 _TICK_S = 0.02  # between two checks of processes: one may die while a child holds its output open, or break a limit
 _SLOW_S = 0.001  # how long a bot is charged wall time, and stays unfrozen while others are asked; the poll's resolution
@@ -188,7 +188,7 @@ class SeatPoller:
         late_s = meter.own_s - meter.allowed_s
         if late_s > 0 and (late_s < _OVERSLEPT_S or seat not in self._overslept or meter.cpu_s > meter.allowed_s):
             return self._timed_out(seat, meter)
-        if isinstance(answer, _WRONG):
+        if type(answer) is not ParsedReply and isinstance(answer, _WRONG):
             return MalformedLine(answer, seat.line, meter.own_s)
         return _new(ReplyReceived, (answer, seat.line, meter.own_s))
 
