@@ -63,8 +63,8 @@ function unfold() {
 
 localTimes(document);
 unfold();
-// Nothing needs htmx before the first paint.
-addEventListener("load", () => requestAnimationFrame(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) }))));
+// Nothing needs htmx before the first paint; the pages of an exported site never do.
+if (document.querySelector("[hx-get]")) addEventListener("load", () => requestAnimationFrame(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) }))));
 addEventListener("hashchange", unfold);
 setInterval(() => localTimes(document), 60_000);
 follow();
