@@ -144,6 +144,7 @@ class ChildBox(CgroupBox):
         return self._group.counted()
 
 
+_libc = ctypes.CDLL(None, use_errno=True)
 FAILED = 255  # the exit code of a process whose call before exec failed
 _REPORT = struct.Struct("<ii")  # the index of the call that failed, and errno
 
@@ -185,18 +186,17 @@ def spawn(
 
 def _make_preexec(calls: Sequence[PreexecCall], report: int) -> Callable[[], None]:
     """Return a function that makes the calls in the child; everything else is prepared before the fork."""
-    libc = ctypes.CDLL(None, use_errno=True)
     made = [
-        (functools.partial(getattr(libc, call.name), *call.arguments), call.expected, index)
-        for index, call in enumerate(calls)
+        (functools.partial(getattr(_libc, call.name), *call.arguments), call, index) for index, call in enumerate(calls)
     ]
 
     def enter() -> None:
-        for function, expected, index in made:
+        for function, call, index in made:
             result = function()
-            if expected is None and result < 0:
-                os.write(report, _REPORT.pack(index, ctypes.get_errno()))
-            if (expected is None and result < 0) or (expected is not None and result != expected):
+            failed = result < 0 if call.expected is None else result != call.expected
+            if failed and not call.optional:
+                if call.expected is None:
+                    os.write(report, _REPORT.pack(index, ctypes.get_errno()))
                 os._exit(FAILED)
 
     return enter

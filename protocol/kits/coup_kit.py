@@ -18,6 +18,7 @@ show the card ...). `print` writes to standard error, where it can't disturb the
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -578,13 +579,16 @@ def _report_misspelt(bot: Bot) -> None:
     called = [name for name, value in vars(Bot).items() if name[0] != "_" and name != "reply" and callable(value)]
     own = type(bot)
     others = [name for name in dir(own) if name[0] != "_" and not hasattr(Bot, name) and callable(getattr(own, name))]
-    if others:
-        from difflib import get_close_matches
+    for name in others:
+        similarity, near = max((_similarity(name, known), known) for known in called)
+        if similarity >= 0.8:
+            text = f"the kit never calls {own.__name__}.{name}; did you mean {near}?"
+            print(f"coup_kit: {text}", file=sys.stderr, flush=True)
 
-        for name in others:
-            for near in get_close_matches(name, called, 1, 0.8):
-                text = f"the kit never calls {own.__name__}.{name}; did you mean {near}?"
-                print(f"coup_kit: {text}", file=sys.stderr, flush=True)
+
+def _similarity(one: str, other: str) -> float:
+    """Return the share of letters that two names have in common, from 0 to 1, without the slow import of difflib."""
+    return 2 * sum(min(one.count(letter), other.count(letter)) for letter in set(one)) / (len(one) + len(other))
 
 
 def run(bot: Bot) -> None:
@@ -602,6 +606,8 @@ def run(bot: Bot) -> None:
     sys.stdout = sys.stderr
     _report_misspelt(bot)
     encode = json.JSONEncoder(separators=(",", ":")).encode
+    if hasattr(gc, "freeze"):  # not in PyPy
+        gc.freeze()  # what was imported is no garbage: Python ends faster if it doesn't search it
     for line in sys.stdin.buffer:
         message = json.loads(line)
         answer = bot.reply(message)

@@ -119,6 +119,11 @@ def test_a_call_with_an_unexpected_result_ends_the_process(tmp_path: Path) -> No
     assert not (tmp_path / "mark").exists()
 
 
+def test_an_optional_call_may_fail() -> None:
+    with spawn(["true"], "/", ENV, [PreexecCall("close", "close", (1023,), optional=True)]) as popen:
+        assert popen.wait(WAIT_S) == 0
+
+
 def test_programs_start_while_threads_hold_locks(pipe: tuple[int, int]) -> None:
     """A lock that is held at a fork stays held in the child: it must not need any."""
     ended = threading.Event()

@@ -18,7 +18,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from arena.sandbox.linux import PreexecCall, launch
@@ -37,7 +37,7 @@ NOSUID_NODEV = 2 | 4
 FROM_DESCRIPTOR = 4
 AT_FDCWD = -100
 CLONE_NEWNS = 0x20000  # <sched.h>
-MS_REC, MS_PRIVATE = 0x4000, 0x40000
+MS_REC, MS_PRIVATE, MNT_DETACH = 0x4000, 0x40000, 2
 SUBSET = b"subset", b"pid", 0
 CLONE, RECURSIVE = 1, 0x8000
 
@@ -132,6 +132,8 @@ class MountedRootfs:
         return [
             PreexecCall("unshare", "unshare", (CLONE_NEWNS,)),
             PreexecCall("make mounts private", "mount", (b"none", b"/", 0, MS_REC | MS_PRIVATE, 0)),
+            # It has most of a host's mounts, which bwrap would copy, and list once for each of its own.
+            PreexecCall("unmount", "umount2", (b"/sys", MNT_DETACH), optional=True),
             *(
                 PreexecCall(
                     f"attach {place}", "syscall", (MOVE_MOUNT, mount, b"", AT_FDCWD, place.encode(), FROM_DESCRIPTOR)
@@ -191,7 +193,7 @@ def _syscall(number: int, *arguments: int | bytes | None) -> int:
     return result
 
 
-SYSTEM = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/lib64"))
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64")
 DEVICES = ("null", "zero", "full", "urandom")
 ETC = ("/etc/alternatives", "/etc/ld.so.cache")  # for /usr/bin/java, and the loader
 ETC_PATTERNS = ("java*",)  # a JVM of Debian keeps half of its files there
@@ -209,13 +211,14 @@ def exposed_paths(command: str, own: Path) -> list[Path]:
     if command.startswith("/") and not command.startswith("/bot/"):  # the program's own files in the box
         path = Path(command)
         if not path.is_relative_to(own):
-            found = [each for each in (path, Path(os.path.realpath(path))) if not _is_system(each)]
+            known = (*SYSTEM, *map(str, wanted))
+            found = [each for each in (path, Path(os.path.realpath(path))) if not _is_in(each, known)]
             wanted += [
-                tree for each in found if (tree := _prefix_of(each)) != each or _is_system(path) or _on_path(path)
+                tree for each in found if (tree := _prefix_of(each)) != each or _is_in(path, SYSTEM) or _on_path(path)
             ]
     kept: list[Path] = []
     for path in sorted(dict.fromkeys(wanted), key=lambda path: len(path.parts)):
-        if path.exists() and not _is_system(path) and not any(path.is_relative_to(other) for other in kept):
+        if path.exists() and not _is_in(path, (*SYSTEM, *map(str, kept))):
             kept.append(path)
     return kept
 
@@ -235,9 +238,9 @@ def packages(tree: Path) -> list[tuple[Path, Path | None]]:
     own = Path(sys.prefix, BOT_PACKAGES)
     found: list[tuple[Path, Path | None]] = []
     for prefix in dict.fromkeys((sys.prefix, sys.base_prefix)):
-        folder = Path(prefix, "lib", f"python3.{sys.version_info.minor}", "site-packages")
-        if folder.is_relative_to(tree) and folder.is_dir():
-            found.append((folder, own if prefix == sys.prefix and own.is_dir() else None))
+        folder = f"{prefix}/lib/python3.{sys.version_info.minor}/site-packages"
+        if _is_in(folder, (str(tree),)) and os.path.isdir(folder):
+            found.append((Path(folder), own if prefix == sys.prefix and own.is_dir() else None))
     return found
 
 
@@ -262,8 +265,9 @@ def etc() -> tuple[Path, ...]:
     return tuple(path for path in found if path.exists())
 
 
-def _is_system(path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in SYSTEM)
+def _is_in(path: Path | str, folders: Iterable[str]) -> bool:
+    """Return whether a path is one of the folders or below one; a Path's own comparison takes 20 times as long."""
+    return f"{path}/".startswith(tuple(f"{folder}/" for folder in folders))
 
 
 def _on_path(program: Path) -> bool:

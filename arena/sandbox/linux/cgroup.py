@@ -57,7 +57,7 @@ class Cgroup:
             self._freeze = self._open("cgroup.freeze", os.O_WRONLY)
             self._kill = self._open("cgroup.kill", os.O_WRONLY)
             for folder in self._folders:
-                self.joins += (os.open(folder / "cgroup.procs", os.O_RDWR | os.O_CLOEXEC),)
+                self.joins += (os.open(f"{folder}/cgroup.procs", os.O_RDWR | os.O_CLOEXEC),)
         except OSError:
             self._close()
             raise
@@ -167,7 +167,7 @@ class Cgroup:
         self._frozen = frozen
 
     def _open(self, name: str, flags: int) -> int:
-        descriptor = os.open(self._unified / name, flags | os.O_CLOEXEC)
+        descriptor = os.open(f"{self._unified}/{name}", flags | os.O_CLOEXEC)
         self._descriptors.append(descriptor)
         return descriptor
 
@@ -188,7 +188,7 @@ def retry_removals() -> None:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path | str, text: str) -> None:
     """Write to a file of the kernel. Raises OSError, also if the file doesn't exist."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # without O_CREAT, since only the kernel creates them
     try:
@@ -309,7 +309,7 @@ class Hierarchy:
         try:
             for folder in folders:
                 with contextlib.suppress(FileExistsError):  # two v1 controllers may be mounted together
-                    folder.mkdir()
+                    os.mkdir(folder)
             for controller in self.controllers:
                 _write_limits(controller, others.get(controller), unified, limits)
             return Cgroup(name, unified, others)
@@ -485,7 +485,7 @@ def _write_limits(controller: str, v1_folder: Path | None, unified: Path, limits
     folder = unified if v1_folder is None else v1_folder
     for name, value, optional in settings(controller, v1_folder is not None, limits, os.cpu_count() or 1):
         try:
-            write(folder / name, value)
+            write(f"{folder}/{name}", value)
         except FileNotFoundError:
             if not optional:
                 raise

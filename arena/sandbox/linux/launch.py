@@ -33,13 +33,14 @@ class PreexecCall(NamedTuple):
     """A call by its name in libc, with a description of a few words for errors.
 
     The process ends if it returns an error, which is reported, or if something is `expected`, and it returns
-    something else.
+    something else. The result of an `optional` call is ignored.
     """
 
     description: str
     name: str
     arguments: tuple[int | bytes, ...] = ()
     expected: int | None = None
+    optional: bool = False
 
 
 def environment(path: str, home: str) -> dict[str, str]:
