@@ -150,7 +150,7 @@ SEATED = """() => {
     return {
         wide: document.documentElement.scrollWidth,
         covered: boxes.filter((one, place) => boxes.slice(place + 1).some((other) => covers(one, other))).length,
-        hidden: innerWidth < 992 ? 0 : boxes.filter((one) => covers(one, asked)).length, // narrow pages scroll
+        hidden: boxes.filter((one) => covers(one, asked)).length,
         moves: document.querySelector(".moves").getBoundingClientRect().bottom - innerHeight,
     };
 }"""
@@ -160,11 +160,12 @@ SEATED = """() => {
 def test_seats_stand_around_the_table_and_the_next_move_is_in_view(
     window: Callable[..., Any], axe: Callable[[Any], list[str]], seats: int
 ) -> None:
-    turn = {"kind": "turn", "question": "Your turn", "options": [option(1, "tax", [(0, None)], action="tax")]}
+    options = [option(number, "tax as duke", [(0, None)], action="tax") for number in range(7 if seats == 2 else 10)]
+    turn = {"kind": "turn", "question": "Your turn", "options": options}
     with serve_tables(
         "person", *["bot"] * (seats - 1), rules="duel" if seats == 2 else "reformation-inquisitor"
     ) as there:
-        page, _ = asked(window, there, turn, drawn=[])
+        page, _ = asked(window, there, turn, cards=["ambassador"] * 2, drawn=[])
         for width, height, scheme in (
             (390, 844, "dark"),
             (768, 844, "light"),
