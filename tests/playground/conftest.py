@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,18 @@ def built_playground(tmp_path_factory: pytest.TempPathFactory, needs: Callable[[
     except BuildError as problem:
         needs("playground", str(problem))
     return folder
+
+
+@pytest.fixture
+def accessible(axe: Callable[..., list[str]]) -> Callable[..., None]:
+    """Return a check of a page and its frames with axe, in both schemes."""
+
+    def check(page: Any, *frames: Any) -> None:
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)
+            assert [axe(each) for each in (page, *frames)] == [[] for _ in (page, *frames)], scheme
+
+    return check
 
 
 @dataclass

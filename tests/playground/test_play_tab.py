@@ -14,12 +14,22 @@ TABLE = """'{"rules": "coup", "bots": ["bluffer"], "games": 1}'"""
 
 
 def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_a_bot(
-    browser: Reader, served_playground: Served, axe: Callable[..., list[str]]
+    browser: Reader, served_playground: Served, accessible: Callable[..., None]
 ) -> None:
     context = browser.browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
     context.set_default_timeout(WAIT_MS)
     first = context.new_page()
-    await_move(first, served_playground.url)
+    held: list[Any] = []
+    first.route("**/*.wasm", held.append)
+    first.goto(served_playground.url)
+    first.get_by_text("Python is loading").first.wait_for()
+    accessible(first)
+    first.unroute("**/*.wasm")
+    for route in held:
+        route.continue_()
+    accessible(first, await_move(first))
+    first.get_by_role("button", name="New table").click()
+    accessible(first)
     first.evaluate("navigator.serviceWorker.ready.then(() => {})")
     first.evaluate(
         "Object.assign(localStorage, {'coup-pace': 'instant', 'playground-table': TABLE})".replace("TABLE", TABLE)
@@ -29,7 +39,8 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     first.close()
     page = context.new_page()
     page.add_init_script("addEventListener('message', ({data}) => data.ready && (window.made = data.snapshot))")
-    table = await_move(page, served_playground.url)
+    page.goto(served_playground.url)
+    table = await_move(page)
     assert page.evaluate("made === null")  # Python started from the snapshot that the first visit made
     moves = table.locator(".moves:not(.early) .move:enabled, dialog[open] .move:enabled")
     for _ in range(100):
@@ -42,10 +53,11 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
             page.keyboard.press((moves.first.text_content() or "")[0])  # its key is shown first
         page.wait_for_timeout(350)  # a key is ignored at first: it may have been for the question before
     assert table.locator(".places li").count() == 2
-    assert axe(page) == axe(table) == []
+    accessible(page, table)
     table.get_by_role("link", name="replay").press("Enter")
     replay = page.locator("#viewing iframe").content_frame
     assert replay.get_by_label("whose cards are shown").input_value() == ""  # all cards
+    accessible(page)
     page.get_by_role("button", name="Close the replay").press("Enter")
     table.get_by_role("link", name="Write a bot").press("Enter")
     page.locator("#editor .ace_line").first.wait_for()
@@ -61,7 +73,7 @@ def test_the_visitors_own_bot_plays_and_an_endless_loop_inside_c_ends_the_match(
     context = browser.browser.new_context(reduced_motion="reduce")
     context.set_default_timeout(WAIT_MS)
     page = context.new_page()
-    await_move(page, served_playground.url)
+    page.goto(served_playground.url)
     page.evaluate(f"localStorage.setItem('playground-table', {TABLE.replace('bluffer', 'mybot')})")
     page.evaluate(store, source.format("sum(iter(int, 1))"))
     page.reload()
@@ -69,12 +81,11 @@ def test_the_visitors_own_bot_plays_and_an_endless_loop_inside_c_ends_the_match(
     page.evaluate(store, source.format("pass"))
     page.get_by_role("button", name="New table").click()
     page.get_by_role("button", name="Deal the cards").click()
-    page.frame_locator("#table").locator(".moves button.move").first.wait_for()
+    await_move(page)
     context.close()
 
 
-def await_move(page: Any, url: str) -> Any:
-    """Open the page, wait until the visitor is asked for a move, and return the table's frame."""
-    page.goto(url)
+def await_move(page: Any) -> Any:
+    """Wait until the visitor is asked for a move, and return the table's frame."""
     page.frame_locator("#table").locator(".moves button.move").first.wait_for()
     return next(frame for frame in page.frames if "/table." in frame.url)
