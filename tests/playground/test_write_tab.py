@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from arena.cli import cli
 from arena.local import play
+from arena.playground import make_program_fragment
 from tests.chromium import WAIT_MS, Reader
 from tests.playground.conftest import Served
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.long
 
 
 def test_a_bot_becomes_better(
-    browser: Reader, served_playground: Served, axe: Callable[..., list[str]], tmp_path: Path
+    browser: Reader, served_playground: Served, accessible: Callable[..., None], tmp_path: Path
 ) -> None:
     context = browser.browser.new_context(viewport={"width": 1024, "height": 768})
     context.set_default_timeout(3 * WAIT_MS)
@@ -48,6 +49,7 @@ def test_a_bot_becomes_better(
         return page.locator(".problem p").first
 
     first = text()
+    accessible(page)
     run()
     page.locator("#lost li").first.wait_for()
     page.locator("#lost button").first.click()
@@ -66,6 +68,7 @@ def test_a_bot_becomes_better(
     write(first.replace("turn(self, game):", "turn(self, game:"))
     assert "Line 5: SyntaxError" in run().inner_text()
     page.locator(".ace_gutter-cell.ace_error").wait_for()
+    accessible(page)
     write(first.replace(START, f"while True: pass\n        {START}"))
     assert "Line 6: no answer after 5 s: it takes too long" in run().inner_text()
     write(first.replace(START, 'return "tax"'))
@@ -87,13 +90,22 @@ def test_a_bot_becomes_better(
     page.get_by_role("button", name="Copy a link").click()
     page.get_by_text(re.compile(r"^Link copied: \d+ characters\.$")).wait_for()
     assert page.url.endswith("/#write"), "a reload shows the visitor's own program"
-    assert axe(page) == []
+    accessible(page)
+    write("my own")
+    page.evaluate("hash => (location.hash = hash)", make_program_fragment("print('linked')"))
+    page.get_by_text("This program came with a link.").wait_for()
+    assert text() == "print('linked')"
+    own = page.locator("option", has_text="not played").first.get_attribute("value")
+    page.get_by_label("Earlier versions").select_option(own)
+    assert text() == "my own"
+    write(better)
     rate = page.locator("#rates .own td").first.inner_text()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
     download.value.save_as(tmp_path / "mybot.zip")
     page.locator("#lost button").first.press("Enter")
     page.locator(".replay iframe").content_frame.locator("main, #page").first.wait_for()
+    accessible(page)
     page.get_by_role("button", name="Back to the results").press("Enter")
 
     context.close()

@@ -85,7 +85,6 @@ async function run(games) {
   const names = `${chosenNames()}`;
   const values = { source, opponents: chosenNames().map(findOpponent), games, seed: SEED };
   const before = findBaseline(source);
-  notice.hidden = true;
   showReplay(null);
   showProblems([]);
   count({ played: 0, games });
@@ -287,7 +286,7 @@ const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.
 
 /** Return the version to compare a program with: the chosen one, else the best against the same opponents, else the newest. */
 function findBaseline(source) {
-  const others = versions.filter(({ text }) => text !== source);
+  const others = versions.filter(({ text, results }) => text !== source && Object.keys(results).length);
   const won = (version) => wonGames(version, chosenNames());
   const played = others.filter((each) => won(each).length >= 100).sort((one, other) => mean(won(one)) - mean(won(other))); // fewer games say too little
   return others.find(({ number }) => number === Number(baseline.value)) ?? played.at(-1) ?? others.at(-1);
@@ -297,7 +296,7 @@ function findBaseline(source) {
 function describe({ number, results }) {
   const names = results[chosenNames()] ? `${chosenNames()}` : (Object.keys(results).at(-1) ?? "");
   const won = wonGames({ results }, names);
-  return `Version ${number}: won ${percent(mean(won))} of ${won.length.toLocaleString("en")} games against ${names.replaceAll(",", ", ")}`;
+  return `Version ${number}: ${names ? `won ${percent(mean(won))} of ${won.length.toLocaleString("en")} games against ${names.replaceAll(",", ", ")}` : "not played"}`;
 }
 
 function showVersions() {
@@ -329,20 +328,21 @@ async function packProgram() {
   return `#bot=${NAME}.py:${btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** Show the program of the address, if there is one; it isn't played before the visitor presses a button. */
+/** Show the program of the address, if there is one, and keep the visitor's own as a version. A button starts games. */
 async function openLink() {
   const data = location.hash.match(/^#bot=[^:]*:([\w-]+)$/)?.[1];
   if (!data) return;
   window.history.replaceState(null, "", "#write");
   const own = editor.text();
-  const hadOwn = stored("program", null) !== null;
+  const isOwn = own !== read("first-bot");
   try {
     const bytes = Uint8Array.from(atob(data.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
     const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
     if (text === own) return;
+    if (isOwn) keepVersion({ progress: { played: 0 }, source: own });
     editor.setText(text);
-    const back = hadOwn ? "Back to my program" : "Start my own";
-    refill(notice, "This program came with a link. Read it before you play it. ", h("button", { onclick: () => (editor.setText(own), (notice.hidden = true)) }, back));
+    const back = h("button", { onclick: () => (editor.setText(own), (notice.hidden = true)) }, isOwn ? "Back to my bot" : "Start my own");
+    refill(notice, "This program came with a link. Read it before you play it. ", isOwn && "Your own is in “Earlier versions”. ", back);
   } catch {
     refill(notice, "The program in this link is damaged.");
   }
