@@ -69,7 +69,8 @@ arena.play.live_match: arena.coup arena.sandbox arena.referee arena.referee.proc
 arena.playground:
 arena.playground.trial: protocol.kits.coup_kit arena.coup arena.referee arena.local arena.replay arena.compare
   ladder.results ladder.schedule
-arena.playground.person_table: protocol.kits.coup_kit arena.playground.trial arena.coup arena.referee arena.replay arena.local arena.play ladder.schedule
+arena.playground.person_table: protocol.kits.coup_kit arena.coup arena.referee arena.local arena.play arena.replay
+  arena.playground.trial ladder.schedule
 arena.playground.build: protocol.event_text arena.coup arena.replay
 arena.connect: protocol
 ladder:

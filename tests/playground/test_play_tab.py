@@ -20,11 +20,10 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     context.set_default_timeout(WAIT_MS)
     first = context.new_page()
     held: list[Any] = []
-    first.route("**/*.wasm", held.append)
+    first.route("**/*.wasm", lambda route: held.append(route))
     first.goto(served_playground.url)
-    first.get_by_text("Python is loading").first.wait_for()
+    first.locator(".wait p").wait_for()
     accessible(first)
-    first.unroute("**/*.wasm")
     for route in held:
         route.continue_()
     accessible(first, await_move(first))
