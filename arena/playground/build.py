@@ -67,7 +67,7 @@ def build_playground(out: Path) -> None:
     sheets = [style_sheets(), *((STATIC / f"{name}.css").read_text() for name in ("playground", "write_tab"))]
     files.add("playground.css", "\n".join(sheets).encode())
     files.add("dom.js", (ROOT / "arena/replay/static/dom.js").read_bytes())
-    for name in ("python.js", "replay.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
+    for name in ("python.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
         files.add(name, (STATIC / name).read_bytes())
     _write_index(files, loaded, files.add("table.html", _table_page()))
 

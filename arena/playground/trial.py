@@ -255,16 +255,10 @@ def _lost_games(games: Iterable[GameResult], record: Record, log: str) -> Iterat
 
 
 def describe_difference(compared: PairedResult) -> str:
-    """Return the verdict of `arena compare` in wins, which need no further explanation."""
-    deals = f"{compared.pairs} deals that both versions played"
+    """Return the verdict of `arena compare` on the new version."""
     if not compared.discordant_pairs:
-        return f"the same result in all {deals}"
-    verdict = compared.verdict or f"undecided after {deals}"
-    if verdict == "no difference":
-        verdict = f"no real difference (under {100 * compared.min_effect:.3g} wins in 100 games)"
-    ends = [(f"{abs(100 * end):.1f}", "fewer" if end < 0 else "more") for end in (compared.low, compared.high)]
-    (low, first), (high, last) = ends[::-1] if compared.high < 0 else ends
-    return f"{verdict}, between {low}{'' if first == last else f' {first}'} and {high} {last} wins in 100 games"
+        return f"the same result in all {compared.pairs} deals that both versions played"
+    return compared.verdict_text.removeprefix("NEW ").removeprefix("is ")
 
 
 class _BeatingBot:

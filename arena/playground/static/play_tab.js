@@ -2,7 +2,6 @@
 
 import { h, plain, read, refill, say } from "./dom.js";
 import { call, listen, restart } from "./python.js";
-import { openReplay } from "./replay.js";
 
 const PRESETS = read("presets"); // {name, about, counts} of each, in order
 const SAMPLES = read("samples"); // {name, about} of each
@@ -113,6 +112,15 @@ addEventListener("message", async ({ data, source }) => {
   const answers = await play("answer", message);
   if (number === opened) answers.forEach(send);
 });
+
+const viewing = document.getElementById("viewing");
+viewing.addEventListener("close", () => viewing.querySelector("iframe").remove());
+
+/** Show a replay page over the playground, in a frame with an origin of its own. */
+function openReplay(html) {
+  viewing.append(h("iframe", { title: "Replay", sandbox: "allow-scripts", srcdoc: html }));
+  viewing.showModal();
+}
 
 // --- another table
 

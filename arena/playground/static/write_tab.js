@@ -23,9 +23,9 @@ let latest = null; // the last finished result: {progress, before, source}
 const play = h("button", { class: "main", id: "run", onclick: () => run(200) }, "Play 200 games");
 const stop = h("button", { class: "main", hidden: true, onclick: () => end("stop") }, "Stop");
 const opponents = FIRST_OPPONENTS.map((name, place) => h("select", { "aria-label": `Opponent ${place + 1}`, onchange: () => (store("opponents", chosenNames()), showVersions()) }));
-const chosen = h("p", { class: "opponents" }, "against", opponents);
+const chosen = h("p", { class: "against" }, "against", opponents);
 const baseline = h("select", { id: "baseline" });
-const compared = h("p", { class: "opponents", hidden: true }, h("label", { for: "baseline" }, "Compare with"), baseline);
+const compared = h("p", { class: "against", hidden: true }, h("label", { for: "baseline" }, "Compare with"), baseline);
 const earlier = h("select", { "aria-label": "Earlier versions", onchange: () => openVersion(Number(earlier.value)) });
 const state = h("p", { class: "muted", role: "status" });
 const bar = h("progress", { max: 1, value: 0, "aria-label": "games played", hidden: true });
@@ -204,7 +204,7 @@ function draw({ progress, before }, ended) {
   const more = ended && !verdict && (games < 1000 || !done) && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
   difference.hidden = !progress.difference && !ended;
   difference.className = verdict ?? "";
-  if (progress.difference) refill(difference, h("b", {}, `Compared with version ${before.number}: `), progress.difference, ".", more);
+  if (progress.difference) refill(difference, h("b", {}, `Compared with version ${before.number}: `), progress.difference, ". A point is one win in 100 games.", more);
   else say(difference, "Now look at a lost game, change the program, and play again: the new version is compared with this one.");
 }
 

@@ -177,7 +177,7 @@ def test_seats_stand_around_the_table_and_the_next_move_is_in_view(
             found = page.evaluate(SEATED)
             assert found["wide"] <= width
             assert found["covered"] == 0
-            assert found["hidden"] == 0
+            assert found["hidden"] == 0, (width, found)
             assert found["moves"] < 0
             assert axe(page) == []
 
