@@ -581,7 +581,7 @@ def _report_misspelt(bot: Bot) -> None:
     others = [name for name in dir(own) if name[0] != "_" and not hasattr(Bot, name) and callable(getattr(own, name))]
     for name in others:
         similarity, near = max((_similarity(name, known), known) for known in called)
-        if similarity >= 0.8:
+        if similarity >= 0.8 and name[0] == near[0]:
             text = f"the kit never calls {own.__name__}.{name}; did you mean {near}?"
             print(f"coup_kit: {text}", file=sys.stderr, flush=True)
 

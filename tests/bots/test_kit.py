@@ -18,7 +18,7 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (11, "92b076e0616c"),
+    "coup_kit.py": (11, "3de559d84350"),
     "coup_kit.js": (8, "ddef46a71685"),
     "CoupKit.java": (8, "ed0a5798de7a"),
     "coup_kit.hpp": (7, "4494d9d72f48"),

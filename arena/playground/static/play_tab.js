@@ -16,19 +16,19 @@ const waiting = { text: h("p", { role: "status" }), bar: h("progress", { "aria-l
 const wait = h("div", { class: "wait" }, waiting.text, waiting.bar);
 let settings = FIRST;
 let opened = 0; // tables
-let failed = false; // the worker was ended, since one's own bot gave no answer
+let failed = false; // the worker was ended, and a match with one's own bot
 
-function stored(name) {
+function stored(name, parse = JSON.parse) {
   try {
-    return localStorage.getItem(name);
+    return parse(localStorage.getItem(name));
   } catch {
-    return null; // no storage
+    return null; // no storage, or not what this version stores
   }
 }
 
 /** Fill the tab, and open the table of the last visit. */
 export function fill(panel) {
-  const last = JSON.parse(stored(KEY));
+  const last = stored(KEY);
   if (last && fits(last)) settings = last;
   panel.append(frame, wait);
   document.getElementById("new-table").onclick = choose;
@@ -37,17 +37,27 @@ export function fill(panel) {
     if (failed) return;
     say(waiting.text, ready ? "The cards are dealt." : text);
     waiting.bar.value = loaded;
-    if (!ready && wait.hidden) openTable(); // the worker was ended, and the match with it
+    if (ready || !wait.hidden) return;
+    // The worker was ended, and the match with it. One's own bot would delay what the other tab does next.
+    if (settings.bots.includes(OWN.name)) fail("Python was stopped, and the match with it. Open a new table.");
+    else openTable();
   });
 }
 
-function fits({ rules, bots }) {
+function fail(text) {
+  failed = waiting.bar.hidden = true;
+  wait.hidden = false;
+  say(waiting.text, text);
+}
+
+function fits({ rules, bots = [] }) {
   return PRESETS.some(({ name, counts }) => name === rules && counts.includes(bots.length + 1)) && bots.every((bot) => BOTS.some(({ name }) => name === bot));
 }
 
 /** Show the table's page and start a match there. */
 async function openTable() {
   const number = ++opened;
+  if (failed) say(waiting.text, "The cards are dealt.");
   wait.hidden = waiting.bar.hidden = failed = false;
   await new Promise((resolve) => {
     frame.onload = resolve;
@@ -55,9 +65,9 @@ async function openTable() {
   });
   if (number !== opened) return;
   follow();
-  const source = JSON.parse(stored("playground-program")) ?? read("first-bot");
+  const source = stored("playground-program") ?? read("first-bot");
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
-  const first = await play("open_table", { ...settings, source, pace: stored("coup-pace") ?? "normal", seed });
+  const first = await play("open_table", { ...settings, source, pace: stored("coup-pace", (text) => text) ?? "normal", seed });
   if (number !== opened) return;
   wait.hidden = !failed;
   first.forEach(send);
@@ -66,21 +76,20 @@ async function openTable() {
 
 /** Call a function of the table. If one's own bot gives no answer, even inside C, end the worker and so the match. */
 async function play(name, value) {
+  const number = opened;
   let line = null;
   let timer;
   const end = () => {
-    failed = true;
-    wait.hidden = false;
-    waiting.bar.hidden = true;
-    say(waiting.text, `The match failed: ${OWN.name}${line ? `, line ${line} or one next to it` : ""}, gave no answer for ${SILENCE_MS / 1000} seconds. Change it, and open a new table.`);
+    if (number === opened) fail(`The match failed: ${OWN.name}${line ? `, line ${line} or one next to it` : ""}, gave no answer for ${SILENCE_MS / 1000} seconds. Change it, and open a new table.`);
     restart();
+    if (number !== opened) openTable(); // its call waited for this one
   };
   const watch = (reached) => {
     clearTimeout(timer);
     line = reached || line;
     if (reached !== 0) timer = setTimeout(end, SILENCE_MS);
   };
-  const none = (error) => (failed ? [] : Promise.reject(error));
+  const none = (error) => (failed || number !== opened ? [] : Promise.reject(error));
   return call(`person_table.${name}`, [value], null, watch).catch(none).finally(() => clearTimeout(timer));
 }
 
@@ -114,10 +123,11 @@ addEventListener("message", async ({ data, source }) => {
 });
 
 const viewing = document.getElementById("viewing");
-viewing.addEventListener("close", () => viewing.querySelector("iframe").remove());
+viewing.addEventListener("close", () => viewing.querySelector("iframe")?.remove());
 
 /** Show a replay page over the playground, in a frame with an origin of its own. */
 function openReplay(html) {
+  viewing.querySelector("iframe")?.remove(); // of a first of two clicks
   viewing.append(h("iframe", { title: "Replay", sandbox: "allow-scripts", srcdoc: html }));
   viewing.showModal();
 }

@@ -85,6 +85,7 @@ async function run(games) {
   const names = `${chosenNames()}`;
   const values = { source, opponents: chosenNames().map(findOpponent), games, seed: SEED };
   const before = findBaseline(source);
+  notice.hidden = true;
   showReplay(null);
   showProblems([]);
   count({ played: 0, games });
@@ -204,7 +205,7 @@ function draw({ progress, before }, ended) {
   const more = ended && !verdict && (games < 1000 || !done) && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
   difference.hidden = !progress.difference && !ended;
   difference.className = verdict ?? "";
-  if (progress.difference) refill(difference, h("b", {}, `Compared with version ${before.number}: `), progress.difference, ". A point is one win in 100 games.", more);
+  if (progress.difference) refill(difference, h("b", {}, `Compared with version ${before.number}: `), `${progress.difference}.`, progress.difference.includes("point") && " A point is one win in 100 games.", more);
   else say(difference, "Now look at a lost game, change the program, and play again: the new version is compared with this one.");
 }
 
@@ -262,7 +263,7 @@ function showLost(games) {
 function showReplay(page) {
   const from = document.activeElement;
   results.hidden = chosen.hidden = kit.hidden = page !== null;
-  compared.hidden = page !== null || !versions.length;
+  compared.hidden = page !== null || baseline.length < 2;
   replay.hidden = page === null;
   const back = h("button", { onclick: () => (showReplay(null), from?.focus()) }, "Back to the results");
   refill(replay, page && [back, h("iframe", { title: "Replay", sandbox: "allow-scripts", srcdoc: page })]);
@@ -308,12 +309,13 @@ function showVersions() {
     select.value = names[place] ?? "";
     if (select.selectedIndex < 0) select.value = FIRST_OPPONENTS[place];
   }
-  const described = newest.map((version) => [version.number, describe(version)]);
+  const describeAll = (some) => some.map((version) => option(version.number, describe(version)));
+  const played = newest.filter(({ results }) => Object.keys(results).length);
   const kept = baseline.value;
-  refill(earlier, option("", "Earlier versions"), option(0, "The first bot"), described.map((each) => option(...each)));
-  refill(baseline, option("", "the best earlier version"), described.map((each) => option(...each)));
-  baseline.value = versions.some(({ number }) => number === Number(kept)) ? kept : "";
-  compared.hidden = !versions.length;
+  refill(earlier, option("", "Earlier versions"), option(0, "The first bot"), describeAll(newest));
+  refill(baseline, option("", "the best earlier version"), describeAll(played));
+  baseline.value = played.some(({ number }) => number === Number(kept)) ? kept : "";
+  compared.hidden = !played.length;
 }
 
 function openVersion(number) {
@@ -340,6 +342,7 @@ async function openLink() {
     const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
     if (text === own) return;
     if (isOwn) keepVersion({ progress: { played: 0 }, source: own });
+    localStorage.removeItem("playground-table"); // a table with this bot would begin without a button
     editor.setText(text);
     const back = h("button", { onclick: () => (editor.setText(own), (notice.hidden = true)) }, isOwn ? "Back to my bot" : "Start my own");
     refill(notice, "This program came with a link. Read it before you play it. ", isOwn && "Your own is in “Earlier versions”. ", back);

@@ -254,7 +254,7 @@ def test_the_command_gives_and_revokes_an_extension(ladder: Ladder) -> None:
     assert term.json("extend", *words, "--days", 2) == {"changed": False}
     assert term.arena("extend", *words, "--undo", "--days", 2, code=2).messages
     assert term.arena("extend", *words, "--undo").err == "ada has no extension for first\n"
-    assert "changed the extension of the owner" in term.arena("events").out
+    assert "changed the extension of the user" in term.arena("events").out
 
 
 def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
