@@ -1,7 +1,7 @@
 """Define the Coup payloads of the lines as pydantic models: cards, moves, state, claims and events.
 
 Moves, actions and events are unions of small closed shapes, discriminated by one field. A new action or event is a
-new class in a union; a new role is a word in `Role`. Features of rule variants (SPEC.md, Rule variants) are a shape
+new class in a union; a new role is a word in `Role`. Features of rule variants (variants.md) are a shape
 of their own, or a field that is absent elsewhere. Field descriptions feed schema.json.
 
 Must not know the engine, the visibility of facts (the referee redacts; `cards` in an event is then absent), or the

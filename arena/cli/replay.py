@@ -65,7 +65,7 @@ class NarratedFault:
 
 @dataclass(frozen=True, slots=True)
 class NarratedTurn:
-    """A turn as text. actor: a seat. table: what each player has after it."""
+    """A turn as text. actor: a seat. table_state: each player's coins and cards after it."""
 
     turn: int
     actor: int
@@ -76,7 +76,10 @@ class NarratedTurn:
 
 @dataclass(frozen=True, slots=True)
 class NarratedGame:
-    """A game as text. names: by seat. seat: whose knowledge is shown, None for all cards. strays: faults at no move."""
+    """A game as text. names: by seat. seat: whose knowledge is shown, None for all cards.
+
+    unattributed_faults: faults at no move.
+    """
 
     match: int
     game: int

@@ -16,9 +16,8 @@ from arena.run import RecordFileError, VerificationReport, verify_all
 def verify(path: Path, as_json: bool) -> None:
     """Replay records and verify events and results.
 
-    DIR is a run's folder, or an export of arena ladder final. Its key and plan determine the matches, seats and
-    cards. Exit code 1, with the differences, if a record differs. SECURITY.md explains what this
-    proves.
+    DIR is a run's folder, or an export of arena ladder final. Its key and plan determine the matches, seats and cards.
+    Exit code 1, with the differences, if a record differs. docs/explanation/fairness-and-proofs.md explains the proof.
     """
     try:
         replayed = verify_all(path, CompareConfig)

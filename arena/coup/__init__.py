@@ -1,9 +1,10 @@
 """The rules of Coup, as a pure engine: no clock, no I/O, no logging, no global randomness; imports nothing of ours.
 
-state = deal(COUP, seats=4, chance=Chance(key, deal=0))
+chance = KeyedRng(key, deal=0)
+state = deal_game(COUP, seats=4, chance=chance)
 while state.board.phase.asked:
-    answers = [legal(view(state, seat))[0] for seat in state.board.phase.asked]
-    state, events = apply(state, answers, chance)
+    answers = [list_legal_moves(view_from_seat(state, seat))[0] for seat in state.board.phase.asked]
+    state, events = apply_moves(state, answers, chance)
 """
 
 from arena.coup.engine import IllegalMoveError, apply_moves, deal_game, first_seat

@@ -1,6 +1,6 @@
 """List a seat's legal moves from its View, never from the game, so that the list reveals nothing hidden.
 
-The lists are cached and shared; the first move of a list is the default (SPEC.md, "The first legal move"). engine.py
+The lists are cached and shared; the first move of a list is the default (requests.md#the-first-legal-move). engine.py
 has the effects of moves.
 """
 

@@ -222,7 +222,7 @@ class LocalPlayer:
             try:
                 self.said = read_say(answer.say, board, message["you"]["seat"])
             except SayError as problem:
-                raise self._reply_error(message, reply, f"say: {problem}") from None
+                raise self._reply_error(message, reply, str(problem)) from None
         return index
 
     def _send_to_bot(self, message: Message) -> Any:

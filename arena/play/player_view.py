@@ -326,7 +326,7 @@ class PlayerView:
         self._asked_at = time.monotonic()
 
     def quiet(self) -> int:
-        """Return the index of the default move for a person that gives no answer; it follows `arena.coup.default`."""
+        """Return the index of the default move for a person that gives no answer; it follows `pick_default_move`."""
         legal, kind, seat = self.request["legal"], self.request["kind"], self.request["you"]["seat"]
         if kind in ("lose", "draft", "examine_show"):
             return random.randrange(len(legal))  # a fixed choice would reveal the other cards

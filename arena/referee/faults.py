@@ -1,6 +1,6 @@
 """Define the faults and their consequences: one table, which logs, error lines, the web and the docs read.
 
-The rows of limits (such as out_of_memory) are made from the sandbox's `LIMITS`; in their messages N stands for the
+The rows of limits (such as out_of_memory) are made from `arena.limits.LIMITS`; in their messages N stands for the
 value, which a fault's detail contains. A bot causes a `Fault`; the arena or its host causes an `ArenaError`.
 """
 
@@ -93,8 +93,8 @@ _ROWS = (
     FaultRule(
         "bad_say",
         Consequence.FREE,
-        "what the reply says is dropped, and its move counts",
-        "send a list of at most 4 statements as SPEC.md has them, or leave say out",
+        "say is dropped, and the move counts",
+        "send at most 4 statements as docs/reference/protocol/variants.md#talk shows, or leave say out",
     ),
     FaultRule(
         "line_too_long", Consequence.FORFEIT, "a line is over 64 KiB", "end each line with a newline; replies are short"

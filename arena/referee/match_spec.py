@@ -61,9 +61,9 @@ class MatchSpec:
 class MatchResult:
     """A complete match: its record, and the standard error of each process as (bot, number of the process, bytes).
 
-    `exchanges` has the first sample of each bot and fault code, in order of occurrence. `times` has, for each bot, the
-    time of each answered request by the match's clock, in microseconds. `peaks` has, for each bot, the highest peak of
-    memory of its processes, in bytes; None if the sandbox doesn't report it. `startup_s` is the time spent on starts.
+    `fault_samples` has the first sample of each bot and fault code, in order of occurrence. By bot, `times` has the
+    time of each answered request by the match's clock, in microseconds, and `peaks` the highest peak of memory of its
+    processes, in bytes; None if the sandbox doesn't report it. `startup_s` is the time spent on starts.
     """
 
     record: Record

@@ -350,7 +350,7 @@ def _step_statements(game: GameRecord, state: State, first: int, end: int) -> li
         try:
             require_sayable([statement for place, statement in statements if place == at], state.board)
         except SayError as problem:
-            raise RecordError(f"game {game.game}, move {at}: what was said is wrong: {problem}") from problem
+            raise RecordError(f"game {game.game}, move {at}: an invalid statement: {problem}") from problem
     return list_statements(statements, first)
 
 

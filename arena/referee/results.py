@@ -1,4 +1,4 @@
-"""Compute the results of a match from its record, as the ladder's type `GameResult`."""
+"""Compute the results of a match from its record."""
 
 from arena.referee.faults import FAULTS, Consequence
 from arena.referee.game_record import GameRecord

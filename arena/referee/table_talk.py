@@ -24,6 +24,8 @@ _STATEMENT_FIELDS = {
     "text": ("text",),
 }
 _ROLES = frozenset(role.value for role in Role)
+_WRONG_ROLE = "role must be a role of this game"
+_WRONG_TARGET = "target must be another seat that is in the game"
 # Joiners, which some scripts and combined emoji need.
 _JOINERS = "\u200c\u200d"
 _CONTROL_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
@@ -36,9 +38,9 @@ class SayError(ValueError):
 def read_say(say: Any, board: Board, seat: int) -> tuple[StatementMade, ...]:
     """Return the statements in the `say` of a seat's reply. Raises SayError if it is invalid."""
     if not isinstance(say, list | tuple):
-        raise SayError("it is a list of statements")
+        raise SayError("say must be a list of statements")
     if len(say) > SAY_LIMIT:
-        raise SayError(f"it has {len(say)} statements, and {SAY_LIMIT} are allowed")
+        raise SayError(f"say has {len(say)} statements, but {SAY_LIMIT} are allowed")
     statements = tuple(_read_statement(statement, seat) for statement in say)
     require_sayable(statements, board)
     return statements
@@ -47,17 +49,17 @@ def read_say(say: Any, board: Board, seat: int) -> tuple[StatementMade, ...]:
 def _read_statement(statement: Any, seat: int) -> StatementMade:
     says = statement.get("says") if isinstance(statement, dict) else None
     if not isinstance(says, str) or says not in _STATEMENT_FIELDS:
-        raise SayError(f"a statement is an object whose says is one of {', '.join(_STATEMENT_FIELDS)}")
+        raise SayError(f"a statement must be an object whose says is one of {', '.join(_STATEMENT_FIELDS)}")
     parts = _STATEMENT_FIELDS[says]
     if statement.keys() != {"says", *parts}:
-        raise SayError(f"a statement that says {says} has {' and '.join(parts)}, and nothing else")
+        raise SayError(f"a statement with says {says} needs {' and '.join(parts)}, and allows no other field")
     role, target, text = statement.get("role"), statement.get("target"), statement.get("text")
     if "role" in parts and not (isinstance(role, str) and role in _ROLES):
-        raise SayError("role is a role of this game")
+        raise SayError(_WRONG_ROLE)
     if "target" in parts and type(target) is not int:
-        raise SayError("target is another seat that is in the game")
+        raise SayError(_WRONG_TARGET)
     if "text" in parts and not isinstance(text, str):
-        raise SayError("text is a string")
+        raise SayError("text must be a string")
     return StatementMade(seat, StatementKind(says), None if role is None else Role(role), target, text)
 
 
@@ -65,19 +67,19 @@ def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
     """Raise SayError unless a seat may make these statements with one answer."""
     texts = [statement.text for statement in statements if statement.text is not None]
     if len(statements) > SAY_LIMIT or len(texts) > 1:
-        raise SayError(f"it has at most {SAY_LIMIT} statements, one of them a text")
+        raise SayError(f"say may have at most {SAY_LIMIT} statements, one of them a text")
     if statements and (board.rules.talk is Talk.OFF or (texts and board.rules.talk is not Talk.TEXT)):
-        raise SayError("these rules have no text" if texts else "these rules have no talk")
+        raise SayError("these rules allow no text" if texts else "these rules allow no talk")
     for text in texts:
         if not 1 <= len(text) <= TEXT_LIMIT:
-            raise SayError(f"text has 1 to {TEXT_LIMIT} characters, not {len(text)}")
+            raise SayError(f"text must have 1 to {TEXT_LIMIT} characters, not {len(text)}")
         if any(map(_is_control, text)):
-            raise SayError("text has no control characters and no marks of direction")
+            raise SayError("text may contain no control characters and no direction marks")
     for statement in statements:
         if statement.role is not None and statement.role not in board.rules.roles:
-            raise SayError("role is a role of this game")
+            raise SayError(_WRONG_ROLE)
         if statement.target is not None and not _is_other_player(statement.target, board, statement.seat):
-            raise SayError("target is another seat that is in the game")
+            raise SayError(_WRONG_TARGET)
 
 
 def statement_payload(statement: StatementMade) -> dict[str, Any]:
@@ -100,12 +102,12 @@ def clean_text(text: str) -> str:
 def read_recorded_statements(said: Sequence[Mapping[str, Any]], by: Sequence[int]) -> tuple[Placed, ...]:
     """Return a recorded game's statements; `by` has each move's seat. Raises ValueError, KeyError or TypeError."""
     if not isinstance(said, list | tuple):
-        raise ValueError("what was said is no list")
+        raise ValueError("said must be a list")
     placed: list[Placed] = []
     for entry in said:
         place = entry["move"]
         if type(place) is not int or not (placed[-1][0] if placed else 0) <= place < len(by):
-            raise ValueError("what was said isn't in the order of the moves")
+            raise ValueError("said isn't in the order of the moves")
         statement = {name: part for name, part in entry.items() if name != "move"}
         placed.append((place, _read_statement(statement, by[place])))
     return tuple(placed)

@@ -162,7 +162,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "an invalid statement, in a game with talk": (
         lambda message: {"id": message["id"], "choice": 0, "say": "hello"},
         "all requests",
-        "open-table: what the reply says is dropped",
+        "open-table: say is dropped",
     ),
     "no answer but to fields it knows": (
         lambda message: b"?\n" if "later" in message else {"id": message["id"], "choice": 0},

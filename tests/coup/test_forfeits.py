@@ -7,7 +7,7 @@ The rules of a forfeit:
 (c) its own pending action, block or challenge is cancelled, costs spent;
 (d) an action aimed at it ends;
 
-and one of SPEC.md, "Forfeits": (e) the other answers of the same window count, if the question is still open.
+and one of protocol/faults.md#forfeits: (e) the other answers of the same window count, if the question is still open.
 In a script, `#` is a forfeit; the rest is as in test_rules.py. Only a seat that is asked can leave.
 """
 

@@ -1,4 +1,4 @@
-"""Every kit, in every language: its output, what it ignores, how it fails. Source: the kits' README, SPEC.md."""
+"""Every kit, in every language: its output, what it ignores, how it fails. Source: docs/reference/kits.md."""
 
 import json
 import re

@@ -79,7 +79,7 @@ def test_a_result_cannot_be_changed() -> None:
 
 
 def test_a_game_is_worth_one_win_in_all() -> None:
-    """A draw is shared. Source: protocol/SPEC.md, matches, games, seats."""
+    """A draw is shared. Source: docs/reference/protocol/process.md."""
     assert [RESULT.worth(seat) for seat in range(3)] == [0, 0, 1]
     drawn = replace(RESULT, winner=None, survivors=(0, 2))
     assert [drawn.worth(seat) for seat in range(3)] == [0.5, 0, 0.5]

@@ -333,7 +333,7 @@ MISTAKES: dict[str, tuple[Callable[[Message], object], str]] = {
     "beyond the list": (lambda message: {"id": 3, "choice": 99}, "not in the list of legal moves"),
     "an illegal move": (lambda message: {"id": 3, "move": {"action": "win"}}, "not in the list of legal moves"),
     "both": (lambda message: {"id": 3, "choice": 0, "move": message["legal"][0]}, "either move or choice"),
-    "words": (lambda message: {"id": 3, "choice": 0, "say": "hello"}, "say: it is a list of statements"),
+    "words": (lambda message: {"id": 3, "choice": 0, "say": "hello"}, "say must be a list of statements"),
 }
 
 

@@ -2,7 +2,7 @@
 
 Each plays two games against an honest sample bot as a plain process; programs whose fault depends on a box play in
 every box. tests/protocol/test_framing.py tests single malformed lines.
-Sources: the programs' own docstrings; protocol/SPEC.md, "Faults".
+Sources: the programs' own docstrings; docs/reference/protocol/faults.md.
 """
 
 import os
@@ -281,7 +281,7 @@ def test_a_bad_bot_is_charged_and_its_opponent_is_unharmed(
 
 
 def test_a_flood_that_is_cut_by_freezing_ends_in_a_forfeit_too(tmp_path: Path) -> None:
-    """Source: SPEC.md, "Life of a bot process", between requests. A line may be torn; Python loses the rest of it."""
+    """Source: docs/reference/protocol/process.md, between requests. A line may be torn; Python loses the rest of it."""
     sandbox = ProcessSandbox(tmp_path / "scratch")
     programs = (Program((sys.executable, str(BAD_BOTS / "flood_lines.py")), tmp_path), honest(tmp_path))
     spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1),))

@@ -1,6 +1,6 @@
 """Tests of the referee's clock, by scripted bots and a clock that moves only when one of them moves it.
 
-CPU time and waits for a core are simulated (`Peer.burn`, `Peer.starve`). Source: protocol/SPEC.md, "The clock".
+CPU time and waits for a core are simulated (`Peer.burn`, `Peer.starve`). Source: docs/reference/protocol/clock.md.
 """
 
 import json
@@ -221,7 +221,7 @@ def codes(record: Record, game: int = 0) -> list[str]:
     ],
 )
 def test_time_beyond_the_free_time_comes_from_the_bank(seconds: list[float], expected: list[int]) -> None:
-    """Source: SPEC.md, "The clock": each request shows the remaining bank."""
+    """Source: docs/reference/protocol/clock.md: each request shows the remaining bank."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
     record = play(bot(take_times(clock, *seconds), seen), bot(first), clock=clock)
@@ -233,7 +233,7 @@ def test_time_beyond_the_free_time_comes_from_the_bank(seconds: list[float], exp
 
 
 def test_the_bank_is_full_again_in_the_next_game() -> None:
-    """Source: SPEC.md, "The clock": bank_ms for all requests of one game. No request timed out."""
+    """Source: docs/reference/protocol/clock.md: bank_ms for all requests of one game. No request timed out."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
     play(bot(take_times(clock, 4.5), seen), bot(first), clock=clock, games=2)
@@ -245,7 +245,7 @@ def test_the_bank_is_full_again_in_the_next_game() -> None:
 
 
 def test_a_timeout_empties_the_bank_for_the_rest_of_the_match() -> None:
-    """Source: SPEC.md, "The clock": after a timeout. The next deadline is that of the free time alone."""
+    """Source: docs/reference/protocol/clock.md: after a timeout. The next deadline is that of the free time alone."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
     record = play(bot(take_times(clock, 10.501, 0.25, 0.501), seen), bot(first), clock=clock, games=2)
@@ -257,7 +257,7 @@ def test_a_timeout_empties_the_bank_for_the_rest_of_the_match() -> None:
 
 
 def test_a_late_answer_is_reported_once() -> None:
-    """Source: SPEC.md, "Faults", `late_reply`: one answer is free; a second to the same request is a stray line.
+    """Source: protocol/faults.md, `late_reply`: one answer is free; a second to the same request is a stray line.
 
     Whether the late line was there when the referee looked, or came a moment later, makes no difference.
     """
@@ -279,7 +279,7 @@ def test_a_late_answer_is_reported_once() -> None:
 
 
 def test_the_deadline_is_absolute_whatever_is_printed_meanwhile() -> None:
-    """Source: SPEC.md, "The clock": output doesn't move it. A byte is sent every 125 ms, for all of 2 s."""
+    """Source: docs/reference/protocol/clock.md: output doesn't move it. A byte is sent every 125 ms, for all of 2 s."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
 
@@ -300,7 +300,7 @@ def test_the_deadline_is_absolute_whatever_is_printed_meanwhile() -> None:
 
 
 def test_unsolicited_lines_do_not_move_the_deadline() -> None:
-    """Source: SPEC.md, "The clock"."""
+    """Source: docs/reference/protocol/clock.md."""
     clock = Clock()
 
     def talks(peer: ScriptPeer, request: Request) -> bytes | None:
@@ -317,7 +317,7 @@ def test_unsolicited_lines_do_not_move_the_deadline() -> None:
 
 
 def test_a_late_hello_fails_the_start() -> None:
-    """Source: SPEC.md, "The clock": start_ms from the hello line to the bot's."""
+    """Source: docs/reference/protocol/clock.md: start_ms from the hello line to the bot's."""
     for seconds, expected in ((9.999, []), (10.001, ["start_failed"])):
         clock = Clock()
         greeted = threading.Event()
@@ -346,7 +346,7 @@ def test_a_late_hello_fails_the_start() -> None:
 
 
 def test_one_slow_seat_does_not_charge_the_others() -> None:
-    """Source: SPEC.md, "The clock": each has its own. Seat 1 answers at once, seat 2 after 1.5 s, seat 3 after 3 s."""
+    """Source: protocol/clock.md: each has its own. Seat 1 answers at once, seat 2 after 1.5 s, seat 3 after 3 s."""
     clock = Clock()
     answered = [threading.Event() for _ in range(4)]
     seen: list[list[dict[str, Any]]] = [[] for _ in range(4)]
@@ -378,7 +378,7 @@ def test_one_slow_seat_does_not_charge_the_others() -> None:
 
 @pytest.mark.parametrize("own", [False, True])
 def test_a_slow_neighbour_moves_no_deadline(own: bool) -> None:
-    """Source: SPEC.md, "The clock": the deadline is absolute. Seat 1 is 2 s late, while seat 2 may still think."""
+    """Source: protocol/clock.md: the deadline is absolute. Seat 1 is 2 s late, while seat 2 may still think."""
     clock = Clock()
     in_time, answered = threading.Event(), threading.Event()
 
@@ -475,7 +475,7 @@ def spend_time(clock: Clock, wall_s: float, cpu_s: float = 0.0, waited_s: float 
 def test_time_without_a_core_is_not_charged(
     wall_s: float, cpu_s: float, waited_s: float, cores: float, own_s: float
 ) -> None:
-    """Source: SPEC.md, "The clock", own time."""
+    """Source: docs/reference/protocol/clock.md, own time."""
     clock = Clock()
     seen: list[dict[str, Any]] = []
     record = play(
@@ -581,7 +581,7 @@ def test_no_usage_is_read_for_an_answer_in_the_first_millisecond() -> None:
 
 
 def test_a_host_that_keeps_a_bot_waiting_for_ever_voids_the_match() -> None:
-    """Source: SPEC.md, "The clock": ten times what the request may cost, and no more."""
+    """Source: docs/reference/protocol/clock.md: ten times what the request may cost, and no more."""
     clock = Clock()
 
     def waits(peer: ScriptPeer, request: Request) -> None:
@@ -666,7 +666,7 @@ def until(what: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("own", [False, True])
 def test_a_bot_is_frozen_while_others_think_and_thawed_for_its_request(own: bool) -> None:
-    """Source: SPEC.md, "Life of a bot process", between requests: in this order, at each request, and only then."""
+    """Source: docs/reference/protocol/process.md, between requests: in this order, at each request, and only then."""
     calls: list[str] = []
     ran: list[str] = []
 
@@ -796,14 +796,14 @@ def test_living_bots_are_frozen_while_another_is_restarted() -> None:
 
 
 def test_no_bot_is_frozen_where_pondering_is_allowed() -> None:
-    """Source: SPEC.md, "Life of a bot process", between requests."""
+    """Source: docs/reference/protocol/process.md, between requests."""
     calls: list[str] = []
     play(bot(first), bot(first), clock=Clock(), ponder=True, freezes=True, wrap=lambda _, box: FailingBox(box, calls))
     assert set(calls) <= {"exit"}
 
 
 def test_a_bot_that_timed_out_is_frozen_too_and_answers_late_for_free() -> None:
-    """Source: SPEC.md, "Faults", `late_reply`: it continues where it was at its next request."""
+    """Source: docs/reference/protocol/faults.md, `late_reply`: it continues where it was at its next request."""
     clock = Clock()
 
     def answer(peer: ScriptPeer, request: Request) -> bytes | None:

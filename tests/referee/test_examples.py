@@ -1,9 +1,8 @@
-"""Tests of the conversations in protocol/examples: made by real matches, quoted by SPEC.md, readable by sample bots.
+"""Tests of the conversations in protocol/examples: made by real matches, quoted by the protocol's pages.
 
-A file is JSONL; each line is {"from": "referee"
- "bot", "line": the message}, as one bot of the match saw it. Two
+A file is JSONL; each line is {"from": "referee" or "bot", "line": the message}, as one bot of the match saw it. Two
 files are bare lines: what the referee sends in one of these matches, and a sample bot's answers to it. After a
-change of the protocol, `python tests/referee/test_examples.py` updates the files and SPEC.md's quotations.
+change of the protocol, `python tests/referee/test_examples.py` updates the files and the pages' quotations.
 """
 
 import json
@@ -135,7 +134,7 @@ def _from_bot(bot: Path, heard: str) -> str:
 
 
 def _quoted(spec: str) -> str:
-    """Return SPEC.md with every quotation of an example up to date."""
+    """Return a page with every quotation of an example up to date."""
 
     def quote(found: re.Match[str]) -> str:
         name, first, last = found[1], int(found[2]), int(found[3])

@@ -1,7 +1,7 @@
-"""Tests of a bot's faults and their cost: every row of `verdict.FAULTS`, in real matches of scripted bots.
+"""Tests of a bot's faults and their cost: every row of `FAULTS`, in real matches of scripted bots.
 
-A script runs in a thread behind real pipes (`InProcessSandbox`); the referee is real. Sources: protocol/SPEC.md,
-"Faults", "Forfeits" and "error"; the contract's table of faults.
+A script runs in a thread behind real pipes (`InProcessSandbox`); the referee is real. Source:
+docs/reference/protocol/faults.md.
 """
 
 import json
@@ -213,7 +213,7 @@ def wrong_answer(code: str, clock: Clock) -> Answer:
 
 @pytest.mark.parametrize("code", LIFE)
 def test_a_reply_of_that_kind_costs_a_life_and_a_default_move_is_played(code: str) -> None:
-    """Source: SPEC.md, "Faults": life; the bot learns what, what was played instead, and what is left."""
+    """Source: reference/protocol/faults.md: life; the bot learns what, what was played instead, and what is left."""
     clock = Clock()
     seen: list[bytes] = []
     played = play(bot(at(1, wrong_answer(code, clock)), seen), bot(first), clock=clock)
@@ -236,7 +236,7 @@ def test_a_reply_of_that_kind_costs_a_life_and_a_default_move_is_played(code: st
 
 
 def test_an_error_line_quotes_input_shortened_and_printable() -> None:
-    """Source: SPEC.md, "error": `got`. The record keeps more of it than the line does."""
+    """Source: docs/reference/protocol/messages.md#error: `got`. The record keeps more of it than the line does."""
     seen: list[bytes] = []
     played = play(bot(at(1, always(b"\x1b[2J" + b"x" * 5000 + b"\n")), seen), bot(first))
     (error,) = errors(seen)
@@ -249,7 +249,7 @@ def test_an_error_line_quotes_input_shortened_and_printable() -> None:
 
 
 def test_a_line_of_exactly_64_kib_is_an_ordinary_reply() -> None:
-    """Source: SPEC.md, "Lines": at most 65,536 bytes without the newline."""
+    """Source: docs/reference/protocol/messages.md#lines: at most 65,536 bytes without the newline."""
     line = b'{"id":1,"choice":0,"note":""}'
     padded = line.replace(b'""', b'"' + b"x" * (65_536 - len(line)) + b'"')
     assert len(padded) == 65_536
@@ -301,7 +301,7 @@ DEFAULTS = {
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_the_default_move_is_the_quiet_one(name: str) -> None:
-    """Source: SPEC.md, "Requests", last column of the table of kinds."""
+    """Source: docs/reference/protocol/requests.md, last column of the table of kinds."""
     kind, plan, opponent, expected = DEFAULTS[name]
     seen: list[bytes] = []
     played = play(bot(fails_at(kind, plan), seen), bot(follow(opponent)))
@@ -317,7 +317,7 @@ def test_the_default_move_is_the_quiet_one(name: str) -> None:
 
 
 def test_with_ten_coins_the_default_is_a_coup_of_the_next_living_seat_clockwise() -> None:
-    """Source: SPEC.md, "Requests"; seat 1 has left the game, so seat 2 is the target."""
+    """Source: docs/reference/protocol/requests.md; seat 1 has left the game, so seat 2 is the target."""
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
         if request["kind"] == "turn" and request["state"]["players"][0]["coins"] >= 10:
@@ -365,7 +365,7 @@ def test_two_defaults_of_one_window_are_drawn_independently() -> None:
 
 
 def test_the_third_fault_of_a_game_forfeits_it_and_no_error_line_comes() -> None:
-    """Source: SPEC.md, "Faults": three lives; the fault that takes the last one is not answered."""
+    """Source: docs/reference/protocol/faults.md: three lives; the fault that takes the last one is not answered."""
     seen: list[bytes] = []
     played = play(bot(always(GARBAGE), seen), bot(first))
     assert [(fault.code, fault.used) for fault in played.faults()] == [
@@ -382,7 +382,7 @@ def test_the_third_fault_of_a_game_forfeits_it_and_no_error_line_comes() -> None
 
 
 def test_lives_are_full_again_in_the_next_game() -> None:
-    """Source: SPEC.md, "Faults": one of the game's lives."""
+    """Source: docs/reference/protocol/faults.md: one of the game's lives."""
     in_game: dict[int, int] = {}
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
@@ -457,7 +457,7 @@ FORFEITS: dict[str, tuple[str, str | None, Script]] = {
 
 @pytest.mark.parametrize("name", FORFEITS)
 def test_a_forfeit_ends_the_process_and_a_new_one_plays_the_next_game(name: str) -> None:
-    """Source: SPEC.md, "Forfeits": a new process without memory gets a hello and IDs from 1."""
+    """Source: docs/reference/protocol/faults.md#forfeits: a new process without memory gets a hello and IDs from 1."""
     code, detail, misbehave = FORFEITS[name]
     starts = 0
     second: list[bytes] = []
@@ -511,7 +511,7 @@ def test_every_limit_that_ends_a_process_is_a_fault() -> None:
 @pytest.mark.parametrize("field", BY_LIMIT)
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_process_that_a_limit_ended_is_charged_with_that_limit(field: str, frozen: bool) -> None:
-    """Source: SPEC.md, "Faults": by its name and value, however it was killed; not with "exited"."""
+    """Source: docs/reference/protocol/faults.md: by its name and value, however it was killed; not with "exited"."""
     code, detail = BY_LIMIT[field]
     seen: list[bytes] = []
     played = play(
@@ -523,7 +523,7 @@ def test_a_process_that_a_limit_ended_is_charged_with_that_limit(field: str, fro
 
 
 def test_refusals_by_limits_are_reported_with_the_end_of_the_process() -> None:
-    """Source: SPEC.md, "Faults": a refused fork is counted; the end is the process's own."""
+    """Source: docs/reference/protocol/faults.md: a refused fork is counted; the end is the process's own."""
     counted = (("memory_mb", 1), ("processes", 3))
     (fault,) = play(bot(at(1, lambda peer, _: peer.die(1, counted=counted))), bot(first), limits=SMALL).faults()
     assert fault.code == "exited"
@@ -533,7 +533,7 @@ def test_refusals_by_limits_are_reported_with_the_end_of_the_process() -> None:
 
 
 def test_a_start_that_a_limit_ended_names_it() -> None:
-    """Source: SPEC.md, "Faults", `start_failed`: the reason."""
+    """Source: docs/reference/protocol/faults.md, `start_failed`: the reason."""
     (fault,) = play(
         instead_of_hello(lambda peer: peer.die(signal=9, limit="memory_mb")), bot(first), limits=SMALL
     ).faults()
@@ -555,7 +555,7 @@ def test_the_output_limit_is_the_matchs() -> None:
 
 
 def test_the_hello_has_the_limits_of_the_match_and_its_clock() -> None:
-    """Source: SPEC.md, "hello"."""
+    """Source: docs/reference/protocol/messages.md#hello."""
     seen: list[bytes] = []
     play(bot(first, seen), bot(first), limits=SMALL, timing=Timing(5000, 6, 7000, own=True, ponder=True))
     hello = parse_to_bot(seen[0])
@@ -574,7 +574,7 @@ def test_a_program_that_is_not_there_forfeits_by_its_start() -> None:
 
 
 def test_after_three_forfeits_the_rest_of_the_match_is_forfeited() -> None:
-    """Source: SPEC.md, "Faults", `retired`: without being started again."""
+    """Source: docs/reference/protocol/faults.md, `retired`: without being started again."""
     starts = 0
 
     def script(peer: ScriptPeer) -> None:
@@ -611,7 +611,7 @@ def test_a_bot_that_leaves_between_two_games_forfeits_the_next_one() -> None:
 
 
 def test_forfeits_in_a_window_come_clockwise_and_the_other_answers_stand() -> None:
-    """Source: SPEC.md, "Forfeits": after all answers have arrived; the answers of the others count."""
+    """Source: protocol/faults.md#forfeits: after all answers have arrived; the answers of the others count."""
     played = play(bot(follow(TAX)), bot(dies), bot(follow(CHALLENGE)), bot(dies))
     assert played.words()[:4] == ["tax", "#", "!", "#"]
     assert played.words()[4] in ("show:duke", "decline")  # the challenge stands
@@ -622,7 +622,7 @@ def test_forfeits_in_a_window_come_clockwise_and_the_other_answers_stand() -> No
 
 
 def test_stray_lines_are_dropped_and_reported_once_a_request() -> None:
-    """Source: SPEC.md, "Faults", free: with the next request, at most once a request; the record counts them."""
+    """Source: protocol/faults.md, free: with the next request, at most once a request; the record counts them."""
     seen: list[bytes] = []
 
     def answer(peer: ScriptPeer, request: Request) -> bytes:
@@ -642,7 +642,7 @@ def test_stray_lines_are_dropped_and_reported_once_a_request() -> None:
 
 @pytest.mark.parametrize("sent", [0, -1, 2, 41])
 def test_a_reply_with_an_id_that_was_never_asked_is_answered_at_once(sent: int) -> None:
-    """Source: SPEC.md, "Faults", `wrong_id`. The clock doesn't move, so the referee didn't wait."""
+    """Source: docs/reference/protocol/faults.md, `wrong_id`. The clock doesn't move, so the referee didn't wait."""
     seen: list[bytes] = []
     played = play(bot(at(1, always(b'{"id":%d,"choice":0}\n' % sent)), seen), bot(first))
     (fault,) = played.faults()
@@ -654,7 +654,7 @@ def test_a_reply_with_an_id_that_was_never_asked_is_answered_at_once(sent: int) 
 @pytest.mark.parametrize(("count", "expected"), [(20, ["stray_line"]), (21, ["too_many_strays", "stray_line"])])
 @pytest.mark.parametrize("asked", [True, False], ids=["while it is asked", "while it isn't"])
 def test_twenty_unsolicited_lines_between_two_requests_are_free(count: int, expected: list[str], asked: bool) -> None:
-    """Source: SPEC.md, "Faults", `too_many_strays`. One more costs a life; the request's own answer is then late."""
+    """Source: protocol/faults.md, `too_many_strays`. One more costs a life; the request's own answer is then late."""
 
     def answer(_: ScriptPeer, request: Request) -> bytes:
         strays = b'{"id":1,"choice":0}\n' * count
@@ -669,7 +669,7 @@ def test_twenty_unsolicited_lines_between_two_requests_are_free(count: int, expe
 
 
 def test_every_line_without_an_open_request_is_stray() -> None:
-    """Source: SPEC.md, "Faults"."""
+    """Source: docs/reference/protocol/faults.md."""
     clock = Clock()
     said = threading.Event()
 
@@ -697,13 +697,13 @@ def seen_by_others(subject: Answer, clock: Clock | None = None, lives: int = 3) 
 
 @pytest.mark.parametrize("code", LIFE)
 def test_a_default_move_looks_to_the_others_like_one_that_was_chosen(code: str) -> None:
-    """Source: SPEC.md, "Faults": faults of others are invisible. Byte for byte."""
+    """Source: docs/reference/protocol/faults.md: faults of others are invisible. Byte for byte."""
     clock = Clock()
     assert seen_by_others(at(1, wrong_answer(code, clock)), clock) == seen_by_others(first)
 
 
 def test_the_others_see_a_forfeit_without_its_reason() -> None:
-    """Source: SPEC.md, "Forfeits". Byte for byte the same for every cause; with one life, so that all come at once."""
+    """Source: protocol/faults.md#forfeits. Byte for byte the same for every cause; one life."""
     causes: list[Answer] = [dies, closes_stdout, always(b"x" * 70_000), always(GARBAGE)]
     views = [seen_by_others(at(1, cause), lives=1) for cause in causes]
     assert all(view == views[0] for view in views)
@@ -714,7 +714,7 @@ def test_the_others_see_a_forfeit_without_its_reason() -> None:
 
 
 def test_opponents_are_handles_drawn_for_the_match() -> None:
-    """Source: SPEC.md, "What you can and can't learn": no bot's name is in any line; handles stay for all games."""
+    """Source: reference/protocol/hidden-information.md: no bot's name is in any line; handles stay for all games."""
     orders = set()
     for number in range(3):
         seen: list[bytes] = []
@@ -789,7 +789,7 @@ def test_the_first_fault_sample_of_each_kind_is_kept_byte_for_byte() -> None:
 
 
 def test_a_hello_that_failed_is_kept_with_the_line_that_asked_for_it() -> None:
-    """SPEC.md, "Start and end": the first line is the hello."""
+    """docs/reference/protocol/process.md#start-and-end: the first line is the hello."""
     seen: list[bytes] = []
 
     def script(peer: ScriptPeer) -> None:

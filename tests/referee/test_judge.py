@@ -85,7 +85,7 @@ def test_a_fault_takes_one_life_and_the_last_one_forfeits(reply: Reply, lives: i
     ],
 )
 def test_a_timeout_empties_the_bank_and_reports_known_times(reply: Reply, detail: str | None, facts: Facts) -> None:
-    """SPEC.md, "The clock"."""
+    """docs/reference/protocol/clock.md."""
     _, wrong, account = judge_reply(reply, 5, lambda _: None, FULL, ALLOWED)
     assert account == PlayerBudget(2, 0.0)
     assert wrong == FaultVerdict("timeout", detail, None, facts)

@@ -1,6 +1,6 @@
 """Tests of matches with own time, with real processes in real control groups.
 
-Programs burn by their own CPU clock, so a busy machine changes nothing. Source: protocol/SPEC.md, "The clock".
+Programs burn by their own CPU clock, so a busy machine changes nothing. Source: docs/reference/protocol/clock.md.
 """
 
 import os

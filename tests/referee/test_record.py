@@ -451,7 +451,7 @@ def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
 
 
 def test_a_game_at_the_turn_limit_is_a_draw_of_its_survivors() -> None:
-    """Source: SPEC.md, "Matches, games, seats"; the record of a draw replays like any other."""
+    """Source: docs/reference/protocol/process.md#matches-games-seats; the record of a draw replays like any other."""
     record = play(always_steal, always_steal, games=1).record
     verify_record(record)
     (game,) = record.games

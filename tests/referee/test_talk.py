@@ -1,7 +1,7 @@
 """Tests of statements: their recipients and time, validity, and form in a record.
 
-Real matches of scripted bots. Sources: SPEC.md, "Talk" and "Faults"; docs/reference/rules.md, "Talk". test_view.py
-tests that statements reveal nothing hidden.
+Real matches of scripted bots. Sources: docs/reference/protocol/variants.md#talk, docs/reference/rules.md#talk.
+test_view.py tests that statements reveal nothing hidden.
 """
 
 import hashlib
@@ -303,7 +303,7 @@ def test_a_statement_cannot_name_a_seat_that_is_out() -> None:
 
     heard = TalkMatch(say_nothing, say_nothing, attacks_the_dead)
     (fault,) = heard.record.games[0].faults
-    assert (fault.bot, fault.code, fault.detail) == (2, "bad_say", "target is another seat that is in the game")
+    assert (fault.bot, fault.code, fault.detail) == (2, "bad_say", "target must be another seat that is in the game")
     assert heard.said() == []
 
 
@@ -360,8 +360,8 @@ def test_a_record_without_its_statements_is_a_different_game() -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (StatementMade(0, StatementKind.SPARE, target=0), "target is another seat"),
-        (StatementMade(0, StatementKind.HOLD, Role.INQUISITOR), "role is a role"),
+        (StatementMade(0, StatementKind.SPARE, target=0), "target must be another seat"),
+        (StatementMade(0, StatementKind.HOLD, Role.INQUISITOR), "role must be a role"),
         (StatementMade(0, StatementKind.TEXT, text="\x1b[2J"), "no control characters"),
     ],
 )
@@ -374,7 +374,7 @@ def test_a_record_with_an_invalid_statement_is_refused(said: StatementMade, why:
 def test_a_record_with_statements_without_talk_is_refused() -> None:
     record = record_of((0, StatementMade(0, StatementKind.HOLD, Role.DUKE)))
     header = replace(record.header, settings=replace(record.header.settings, rules=COUP))
-    with pytest.raises(RecordError, match="these rules have no talk"):
+    with pytest.raises(RecordError, match="these rules allow no talk"):
         verify_record(replace(record, header=header))
 
 

@@ -159,9 +159,9 @@ def expected_you(state: State, seat: int, kind: str | None) -> dict[str, Any]:
 
 @each("game", PLAYED)
 def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> None:
-    """SPEC.md, "Requests": it carries everything; `legal` has one element for each move, in the same order.
+    """reference/protocol/requests.md: it carries everything; `legal` has one element for each move, in the same order.
 
-    SPEC.md, "Lines": each is written by hand, but like a JSON library's output, without duplicate keys.
+    protocol/messages.md#lines: each is written by hand, but like a JSON library's output, without duplicate keys.
     """
     for seat, line, message, state in lines(game):
         assert json.dumps(message, separators=(",", ":")).encode() + b"\n" == line
@@ -187,7 +187,7 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> Non
 
 @each("game", PLAYED)
 def test_each_seat_gets_every_event_once_and_in_order(game: Game) -> None:
-    """SPEC.md, "Events": `n` counts from 0 in each game, the same for all; no gap reveals anything."""
+    """docs/reference/protocol/events.md: `n` counts from 0 in each game, the same for all; no gap reveals anything."""
     seats = game[1]
     numbers: list[list[int]] = [[] for _ in range(seats)]
     public: list[list[dict[str, Any]]] = [[] for _ in range(seats)]
@@ -202,7 +202,7 @@ def test_each_seat_gets_every_event_once_and_in_order(game: Game) -> None:
 
 
 def test_the_fields_of_a_request_are_in_the_agreed_order() -> None:
-    """SPEC.md, "Requests": the common fields, with those of the kind before `legal`."""
+    """docs/reference/protocol/requests.md: the common fields, with those of the kind before `legal`."""
     common = (["type", "id", "kind", "game", "events", "state", "you"], ["legal", "clock"])
     own = {
         "turn": [],
@@ -227,7 +227,7 @@ def test_the_fields_of_a_request_are_in_the_agreed_order() -> None:
 
 
 def test_a_block_request_has_whether_the_claim_was_proven_this_turn() -> None:
-    """SPEC.md, "Requests": `proven`, as the phase has it; both values occur in the games."""
+    """docs/reference/protocol/requests.md: `proven`, as the phase has it; both values occur in the games."""
     output = set()
     for message, state in requests():
         if message["kind"] == "block":
@@ -274,7 +274,7 @@ def greeting(rules: Ruleset, seats: int) -> Hello:
 
 @each("seats", range(2, 11))
 def test_the_hello_is_what_the_models_allow(seats: int) -> None:
-    """SPEC.md, "hello"; rules.md#deck, #coins, #actions."""
+    """docs/reference/protocol/messages.md#hello; rules.md#deck, #coins, #actions."""
     message = greeting(COUP, seats)
     rules = message.ruleset
     copies = 3 if seats <= 6 else 4 if seats <= 8 else 5
@@ -297,7 +297,7 @@ def test_a_bots_own_times_change_no_byte_of_anothers_hello() -> None:
 
 @each("name", [*PRESETS, *(f"random {number}" for number in range(500, 520))])
 def test_the_hello_has_every_rule_of_every_ruleset(name: str) -> None:
-    """SPEC.md, "Rule variants": each field of a ruleset, and the whole pack; open choices as they are played."""
+    """reference/protocol/variants.md: each field of a ruleset, and the whole pack; open choices as they are played."""
     for seats in seat_counts(PRESETS[name]) if name in PRESETS else (2, 3, 7, 10):
         rules = rules_of(name, seats)
         output = greeting(rules, seats).ruleset
@@ -531,12 +531,12 @@ FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
 def test_a_replys_move_is_a_legal_one_or_none(
     moves: tuple[Move, ...], payload: dict[str, Any], index: int | None
 ) -> None:
-    """SPEC.md, "Lines from the bot": an element of `legal`, types and all; lists are unordered."""
+    """reference/protocol/requests.md#lines-from-the-bot: an element of `legal`, types and all; lists are unordered."""
     assert make_legal_moves(moves).find(payload) == index
 
 
 def test_a_nested_move_is_refused_and_not_followed() -> None:
-    """SPEC.md, "Lines": whatever the decoder accepts, 32 levels deep, is only an illegal move."""
+    """reference/protocol/messages.md#lines: whatever the decoder accepts, 32 levels deep, is only an illegal move."""
     nested: Any = "duke"
     for _ in range(30):
         nested = [nested]

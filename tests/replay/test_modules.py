@@ -134,7 +134,7 @@ def test_a_claim_is_true_where_its_owner_has_the_card(game: Game) -> None:
 
 
 def test_a_claim_ends_as_it_was_resolved(game: Game) -> None:
-    """Source: SPEC.md, "Events": shown, shown_hand, unproven, resolved."""
+    """Source: docs/reference/protocol/events.md: shown, shown_hand, unproven, resolved."""
     said = [claim["outcome"] for claim in game.said["moments"][-1]["claims"]]
     events = [event["event"] for step in game.game["steps"] for event in step["events"]]
     assert said.count("proven") == events.count("shown") + events.count("shown_hand")
@@ -164,7 +164,7 @@ def test_a_seat_knows_its_own_cards_and_no_others_but_those_it_saw(game: Game) -
 
 
 def test_private_answers_are_shown_to_no_seat(game: Game) -> None:
-    """SPEC.md, "What you can and can't learn": passes, challenges that came too late, the cards an exchange kept."""
+    """reference/protocol/hidden-information.md: passes, challenges that came too late, the cards an exchange kept."""
     for seat, steps in enumerate(game.said["answers"]):
         for step, shown in zip(game.game["steps"], steps, strict=True):
             others = [given for given in shown if given[0] != seat]

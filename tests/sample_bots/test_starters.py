@@ -1,6 +1,6 @@
 """Tests of the starters, one for each language and one in plain sh: built and checked in each sandbox, and playing.
 
-Source: SPEC.md, bot.toml and What is in a box. One command checks all of a sandbox in parallel, since starting a
+Source: docs/reference/bot-toml.md and sandbox.md. One command checks all of a sandbox in parallel, since starting a
 command takes longer than most bots do. Builds of plain processes are shared with the tests of the kits.
 """
 

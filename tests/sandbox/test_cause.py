@@ -1,6 +1,6 @@
 """Tests of the cause of a program's end, a limit or itself, with real programs in every box.
 
-Sources: cause.py; protocol/SPEC.md, "Faults".
+Sources: arena/sandbox/box.py; docs/reference/protocol/faults.md.
 """
 
 import signal

@@ -40,7 +40,7 @@ from protocol import Malformed, ParsedReply
 
 _TICK_S = 0.02  # between two checks of processes: one may die while a child holds its output open, or break a limit
 _SLOW_S = 0.001  # how long a bot is charged wall time, and stays unfrozen while others are asked; the poll's resolution
-_LEAVE_S = 0.5  # how long a bot has to exit after match_over (SPEC.md)
+_LEAVE_S = 0.5  # how long a bot has to exit after match_over (docs/reference/protocol/process.md)
 _OVERSLEPT_S = 0.05  # a referee that reads this late can't know what came in time, so unread answers count
 _STALLED_S = 5.0  # longer than bots with limited cores can make the referee wait for a core
 _DRAIN_READS = 16  # reads of 64 KiB: a pipe's capacity; a bot that never stops writing must not block the referee

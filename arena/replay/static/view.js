@@ -46,7 +46,7 @@ export function chance(chances, claim) {
   return claim.startsWith("not_") ? 1 - chances[claim.slice(4)] : chances[claim];
 }
 
-/** Return the events as the seat was sent them: without what is private to others (SPEC.md, "Events"). */
+/** Return the events as the seat was sent them: without what is private to others (reference/protocol/events.md). */
 export function seen(events, seat) {
   return seat === null ? events : events.map((event) => publicly(event, seat));
 }

@@ -372,7 +372,7 @@ def test_an_interpreter_of_this_machine_is_looked_up_in_the_image(
 def test_a_build_gets_the_image_of_its_own_command_though_a_shell_starts_it(
     sandbox: DockerSandbox, folder: Path, wraps: tuple[str, ...], image: str
 ) -> None:
-    """Source: SPEC.md, bot.toml: the first word of `build` determines the compiler."""
+    """Source: docs/reference/bot-toml.md: the first word of `build` determines the compiler."""
     (folder / "script").write_text("#!/usr/bin/env python3\n")
     before = set(ours())
     with running(sandbox, Program(("sh", "-c", "echo; cat"), folder, wrapped_command=wraps)) as box:
