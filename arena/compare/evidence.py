@@ -25,6 +25,8 @@ Verdict = Literal["better", "worse", "no difference"]
 
 MIN_BLOCKS = 10  # for a variance
 VALIDITY = "each end holds with 95 %, however often you look, if bots carry nothing from match to match"
+ABOUT_PAIRS = "Both games of a pair have the same cards, seats and opponents"
+UNDECIDED_ADVICE = "More pairs, or a larger change, may decide"
 _DECISION_THRESHOLD = 20.0  # the wealth that decides: each end of the interval is wrong at most once in 20 comparisons
 _PARTS = (0.9, 0.1)  # of the wealth, staked for a difference of `points` and for a larger one
 _LARGER_DEVIATIONS = 0.7  # the larger difference's stake, as a mean in standard deviations of a block

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from statistics import NormalDist
 
-from arena.compare import VALIDITY, describe_pairing_gain, format_interval, format_points
+from arena.compare import ABOUT_PAIRS, UNDECIDED_ADVICE, VALIDITY, describe_pairing_gain, format_interval, format_points
 from arena.compare.report import CompareReport, DivergenceGroup, DivergencePosition, InterimResult, format_gain, remarks
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
@@ -35,6 +35,8 @@ def _page_header(report: CompareReport, title: str) -> str:
         )
     if report.pairing_gain is not None:
         lines.append(f"{describe_pairing_gain(report.pairing_gain).capitalize()}.")
+    if report.verdict == "not known":
+        lines.append(f"{UNDECIDED_ADVICE}.")
     if report.error is not None:
         lines.append(f"The comparison stopped early: {report.error}")
     text = "".join(f"<p>{escape(line)}</p>\n" for line in lines)
@@ -47,8 +49,8 @@ def _page_header(report: CompareReport, title: str) -> str:
 
 def _divergences_section(report: CompareReport) -> str:
     about = (
-        "Both games of a pair have the same cards, seats and opponents, so they are the same up to the first different "
-        "choice. The table lists these choices, the most important first."
+        f"{ABOUT_PAIRS}, so they are the same up to the first different choice. The table lists these choices, the "
+        "most important first."
     )
     body = "".join(_divergence_row(report, row) for row in report.divergences)
     parts = [_table("Divergences", _DIVERGENCE_HEADS, body) if body else "<p>None found.</p>\n"]

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from arena.compare import Evidence, PairedResult
+from arena.compare import ABOUT_PAIRS, UNDECIDED_ADVICE, Evidence, PairedResult
 from arena.coup import PRESETS, derive_key
 from arena.local import WinRate, play_table, sample
 from arena.referee import Record, Timing, game_marker, game_results, read_record, turn_marker, write_record
@@ -258,7 +258,8 @@ def describe_difference(compared: PairedResult) -> str:
     """Return the verdict of `arena compare` on the new version."""
     if not compared.discordant_pairs:
         return f"the same result in all {compared.pairs} deals that both versions played"
-    return compared.verdict_text.removeprefix("NEW ").removeprefix("is ")
+    text = f"{compared.verdict_text.removeprefix('NEW ').removeprefix('is ')}. A point is one win in 100 games"
+    return text if compared.verdict else f"{text}. {ABOUT_PAIRS}. {UNDECIDED_ADVICE}"
 
 
 class _BeatingBot:

@@ -91,3 +91,9 @@ def test_the_page_is_accessible_and_runs_no_untrusted_script(
     assert "arena replay 'a folder/out' --match 5 --game 3 --from 7" in text
     assert "NEW forfeited 3 games" in text
     assert NASTY in text
+
+
+def test_an_undecided_comparison_says_what_may_decide_it() -> None:
+    undecided = answer().model_copy(update={"verdict": "not known"})
+    assert "More pairs, or a larger change, may decide." in comparison_page(undecided)
+    assert "may decide" not in comparison_page(answer())

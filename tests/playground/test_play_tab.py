@@ -1,5 +1,6 @@
 """A visitor plays in a real browser, offline after the first visit."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     context.close()
 
 
-def test_the_visitors_own_bot_plays_and_an_endless_loop_inside_c_ends_the_match(
+def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_ends_the_match(
     browser: Reader, served_playground: Served
 ) -> None:
     source = "from coup_kit import Bot, run\nclass B(Bot):\n    def game_start(self, game):\n        {}\nrun(B())\n"
@@ -72,14 +73,22 @@ def test_the_visitors_own_bot_plays_and_an_endless_loop_inside_c_ends_the_match(
     context = browser.browser.new_context(reduced_motion="reduce")
     context.set_default_timeout(WAIT_MS)
     page = context.new_page()
-    page.goto(served_playground.url)
+    page.goto(f"{served_playground.url}#write")
+    page.get_by_label("Opponent 1").select_option("strategist")  # which is slow
+    page.get_by_role("button", name="Play 200 games").click()
+    page.get_by_text(re.compile("^[1-9].* of 200 games")).wait_for()
+    page.get_by_role("tab", name="Play").click()
+    page.get_by_text("The cards are dealt.").wait_for()  # once Python has time
+    page.get_by_role("tab", name="Write a bot").click()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("tab", name="Play").click()
+    await_move(page)
     page.evaluate(f"localStorage.setItem('playground-table', {TABLE.replace('bluffer', 'mybot')})")
     page.evaluate(store, source.format("sum(iter(int, 1))"))
     page.reload()
     page.get_by_text("The match failed: mybot, line 4 or one next to it, gave no answer").wait_for()
     page.evaluate(store, source.format("pass"))
-    page.get_by_role("button", name="New table").click()
-    page.get_by_role("button", name="Deal the cards").click()
+    page.get_by_role("button", name="Play again").click()
     await_move(page)
     context.close()
 

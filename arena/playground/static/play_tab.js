@@ -13,9 +13,11 @@ const KEY = "playground-table";
 
 const frame = h("iframe", { id: "table", title: "The table" });
 const waiting = { text: h("p", { role: "status" }), bar: h("progress", { "aria-label": "Python" }) };
-const wait = h("div", { class: "wait" }, waiting.text, waiting.bar);
+const again = h("button", { class: "main", onclick: openTable }, "Play again");
+const wait = h("div", { class: "wait" }, waiting.text, waiting.bar, again);
 let settings = FIRST;
 let opened = 0; // tables
+let started = false; // Python
 let failed = false; // the worker was ended, and a match with one's own bot
 
 function stored(name, parse = JSON.parse) {
@@ -34,19 +36,21 @@ export function fill(panel) {
   document.getElementById("new-table").onclick = choose;
   openTable();
   listen(({ text, ready, loaded }) => {
+    const ended = started && !ready;
+    started = ready;
     if (failed) return;
     say(waiting.text, ready ? "The cards are dealt." : text);
     waiting.bar.value = loaded;
-    if (ready || !wait.hidden) return;
+    if (!ended) return;
     // The worker was ended, and the match with it. One's own bot would delay what the other tab does next.
-    if (settings.bots.includes(OWN.name)) fail("Python was stopped, and the match with it. Open a new table.");
+    if (settings.bots.includes(OWN.name)) fail("Python was stopped, and the match with it.");
     else openTable();
   });
 }
 
 function fail(text) {
   failed = waiting.bar.hidden = true;
-  wait.hidden = false;
+  wait.hidden = again.hidden = false;
   say(waiting.text, text);
 }
 
@@ -59,6 +63,7 @@ async function openTable() {
   const number = ++opened;
   if (failed) say(waiting.text, "The cards are dealt.");
   wait.hidden = waiting.bar.hidden = failed = false;
+  again.hidden = true;
   await new Promise((resolve) => {
     frame.onload = resolve;
     frame.src = `${read("table-url")}?rules=${settings.rules}&table=${number}`;
@@ -80,7 +85,7 @@ async function play(name, value) {
   let line = null;
   let timer;
   const end = () => {
-    if (number === opened) fail(`The match failed: ${OWN.name}${line ? `, line ${line} or one next to it` : ""}, gave no answer for ${SILENCE_MS / 1000} seconds. Change it, and open a new table.`);
+    if (number === opened) fail(`The match failed: ${OWN.name}${line ? `, line ${line} or one next to it` : ""}, gave no answer for ${SILENCE_MS / 1000} seconds. Change it, and play again.`);
     restart();
     if (number !== opened) openTable(); // its call waited for this one
   };

@@ -205,7 +205,7 @@ function draw({ progress, before }, ended) {
   const more = ended && !verdict && (games < 1000 || !done) && [" ", h("button", { onclick: () => run(1000) }, "Play 1,000 games")];
   difference.hidden = !progress.difference && !ended;
   difference.className = verdict ?? "";
-  if (progress.difference) refill(difference, h("b", {}, `Compared with version ${before.number}: `), `${progress.difference}.`, progress.difference.includes("point") && " A point is one win in 100 games.", more);
+  if (progress.difference) refill(difference, h("b", {}, `Compared with version ${before.number}: `), `${progress.difference}.`, more);
   else say(difference, "Now look at a lost game, change the program, and play again: the new version is compared with this one.");
 }
 
