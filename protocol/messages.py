@@ -74,12 +74,12 @@ class LimitsPayload(Sent):
     limit_ms: Count = Field(description="Free time for each request, by `clock`, in milliseconds.")
     bank_ms: Count = Field(description="Further time for all requests of one game, by `clock`, in milliseconds.")
     start_ms: Count = Field(description="Time from the hello line to the bot's hello, by `clock`, in milliseconds.")
-    line_bytes: Positive = Field(description="Longest line a bot may send, in bytes, without its newline.")
-    flood_bytes: Positive = Field(description="Most that a bot may send between two requests, in bytes.")
+    line_bytes: Positive = Field(description="Maximum length of a bot's line, in bytes, without its newline.")
+    flood_bytes: Positive = Field(description="Maximum output between two requests, in bytes.")
     lives: Positive = Field(description="Faults in one game at which the bot forfeits it.")
     forfeits: Positive = Field(description="Forfeited games after which the bot forfeits the rest of the match.")
     clock: Literal["own", "wall"] = Field(
-        description="What the bot is charged: its own time, which leaves out waits for a core, or wall time."
+        description="The charged time: the bot's own time, without waits for a core, or wall time."
     )
     ponder: bool = Field(description="Whether the bot may compute while it isn't asked.")
     memory_mb: Positive = Field(description="Memory of the process and its descendants, in MiB.")
@@ -87,7 +87,7 @@ class LimitsPayload(Sent):
     cpu_s: Positive = Field(description="CPU time from the process's start to its end, in seconds.")
     cores: float = Field(gt=0, description="Cores used at a time.")
     file_size_mb: Positive = Field(description="Size of each file, in MiB.")
-    tmp_mb: Positive = Field(description="What all files together may hold, in MiB.")
+    tmp_mb: Positive = Field(description="Total size of all files, in MiB.")
     open_files: Positive = Field(description="Open files of each process.")
 
 
@@ -149,7 +149,7 @@ class Clock(Sent):
     """The bot's own clock when the request is sent."""
 
     limit_ms: Count = Field(description="Free time for this request, by the match's clock, in milliseconds.")
-    bank_ms: Count = Field(description="What is left of the game's bank, by the match's clock, in milliseconds.")
+    bank_ms: Count = Field(description="The rest of the game's bank, by the match's clock, in milliseconds.")
 
 
 class _Request(Sent):
@@ -170,7 +170,7 @@ class TurnRequest(_Request):
 
 
 class ChallengeRequest(_Request):
-    """A player claims a role: challenge it?"""
+    """A player claims a role, which the bot may challenge."""
 
     kind: Literal["challenge"]
     pending: Pending
@@ -193,7 +193,7 @@ class ProveRequest(_Request):
     kind: Literal["prove"]
     pending: Pending
     claim: ClaimPayload
-    challenger: Seat = Field(description="Who challenges.")
+    challenger: Seat = Field(description="The challenger's seat.")
     legal: tuple[ShowMove | ShowHandMove | DeclineMove, ...] = Field(min_length=1)
 
 
@@ -202,12 +202,12 @@ class LoseRequest(_Request):
 
     kind: Literal["lose"]
     pending: Pending
-    reason: LossReason = Field(description="What it is lost to.")
+    reason: LossReason = Field(description="The reason for the loss.")
     legal: tuple[LoseMove, ...] = Field(min_length=1)
 
 
 class ExchangeRequest(_Request):
-    """The bot's exchange: which cards does it keep?"""
+    """The bot chooses the cards to keep in its exchange."""
 
     kind: Literal["exchange"]
     pending: Pending
@@ -219,31 +219,31 @@ class ExchangeRequest(_Request):
 
 
 class DraftRequest(_Request):
-    """Before the deal: which card of its own set does the bot keep?"""
+    """Before the deal, the bot chooses a card of its own set."""
 
     kind: Literal["draft"]
     legal: tuple[PickMove, ...] = Field(min_length=1)
 
 
 class AllegianceRequest(_Request):
-    """Before the first turn: which side does the bot, the starter, take?"""
+    """Before the first turn, the bot, which starts, chooses a side."""
 
     kind: Literal["allegiance"]
     legal: tuple[SideMove, ...] = Field(min_length=1)
 
 
 class KeepShownRequest(_Request):
-    """The bot has shown a card: does it keep it?"""
+    """The bot has shown a card, and keeps it or has it replaced."""
 
     kind: Literal["keep_shown"]
     pending: Pending
     claim: ClaimPayload
-    challenger: Seat = Field(description="Who challenged.")
+    challenger: Seat = Field(description="The challenger's seat.")
     legal: tuple[KeepShownMove, ...] = Field(min_length=1)
 
 
 class ExamineShowRequest(_Request):
-    """The bot is examined: which card does the inquisitor see?"""
+    """The bot is examined, and chooses the card that the inquisitor sees."""
 
     kind: Literal["examine_show"]
     pending: Pending
@@ -251,7 +251,7 @@ class ExamineShowRequest(_Request):
 
 
 class ExamineDecideRequest(_Request):
-    """The bot examines and has seen a card: may its owner keep it?"""
+    """The bot has examined a card, and hands it back or has it replaced."""
 
     kind: Literal["examine_decide"]
     pending: Pending
@@ -279,10 +279,10 @@ class Error(Sent):
     """A fault of the bot. Sent to that bot only; expects no answer."""
 
     type: Literal["error"]
-    id: Positive | None = Field(description="The request it is about; null: none.")
+    id: Positive | None = Field(description="The id of the request with the fault; null: none.")
     code: FaultCode
-    message: str = Field(description="What is wrong, for people.")
-    got: str | None = Field(description="What the bot sent, made printable and cut; null: nothing.")
+    message: str = Field(description="The problem and the fix, for people.")
+    got: str | None = Field(description="The bot's line, made printable and cut; null: none.")
     used: AnyMove | None = Field(description="The move that was played instead; null: none was needed.")
     lives: Count = Field(description="Lives left in this game.")
 

@@ -89,9 +89,9 @@ class RulesetPayload(Sent):
     assassinate_cost: Count = Field(description="Coins an assassination costs.")
     forced_coup: Count = Field(description="Coins from which on a coup is the only legal action; 0: no such rule.")
     turn_limit: Positive = Field(description="Turns (of all players together) after which a game is a draw.")
-    first_player: Literal["seat_0", "last_winner", "random"] = Field(description="Who has the first turn of a game.")
-    attacks_blocked_by: Literal["target", "anyone"] = Field(description="Who may block steal and assassinate.")
-    block_challenged_by: Literal["anyone", "actor"] = Field(description="Who may challenge a block.")
+    first_player: Literal["seat_0", "last_winner", "random"] = Field(description="The player with the first turn.")
+    attacks_blocked_by: Literal["target", "anyone"] = Field(description="Players that may block steal and assassinate.")
+    block_challenged_by: Literal["anyone", "actor"] = Field(description="Players that may challenge a block.")
     prove: Literal["choose", "automatic"] = Field(
         description="Whether a challenged player is asked to show a card it holds, or shows it always."
     )
@@ -106,7 +106,7 @@ class RulesetPayload(Sent):
         description="Which cards an exchange may return; claimed_role: the claimed one, if it was held."
     )
     inquisitor: bool = Field(description="The inquisitor takes the ambassador's place, and may examine.")
-    examine_pick: Literal["target", "random"] = Field(description="Who picks the card that is examined.")
+    examine_pick: Literal["target", "random"] = Field(description="How the examined card is picked.")
     examine_replace: Literal["draw_first", "return_first"] = Field(
         description="Whether the new card is drawn before or after the examined one is back in the deck."
     )
@@ -117,10 +117,10 @@ class RulesetPayload(Sent):
     embezzle_concede: bool = Field(description="A challenged embezzler without a duke may decline to show its hand.")
     draft: bool = Field(description="Each of two players picks its first card from a set of its own.")
     dead_target: Literal["nothing", "coins"] = Field(
-        description="What a steal takes from a target that is out before it takes effect."
+        description="The loot of a steal whose target is out before it takes effect."
     )
     talk: Literal["off", "statements", "text"] = Field(
-        description="What replies may say: nothing, statements, or these and a text."
+        description="The statements that replies may contain: none, fixed kinds, or these and a text."
     )
 
 
@@ -181,7 +181,7 @@ class ShowHandMove(Sent):
 
 
 class DeclineMove(Sent):
-    """Not prove a claim, unable or unwilling: an influence is lost."""
+    """Don't prove a claim, and lose an influence."""
 
     decline: Yes
 
@@ -195,7 +195,7 @@ class LoseMove(Sent):
 class KeepMove(Sent):
     """Choose the cards to keep of an exchange."""
 
-    keep: Cards = Field(description="As many roles of hand and drawn cards as the hand has.")
+    keep: Cards = Field(description="Roles of the hand and the drawn cards, as many as the hand has.")
 
 
 class KeepShownMove(Sent):
@@ -314,7 +314,9 @@ class KnownPayload(Sent):
 class AskedYou(You):
     """The information that only this bot has, when it is asked."""
 
-    known: Absent[KnownPayload] = Field(default=None, description="What is certain of others' cards; absent: nothing.")
+    known: Absent[KnownPayload] = Field(
+        default=None, description="The certain facts about others' cards; absent: none."
+    )
 
 
 class ExchangingYou(AskedYou):
@@ -332,14 +334,14 @@ class ExaminingYou(AskedYou):
 class UntargetedPending(Sent):
     """The declared action that is not resolved yet, without a target."""
 
-    actor: Seat = Field(description="Whose action it is.")
+    actor: Seat = Field(description="The acting seat.")
     action: UntargetedAction
 
 
 class TargetedPending(Sent):
     """The declared action that is not resolved yet, aimed at a player."""
 
-    actor: Seat = Field(description="Whose action it is.")
+    actor: Seat = Field(description="The acting seat.")
     action: TargetedAction
     target: Seat = Field(description="The seat it is aimed at.")
 
@@ -350,7 +352,7 @@ Pending = Annotated[UntargetedPending | TargetedPending, Field(discriminator="ac
 class ClaimPayload(Sent):
     """A claim that may be challenged, or has been."""
 
-    seat: Seat = Field(description="Who claims it.")
+    seat: Seat = Field(description="The claiming seat.")
     role: Claimed = Field(description="The role claimed; not_duke: an embezzler's claim to have no duke.")
     block: bool = Field(description="True: the claim is a block of the pending action; false: it is the action's own.")
 
@@ -360,7 +362,7 @@ class ClaimPayload(Sent):
 
 class _Event(Sent):
     n: Count = Field(description="Number of the event in its game, from 0, the same for all seats.")
-    seat: Seat = Field(description="Whom the event is about.")
+    seat: Seat = Field(description="The seat that the event is about.")
 
 
 class GeneralActionEvent(_Event):
@@ -400,7 +402,7 @@ class ConvertEvent(_Event):
 
     event: Literal["action"]
     action: Literal["convert"]
-    target: Absent[Seat] = Field(default=None, description="Whom it converts; absent: itself.")
+    target: Absent[Seat] = Field(default=None, description="The converted seat; absent: the actor itself.")
 
 
 class EmbezzleEvent(_Event):
@@ -423,7 +425,7 @@ class ChallengeEvent(_Event):
     """`seat` challenged a claim: the one challenge that counts."""
 
     event: Literal["challenge"]
-    claimant: Seat = Field(description="Whose claim it is.")
+    claimant: Seat = Field(description="The claiming seat.")
     role: Claimed = Field(description="The role claimed, or not_duke.")
 
 
@@ -448,7 +450,7 @@ class ShownHandEvent(_Event):
     """`seat` proved that it had no duke; all its cards went back, the deck was shuffled, as many were drawn."""
 
     event: Literal["shown_hand"]
-    roles: Cards = Field(description="All the cards it had, shown to everybody.")
+    roles: Cards = Field(description="All its cards, which all players see.")
     cards: Absent[Cards] = Field(default=None, description="Only in the copy of `seat`: its whole hand now.")
 
 
@@ -513,7 +515,7 @@ class ConvertedEvent(_Event):
     """`seat` changed the allegiance of `target`."""
 
     event: Literal["converted"]
-    target: Seat = Field(description="Whose allegiance it is; `seat` itself for its own.")
+    target: Seat = Field(description="The converted seat, which may be `seat` itself.")
     allegiance: Allegiance = Field(description="The side of `target` now.")
 
 
@@ -522,7 +524,7 @@ class ExaminedEvent(_Event):
 
     # The target's copy of a replacement has role and cards; `seat` has the role; the others have neither.
     event: Literal["examined"]
-    target: Seat = Field(description="Whose card it was.")
+    target: Seat = Field(description="The owner of the card.")
     replaced: bool = Field(description="True: the card was replaced; false: it was handed back.")
     role: Absent[Role] = Field(default=None, description="Only in the copies of `seat` and `target`: the card.")
     cards: Absent[Cards] = Field(
@@ -538,7 +540,7 @@ class ExaminedEvent(_Event):
 
 class _Resolved(_Event):
     event: Literal["resolved"]
-    how: How = Field(description="How it ended.")
+    how: How = Field(description="How the action ended.")
 
 
 class UntargetedResolvedEvent(_Resolved):
@@ -558,7 +560,7 @@ class ConvertResolvedEvent(_Resolved):
     """The conversion by `seat` has ended."""
 
     action: Literal["convert"]
-    target: Absent[Seat] = Field(default=None, description="Whom it converted; absent: itself.")
+    target: Absent[Seat] = Field(default=None, description="The converted seat; absent: the actor itself.")
 
 
 class _Say(_Event):
@@ -591,7 +593,7 @@ class TextSayEvent(_Say):
     """`seat` says something in its own words."""
 
     says: Literal["text"]
-    text: str = Field(min_length=1, max_length=TEXT_LIMIT, description="Untrusted words; they act on no terminal.")
+    text: str = Field(min_length=1, max_length=TEXT_LIMIT, description="Untrusted text without control characters.")
 
 
 SayEvent = Annotated[CardSayEvent | PlanSayEvent | DoubtSayEvent | TextSayEvent, Field(discriminator="says")]

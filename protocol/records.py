@@ -27,7 +27,7 @@ class RecordedSettings(Sent):
 
     rules: _Values = Field(description="The ruleset: name, and a field for each rule (arena rules --fields).")
     timing: _Values = Field(description="limit_ms, bank_ms, start_ms; own: own time was charged, else wall time.")
-    limits: _Values = Field(description="Of each bot's process.")
+    limits: _Values = Field(description="The limits of each bot's process.")
     lives: Positive
     forfeits: Positive
     open_names: bool
@@ -38,34 +38,38 @@ class RecordHeader(Sent):
 
     record: Literal[4]
     match: Count
-    key: _SHA256 = Field(description="Decides the deals and draws.")
+    key: _SHA256 = Field(description="Determines the deals and draws.")
     bots: tuple[str, ...]
-    handles: tuple[str, ...] = Field(description="As the bots called one another; one a bot.")
+    handles: tuple[str, ...] = Field(description="The name of each bot within the match.")
     terms: RecordedSettings
-    timings: Absent[tuple[_Values, ...]] = Field(None, description="One a bot, where they differ from the terms'.")
-    digests: Absent[tuple[str, ...]] = Field(None, description="Of each bot's files; in the records of a run.")
+    timings: Absent[tuple[_Values, ...]] = Field(
+        None, description="The timing of each bot, if it differs from that of the terms."
+    )
+    digests: Absent[tuple[str, ...]] = Field(
+        None, description="The digest of each bot's files, in the records of a run."
+    )
 
 
 class RecordedStart(Sent):
-    """The start of a game. A draft has no hands and sides that are chosen are absent, until the first moves."""
+    """The start of a game. Hands are empty before a draft, and chosen sides are absent."""
 
     actor: Seat
-    coins: tuple[Count, ...] = Field(description="One a seat.")
+    coins: tuple[Count, ...] = Field(description="By seat.")
     deck: Count = Field(description="Number of cards.")
-    hands: tuple[tuple[Role, ...], ...] = Field(description="One a seat.")
+    hands: tuple[tuple[Role, ...], ...] = Field(description="By seat.")
     sides: Absent[tuple[Allegiance, ...]] = None
 
 
 class RecordedFault(Sent):
     """A fault of a bot."""
 
-    bot: Count = Field(description="Its place in bots.")
+    bot: Count = Field(description="Its index in bots.")
     code: str
-    step: Absent[Count] = Field(None, description="The move of the game that it came at, from 0.")
-    got: Absent[str] = Field(None, description="What came, made safe to print.")
+    step: Absent[Count] = Field(None, description="The index of the move in the game, from 0.")
+    got: Absent[str] = Field(None, description="The faulty line, made safe to print.")
     used: Absent[str] = Field(None, description="The move that was played instead.")
     detail: Absent[str] = None
-    count: Absent[Positive] = Field(None, description="How often, if more than once.")
+    count: Absent[Positive] = Field(None, description="The number of occurrences, if more than 1.")
 
 
 class RecordedStatement(Sent):
@@ -73,24 +77,24 @@ class RecordedStatement(Sent):
 
     move: Count = Field(description="The move of the game, from 0; `by` has its seat.")
     says: Literal["hold", "lack", "attack", "spare", "doubt", "text"]
-    role: Absent[Role] = Field(None, description="Of hold, lack and doubt.")
-    target: Absent[Seat] = Field(None, description="Of attack, spare and doubt.")
-    text: Absent[str] = Field(None, description="Of text.")
+    role: Absent[Role] = Field(None, description="For hold, lack and doubt.")
+    target: Absent[Seat] = Field(None, description="For attack, spare and doubt.")
+    text: Absent[str] = Field(None, description="For text.")
 
 
 class RecordedGame(Sent):
     """A game: a line for each, in the order of play."""
 
     game: Count
-    seats: tuple[Count, ...] = Field(description="The bot of each seat, by its place in bots.")
+    seats: tuple[Count, ...] = Field(description="The bot of each seat, by its index in bots.")
     starter: Seat = Field(description="The last winner's seat, for rules in which the winner starts.")
     start: RecordedStart
-    moves: str = Field(description="In notation, with blanks between.", pattern=f"^(?:{_MOVE}(?: {_MOVE})*)?$")
-    by: str = Field(description="The seat of each move, a digit each.", pattern="^[0-9]*$")
+    moves: str = Field(description="In notation, separated by blanks.", pattern=f"^(?:{_MOVE}(?: {_MOVE})*)?$")
+    by: str = Field(description="The seat of each move, one digit for each.", pattern="^[0-9]*$")
     draws: str = Field(
         description="The cards that were drawn after the deal, in order.", pattern=f"^(?:{_DRAW}(?: {_DRAW})*)?$"
     )
-    said: Absent[tuple[RecordedStatement, ...]] = Field(None, description="What was said, in the order of the moves.")
+    said: Absent[tuple[RecordedStatement, ...]] = Field(None, description="The statements, in the order of the moves.")
     faults: tuple[RecordedFault, ...]
     winner: Seat | None
     reason: Literal["last_standing", "turn_limit", "all_forfeit"]
@@ -99,7 +103,7 @@ class RecordedGame(Sent):
     turns: Count
     events: Count
     events_sha256: _SHA256
-    times_us: tuple[Count, ...] = Field(description="What each move took by the match's clock.")
+    times_us: tuple[Count, ...] = Field(description="The time of each move by the match's clock.")
 
 
 class RecordEnd(Sent):
@@ -107,7 +111,7 @@ class RecordEnd(Sent):
 
     end: Literal[True]
     games: Count
-    sha256: _SHA256 = Field(description="Of all lines before, as they are written but without times_us.")
+    sha256: _SHA256 = Field(description="Of all lines before, as written, without times_us.")
 
 
 LINE: TypeAdapter[RecordHeader | RecordedGame | RecordEnd] = TypeAdapter(RecordHeader | RecordedGame | RecordEnd)

@@ -297,8 +297,8 @@ def _report_parts(comparison: Comparison, result: CompareReport, file: Path) -> 
         ]
         parts += ["", "first different choices, in the same position", make_table(columns, rows)]
         if len(result.divergences) > _MAX_DIFFERENCE_ROWS:
-            parts.append(f"and {len(result.divergences) - _MAX_DIFFERENCE_ROWS} more on the page")
+            parts.append(f"the page has {len(result.divergences) - _MAX_DIFFERENCE_ROWS} more")
     elif result.pairs and not result.diverged_by_opponent:
         parts.append("all choices were the same")
-    parts += ["", f"page {file}; games: arena replay {shlex.quote(result.run)} --match M --game G, OLD's M is even"]
-    return parts
+    games = f"arena replay {shlex.quote(result.run)} --match M --game G"
+    return [*parts, "", f"page {file}; games: {games} (OLD played the even matches, NEW the odd ones)"]

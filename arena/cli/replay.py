@@ -390,7 +390,7 @@ def _choose_games(
         usage_error(str(problem))
     for name in (lost_by, None if seat is None or seat.isdecimal() else seat):
         if name is not None and name not in seen:
-            usage_error(f"{path} has no bot {name!r}; its bots are {', '.join(sorted(seen))}")
+            usage_error(f'{path} has no bot "{name}"; its bots are {", ".join(sorted(seen))}')
 
 
 def _sees_fault_of(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
@@ -436,7 +436,7 @@ def describe_records(folder: Path, replay: str, games: Sequence[GameRecord], per
 
     `replay`: what `arena replay` shows. `person`: the number of the human player, whose faults don't count.
     """
-    text = f"kept in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
+    text = f"saved in {folder}; {replay}: arena replay {shlex.quote(str(folder))}"
     faulty = any(fault.bot != person for game in games for fault in game.faults)
     return f"{text}; what bots wrote to standard error: {folder / 'logs'}/" if faulty else text
 

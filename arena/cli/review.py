@@ -80,7 +80,7 @@ def review(
     records = [record for record, _ in kept if bot in record.header.bots]
     if not records:
         names = sorted({name for record, _ in kept for name in record.header.bots})
-        usage_error(f"{path} has no bot {bot!r}; its bots are {', '.join(map(escape_control, names))}")
+        usage_error(f'{path} has no bot "{bot}"; its bots are {", ".join(map(escape_control, names))}')
     read = 0
 
     def line() -> str:

@@ -60,7 +60,7 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
     except RecordError as problem:
         fail(str(problem))
     finally:
-        print_note(describe_records(folder, "again", record.games))
+        print_note(describe_records(folder, "show again", record.games))
 
 
 def _play(table: TableSetup, given: dict[str, Any]) -> Record:

@@ -106,7 +106,7 @@ def load_ruleset(name_or_path: str) -> Ruleset:
         return _load_file(Path(name_or_path))[0]
     if name_or_path in PRESETS:
         return PRESETS[name_or_path]
-    raise RulesetError(f"unknown ruleset {_unknown_preset_text(name_or_path)}, or a file such as my.toml.")
+    raise RulesetError(f"unknown ruleset {_unknown_preset_text(name_or_path)}; or name a file such as my.toml.")
 
 
 def load_ruleset_limits(name_or_path: str) -> dict[str, float]:

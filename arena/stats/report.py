@@ -88,7 +88,7 @@ class Profile(_Part):
     actions: Rates = Field(title="actions", description="of its turns")
     effective_actions: Rates = Field(
         title="actions that took effect",
-        description="of its actions of that kind, but those with which the game ended before their effect",
+        description="of its actions of that kind, except those that the end of the game cut off",
     )
     bluffs: Rates = Field(title="bluffs", description="of its claims of that role, to act or to block")
     challenged: Rates = Field(title="claims challenged", description="of its claims of that role")
@@ -96,22 +96,22 @@ class Profile(_Part):
     challenges: Rates = Field(
         title="challenges",
         description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
-        "them; right: of its challenges, those of a lie. Each counts, also where another's counted in the game",
+        "them; right: of its challenges, those of a lie. Challenges that another player's preceded are included",
     )
     visible_at_table: Rates = Field(
         title="challenges and blocks that counted",
         description="challenged: of the claims that it was asked about; right: of these challenges, those whose claim "
-        "wasn't proved; blocked: of the actions that it was asked about. All of it anybody sees at the table",
+        "wasn't proved; blocked: of the actions that it was asked about. All players see these",
     )
     blocks: Rates = Field(
         title="blocks",
         description="made: of the actions that it was asked about; as_target: of those that were aimed at it; bluffed: "
-        "of its blocks, those without the role. Each counts, also where another's counted in the game",
+        "of its blocks, those without the role. Blocks that another player's preceded are included",
     )
     attack_targets: Rates = Field(
         title="attacked bots", description="of its coups, assassinations and steals at tables with that bot"
     )
-    attack_counts: dict[str, dict[str, Count]] = Field(description="numbers of the same, by bot and action")
+    attack_counts: dict[str, dict[str, Count]] = Field(description="the number of these attacks, by bot and action")
     losses: Rates = Field(
         title="cards lost",
         description="of the cards that it lost: by a coup, an assassination, a claim of its own that it didn't prove, "
@@ -120,7 +120,7 @@ class Profile(_Part):
     elimination_turns: Turns | None = Field(description="the turns in which it went out; null if it never did")
     decision_times: dict[str, DecisionTimes] = Field(description="by kind of request, and all")
     faults: Count = Field(description="without those that follow from others")
-    faults_by_code: dict[str, Count] = Field(description="those that follow from others (out_of_lives, retired) too")
+    faults_by_code: dict[str, Count] = Field(description="with those that follow from others (out_of_lives, retired)")
 
 
 SECTIONS: dict[str, tuple[str, str]] = {
@@ -409,8 +409,8 @@ def compare_bots(found: StatsReport, fold: StatsAccumulator, bot: Profile, other
 
 
 LARGEST_NOTE = (
-    "In 100 games: cases more than the reference, for as many occasions. A difference isn't a cause: change one thing, "
-    "and measure it with arena compare."
+    "In 100 games: cases more than the reference, at the same number of occasions. A difference isn't a cause: change "
+    "one thing, and measure it with arena compare."
 )
 _CHALLENGE_LESS = "challenge only claims that are unlikely, given the cards that you see and know"
 _CHALLENGE_MORE = "challenge more of the claims that are unlikely; arena odds shows how likely a claim is"

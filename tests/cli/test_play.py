@@ -94,7 +94,7 @@ def test_the_end_of_input_leaves_and_keeps_the_games(tmp_path: Path) -> None:
     assert "You leave" in done.stdout
     (game,) = load_record(tmp_path).games
     assert [(fault.bot, fault.code) for fault in game.faults] == [(2, "exited")]
-    assert done.stdout.endswith("kept in game; all cards: arena replay game\n"), "no bot was at fault"
+    assert done.stdout.endswith("saved in game; all cards: arena replay game\n"), "no bot was at fault"
 
 
 def test_lines_fit_forty_columns_and_ascii(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_sigterm_leaves_no_process_no_build_and_a_complete_record(tmp_path: Path
         read_until(process, rb"\n> \Z")
         assert list(tmp_path.glob("*.building")), "it is built here"
         process.terminate()
-        assert b"kept in game" in process.stdout.read()
+        assert b"saved in game" in process.stdout.read()
     assert process.returncode == 130
     assert len(load_record(tmp_path).games) == 1
     assert find_processes(tmp_path) == []
@@ -232,7 +232,7 @@ def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_p
         assert b"Traceback" not in process.stderr.read()
     assert process.returncode == 130
     assert re.search(rb"The game isn't saved\.\n... waiting for [AB]; Ctrl-C again", said)
-    assert b"kept in game" in rest
+    assert b"saved in game" in rest
     assert len(load_record(tmp_path).games) == 1
     assert find_processes(tmp_path) == []
 
@@ -283,7 +283,7 @@ def test_lines_are_typed_and_fit_a_narrow_terminal(screen: Screen, tmp_path: Pat
     screen.type("1\n")
     assert re.search("(take income|pass)\r\n", screen.until(PROMPT))
     screen.type("q y\n")
-    assert "kept" in screen.until("replay")
+    assert "saved" in screen.until("replay")
     assert screen.process.wait(60) == 0
     assert len(load_record(tmp_path).games) == 1
 
@@ -296,7 +296,7 @@ def test_ctrl_c_at_the_question_for_a_target_leaves_a_complete_record(screen: Sc
     screen.type("s\n")
     screen.until(r"player\? > $")
     os.killpg(screen.process.pid, signal.SIGINT)
-    screen.until("kept")
+    screen.until("saved")
     assert screen.process.wait(60) == 130
     assert len(load_record(tmp_path).games) == 1
     assert find_processes(tmp_path) == []

@@ -56,7 +56,7 @@ def test_the_page_of_a_review_has_the_reviewed_games_in_the_bots_view(place: Pla
 
 def test_impossible_reviews_are_refused(place: Place, run: Path) -> None:
     for words, output in (
-        ((run, "--bot", "unknown"), "has no bot 'unknown'; its bots are honest, turtle"),
+        ((run, "--bot", "unknown"), 'has no bot "unknown"; its bots are honest, turtle'),
         ((place.folder / "nowhere", "--bot", "turtle"), "nowhere"),
     ):
         ran = place.call("review", *words)

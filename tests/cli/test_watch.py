@@ -27,7 +27,9 @@ def run_watch(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
 def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
     done = run_watch(tmp_path, *BOTS, "--games", "2")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.endswith("kept in game; again: arena replay game\n"), "no word of logs: no bot was at fault"
+    assert done.stderr.endswith("saved in game; show again: arena replay game\n"), (
+        "no word of logs: no bot was at fault"
+    )
     again = completed(["replay", "game"], cwd=tmp_path)
     assert done.stdout == again.stdout
     assert done.stdout.count("\nhonest wins ") + done.stdout.count("\nbluffer wins ") == 2
@@ -140,7 +142,7 @@ def test_pdb_has_the_terminal_while_the_match_waits(tmp_path: Path) -> None:
         screen.type("p 'request', message['id']\n")
         screen.until(r"\('request', 1\)")
         screen.type("c\n")
-        assert re.search(r"\n +1  .*\n +2  ", screen.until("kept in game"), re.DOTALL)
+        assert re.search(r"\n +1  .*\n +2  ", screen.until("saved in game"), re.DOTALL)
         assert screen.process.wait(60) == 0
     finally:
         screen.close()
