@@ -77,8 +77,8 @@ class LimitRule:
         return f"{number} {self.unit}".rstrip()
 
 
-def _limit(default: Any, least: float, most: float, unit: str, about: str, **more: Any) -> Any:
-    return field(default=default, metadata={"row": LimitRule(default, least, most, unit, about, **more)})
+def _limit(default: Any, minimum: float, maximum: float, unit: str, description: str, **more: Any) -> Any:
+    return field(default=default, metadata={"row": LimitRule(default, minimum, maximum, unit, description, **more)})
 
 
 _MAX_MB = 1_048_576

@@ -86,27 +86,27 @@ def _add_entry(entries: tarfile.TarFile, path: Path, name: str) -> None:
 
 
 def unpack(
-    archive: IO[bytes], folder: Path, most_bytes: int, most_files: int, links_out: bool = False, pax: bool = False
+    archive: IO[bytes], folder: Path, max_bytes: int, max_files: int, links_out: bool = False, pax: bool = False
 ) -> None:
     """Write the archive's files below `folder`, which must be empty and used by nothing else, and sync them.
 
-    most_bytes: maximum of all contents. most_files: maximum of entries and their parent folders.
+    max_bytes: maximum of all contents. max_files: maximum of entries and their parent folders.
     links_out: symbolic links may lead out of the folder, for an archive that `pack` made of the user's own files.
     pax: allow pax headers, and allow no data after the archive's end.
 
     Raises ArchiveError if the archive is incomplete, exceeds a limit, or contains an entry that would leave the folder;
     part of it may be written by then. Raises OSError if this machine can't write the files.
     """
-    target = _Target(folder, most_files, links_out)
+    target = _Target(folder, max_files, links_out)
     try:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_PaxHeader if pax else _Header) as entries:
-            left = most_bytes
+            left = max_bytes
             for entry in entries:
                 if entry.size < 0 or entry.issparse():  # possible with pax headers
                     raise ArchiveError("the archive contains a sparse file, or a header is damaged")
                 left -= entry.size
                 if left < 0:
-                    raise ArchiveError(f"the archive contains more than {most_bytes >> 20} MB")
+                    raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB")
                 target.add(entry, entries.extractfile(entry) if entry.isreg() else None)
             while pax and (rest := entries.fileobj.read(_COPY_BYTES)):
                 if any(rest):  # tarfile treats a damaged pax header as the end
@@ -154,19 +154,19 @@ class _PaxHeader(_Header):
     allowed_types = (*_ALLOWED_TYPES, *_PAX_TYPES)
 
 
-def unzip(data: bytes, folder: Path, most_bytes: int, most_files: int) -> None:
+def unzip(data: bytes, folder: Path, max_bytes: int, max_files: int) -> None:
     """Write a zip's files below `folder` as `unpack` does; symbolic links may not leave the folder."""
-    target = _Target(folder, most_files, links_out=False)
+    target = _Target(folder, max_files, links_out=False)
     try:
         with _open_zip(data) as entries:
-            if len(entries.infolist()) > most_files:
-                raise ArchiveError(f"the archive contains more than {most_files} files and folders")
+            if len(entries.infolist()) > max_files:
+                raise ArchiveError(f"the archive contains more than {max_files} files and folders")
             _check_overlap(data, entries)
-            left = most_bytes
+            left = max_bytes
             for entry in entries.infolist():
                 left -= entry.file_size
                 if left < 0:
-                    raise ArchiveError(f"the archive contains more than {most_bytes >> 20} MB, unpacked")
+                    raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB, unpacked")
                 content = _read_entry(entries, entry)
                 header = _tar_header(entry, content)
                 target.add(header, io.BytesIO(content) if header.isreg() else None)
@@ -234,9 +234,9 @@ def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
 class _Target:
     """The folder that an archive's entries are written to."""
 
-    def __init__(self, folder: Path, most_files: int, links_out: bool) -> None:
+    def __init__(self, folder: Path, max_files: int, links_out: bool) -> None:
         self._folder = folder
-        self._most = self._left = most_files
+        self._max_files = self._left = max_files
         self._folders = {folder}
         self._links_out = links_out
         self._hard: list[tuple[Path, Path]] = []
@@ -278,7 +278,7 @@ class _Target:
     def _count(self) -> None:
         self._left -= 1
         if self._left < 0:
-            raise ArchiveError(f"the archive contains more than {self._most} files and folders")
+            raise ArchiveError(f"the archive contains more than {self._max_files} files and folders")
 
     def make_links(self) -> None:
         """Create the links: hard links first, before any symbolic link exists."""

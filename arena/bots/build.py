@@ -420,10 +420,10 @@ Files = tuple[tuple[str, bytes], ...]  # (path in the bot's folder, content)
 
 
 class BytecodeCache:
-    """The bytecode of the most recently used bots of a process, up to `most_bytes`."""
+    """The bytecode of the most recently used bots of a process, up to `max_bytes`."""
 
-    def __init__(self, most_bytes: int = _MAX_CACHED_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int = _MAX_CACHED_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._cached: dict[tuple[str, str, SandboxChoice], Files] = {}  # in order of use
         self._bytes = 0
 
@@ -443,7 +443,7 @@ class BytecodeCache:
                 return ()
             self._bytes += _size(code)
         self._cached[key] = code
-        while self._bytes > self._most_bytes:
+        while self._bytes > self._max_bytes:
             self._bytes -= _size(self._cached.pop(next(iter(self._cached))))
         return code
 

@@ -92,8 +92,8 @@ class BotCache:
         finally:
             os.close(descriptor)
 
-    def trim(self, most_bytes: int) -> None:
-        """Remove the least recently held copies until the rest has at most `most_bytes`.
+    def trim(self, max_bytes: int) -> None:
+        """Remove the least recently held copies until the rest has at most `max_bytes`.
 
         Copies that are held stay, and so do folders that another process is making or removing.
         """
@@ -110,7 +110,7 @@ class BotCache:
                     remove_tree(path)
         left = sum(size for _, _, size in copies)
         for _, path, size in sorted(copies):
-            if left <= most_bytes:
+            if left <= max_bytes:
                 return
             lock = lock_folder(path)
             if lock is not None:

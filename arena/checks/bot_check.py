@@ -168,7 +168,7 @@ def smoke_test(bot: Bot, settings: CheckSettings, mute: Callable[[], None]) -> C
     check = BotCheck(settings)
     check.bot = bot
     try:
-        with check.process(settings.rules[0]) as table:
+        with check.open_table(settings.rules[0]) as table:
             table.greet(settings.hello_s)
             table.notify = (2.0, mute)  # a bot that is silent for longer after its hello is reported
             table.play(enough=8)
@@ -211,7 +211,7 @@ class BotCheck:
         try:
             yield self.find(argument)
             if not self.settings.choice.isolates and (names := foreign_imports(self.bot)):
-                yield self.imports(names)
+                yield self.report_imports(names)
             if self.bot.build is not None:
                 yield self.build()
         except _FailedError as failed:
@@ -223,9 +223,9 @@ class BotCheck:
         if not self.fit:
             return
         try:
-            yield from self.first_process()
-            yield from self.every_kind()
-            yield self.writes(self.siblings)
+            yield from self.check_first_process()
+            yield from self.check_every_kind()
+            yield self.check_writes(self.siblings)
             yield self.report_times()
         except _FailedError as failed:
             yield failed.step
@@ -246,7 +246,7 @@ class BotCheck:
         if is_older(bot):
             help = "copy the kit from a folder made by arena new, or delete the file to use the arena's kit"
             return self.make_step(Severity.NOTE, f"{command}; its kit is older than the arena's", help)
-        if odd := self.odd_file():
+        if odd := self.find_odd_file():
             return self.make_step(Severity.WARN, f"{command}; {odd[0]}", odd[1])
         size = size_of(bot.path) if bot.path.is_dir() else 0
         if size > MAX_UNPACKED_BYTES:
@@ -256,7 +256,7 @@ class BotCheck:
             )
         return self.ok(command)
 
-    def odd_file(self) -> tuple[str, str] | None:
+    def find_odd_file(self) -> tuple[str, str] | None:
         """Return (problem, fix) for the first file that would differ in a box or a ladder; None without one."""
         folder = self.bot.path
         for name in files_of(folder) if folder.is_dir() else ():
@@ -275,7 +275,7 @@ class BotCheck:
                 )
         return None
 
-    def imports(self, names: tuple[str, ...]) -> CheckStep:
+    def report_imports(self, names: tuple[str, ...]) -> CheckStep:
         """Report imported packages that may be missing in a box."""
         self.step = "imports"
         text = (
@@ -320,7 +320,7 @@ class BotCheck:
     # -- processes
 
     @contextmanager
-    def process(self, rules: Ruleset) -> Iterator[ScriptedTable]:
+    def open_table(self, rules: Ruleset) -> Iterator[ScriptedTable]:
         """Open a table with a new process. Raises _FailedError, with the diagnosis, for any fault."""
         settings, bot = self.settings, self.bot
         try:
@@ -331,73 +331,77 @@ class BotCheck:
         except ProgramError as problem:
             raise _FailedError(CheckStep(self.step, Severity.FAIL, str(problem))) from None
         try:
-            talk = BotConnection(box, settings.match_settings.limits, settings.clock, settings.quoted, settings.idle_s)
+            connection = BotConnection(
+                box, settings.match_settings.limits, settings.clock, settings.quoted, settings.idle_s
+            )
             try:
-                table = ScriptedTable(talk, _spec(rules, settings.match_settings, settings.seats), settings.timeouts)
+                table = ScriptedTable(
+                    connection, _spec(rules, settings.match_settings, settings.seats), settings.timeouts
+                )
                 yield table
-                self.others |= table.tally.others
+                self.others |= table.counts.others
             except ConnectionBrokenError as broken:
-                raise _FailedError(self.fault_step(broken, talk), broken.code) from None
+                raise _FailedError(self.fault_step(broken, connection), broken.code) from None
             finally:
-                self.times += talk.times
+                self.times += connection.times
                 self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
-                self.uncalled |= dict.fromkeys(line for line in talk.stderr(_ALL) if line.startswith(_UNCALLED))
-                lines = [line for line in talk.stderr(200) if any(words in line for words in _REFUSED)]
+                self.uncalled |= dict.fromkeys(line for line in connection.stderr(_ALL) if line.startswith(_UNCALLED))
+                lines = [line for line in connection.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
         finally:
             with settings.lock:
                 box.close()
 
-    def first_process(self) -> Iterator[CheckStep]:
+    def check_first_process(self) -> Iterator[CheckStep]:
         """Play with one process until it leaves."""
         self.step = "hello"
-        with self.process(self.settings.rules[0]) as table:
+        with self.open_table(self.settings.rules[0]) as table:
             self.hello_s = table.greet(self.settings.hello_s)
-            yield self.greeted()
+            yield self.report_start_time()
             self.step = "first game"
             table.play()
             table.require_valid_statements()
-            first = list(table.tally.choices)
+            first = list(table.counts.choices)
             yield self.ok(f"{_request_count(len(first))} answered with legal moves")
             self.step = "more games"
-            while self.wants_more(table):
+            while self.needs_more_games(table):
                 table.play()
-            yield self.ok(f"{table.tally.games} games in one process, {_request_count(len(table.tally.choices))}")
+            yield self.ok(f"{table.counts.games} games in one process, {_request_count(len(table.counts.choices))}")
             self.step = "unknown things"
-            yield from self.unknown(table)
+            yield from self.check_unknown_input(table)
             self.step = "end of input"
-            yield self.leaving(table.talk)
+            yield self.check_exit(table.connection)
         if self.uncalled:
-            yield self.methods()
-        if not any(table.tally.choices) and len(table.tally.choices) >= _SUSPICIOUS_CHOICES:
+            yield self.report_uncalled_methods()
+        if not any(table.counts.choices) and len(table.counts.choices) >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
-            text = f"the bot always plays legal[0], {len(table.tally.choices)} times"
+            text = f"the bot always plays legal[0], {len(table.counts.choices)} times"
             yield self.make_step(Severity.NOTE, text, "if this isn't intended, check that each method returns its move")
         self.step = "standard output"
-        yield self.strays(table.talk)
+        yield self.check_output(table.connection)
         self.step = "same seeds"
-        yield self.retry(first)
+        yield self.check_same_seeds(first)
 
-    def greeted(self) -> CheckStep:
+    def report_start_time(self) -> CheckStep:
         """Report the start time; a slow start is a note."""
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
         text = f"it took {self.hello_s:.1f} s of {self.settings.hello_s:g} s to start"
         return self.make_step(Severity.NOTE, text, "do less before the hello: a busy machine takes longer")
 
-    def wants_more(self, table: ScriptedTable) -> bool:
+    def needs_more_games(self, table: ScriptedTable) -> bool:
         """Return whether a process has to play another game, to reach the minimum of requests and of two games."""
-        tally = table.tally
-        few = len(tally.choices) < _MIN_REQUESTS and tally.games < _MAX_GAMES and not self.slow(table)
-        return few or tally.games < 2
+        counts = table.counts
+        few = len(counts.choices) < _MIN_REQUESTS and counts.games < _MAX_GAMES and not self.is_slow(table)
+        return few or counts.games < 2
 
-    def slow(self, table: ScriptedTable) -> bool:
+    def is_slow(self, table: ScriptedTable) -> bool:
         """Return whether a process has used `enough_s`."""
-        return sum(table.talk.times) > self.settings.enough_s
+        return sum(table.connection.times) > self.settings.enough_s
 
-    def unknown(self, table: ScriptedTable) -> Iterator[CheckStep]:
+    def check_unknown_input(self, table: ScriptedTable) -> Iterator[CheckStep]:
         """Send unknown lines and fields, as a later version of the protocol may have, and an error line."""
-        table.talk.send(encode({"type": "weather", "sky": ["blue", None], "wind": {"from": "west", "knots": 7}}))
+        table.connection.send(encode({"type": "weather", "sky": ["blue", None], "wind": {"from": "west", "knots": 7}}))
         table.change = _add_unknown_fields
         table.play(enough=3)
         table.change = _reverse_fields
@@ -405,22 +409,25 @@ class BotCheck:
         table.change = lambda line: line
         yield self.ok("ignores unknown lines, unknown fields and the order of fields")
         self.step = "error line"
-        table.warn()
+        table.send_warning()
         table.play(enough=3)
         yield self.ok("continues after an error line")
 
-    def leaving(self, talk: BotConnection) -> CheckStep:
+    def check_exit(self, connection: BotConnection) -> CheckStep:
         """Check that the process ends after the end of its input."""
-        talk.send(encode({"type": "match_over"}))
-        ended = talk.leaves(self.settings.leave_s)
+        connection.send(encode({"type": "match_over"}))
+        ended = connection.await_exit(self.settings.leave_s)
         if ended is None:
             help = "exit when standard input ends (a loop over its lines does); end threads and child processes, too"
             return self.make_step(
-                Severity.FAIL, f"still runs {self.settings.leave_s * 1000:.0f} ms after its input ended", help, talk
+                Severity.FAIL,
+                f"still runs {self.settings.leave_s * 1000:.0f} ms after its input ended",
+                help,
+                connection,
             )
         return self.ok("exits")
 
-    def methods(self) -> CheckStep:
+    def report_uncalled_methods(self) -> CheckStep:
         """Report methods with misspelt names, which the bot's kit lists on standard error."""
         self.step = "methods"
         help = "spell method names as the kit does; otherwise the first legal move is played"
@@ -428,46 +435,46 @@ class BotCheck:
             self.make_step(Severity.WARN, "a method isn't part of the kit", help), stderr=tuple(self.uncalled)[:_SHOWN]
         )
 
-    def strays(self, talk: BotConnection) -> CheckStep:
+    def check_output(self, connection: BotConnection) -> CheckStep:
         """Check that the bot printed only answers."""
-        if not talk.stray_count:
+        if not connection.stray_count:
             return self.ok("only replies")
         help = "print nothing but replies to standard output, one for each request"
-        text = f"{talk.stray_count} lines don't answer a request"
-        return replace(self.make_step(Severity.FAIL, text, help, talk), received=talk.strays[0])
+        text = f"{connection.stray_count} lines don't answer a request"
+        return replace(self.make_step(Severity.FAIL, text, help, connection), received=connection.strays[0])
 
-    def retry(self, first: list[int]) -> CheckStep:
+    def check_same_seeds(self, first: list[int]) -> CheckStep:
         """Check whether another process plays the first game in the same way."""
-        with self.process(self.settings.rules[0]) as table:
+        with self.open_table(self.settings.rules[0]) as table:
             table.greet(self.settings.hello_s)
             table.play()
-        if table.tally.choices == first:
+        if table.counts.choices == first:
             return self.ok("a second process plays the same game")
         text = "a second process with the same seeds plays differently: the bot's games can't be repeated"
         return self.make_step(Severity.NOTE, text, "for repeatable games, seed your generator with game_seed")
 
-    def every_kind(self) -> Iterator[CheckStep]:
+    def check_every_kind(self) -> Iterator[CheckStep]:
         """Test all kinds of requests of all rulesets, with a new process for each ruleset."""
         self.step = "all requests"
         rows: dict[str, list[int]] = {}
         names = []
         for rules in self.settings.rules if self.hello_s < _START_S else _covering_rulesets(self.settings.rules):
             self.game = f"{rules.name}: "
-            with self.process(rules) as table:
+            with self.open_table(rules) as table:
                 table.greet(self.settings.hello_s)
-                tally = table.tally
+                counts = table.counts
                 while (
-                    (left := request_kinds(rules) - tally.asked.keys())
-                    and tally.games < _MAX_GAMES
-                    and not self.slow(table)
+                    (left := request_kinds(rules) - counts.asked.keys())
+                    and counts.games < _MAX_GAMES
+                    and not self.is_slow(table)
                 ):
                     table.play(left, override=True)
                 table.require_valid_statements()
             names.append(rules.name)
-            for kind, count in tally.asked.items():
+            for kind, count in counts.asked.items():
                 row = rows.setdefault(kind, [0, 0])
                 row[0] += count
-                row[1] += tally.answered.get(kind, 0)
+                row[1] += counts.answered.get(kind, 0)
         self.game = ""
         never = sorted(_all_kinds(self.settings.rules) - rows.keys())
         text = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
@@ -483,7 +490,7 @@ class BotCheck:
 
     # -- after the run
 
-    def writes(self, siblings: frozenset[str]) -> CheckStep:
+    def check_writes(self, siblings: frozenset[str]) -> CheckStep:
         """Check that the bot didn't write, or try to write, outside of its folder for temporary files."""
         self.step = "files"
         help = "write below the folder in the environment variable TMPDIR, never next to the program"
@@ -518,14 +525,16 @@ class BotCheck:
         """Return the current step with severity OK."""
         return CheckStep(self.step, Severity.OK, detail)
 
-    def make_step(self, level: Severity, detail: str, help: str = "", talk: BotConnection | None = None) -> CheckStep:
+    def make_step(
+        self, level: Severity, detail: str, help: str = "", connection: BotConnection | None = None
+    ) -> CheckStep:
         """Return the current step with a finding."""
-        stderr = () if talk is None else _excerpt(talk.stderr())
+        stderr = () if connection is None else _excerpt(connection.stderr())
         return CheckStep(self.step, level, detail, advice=help, stderr=stderr)
 
-    def fault_step(self, broken: ConnectionBrokenError, talk: BotConnection) -> CheckStep:
+    def fault_step(self, broken: ConnectionBrokenError, connection: BotConnection) -> CheckStep:
         """Return the current step, failed by a fault, with its diagnosis."""
-        stderr, bot = talk.stderr(), self.bot
+        stderr, bot = connection.stderr(), self.bot
         seen = FaultContext(
             broken.code,
             broken.detail,

@@ -149,7 +149,7 @@ class BotConnection:
                 self.times.append(self._charged_time(waited))
                 return answer
 
-    def leaves(self, within_s: float) -> Exit | None:
+    def await_exit(self, within_s: float) -> Exit | None:
         """Close the input; return the exit of the process, None if it didn't end in time."""
         self.box.close_stdin()
         waited = _WaitingTime(self._clock)

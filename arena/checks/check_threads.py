@@ -20,8 +20,8 @@ class _StoppedError(Exception):
 
 
 @contextmanager
-def open_check_threads(settings: CheckSettings, most: int) -> Iterator[tuple[ThreadPoolExecutor, CheckSettings]]:
-    """Open `most` threads; yield them with the settings that they share. An error ends the running checks."""
+def open_check_threads(settings: CheckSettings, count: int) -> Iterator[tuple[ThreadPoolExecutor, CheckSettings]]:
+    """Open `count` threads; yield them with the settings that they share. An error ends the running checks."""
     stopped = threading.Event()
 
     def clock() -> float:
@@ -29,7 +29,7 @@ def open_check_threads(settings: CheckSettings, most: int) -> Iterator[tuple[Thr
             raise _StoppedError
         return time.monotonic()
 
-    with ThreadPoolExecutor(most, "check") as threads:
+    with ThreadPoolExecutor(count, "check") as threads:
         try:
             yield threads, replace(settings, clock=clock, lock=threading.Lock())
         except BaseException:

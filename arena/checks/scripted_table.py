@@ -88,10 +88,10 @@ class ScriptedTable:
     sent.
     """
 
-    def __init__(self, talk: BotConnection, spec: MatchSpec, timeouts: Timeouts) -> None:
-        self.talk = talk
+    def __init__(self, connection: BotConnection, spec: MatchSpec, timeouts: Timeouts) -> None:
+        self.connection = connection
         self.spec = spec
-        self.tally = ReplyCounts()
+        self.counts = ReplyCounts()
         self.said: tuple[StatementMade, ...] = ()  # statements with the bot's last answer, until they are sent
         self._invalid_statement: ConnectionBrokenError | None = None
         self.change: Change = lambda line: line
@@ -103,7 +103,7 @@ class ScriptedTable:
 
     def greet(self, within_s: float) -> float:
         """Exchange hellos; return the response time in s."""
-        return self.talk.hello(hello(self.spec, 0), within_s)
+        return self.connection.hello(hello(self.spec, 0), within_s)
 
     def play(self, wanted: frozenset[str] = frozenset(), override: bool = False, enough: int = 30) -> None:
         """Play the next game, until `enough` requests, or until all `wanted` kinds have occurred."""
@@ -111,53 +111,53 @@ class ScriptedTable:
 
     def ask(self, kind: str, requests: wire.PhaseRequests, view: View, feed: wire.LineCursor) -> tuple[LegalMoves, int]:
         """Send a request; return its legal moves and the index of the bot's choice."""
-        menu = make_legal_moves(list_legal_moves(view))
+        legal = make_legal_moves(list_legal_moves(view))
         self._number += 1
         timing = self.spec.settings.timing
         known, events = feed.known(view), feed.take(view.seat)
-        line = self.change(requests.line(view, known, self._number, events, menu, timing.limit_ms, timing.bank_ms))
-        self.tally.asked[kind] = self.tally.asked.get(kind, 0) + 1
+        line = self.change(requests.line(view, known, self._number, events, legal, timing.limit_ms, timing.bank_ms))
+        self.counts.asked[kind] = self.counts.asked.get(kind, 0) + 1
         left = self._timeouts.free_s + max(0.0, self._timeouts.bank_s - self._used)
-        answer = self.talk.request(self._number, line, left, self.notify)
-        self._used += max(0.0, self.talk.times[-1] - self._timeouts.free_s)
-        index = answer.choice if answer.move is None else menu.find(answer.move)
-        if index is None or not 0 <= index < len(menu.moves):
-            most = len(menu.moves) - 1
+        answer = self.connection.request(self._number, line, left, self.notify)
+        self._used += max(0.0, self.connection.times[-1] - self._timeouts.free_s)
+        index = answer.choice if answer.move is None else legal.find(answer.move)
+        if index is None or not 0 <= index < len(legal.moves):
+            most = len(legal.moves) - 1
             detail = None if answer.move is not None else f"choice {answer.choice} isn't between 0 and {most}"
-            raise ConnectionBrokenError("illegal_move", detail, line.rstrip(b"\n"), self.talk.last)
-        self.tally.answered[kind] = self.tally.answered.get(kind, 0) + 1
-        self.tally.choices.append(index)
-        self.tally.others |= {kind} if index else set()
+            raise ConnectionBrokenError("illegal_move", detail, line.rstrip(b"\n"), self.connection.last)
+        self.counts.answered[kind] = self.counts.answered.get(kind, 0) + 1
+        self.counts.choices.append(index)
+        self.counts.others |= {kind} if index else set()
         if to_json_value(self._rules.talk) != "off":
             try:
                 self.said = read_say(answer.say, view.board, view.seat)
             except SayError as problem:
                 self._invalid_statement = self._invalid_statement or ConnectionBrokenError(
-                    "bad_say", str(problem), line.rstrip(b"\n"), self.talk.last
+                    "bad_say", str(problem), line.rstrip(b"\n"), self.connection.last
                 )
-        return menu, index
+        return legal, index
 
     def require_valid_statements(self) -> None:
         """Raise ConnectionBrokenError for the first invalid statement, which a match would only drop."""
         if self._invalid_statement is not None:
             raise self._invalid_statement
 
-    def opened(self) -> int:
+    def start_game(self) -> int:
         """Start a game with a full time bank; return its number."""
         self._used = 0.0
-        self.tally.games += 1
-        return self.tally.games - 1
+        self.counts.games += 1
+        return self.counts.games - 1
 
-    def warn(self) -> None:
+    def send_warning(self) -> None:
         """Send an error line without consequences."""
         rule = FAULTS["stray_line"]
         message = "the check sends an error line, to test whether the bot continues"
-        self.talk.send(encode(_error_message(None, rule.code, message, None, 3)))
+        self.connection.send(encode(_error_message(None, rule.code, message, None, 3)))
 
-    def instead(self, move: Move, lives: int) -> None:
+    def send_replaced_move(self, move: Move, lives: int) -> None:
         """Send the error line which reports that another move replaces its own."""
         message = "the check plays another move instead, as after a timeout"
-        self.talk.send(encode(_error_message(self._number, "timeout", message, move_payload(move), lives)))
+        self.connection.send(encode(_error_message(self._number, "timeout", message, move_payload(move), lives)))
 
 
 def _error_message(
@@ -169,7 +169,7 @@ def _error_message(
 class _Game:
     def __init__(self, table: ScriptedTable, wanted: frozenset[str], override: bool, enough: int) -> None:
         self.table = table
-        self.number = table.opened()
+        self.number = table.start_game()
         self.seats = table.spec.seats
         self.seat = table.spec.seatings[self.number % len(table.spec.seatings)].index(0)
         self.wanted = wanted & request_kinds(table.spec.settings.rules)
@@ -187,12 +187,14 @@ class _Game:
         seating = table.spec.seatings[self.number % len(table.spec.seatings)]
         handles = [table.spec.handles[bot] for bot in seating]
         seed = table.spec.game_seed(0, self.number)
-        table.talk.send(table.change(wire.encode_game_start(view_from_seat(state, seat), self.number, seed, handles)))
+        table.connection.send(
+            table.change(wire.encode_game_start(view_from_seat(state, seat), self.number, seed, handles))
+        )
         while state.board.phase.asked:
             state, events = apply_moves(state, self.collect_answers(state), self.chance)
             self.feed.add((*table.said, *events))
             table.said = ()
-        table.talk.send(table.change(wire.encode_game_over(self.number, state.board, self.feed.take(seat))))
+        table.connection.send(table.change(wire.encode_game_over(self.number, state.board, self.feed.take(seat))))
 
     def collect_answers(self, state: State) -> list[MoveOrForfeit]:
         """Return the answers of all seats that are asked in the current phase."""
@@ -222,13 +224,13 @@ class _Game:
         """Ask the bot; return its move, or the planned move if that is needed and may replace it."""
         requests = wire.PhaseRequests(state.board, self.number)
         view = view_from_seat(state, self.seat)
-        menu, index = self.table.ask(kind, requests, view, self.feed)
-        move = menu.moves[index]
+        legal, index = self.table.ask(kind, requests, view, self.feed)
+        move = legal.moves[index]
         if planned is None or planned == move:
             return move
-        if self.overrides and planned in menu.moves:
+        if self.overrides and planned in legal.moves:
             self.overrides -= 1
-            self.table.instead(planned, 3 - (_OVERRIDES - self.overrides))
+            self.table.send_replaced_move(planned, 3 - (_OVERRIDES - self.overrides))
             return planned
         self.plan = []
         return move

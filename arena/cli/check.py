@@ -117,10 +117,10 @@ def _exchange_lines(step: CheckStepView) -> Iterator[str]:
         yield from (f"{indent}|  {part}" for part in (_wrap_text(text, len(indent) + 3) if narrow else [text]))
 
 
-def _shorten(line: str, most: int) -> str:
-    """Return a line with its middle cut out if it has over `most` characters: causes are often at the end."""
-    text, end = escape_bytes(line.encode(), len(line)), most // 3
-    return text if len(text) <= most else f"{text[: most - end]} … {text[-end:]} ({len(line.encode())} bytes)"
+def _shorten(line: str, max_chars: int) -> str:
+    """Return a line with its middle cut out if it has over `max_chars` characters: causes are often at the end."""
+    text, end = escape_bytes(line.encode(), len(line)), max_chars // 3
+    return text if len(text) <= max_chars else f"{text[: max_chars - end]} … {text[-end:]} ({len(line.encode())} bytes)"
 
 
 def _wrap_text(text: str, taken: int, columns: int = _MAX_COLUMNS) -> list[str]:

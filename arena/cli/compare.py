@@ -292,7 +292,7 @@ def _report_parts(comparison: Comparison, result: CompareReport, file: Path) -> 
             for row in result.divergences[:_MAX_DIFFERENCE_ROWS]
         ]
         columns = [
-            *(Column(name, least=16) for name in ("request", "OLD chose", "NEW chose")),
+            *(Column(name, min_width=16) for name in ("request", "OLD chose", "NEW chose")),
             *(Column(name, number=True) for name in ("adds\npoints", "gain\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
         ]
         parts += ["", "first different choices, in the same position", make_table(columns, rows)]

@@ -230,11 +230,11 @@ def make_console(stderr: bool = False) -> "Console":
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. name: may have several lines. least: its width when wrapped, None if it never is."""
+    """A column of a table. name: may have several lines. min_width: when wrapped, None if it never is."""
 
     name: str
     number: bool = False
-    least: int | None = None
+    min_width: int | None = None
 
 
 def make_table(columns: Sequence[str | Column], rows: "Sequence[Sequence[str | Text]]") -> "Table":
@@ -258,9 +258,9 @@ def _add_column(grid: "Table", column: Column, cells: "Sequence[str | Text]") ->
     grid.add_column(
         column.name,
         justify="right" if column.number else "left",
-        no_wrap=column.least is None,
+        no_wrap=column.min_width is None,
         overflow="fold",
-        min_width=needed if column.least is None else min(needed, column.least),
+        min_width=needed if column.min_width is None else min(needed, column.min_width),
     )
 
 

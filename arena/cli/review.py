@@ -152,8 +152,8 @@ def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
         Column("match", number=True),
         Column("game", number=True),
         Column("turn", number=True),
-        Column("it chose", least=16),
-        Column("better", least=16),
+        Column("it chose", min_width=16),
+        Column("better", min_width=16),
     ]
     rows = [
         [

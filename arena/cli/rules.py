@@ -67,7 +67,7 @@ _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 def presets_text() -> RenderableType:
     """Return the list of presets, one line each."""
     rows = [[rules.name, format_range(seat_counts(rules)), ABOUT[rules.name]] for rules in PRESETS.values()]
-    return make_table(["rules", "players", Column("description", least=_WORDS)], rows)
+    return make_table(["rules", "players", Column("description", min_width=_WORDS)], rows)
 
 
 def rules_sheet(rules: Ruleset) -> RenderableType:
@@ -120,10 +120,10 @@ def _silence(rules: Ruleset) -> Iterator[Text]:
 def _actions(rules: Ruleset) -> Table:
     columns: list[str | Column] = [
         "action",
-        Column("effect", least=_WORDS),
+        Column("effect", min_width=_WORDS),
         "cost",
         "claims",
-        Column("may be blocked by", least=_WORDS),
+        Column("may be blocked by", min_width=_WORDS),
     ]
     rows = [
         [row.action, row.effect, str(row.cost or "-"), row.claim or "-", row.blockers or "-"]

@@ -157,7 +157,7 @@ def _clock(run: Run) -> str:
 def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]) -> Table:
     """Return a table of numbers; the column `bot` holds names, which wrap if need be."""
     columns = [
-        Column(name, least=_NAME_WIDTH) if place == bot else Column(name, number=place > bot)
+        Column(name, min_width=_NAME_WIDTH) if place == bot else Column(name, number=place > bot)
         for place, name in enumerate(names)
     ]
     return make_table(columns, rows)

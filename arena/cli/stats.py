@@ -241,7 +241,9 @@ def _decision_time_rows(now: Profile, pair: ComparedBot) -> Iterator[tuple[str, 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> RenderableType:
     """Return a table of numbers. The first column and the columns in `texts` hold names."""
     columns = [
-        Column(name, number=place > 0 and name not in texts, least=_NAME_WIDTH if not place or name in texts else None)
+        Column(
+            name, number=place > 0 and name not in texts, min_width=_NAME_WIDTH if not place or name in texts else None
+        )
         for place, name in enumerate(names)
     ]
     return make_table(columns, [[escape_control(cell) for cell in row] for row in rows])
@@ -317,8 +319,8 @@ def stats(
         usage_error("choose one of --json, --csv and --html")
     if other is not None and bot is None:
         usage_error("--with needs the bot that is compared: add --bot NAME")
-    found, fold = _count_records(paths, None if bot is None else (bot, other))
-    result = _select_bots(found, fold, bot, other)
+    found, accumulator = _count_records(paths, None if bot is None else (bot, other))
+    result = _select_bots(found, accumulator, bot, other)
     if html is not None:
         _write_page(html, result)
     elif as_json:
@@ -339,30 +341,31 @@ def _count_records(paths: Sequence[Path], pair: tuple[str, str | None] | None) -
         files = list({file.resolve(): file for path in paths for file in find_record_files(path)}.values())
     except RecordFileError as problem:
         usage_error(str(problem))
-    fold = StatsAccumulator(pair)
+    accumulator = StatsAccumulator(pair)
     skipped: list[str] = []
 
     def line() -> str:
-        return f"{fold.records + len(skipped)} of {format_count(len(files), 'record')} read, {fold.games} games"
+        read = accumulator.records + len(skipped)
+        return f"{read} of {format_count(len(files), 'record')} read, {accumulator.games} games"
 
     with show_progress(line, line) as redraw:
         for file in files:
-            reason = _add_record(fold, file)
+            reason = _add_record(accumulator, file)
             if reason is not None:
                 skipped.append(reason)
             redraw()
-    if not fold.records:
+    if not accumulator.records:
         more = f"; and {format_count(len(skipped) - 1, 'file')} more can't be read" if len(skipped) > 1 else ""
         usage_error(f"{skipped[0]}{more}")
     for each in skipped:
         print_note(f"skipped: {each}")
-    return make_stats_report(fold, [str(path) for path in paths], skipped), fold
+    return make_stats_report(accumulator, [str(path) for path in paths], skipped), accumulator
 
 
-def _add_record(fold: StatsAccumulator, file: Path) -> str | None:
+def _add_record(accumulator: StatsAccumulator, file: Path) -> str | None:
     """Count the record in a file; return the reason if it can't be counted, else None."""
     try:
-        fold.add(read_record_file(file))
+        accumulator.add(read_record_file(file))
     except RecordFileError as problem:
         return str(problem)
     except RecordError as problem:
@@ -370,14 +373,14 @@ def _add_record(fold: StatsAccumulator, file: Path) -> str | None:
     return None
 
 
-def _select_bots(found: StatsReport, fold: StatsAccumulator, bot: str | None, other: str | None) -> StatsReport:
+def _select_bots(found: StatsReport, accumulator: StatsAccumulator, bot: str | None, other: str | None) -> StatsReport:
     """Return the statistics of the requested bots. Exits with 2 if one isn't in the records."""
     if bot is None:
         return found
     profile = _profile(found, bot)
     if other is None:
         other = next(each.bot for each in found.bots if each.bot != bot)  # the best first
-    return compare_bots(found, fold, profile, _profile(found, other))
+    return compare_bots(found, accumulator, profile, _profile(found, other))
 
 
 def _write_page(file: Path, answer: StatsReport) -> None:

@@ -132,7 +132,7 @@ class InteractiveGame:
         self._screen = screen
         self._sitting = sitting
         self._folder = folder
-        self._sight: PlayerView = PlayerView()
+        self._view: PlayerView = PlayerView()
         self._handles = sitting.spec.handles
         self._left = False
         self._playing = False  # a game is being played
@@ -191,20 +191,20 @@ class InteractiveGame:
                     self._finish_game()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
-        answer = self._sight.take(message)
+        answer = self._view.take(message)
         if answer is not None:
             self._sitting.answer(answer)
         elif message["type"] == "game_start":
             self._playing = True
             self._screen.say()
-            self._screen.say(self._sight.start(len(self._sitting.spec.seatings)), bold=True)
+            self._screen.say(self._view.start(len(self._sitting.spec.seatings)), bold=True)
         elif message["type"] == "request" and not self._left:
             self._prompt_answer()
         elif message["type"] == "game_over":
             self._playing = False
             self._print_news()
             self._screen.say()
-            self._screen.say(self._sight.end(), bold=True)
+            self._screen.say(self._view.end(), bold=True)
             self._finish_game()
 
     def _store_record(self) -> None:
@@ -239,7 +239,7 @@ class InteractiveGame:
 
     def _print_news(self) -> bool:
         """Print the new events; return whether there were any."""
-        news = self._sight.new_lines()
+        news = self._view.new_lines()
         if news:
             self._screen.say()
         for line in news:
@@ -247,17 +247,17 @@ class InteractiveGame:
         return bool(news)
 
     def _print_request(self) -> list[MoveOption]:
-        screen, sight = self._screen, self._sight
+        screen, view = self._screen, self._view
         news = self._print_news()
-        table = sight.table(screen.columns)
+        table = view.table(screen.columns)
         if news or table != self._table:
             screen.say()
             for line in table:
                 screen.say(line.text, bold=line.own)
             self._table = table
         screen.say()
-        screen.say(sight.question(), bold=True)
-        options = sight.options()
+        screen.say(view.question(), bold=True)
+        options = view.options()
         for option in options:
             bluff = "  (bluff)" if option.bluff else ""
             screen.say(f"{option.number:>2} {option.letter or ' '}  {option.text}{bluff}")
@@ -269,7 +269,7 @@ class InteractiveGame:
         options = self._print_request()
         if not self._said_help:
             self._said_help = True
-            say = "" if self._sight.talk == "off" else ", / say something"
+            say = "" if self._view.talk == "off" else ", / say something"
             self._screen.say(f"h hint, l log{say}, ? help, q leave", dim=True)
         while True:
             option = self._prompt_option(options)
@@ -277,7 +277,7 @@ class InteractiveGame:
                 return
             choice = option.choices[0][0] if len(option.choices) == 1 else self._prompt_target(option)
             if choice is not None:
-                self._sitting.answer(self._sight.answer(choice, self._say))
+                self._sitting.answer(self._view.answer(choice, self._say))
                 self._say = []
                 return
             if self._left:
@@ -292,7 +292,7 @@ class InteractiveGame:
                 if token in (option.number, option.letter):
                     self._screen.echo(option.text)
                     return option
-            if token == "enter" and "pass" in self._sight.game.legal[0]:
+            if token == "enter" and "pass" in self._view.game.legal[0]:
                 self._screen.echo(options[0].text)
                 return options[0]
             self._screen.echo("")
@@ -301,7 +301,7 @@ class InteractiveGame:
 
     def _prompt_target(self, option: MoveOption) -> int | None:
         """Prompt for a target, and return the index of the move; None if the person goes back or leaves."""
-        names = self._sight.names
+        names = self._view.names
         known: dict[str, int] = {}
         for number, (index, seat) in zip(NUMBERS, option.choices, strict=False):
             name = "yourself" if seat is None else names[seat]
@@ -323,17 +323,17 @@ class InteractiveGame:
 
     def _run_command(self, token: str, expected: str) -> bool:
         """Run a command that isn't a move, or print the `expected` input; return whether the person stays."""
-        screen, sight = self._screen, self._sight
+        screen, view = self._screen, self._view
         match token:
             case "h":
-                for line in sight.hint_lines(screen.columns):
+                for line in view.hint_lines(screen.columns):
                     screen.say(line)
             case "l":
-                for line in sight.history:
+                for line in view.history:
                     screen.say(line)
             case "?":
                 screen.say(HELP)
-            case "/" if sight.talk != "off":
+            case "/" if view.talk != "off":
                 self._prompt_statement()
             case "q" if not self._confirm_leave():
                 pass
@@ -347,10 +347,10 @@ class InteractiveGame:
 
     def _prompt_statement(self) -> None:
         """Prompt for a statement that is sent with the next move, in place of an earlier one."""
-        screen, sight = self._screen, self._sight
-        screen.say(_SAY + (", or a text" if sight.talk == "text" else ""), dim=True)
+        screen, view = self._screen, self._view
+        screen.say(_SAY + (", or a text" if view.talk == "text" else ""), dim=True)
         screen.prompt("say > ")
-        self._say = sight.statements(screen.line())
+        self._say = view.statements(screen.line())
         screen.say("All players hear it with your move." if self._say else "You say nothing.")
 
     def _confirm_leave(self) -> bool:

@@ -165,8 +165,8 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
         survivors = game.over.survivors if game.over is not None else ()
         for agent in self.agents:
             seat = self._seat[agent]
-            self.rewards[agent] = game.worth(seat)
-            cut_off = game.drawn and seat in survivors
+            self.rewards[agent] = game.reward(seat)
+            cut_off = game.is_draw and seat in survivors
             self.truncations[agent] = cut_off
             self.terminations[agent] = not cut_off
         self._accumulate_rewards()
@@ -197,7 +197,7 @@ class parallel_env(BaseEnv, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Pe
         game, agents = self._game, self.agents
         move, names = game.move, self.possible_agents
         moves = [move(seat, actions.get(names[seat])) for seat in game.asked]
-        eliminated = game.go_on(moves) if moves else ()
+        eliminated = game.apply_answers(moves) if moves else ()
         rewards = dict.fromkeys(agents, 0.0)
         terminated, truncated = dict.fromkeys(agents, False), dict.fromkeys(agents, False)
         observed = self._observations()
@@ -206,10 +206,10 @@ class parallel_env(BaseEnv, ParallelEnv):  # type: ignore[misc] # noqa: N801 (Pe
         if over is not None or eliminated:
             for agent in agents:
                 seat = self._seat[agent]
-                truncated[agent] = game.drawn and over is not None and seat in over.survivors
+                truncated[agent] = game.is_draw and over is not None and seat in over.survivors
                 terminated[agent] = seat in eliminated or (over is not None and not truncated[agent])
                 if over is not None:
-                    rewards[agent] = game.worth(seat)
+                    rewards[agent] = game.reward(seat)
             self.agents = [agent for agent in agents if not terminated[agent] and not truncated[agent]]
         return observed, rewards, terminated, truncated, infos
 

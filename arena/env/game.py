@@ -55,19 +55,19 @@ class Actions:
         self._seats = seats
         self.words = coup_env.action_words(messages.make_ruleset(rules, seats), seats)
         self._index = {word: index for index, word in enumerate(self.words)}
-        self.menus: tuple[dict[int, LegalActions], ...] = tuple(
+        self.cache: tuple[dict[int, LegalActions], ...] = tuple(
             {} for _ in range(seats)
-        )  # a seat's, by their moves' identity
+        )  # by seat; the keys are ids of the moves
         self.waiting = LegalActions((), {WAIT: PASS}, self._mask([WAIT]))
 
-    def menu(self, moves: tuple[Move, ...], seat: int) -> "LegalActions":
+    def make_legal(self, moves: tuple[Move, ...], seat: int) -> "LegalActions":
         """Return the legal moves of a seat as actions. Cached, because the engine returns the same tuples again."""
-        menus = self.menus[seat]
-        if len(menus) >= 2_000:  # per seat; less than 30 MB in all
-            menus.clear()
+        cache = self.cache[seat]
+        if len(cache) >= 2_000:  # per seat; less than 30 MB in all
+            cache.clear()
         by_action = {self._index[self._word(move, seat)]: move for move in moves}
-        menus[id(moves)] = menu = LegalActions(moves, by_action, self._mask([*by_action]))
-        return menu
+        cache[id(moves)] = legal = LegalActions(moves, by_action, self._mask([*by_action]))
+        return legal
 
     def _word(self, move: Move, seat: int) -> str:
         if isinstance(move, ActionMove) and move.target is not None:
@@ -157,7 +157,7 @@ class EnvironmentGames:
         self._watcher = ObservationEncoder(self.state, self._own, self._numbers, self._begin)
         self.answers: list[Move] = []  # of the first seats of `asked`
         self._log: list[Move] = []  # the answers of all past steps of this game
-        self._menus: dict[int, LegalActions] = {}
+        self._legal: dict[int, LegalActions] = {}
         self.asked = self.state.board.phase.asked
 
     def __getstate__(self) -> dict[str, Any]:
@@ -188,14 +188,14 @@ class EnvironmentGames:
         """Return a seat's observation and action mask: only `wait` if it isn't asked or has already answered."""
         is_asked = seat in self.asked
         view = view_from_seat(self.state, seat)
-        menu = (self._menus.get(seat) or self.list_actions(view)) if is_asked else self.actions.waiting
-        return {"observation": self._watcher.observe(view), "action_mask": menu.mask.copy()}
+        legal = (self._legal.get(seat) or self.list_actions(view)) if is_asked else self.actions.waiting
+        return {"observation": self._watcher.observe(view), "action_mask": legal.mask.copy()}
 
-    def menu(self, seat: int) -> LegalActions:
+    def legal_actions(self, seat: int) -> LegalActions:
         """Return a seat's legal actions: only `wait` if it isn't asked."""
         if seat not in self.asked:
             return self.actions.waiting
-        return self._menus.get(seat) or self.list_actions(view_from_seat(self.state, seat))
+        return self._legal.get(seat) or self.list_actions(view_from_seat(self.state, seat))
 
     def write_into(self, numbers: "array[int]", begin: int) -> None:
         """Make `write` write the observations of the next games into `numbers`, an array of int16, from `begin` on."""
@@ -208,20 +208,20 @@ class EnvironmentGames:
     def list_actions(self, view: View) -> LegalActions:
         """Return the legal actions of a seat that is asked."""
         moves, seat = list_legal_moves(view), view.seat
-        menu = self.actions.menus[seat].get(id(moves))
-        if menu is None or menu.moves is not moves:
-            menu = self.actions.menu(moves, seat)
-        self._menus[seat] = menu
-        return menu
+        legal = self.actions.cache[seat].get(id(moves))
+        if legal is None or legal.moves is not moves:
+            legal = self.actions.make_legal(moves, seat)
+        self._legal[seat] = legal
+        return legal
 
     def move(self, seat: int, action: Any) -> Move:
         """Return the move of a seat's action. Raises ValueError for an illegal action."""
-        menu = self._menus.get(seat) or self.menu(seat)
+        legal = self._legal.get(seat) or self.legal_actions(seat)
         try:
-            return menu.by_action[int(action)]
+            return legal.by_action[int(action)]
         except (KeyError, TypeError, ValueError):
             words = self.actions.words
-            may = ", ".join(f"{legal} ({words[legal]})" for legal in menu.by_action)
+            may = ", ".join(f"{index} ({words[index]})" for index in legal.by_action)
             raise ValueError(f"player_{seat} gave the action {action!r}; its mask allows {may}") from None
 
     def answer(self, seat: int, action: Any) -> tuple[int, ...]:
@@ -230,10 +230,10 @@ class EnvironmentGames:
         Returns the seats that this eliminated. Raises ValueError for an illegal action.
         """
         try:  # inlined from `move`, which raises the error
-            move = self._menus[seat].by_action[int(action)]
+            move = self._legal[seat].by_action[int(action)]
         except (KeyError, TypeError, ValueError):
             move = self.move(seat, action)
-        self._menus[seat] = self.actions.waiting
+        self._legal[seat] = self.actions.waiting
         return self.store(move)
 
     def store(self, move: Move) -> tuple[int, ...]:
@@ -243,15 +243,15 @@ class EnvironmentGames:
         if len(answers) < len(self.asked):
             return ()
         self.answers = []
-        return self.go_on(answers)
+        return self.apply_answers(answers)
 
-    def go_on(self, answers: Sequence[Move]) -> tuple[int, ...]:
+    def apply_answers(self, answers: Sequence[Move]) -> tuple[int, ...]:
         """Apply the moves of all asked seats, in the order of `asked`; return the seats that this eliminated."""
         was = self.state.board.influence
         self.state, events = state, _ = apply_moves(self.state, answers, self._chance)
         self._log += answers
-        if self._menus:
-            self._menus = {}
+        if self._legal:
+            self._legal = {}
         board = state.board
         phase = board.phase
         self.asked = phase.asked
@@ -274,14 +274,14 @@ class EnvironmentGames:
         if type(state.board.phase) is Exchanging:
             self._watcher.known(view_from_seat(state, state.board.actor))
 
-    def worth(self, seat: int) -> float:
+    def reward(self, seat: int) -> float:
         """Return the reward of a seat at the game's end: 1 for the winner, 1/k for each of k survivors, else 0."""
         over = self.over
         assert over is not None
         return 1 / len(over.survivors) if seat in over.survivors else 0.0
 
     @property
-    def drawn(self) -> bool:
+    def is_draw(self) -> bool:
         """Return whether the game was cut off by the limit of turns."""
         over = self.over
         return over is not None and over.ending is GameEnding.TURN_LIMIT
@@ -325,14 +325,14 @@ class Opponent:
 
     def _ask_bot(self) -> int:
         game, seat, player = self._game, self._seat, self._player_in(self._game.course)
-        menu, times = game.menu(seat), self._spec.timing(seat)
+        actions, times = game.legal_actions(seat), self._spec.timing(seat)
         player.number += 1
         view, number = view_from_seat(game.state, seat), game.course.number
-        legal, events, known = (make_legal_moves(menu.moves), self._new_events(game.course), self._feed.known(view))
+        legal, events, known = (make_legal_moves(actions.moves), self._new_events(game.course), self._feed.known(view))
         message = messages.make_request(
             view, known, number, player.number, events, legal, times.limit_ms, times.bank_ms
         )
-        return [*menu.by_action][player.choice(message, legal)]
+        return [*actions.by_action][player.choice(message, legal)]
 
     def _player_in(self, course: GameTranscript) -> LocalPlayer:
         """Return the player, after sending it the start of this game if necessary."""

@@ -63,7 +63,7 @@ class vector_env(VectorEnv):  # noqa: N801 (as `parallel_env`)
         for row, game in enumerate(self._games):
             game.write_into(self._numbers, row * numbers)
         self._rows, self._all = np.arange(num_envs), np.ones(num_envs, np.bool_)
-        self._menus: list[LegalActions] = [first.actions.waiting] * num_envs
+        self._legal: list[LegalActions] = [first.actions.waiting] * num_envs
         self._bots: list[dict[int, Opponent]] | None = None
         if opponent is not None:
             require_factories(name_bots({"opponent": opponent}), "for several games,")
@@ -95,20 +95,20 @@ class vector_env(VectorEnv):  # noqa: N801 (as `parallel_env`)
         rewards = np.zeros(self.num_envs)
         terminated, truncated = np.zeros(self.num_envs, np.bool_), np.zeros(self.num_envs, np.bool_)
         ended: dict[str, Any] = {}
-        games, menus = self._games, self._menus
+        games, legal_actions = self._games, self._legal
         for row, action in enumerate(chosen.tolist()):
             game = games[row]
             answers = game.answers
-            answers.append(menus[row].by_action[action])
+            answers.append(legal_actions[row].by_action[action])
             eliminated: tuple[int, ...] = ()
             if len(answers) == len(game.asked):
-                game.answers, eliminated = [], game.go_on(answers)
+                game.answers, eliminated = [], game.apply_answers(answers)
             if game.asked if self._bots is None else self._let_opponents_act(row, eliminated):
                 self._show(row, game.asked[len(game.answers)])
                 continue
             seat, over = self._seats[row], game.over
             if over is not None:
-                rewards[row], truncated[row] = game.worth(seat), game.drawn and seat in over.survivors
+                rewards[row], truncated[row] = game.reward(seat), game.is_draw and seat in over.survivors
             terminated[row] = not truncated[row]
             self._end(row, ended)
             self._deal(row, None)
@@ -155,9 +155,9 @@ class vector_env(VectorEnv):  # noqa: N801 (as `parallel_env`)
         """Write the observation and the mask of a seat that is asked into its row."""
         game = self._games[row]
         view = view_from_seat(game.state, seat)
-        menu = game.list_actions(view)
-        self._seats[row], self._menus[row] = seat, menu
-        self._bits[self._mask_places[row]] = menu.bits
+        legal = game.list_actions(view)
+        self._seats[row], self._legal[row] = seat, legal
+        self._bits[self._mask_places[row]] = legal.bits
         game.write(view)
 
     def _end(self, row: int, ended: dict[str, Any]) -> None:
@@ -170,7 +170,7 @@ class vector_env(VectorEnv):  # noqa: N801 (as `parallel_env`)
         ended["final_obs"][row], ended["_final_obs"][row] = self._observations[row].copy(), True
         if game.over is not None:
             final = ended["final_info"]
-            final["returns"][row], final["_returns"][row] = [game.worth(each) for each in range(game.seats)], True
+            final["returns"][row], final["_returns"][row] = [game.reward(each) for each in range(game.seats)], True
 
     def _info(self) -> dict[str, Any]:
         seats = np.array(self._seats)

@@ -199,14 +199,14 @@ class LocalPlayer:
                 f"bot {self.name!r} replied {answer!r} to {message['type']}, which isn't a request: return None"
             )
 
-    def choice(self, message: Message, menu: LegalMoves, board: Board | None = None) -> int:
+    def choice(self, message: Message, legal: LegalMoves, board: Board | None = None) -> int:
         """Send a request; return the index of the chosen move. Raises WrongReplyError, or an exception of the bot.
 
         board: the current board if the rules allow table talk, else None: then statements are ignored.
         """
-        return self.read_choice(self._send_to_bot(message), message, menu, board)
+        return self.read_choice(self._send_to_bot(message), message, legal, board)
 
-    def read_choice(self, reply: Any, message: Message, menu: LegalMoves, board: Board | None = None) -> int:
+    def read_choice(self, reply: Any, message: Message, legal: LegalMoves, board: Board | None = None) -> int:
         """Return the index of the move in a reply to a request; see `choice`."""
         answer = parse_reply(reply) if isinstance(reply, dict) else None
         if answer is None:
@@ -215,8 +215,8 @@ class LocalPlayer:
             raise self._reply_error(message, reply, answer.message)
         if answer.id != self.number:
             raise self._reply_error(message, reply, f"the request's id is {self.number}")
-        index = menu.find(answer.move) if answer.move is not None else answer.choice
-        if index is None or not 0 <= index < len(menu.moves):
+        index = legal.find(answer.move) if answer.move is not None else answer.choice
+        if index is None or not 0 <= index < len(legal.moves):
             raise self._reply_error(message, reply, "the move is not in the list of legal moves")
         if board is not None:
             try:
@@ -281,9 +281,9 @@ def run_match(
     last_winner: int | None = None
     games = []
     for number, seating in enumerate(spec.seatings):
-        notes = GameRecorder(number, seating, first_seat(seating, last_winner))
+        recorder = GameRecorder(number, seating, first_seat(seating, last_winner))
         seated = [players[bot] for bot in seating]
-        record = yield from _Game(spec, notes, seated, keep_moves, waits_for, watch or MatchObserver()).play()
+        record = yield from _Game(spec, recorder, seated, keep_moves, waits_for, watch or MatchObserver()).play()
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
         yield record
@@ -298,32 +298,32 @@ class _Game:
     def __init__(
         self,
         spec: MatchSpec,
-        notes: GameRecorder,
+        recorder: GameRecorder,
         players: Sequence[LocalPlayer],
         keep_moves: bool,
         waits_for: Collection[int],
         watch: MatchObserver,
     ) -> None:
         self.spec = spec
-        self.notes = notes
+        self.recorder = recorder
         self.players = players
         self.keep_moves = keep_moves
         self.waits_for, self.watch = waits_for, watch
-        self.handles = [spec.handles[bot] for bot in notes.seating]
-        self.times = [spec.timing(bot) for bot in notes.seating]
+        self.handles = [spec.handles[bot] for bot in recorder.seating]
+        self.times = [spec.timing(bot) for bot in recorder.seating]
         self.feed = messages.MessageCursor(spec.seats)
         self.talk = spec.settings.rules.talk is not Talk.OFF
         self.said: list[StatementMade] = []  # statements with the current answers
 
     def play(self) -> Generator[int, Message | None, GameRecord]:
-        notes = self.notes
-        chance = KeyedRng(self.spec.key, notes.game)
-        state = deal_game(self.spec.settings.rules, self.spec.seats, chance, notes.starter)
+        recorder = self.recorder
+        chance = KeyedRng(self.spec.key, recorder.game)
+        state = deal_game(self.spec.settings.rules, self.spec.seats, chance, recorder.starter)
         for seat, player in enumerate(self.players):
-            seed = self.spec.game_seed(notes.seating[seat], notes.game)
-            player.send(messages.make_game_start(view_from_seat(state, seat), notes.game, seed, self.handles))
+            seed = self.spec.game_seed(recorder.seating[seat], recorder.game)
+            player.send(messages.make_game_start(view_from_seat(state, seat), recorder.game, seed, self.handles))
         eliminated: list[tuple[int, int]] = []
-        self.watch.moved(notes.game, state, 0, ())
+        self.watch.moved(recorder.game, state, 0, ())
         while state.board.phase.asked:
             answers = yield from self.collect_answers(state)
             after, events = apply_moves(state, answers, chance)
@@ -331,26 +331,26 @@ class _Game:
                 events = (*sorted(self.said, key=lambda statement: statement.seat), *events)
             first = self.feed.count
             self.feed.add(events)
-            self.watch.moved(notes.game, after, first, events)
+            self.watch.moved(recorder.game, after, first, events)
             if self.keep_moves:
-                notes.add_step(state, answers, after, events)
+                recorder.add_step(state, answers, after, events)
             else:
                 eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
             state = after
         over = state.board.phase
         assert isinstance(over, Over)
         for seat, player in enumerate(self.players):
-            player.send(messages.make_game_over(notes.game, state.board, self.feed.take(seat)))
+            player.send(messages.make_game_over(recorder.game, state.board, self.feed.take(seat)))
         if self.keep_moves:
-            return notes.make_record(state)
+            return recorder.make_record(state)
         return GameRecord(
-            notes.game,
-            notes.seating,
+            recorder.game,
+            recorder.seating,
             eliminated=tuple(eliminated),
             winner=over.winner,
             reason=over.ending.value,
             survivors=over.survivors,
-            starter=notes.starter,
+            starter=recorder.starter,
             turns=state.board.turn,
             events=self.feed.count,
         )
@@ -365,35 +365,35 @@ class _Game:
             moves = list_legal_moves(view)
             player.number += 1
             known, events = self.feed.known(view), self.feed.take(seat)
-            menu = make_legal_moves(moves)
+            legal = make_legal_moves(moves)
             message = messages.make_request(
-                view, known, self.notes.game, player.number, events, menu, times.limit_ms, times.bank_ms
+                view, known, self.recorder.game, player.number, events, legal, times.limit_ms, times.bank_ms
             )
             board = state.board if self.talk else None
-            bot = self.notes.seating[seat]
+            bot = self.recorder.seating[seat]
             if bot in self.waits_for:
                 player.send(message)
                 reply = yield bot
                 if reply is None:
                     answers.append(self.forfeit(bot))
                     continue
-                choice = player.read_choice(reply, message, menu, board)
+                choice = player.read_choice(reply, message, legal, board)
             else:
-                choice = player.choice(message, menu, board)
+                choice = player.choice(message, legal, board)
             if self.talk:
                 self.said += player.said
             answers.append(moves[choice])
             if self.keep_moves:
                 if self.talk:
-                    self.notes.statements += [(len(self.notes.moves), statement) for statement in player.said]
-                self.notes.moves.append(menu.words[choice])
-                self.notes.times.append(0)
+                    self.recorder.statements += [(len(self.recorder.moves), statement) for statement in player.said]
+                self.recorder.moves.append(legal.words[choice])
+                self.recorder.times.append(0)
         return answers
 
     def forfeit(self, bot: int) -> Forfeit:
         """Record that a bot forfeits the game."""
-        notes, word = self.notes, format_move(FORFEIT)
-        notes.faults.append(Fault(bot, "closed", len(notes.moves), used=word))
-        notes.moves.append(word)
-        notes.times.append(0)
+        recorder, word = self.recorder, format_move(FORFEIT)
+        recorder.faults.append(Fault(bot, "closed", len(recorder.moves), used=word))
+        recorder.moves.append(word)
+        recorder.times.append(0)
         return FORFEIT

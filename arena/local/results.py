@@ -94,9 +94,9 @@ class Results:
         """
         if not self.records:
             raise ValueError("there are no records: call play(..., records=True)")
-        fold = StatsAccumulator()
+        accumulator = StatsAccumulator()
         for record in self.records:
-            fold.add(record)
+            accumulator.add(record)
         return Rows(
             {
                 "bot": bot,
@@ -109,7 +109,7 @@ class Results:
                 "high": tally.interval[1] if tally.interval else None,
             }
             for bot in self.bots
-            for (section, name), tally in sorted(fold.bots[bot].tallies.items())
+            for (section, name), tally in sorted(accumulator.bots[bot].tallies.items())
             if tally.total
         )
 

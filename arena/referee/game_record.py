@@ -50,10 +50,10 @@ class GameRecord:
 _FORFEIT_WORD = format_move(FORFEIT)
 
 
-def default_move(sight: View, moment: int, chance: KeyedRng) -> Move:
+def default_move(view: View, moment: int, chance: KeyedRng) -> Move:
     """Return the default move for a seat after a fault. moment: the game's number of events without statements."""
     # The label makes other draws independent of a bot's faults and statements.
-    return pick_default_move(sight, lambda below: chance.number(f"default {sight.seat}", moment, below))
+    return pick_default_move(view, lambda below: chance.number(f"default {view.seat}", moment, below))
 
 
 def find_fault_problems(

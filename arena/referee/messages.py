@@ -213,7 +213,7 @@ def make_request(
     game: int,
     number: int,
     events: list[Message],
-    menu: LegalMoves,
+    legal: LegalMoves,
     limit_ms: int,
     bank_ms: int,
 ) -> Message:
@@ -230,7 +230,7 @@ def make_request(
         "state": make_public_state(board),
         "you": own,
         **own_fields(board.actor, board.phase),
-        "legal": menu.payloads(),
+        "legal": legal.payloads(),
         "clock": {"limit_ms": limit_ms, "bank_ms": bank_ms},
     }
 

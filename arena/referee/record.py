@@ -414,7 +414,7 @@ def _default_moves(header: MatchHeader, game: GameRecord) -> dict[int, str]:
 
 def _recompute_game(header: MatchHeader, game: GameRecord) -> GameRecord:
     """Return a new record of the game, recomputed by a replay of its moves. Raises RecordError."""
-    notes = GameRecorder(game.game, game.seating, game.starter)
+    recorder = GameRecorder(game.game, game.seating, game.starter)
     for step in replay_game(header, game):
-        notes.add_step(step.before, step.answers, step.after, step.events)
-    return notes.make_record(step.after)
+        recorder.add_step(step.before, step.answers, step.after, step.events)
+    return recorder.make_record(step.after)

@@ -63,7 +63,7 @@ class _Reader:
             yield SentLine(game.game, hello(self.spec, self.bot))
             self.alive = all(fault.code != "start_failed" for fault in faults)
         seat = game.seating.index(self.bot)
-        account = new_player_budget(self.header.settings.lives, self.timing, self.drained)
+        budget = new_player_budget(self.header.settings.lives, self.timing, self.drained)
         feed, place, begun = wire.LineCursor(len(game.seating)), 0, False
         turn = within = 0
         for step in replay_game(self.header, game):
@@ -79,17 +79,17 @@ class _Reader:
                 at = place + asked.index(seat)
                 if self.alive:
                     self.number += 1
-                    sight = view_from_seat(step.before, seat)
-                    question, menu = (
+                    view = view_from_seat(step.before, seat)
+                    question, legal = (
                         wire.PhaseRequests(step.before.board, game.game),
-                        make_legal_moves(list_legal_moves(sight)),
+                        make_legal_moves(list_legal_moves(view)),
                     )
-                    bank = bank_ms(account.bank_s)
-                    known, events, limit_ms = feed.known(sight), feed.take(seat), self.timing.limit_ms
-                    line = question.line(sight, known, self.number, events, menu, limit_ms, bank)
-                    choice = None if at in by_step else menu.words.index(game.moves[at])
+                    bank = bank_ms(budget.bank_s)
+                    known, events, limit_ms = feed.known(view), feed.take(seat), self.timing.limit_ms
+                    line = question.line(view, known, self.number, events, legal, limit_ms, bank)
+                    choice = None if at in by_step else legal.words.index(game.moves[at])
                     yield SentLine(game.game, line, choice, within)
-                account, error = self._answered(account, game.moves[at], game.times[at] / 1e6, by_step.get(at, ()))
+                budget, error = self._answered(budget, game.moves[at], game.times[at] / 1e6, by_step.get(at, ()))
                 if error is not None:
                     yield SentLine(game.game, error)
             place += len(asked)
@@ -99,24 +99,24 @@ class _Reader:
             yield SentLine(game.game, wire.encode_game_over(game.game, board, feed.take(seat)))
 
     def _answered(
-        self, account: PlayerBudget, word: str, own_s: float, faults: Sequence[Fault]
+        self, budget: PlayerBudget, word: str, own_s: float, faults: Sequence[Fault]
     ) -> tuple[PlayerBudget, bytes | None]:
         """Return the bot's budget after an answer, and the error line that was sent to it, if any."""
         free_s = self.timing.limit_ms / 1000
         if self.timing.timed:
-            account = account._replace(bank_s=max(0.0, account.bank_s - max(0.0, own_s - free_s)))
+            budget = budget._replace(bank_s=max(0.0, budget.bank_s - max(0.0, own_s - free_s)))
         for fault in faults:
             if fault.code == "timeout":
-                self.drained, account = True, account._replace(bank_s=0.0)
+                self.drained, budget = True, budget._replace(bank_s=0.0)
             if FAULTS[fault.code].consequence is Consequence.LIFE:
-                account = account._replace(lives=account.lives - 1)
+                budget = budget._replace(lives=budget.lives - 1)
         if word == format_move(FORFEIT):
             self.alive, self.forfeits = False, self.forfeits + 1
-            return account, None
+            return budget, None
         default = next((fault for fault in faults if fault.used is not None), None)
         if default is None or not self.alive:
-            return account, None
+            return budget, None
         used = parse_move(default.used or "")
         assert not isinstance(used, Forfeit), "a default move isn't a forfeit"
         got = None if default.got is None else default.got.encode()
-        return account, wire.error_line(self.number, default.code, default.detail, got, used, account.lives)
+        return budget, wire.error_line(self.number, default.code, default.detail, got, used, budget.lives)

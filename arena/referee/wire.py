@@ -55,7 +55,7 @@ class PhaseRequests:
         known: CertainCards,
         number: int,
         events: Sequence[str],
-        menu: LegalMoves,
+        legal: LegalMoves,
         limit_ms: int,
         bank_ms: int,
     ) -> bytes:
@@ -66,7 +66,7 @@ class PhaseRequests:
             you = f'{you[:-1]},"known":{_known(known)}}}'
         return (
             f'{{"type":"request","id":{number}{self._head}{",".join(events)}{self._before}{you}'
-            f'{self._after}{menu.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms}}}}}\n'
+            f'{self._after}{legal.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms}}}}}\n'
         ).encode()
 
 

@@ -117,14 +117,14 @@ def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         rest = {name: value for name, value in step.items() if name not in ("turn", "kind", "answers", "events")}
         return [*short, rest] if rest else short
 
-    def game(game: Mapping[str, Any], most: int) -> dict[str, Any]:
-        written = [{**entry, "text": _shorten(entry["text"], most)} for entry in game["stderr"]]
+    def game(game: Mapping[str, Any], max_chars: int) -> dict[str, Any]:
+        written = [{**entry, "text": _shorten(entry["text"], max_chars)} for entry in game["stderr"]]
         return {**game, "steps": [step(each) for each in game["steps"]], "stderr": written}
 
     short = [
-        {**match, "games": [game(each, most) for each in match["games"]]}
+        {**match, "games": [game(each, max_chars) for each in match["games"]]}
         for match in matches
-        for most in [_max_log_characters(match["games"])]
+        for max_chars in [_max_log_characters(match["games"])]
     ]
     return {"events": [json.loads(text) for text in places], "matches": short}
 
@@ -132,17 +132,19 @@ def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _max_log_characters(games: Sequence[Mapping[str, Any]]) -> int:
     """Return the maximum length of each text of standard error, so that a match stays within LOG_BYTES per game."""
     texts = [entry["text"] for game in games for entry in game["stderr"]]
-    most = max(map(len, texts), default=0)
-    while most > 200 and sum(len(json.dumps(_shorten(text, most))) for text in texts) > LOG_BYTES * len(games):
-        most //= 2
-    return most
+    max_chars = max(map(len, texts), default=0)
+    while max_chars > 200 and sum(len(json.dumps(_shorten(text, max_chars))) for text in texts) > LOG_BYTES * len(
+        games
+    ):
+        max_chars //= 2
+    return max_chars
 
 
-def _shorten(text: str, most: int) -> str:
-    """Return a text of at most about `most` characters: of a longer one, its beginning and its end."""
-    if len(text) <= most:
+def _shorten(text: str, max_chars: int) -> str:
+    """Return a text of about `max_chars` characters at most: of a longer one, its beginning and its end."""
+    if len(text) <= max_chars:
         return text
-    half = most // 2
+    half = max_chars // 2
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
 
 

@@ -118,15 +118,15 @@ def lost_games(record: Record, bot: str) -> list[int]:
 def review_bot(
     records: Iterable[Record],
     bot: str,
-    most: int,
+    max_games: int,
     jobs: int = 1,
-    done: Callable[[], None] = lambda: None,
+    on_match: Callable[[], None] = lambda: None,
     judge: Judge | None = None,
 ) -> Review:
-    """Review a bot's first `most` lost games. The same records give the same review for any `jobs`.
+    """Review a bot's first `max_games` lost games. The same records give the same review for any `jobs`.
 
-    jobs: number of processes, above 1 only on Linux. done: called after each match. judge: the bot whose choices are
-    the alternatives; None: every plausible move is one. Raises RecordError if the engine doesn't reproduce a record,
+    jobs: number of processes, above 1 only on Linux. on_match: called after each match. judge: the bot whose choices
+    are the alternatives; None: all plausible moves. Raises RecordError if the engine doesn't reproduce a record,
     UnknownRulesError for rules that playouts don't support, JudgeError for a judge without a choice, and ValueError
     and JobError like `arena.local.play`.
     """
@@ -137,7 +137,7 @@ def review_bot(
     work: list[tuple[Record, list[int]]] = []
     for record in records:
         games = lost_games(record, bot)
-        work.append((record, games[: max(0, most - lost)]))
+        work.append((record, games[: max(0, max_games - lost)]))
         lost += len(games)
     numbers = [record.header.match for record, _ in work]
     with closing(
@@ -159,7 +159,7 @@ def review_bot(
                 if game.game in points:
                     seat = game.seating.index(place)
                     curves.append(WinProbabilityCurve(record.header.match, game.game, seat, tuple(points[game.game])))
-            done()
+            on_match()
     costly.sort(key=lambda decision: -decision.cost.value)
     patterns = sorted(_significant_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[
         :_MAX_PATTERNS

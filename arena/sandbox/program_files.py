@@ -51,15 +51,15 @@ def cwd_inside(program: Program) -> str:
     )
 
 
-def copy_files(program: Program, folder: Path, most_mb: int) -> None:
+def copy_files(program: Program, folder: Path, max_mb: int) -> None:
     """Copy the program's own files into an existing folder, which the box shows as /bot.
 
     A single file keeps its name. Each entry counts as at least one BLOCK. Raises ProgramError for files that can't be
-    read or need more than `most_mb`, SandboxError for a folder that can't be written.
+    read or need more than `max_mb`, SandboxError for a folder that can't be written.
     """
     files = own_files(program)
     try:
-        budget = _CopyBudget(most_mb)
+        budget = _CopyBudget(max_mb)
         entries = _list_entries(files, budget)
         for entry in entries:
             entry.copy(files, folder)
@@ -113,14 +113,14 @@ def _path_in_box(word: str, files: Path) -> str:
 class _CopyBudget:
     """The bytes that may still be copied. `take` subtracts an entry's size, and raises ProgramError below 0."""
 
-    def __init__(self, most_mb: int) -> None:
-        self._most_mb = most_mb
-        self._bytes = most_mb << 20
+    def __init__(self, max_mb: int) -> None:
+        self._max_mb = max_mb
+        self._bytes = max_mb << 20
 
     def take(self, size: int) -> None:
         self._bytes -= BLOCK * (1 + size // BLOCK)
         if self._bytes < 0:
-            raise ProgramError(f"its files are larger than {self._most_mb} MB, its limit of memory, or too many")
+            raise ProgramError(f"its files are larger than {self._max_mb} MB, its limit of memory, or too many")
 
 
 @dataclass(frozen=True, slots=True)

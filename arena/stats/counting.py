@@ -89,10 +89,10 @@ class StatsAccumulator:
         match.add_mixes()
         self._add_match(match)
 
-    def ties(self, now: str, before: str) -> Mapping[tuple[str, str], JointCounts]:
+    def joint_counts(self, now: str, before: str) -> Mapping[tuple[str, str], JointCounts]:
         """Return the joint counts of two bots, by (section, name). Raises ValueError if `pair` isn't (now, before)."""
         if self._pair not in ((now, before), (now, None)):
-            raise ValueError(f"StatsAccumulator(({now!r}, {before!r})) ties these bots, not {self._pair!r}")
+            raise ValueError(f"StatsAccumulator(({now!r}, {before!r})) pairs these bots, not {self._pair!r}")
         return self._joint_counts[before]
 
     def _add_match(self, match: "_MatchCounts") -> None:

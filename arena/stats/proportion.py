@@ -53,12 +53,12 @@ class Proportion:
         """Return the 95 % interval of the share; None if there are fewer than two matches."""
         return None if self.matches < 2 else self.within(student_t_quantile(self.matches - 1))
 
-    def within(self, errors: float, least: float = Z_95) -> Interval:
+    def within(self, errors: float, min_errors: float = Z_95) -> Interval:
         """Return the interval of `errors` standard errors around the share; needs two matches or more.
 
-        It is never narrower than `least` standard errors computed as if the cases were independent.
+        It is never narrower than `min_errors` standard errors computed as if the cases were independent.
         """
-        squared_errors = max(least * least, errors * errors * self._design_effect())
+        squared_errors = max(min_errors * min_errors, errors * errors * self._design_effect())
         return wilson_interval(self.count / self.total, squared_errors / self.total)
 
     @property

@@ -221,26 +221,26 @@ class StatsReport(_Part):
 # ---------------------------------------------------------------- from counts to the report
 
 
-def make_stats_report(fold: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> StatsReport:
+def make_stats_report(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> StatsReport:
     """Return the report of all counted records. Bots are in order of win rate, the highest first."""
-    bots = [_profile(name, counted) for name, counted in fold.bots.items()]
+    bots = [_profile(name, counted) for name, counted in accumulator.bots.items()]
     return StatsReport(
-        records=_records(fold, paths, skipped),
+        records=_records(accumulator, paths, skipped),
         bots=sorted(bots, key=lambda bot: (-bot.win_rate[ALL].value if bot.win_rate else 0.0, bot.bot)),
     )
 
 
-def _records(fold: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> Records:
+def _records(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> Records:
     return Records(
         paths=list(paths),
-        rules=list(fold.rules),
-        seats=sorted(fold.seats),
-        clocks=sorted(fold.clocks),
-        records=fold.records,
-        games=fold.games,
-        draws=fold.draws,
-        requests=fold.requests,
-        turns=_turns(fold.turns),
+        rules=list(accumulator.rules),
+        seats=sorted(accumulator.seats),
+        clocks=sorted(accumulator.clocks),
+        records=accumulator.records,
+        games=accumulator.games,
+        draws=accumulator.draws,
+        requests=accumulator.requests,
+        turns=_turns(accumulator.turns),
         skipped=list(skipped),
     )
 
@@ -389,18 +389,18 @@ def _rate_columns(rate: Rate) -> tuple[float | None, ...]:
     return rate.count, rate.total, rate.value, rate.low, rate.high
 
 
-def compare_bots(found: StatsReport, fold: StatsAccumulator, bot: Profile, other: Profile) -> StatsReport:
-    """Return the report of `bot` compared with `other`. Raises ValueError if `fold` wasn't made for (bot, other)."""
+def compare_bots(found: StatsReport, accumulator: StatsAccumulator, bot: Profile, other: Profile) -> StatsReport:
+    """Return the report of `bot` compared with `other`. Raises ValueError if `accumulator` is for other bots."""
     rates = {(section, name): rate for section, name, rate in rates_of(bot)}
     rates_other = {(section, name): rate for section, name, rate in rates_of(other)}
-    tallies, tallies_other = fold.bots[bot.bot].tallies, fold.bots[other.bot].tallies
+    tallies, tallies_other = accumulator.bots[bot.bot].tallies, accumulator.bots[other.bot].tallies
     keys = [key for key in rates if key in rates_other]
     compared = sum(min(tallies[key].matches, tallies_other[key].matches) > 1 for key in keys)
-    ties = fold.ties(bot.bot, other.bot)
+    joint = accumulator.joint_counts(bot.bot, other.bot)
     differences: dict[str, dict[str, RateDifference]] = {}
     for key in keys:
         one, two = (rates[key], tallies[key]), (rates_other[key], tallies_other[key])
-        differences.setdefault(key[0], {})[key[1]] = difference_of(one, two, ties.get(key), max(1, compared))
+        differences.setdefault(key[0], {})[key[1]] = difference_of(one, two, joint.get(key), max(1, compared))
     pair = ComparedBot(
         bot=bot.bot, other=other, differences=differences, largest=_list_largest(found, bot, differences)
     )

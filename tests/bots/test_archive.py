@@ -44,10 +44,10 @@ def edited(data: bytes, at: int, field: bytes, header: int = 0) -> bytes:
     return data[:header] + bytes(block) + data[header + tarfile.BLOCKSIZE :]
 
 
-def unpacked(data: bytes, folder: Path, most_bytes: int = MOST, most_files: int = 100, links_out: bool = False) -> Path:
+def unpacked(data: bytes, folder: Path, max_bytes: int = MOST, max_files: int = 100, links_out: bool = False) -> Path:
     target = folder / "target"
     target.mkdir()
-    unpack(io.BytesIO(data), target, most_bytes, most_files, links_out)
+    unpack(io.BytesIO(data), target, max_bytes, max_files, links_out)
     return target
 
 

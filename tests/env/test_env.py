@@ -140,10 +140,10 @@ def test_unseen_cards_change_no_observation_and_no_mask(name: str) -> None:
         if terminated or truncated:
             game.step(None)
             continue
-        state, menus = inner.state, inner._menus
-        inner.state, inner._menus = redeal(state, int(agent[-1]), rng), {}
+        state, legal = inner.state, inner._legal
+        inner.state, inner._legal = redeal(state, int(agent[-1]), rng), {}
         other = game.observe(agent)
-        inner.state, inner._menus = state, menus
+        inner.state, inner._legal = state, legal
         assert other["observation"].tobytes() == observed["observation"].tobytes()
         assert other["action_mask"].tobytes() == observed["action_mask"].tobytes()
         game.step(chosen(observed["action_mask"], rng))

@@ -55,7 +55,7 @@ def test_games_equal_those_of_the_aec_form(name: str, seats: int) -> None:
                 assert rewards[row] == 0
                 skip_finished_agents(game)
                 continue
-            worth = [game._game.worth(seat) for seat in range(seats)]
+            worth = [game._game.reward(seat) for seat in range(seats)]
             assert rewards[row] == worth[acted[row]]
             assert truncated[row] == game.truncations.get(agent, False)
             assert info["final_info"]["returns"][row].tolist() == worth

@@ -634,10 +634,10 @@ def test_rows_print_as_columns() -> None:
 
 def test_statistics_are_those_of_arena_stats() -> None:
     results = play({"x": "sample:honest", "y": "sample:counter", "z": Dice}, games=36, seed=1, records=True)
-    fold = StatsAccumulator()
+    accumulator = StatsAccumulator()
     for record in results.records:
-        fold.add(record)
-    shown = csv.DictReader(stats_report_to_csv(make_stats_report(fold, [], [])).splitlines())
+        accumulator.add(record)
+    shown = csv.DictReader(stats_report_to_csv(make_stats_report(accumulator, [], [])).splitlines())
     expected = {(row["bot"], row["section"], row["name"]): float(row["value"]) for row in shown}
     rows = {(row["bot"], row["section"], row["name"]): row["value"] for row in results.statistics()}
     assert rows == pytest.approx(expected, abs=1e-4)

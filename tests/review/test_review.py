@@ -131,7 +131,7 @@ def test_a_survivor_of_a_draw_has_not_lost() -> None:
 def test_a_review_is_reproducible_and_links_decisions_of_lost_games_only() -> None:
     games = records(Meek, Honest, games=12)
     done: list[None] = []
-    found = review_bot(games, "bot0", 5, done=lambda: done.append(None))
+    found = review_bot(games, "bot0", 5, on_match=lambda: done.append(None))
     assert len(done) == len(games)
     assert repr(found) == repr(review_bot(games, "bot0", 5, 1)) == repr(review_bot(games, "bot0", 5, 2))
     lost = {(record.header.match, game) for record in games for game in lost_games(record, "bot0")}

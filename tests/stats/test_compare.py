@@ -13,22 +13,22 @@ PLACES = [
 MATCHES, CASES = 20, 12
 
 
-def play(fold: StatsAccumulator, bot: str, random: Random, more: float = 0.0) -> None:
+def play(accumulator: StatsAccumulator, bot: str, random: Random, more: float = 0.0) -> None:
     """Count for a bot whose rates are one half, with a correlation of .1 in a match; the first one is higher."""
     for place in PLACES:
         for _ in range(MATCHES):
             share = random.betavariate(4.5, 4.5) + (more if place == PLACES[0] else 0.0)
-            fold.bots[bot].tallies[place].add(sum(random.random() < share for _ in range(CASES)), CASES)
+            accumulator.bots[bot].tallies[place].add(sum(random.random() < share for _ in range(CASES)), CASES)
 
 
 def clear_differences(random: Random, more: float = 0.0) -> list[tuple[str, str]]:
     """Return the sections and names of significant differences between two bots that never met."""
-    fold = StatsAccumulator(("one", "other"))
-    play(fold, "one", random, more)
-    play(fold, "other", random)
-    found = make_stats_report(fold, [], [])
+    accumulator = StatsAccumulator(("one", "other"))
+    play(accumulator, "one", random, more)
+    play(accumulator, "other", random)
+    found = make_stats_report(accumulator, [], [])
     one, other = sorted(found.bots, key=lambda bot: bot.bot)
-    comparison = compare_bots(found, fold, one, other).comparison
+    comparison = compare_bots(found, accumulator, one, other).comparison
     assert comparison is not None
     (bot,) = comparison.bots
     each = [
@@ -51,16 +51,16 @@ def test_a_large_difference_has_a_star() -> None:
 
 def test_the_largest_difference_comes_first_with_its_field_and_advice() -> None:
     """The bot blocks half of the attacks on it and the other bot all, as does the field; the bluffs are alike."""
-    fold = StatsAccumulator(("mybot", None))
+    accumulator = StatsAccumulator(("mybot", None))
     for bot, blocks in (("mybot", 10), ("winner", 20), ("third", 20)):
         for _ in range(MATCHES):
-            fold.bots[bot].games += 10
-            fold.bots[bot].tallies["win_rate", "all"].add(blocks // 4, 10)
-            fold.bots[bot].tallies["blocks", "as_target"].add(blocks, 20)
-            fold.bots[bot].tallies["bluffs", "all"].add(5, 20)
-    found = make_stats_report(fold, [], [])
+            accumulator.bots[bot].games += 10
+            accumulator.bots[bot].tallies["win_rate", "all"].add(blocks // 4, 10)
+            accumulator.bots[bot].tallies["blocks", "as_target"].add(blocks, 20)
+            accumulator.bots[bot].tallies["bluffs", "all"].add(5, 20)
+    found = make_stats_report(accumulator, [], [])
     profiles = {bot.bot: bot for bot in found.bots}
-    comparison = compare_bots(found, fold, profiles["mybot"], profiles["winner"]).comparison
+    comparison = compare_bots(found, accumulator, profiles["mybot"], profiles["winner"]).comparison
     assert comparison is not None
     [largest] = comparison.bots[0].largest
     assert (largest.name, largest.rate, largest.other_rate, largest.field_rate) == ("as_target", 0.5, 1.0, 1.0)

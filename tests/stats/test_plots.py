@@ -23,11 +23,11 @@ BOTS = ("honest", "mybot", HOSTILE, "turtle")
 
 
 def counted() -> tuple[StatsReport, StatsAccumulator]:
-    fold = StatsAccumulator(("mybot", HOSTILE))
+    accumulator = StatsAccumulator(("mybot", HOSTILE))
     for seed in range(4):
         record = random_game(COUP, 4, seed)
-        fold.add(replace(record, header=replace(record.header, bots=BOTS)))
-    return make_stats_report(fold, ["runs/new"], []), fold
+        accumulator.add(replace(record, header=replace(record.header, bots=BOTS)))
+    return make_stats_report(accumulator, ["runs/new"], []), accumulator
 
 
 def output() -> StatsReport:
@@ -36,9 +36,9 @@ def output() -> StatsReport:
 
 def one_bot() -> StatsReport:
     """Return a bot, for a page of one or of two."""
-    found, fold = counted()
+    found, accumulator = counted()
     bots = {bot.bot: bot for bot in found.bots}
-    return compare_bots(found, fold, bots["mybot"], bots[HOSTILE])
+    return compare_bots(found, accumulator, bots["mybot"], bots[HOSTILE])
 
 
 def test_every_rate_is_in_a_table_and_has_a_point() -> None:
@@ -116,9 +116,9 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
 
 def test_a_page_of_another_game_has_its_actions() -> None:
     """Names come from the records; one match has points without a line, and the page explains it."""
-    fold = StatsAccumulator()
-    fold.add(random_game(PRESETS["reformation-inquisitor"], 4, 2))
-    text = stats_page(make_stats_report(fold, ["x"], []), "title")
+    accumulator = StatsAccumulator()
+    accumulator.add(random_game(PRESETS["reformation-inquisitor"], 4, 2))
+    text = stats_page(make_stats_report(accumulator, ["x"], []), "title")
     assert ">convert" in text
     assert "<line class='range" not in text
     assert "all cases are from one match" in text

@@ -92,8 +92,8 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
     """Return a table of standings. now: for trends and the versions' ages; without it these columns are left out."""
     columns = [
         Column("ranks"),
-        Column("bot", least=9),
-        Column("owner", least=6),
+        Column("bot", min_width=9),
+        Column("owner", min_width=6),
         Column("rating\n± 95 %", number=True),
         Column("win\nrate", number=True),
         Column("95 %"),
@@ -281,7 +281,7 @@ def rerate(folder: Path, as_json: bool) -> None:
 
 
 _COLUMNS = (
-    Column("version", least=12),
+    Column("version", min_width=12),
     *(Column(f"{name}\n{when}", number=True) for when in ("before", "now") for name in ("ranks", "rating", "win rate")),
 )
 

@@ -36,28 +36,28 @@ Verdict = tuple[int | SubstitutedMove, FaultVerdict | None, PlayerBudget]
 Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in the legal moves, None if it isn't legal
 
 
-def judge_reply(reply: Reply, legal: int, find: Find, account: PlayerBudget, allowed: RequestBudget) -> Verdict:
+def judge_reply(reply: Reply, legal: int, find: Find, budget: PlayerBudget, allowed: RequestBudget) -> Verdict:
     """Return the verdict on a reply to a request with `legal` legal moves; `find` returns a move's index."""
     if isinstance(reply, ReplyReceived):
         message, line, own_s = reply
         if own_s > allowed.free_s:
-            account = _charge_bank(account, own_s, allowed)
+            budget = _charge_bank(budget, own_s, allowed)
         if not isinstance(message, ParsedReply):
-            return _charge_life(FaultVerdict("illegal_move", None, line), account)
+            return _charge_life(FaultVerdict("illegal_move", None, line), budget)
         index = message.choice if message.move is None else find(message.move)
         if index is not None and 0 <= index < legal:
-            return index, None, account
-        return _charge_life(FaultVerdict("illegal_move", _out_of_range_detail(message, legal), line), account)
+            return index, None, budget
+        return _charge_life(FaultVerdict("illegal_move", _out_of_range_detail(message, legal), line), budget)
     if isinstance(reply, MalformedLine):
-        account = _charge_bank(account, reply.own_s, allowed)
-        return _charge_life(FaultVerdict(reply.problem.code, reply.problem.message, reply.line), account)
+        budget = _charge_bank(budget, reply.own_s, allowed)
+        return _charge_life(FaultVerdict(reply.problem.code, reply.problem.message, reply.line), budget)
     if isinstance(reply, TimedOut):
         facts = facts_of(reply)
         return _charge_life(
-            FaultVerdict("timeout", describe_time_use(facts), None, facts), PlayerBudget(account.lives, 0.0)
+            FaultVerdict("timeout", describe_time_use(facts), None, facts), PlayerBudget(budget.lives, 0.0)
         )
     code, detail = exit_fault(reply.code, reply.ended, allowed.limits)
-    return SubstitutedMove.FORFEIT, FaultVerdict(code, reply.detail or detail, None, facts_of(reply)), account
+    return SubstitutedMove.FORFEIT, FaultVerdict(code, reply.detail or detail, None, facts_of(reply)), budget
 
 
 def facts_of(reply: Reply) -> Facts:
@@ -82,16 +82,16 @@ def describe_time_use(facts: Facts) -> str | None:
     return "; ".join(known) or None
 
 
-def _charge_bank(account: PlayerBudget, own_s: float, allowed: RequestBudget) -> PlayerBudget:
+def _charge_bank(budget: PlayerBudget, own_s: float, allowed: RequestBudget) -> PlayerBudget:
     """Return the budget after an answer: time beyond the free time is taken from the bank."""
     over_s = max(0.0, own_s - allowed.free_s)
-    return account._replace(bank_s=max(0.0, account.bank_s - over_s))
+    return budget._replace(bank_s=max(0.0, budget.bank_s - over_s))
 
 
-def _charge_life(wrong: FaultVerdict, account: PlayerBudget) -> Verdict:
+def _charge_life(wrong: FaultVerdict, budget: PlayerBudget) -> Verdict:
     """Return the verdict on a fault that costs a life: a default move, or with the last life a forfeit."""
-    lives = account.lives - 1
-    return SubstitutedMove.DEFAULT if lives > 0 else SubstitutedMove.FORFEIT, wrong, account._replace(lives=lives)
+    lives = budget.lives - 1
+    return SubstitutedMove.DEFAULT if lives > 0 else SubstitutedMove.FORFEIT, wrong, budget._replace(lives=lives)
 
 
 def _out_of_range_detail(message: ParsedReply, legal: int) -> str | None:

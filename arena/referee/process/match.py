@@ -82,9 +82,9 @@ class _Player:
 
     __slots__ = (
         "absent",
-        "account",
         "allowed",
         "bot",
+        "budget",
         "drained",
         "forfeits",
         "processes",
@@ -99,7 +99,7 @@ class _Player:
         self.bot = bot
         self.timing = timing
         self.allowed = make_request_budget(timing, settings.limits)
-        self.account = new_player_budget(settings.lives, timing)
+        self.budget = new_player_budget(settings.lives, timing)
         self.seat: Seat | None = None
         self.absent = ProcessExited("start_failed")  # the reply while it has no process
         self.processes = 0
@@ -247,39 +247,39 @@ class _Match:
 
 
 class _Game:
-    def __init__(self, match: _Match, notes: GameRecorder, chance: KeyedRng) -> None:
+    def __init__(self, match: _Match, recorder: GameRecorder, chance: KeyedRng) -> None:
         self.match = match
-        self.notes = notes
+        self.recorder = recorder
         self.chance = chance
-        self.players = [match.players[bot] for bot in notes.seating]
+        self.players = [match.players[bot] for bot in recorder.seating]
         self.talk = match.settings.rules.talk is not Talk.OFF
         self.unsaid: dict[int, Fault] = {}  # bot -> its first invalid say, with the count of all
         self.moment = 0  # number of the game's events, without statements
 
     def play(self, state: State) -> GameRecord:
-        watch, notes = self.match.watch, self.notes
+        watch, recorder = self.match.watch, self.recorder
         self.send_starts(state)
         if watch is not None:
-            watch.moved(notes.game, state, 0, ())
+            watch.moved(recorder.game, state, 0, ())
         while state.board.phase.asked:
             answers = self.collect_answers(state)
             after, events = apply_moves(state, answers, self.chance)
-            events = (*notes.list_new_statements(), *events) if self.talk else events
-            first = notes.feed.count
-            notes.add_step(state, answers, after, events)
+            events = (*recorder.list_new_statements(), *events) if self.talk else events
+            first = recorder.feed.count
+            recorder.add_step(state, answers, after, events)
             if watch is not None:
-                watch.moved(notes.game, after, first, events)
+                watch.moved(recorder.game, after, first, events)
             state = after
         self.send_results(state.board)
-        return self.notes.make_record(state)
+        return self.recorder.make_record(state)
 
     def send_starts(self, state: State) -> None:
         """Give every bot a new budget, and send it the start of the game."""
-        spec, number = self.match.spec, self.notes.game
+        spec, number = self.match.spec, self.recorder.game
         by_bot = spec.handles
         handles = [by_bot[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
-            player.account = new_player_budget(self.match.settings.lives, player.timing, player.drained)
+            player.budget = new_player_budget(self.match.settings.lives, player.timing, player.drained)
             if player.seat is not None:
                 player.seat.mark(game_marker(number))
                 player.seat.send(
@@ -291,25 +291,25 @@ class _Game:
     def send_results(self, board: Board) -> None:
         for seat, player in enumerate(self.players):
             if player.seat is not None:
-                player.seat.send(wire.encode_game_over(self.notes.game, board, self.notes.feed.take(seat)))
+                player.seat.send(wire.encode_game_over(self.recorder.game, board, self.recorder.feed.take(seat)))
                 self.report_strays(player, player.seat)
-        self.notes.faults += self.unsaid.values()
+        self.recorder.faults += self.unsaid.values()
 
     def collect_answers(self, state: State) -> list[MoveOrForfeit]:
         """Send requests to all seats of the present phase at once; return their moves in the phase's order."""
         board = state.board
         self.moment = state.events
-        question = wire.PhaseRequests(board, self.notes.game)
+        question = wire.PhaseRequests(board, self.recorder.game)
         mark = turn_marker(board.turn)
         asked = []
         asks = []
         for number in board.phase.asked:
             player = self.players[number]
-            sight = view_from_seat(state, number)
-            menu = make_legal_moves(list_legal_moves(sight))
-            asked.append((player, sight, menu))
+            view = view_from_seat(state, number)
+            legal = make_legal_moves(list_legal_moves(view))
+            asked.append((player, view, legal))
             if player.seat is not None:
-                asks.append(self.make_request(player, player.seat, question, mark, sight, menu))
+                asks.append(self.make_request(player, player.seat, question, mark, view, legal))
         watch = self.match.watch
         if watch is not None:
             watch.asked([player.bot for player, _, _ in asked])
@@ -318,75 +318,75 @@ class _Game:
             watch.answered()
         self.match.requests += len(asks)
         return [
-            self.judge(self.make_absent_reply(player) if player.seat is None else next(replies), player, sight, menu)
-            for player, sight, menu in asked
+            self.judge(self.make_absent_reply(player) if player.seat is None else next(replies), player, view, legal)
+            for player, view, legal in asked
         ]
 
     def make_request(
-        self, player: _Player, seat: Seat, question: wire.PhaseRequests, mark: str, sight: View, menu: LegalMoves
+        self, player: _Player, seat: Seat, question: wire.PhaseRequests, mark: str, view: View, legal: LegalMoves
     ) -> Ask:
         """Return the request to a bot, after warning it of unsolicited lines."""
         if seat.stray_count > player.warned and seat.gone is None:
             self.warn(player, seat)
-        bank_s = player.account.bank_s
+        bank_s = player.budget.bank_s
         number = seat.number + 1
-        feed, limit_ms = self.notes.feed, player.timing.limit_ms
-        known, events = feed.known(sight), feed.take(sight.seat)
+        feed, limit_ms = self.recorder.feed, player.timing.limit_ms
+        known, events = feed.known(view), feed.take(view.seat)
         seat.moment(mark)
-        player.sent = line = question.line(sight, known, number, events, menu, limit_ms, bank_ms(bank_s))
+        player.sent = line = question.line(view, known, number, events, legal, limit_ms, bank_ms(bank_s))
         return (seat, number, line, player.allowed.free_s + bank_s)
 
     def make_absent_reply(self, player: _Player) -> ProcessExited:
         return ProcessExited("retired") if player.forfeits >= self.match.settings.forfeits else player.absent
 
-    def judge(self, reply: Reply, player: _Player, sight: View, menu: LegalMoves) -> MoveOrForfeit:
+    def judge(self, reply: Reply, player: _Player, view: View, legal: LegalMoves) -> MoveOrForfeit:
         """Return the move or forfeit of a seat, and record its time and its fault, if any."""
-        notes = self.notes
-        choice, wrong, player.account = judge_reply(reply, len(menu.moves), menu.find, player.account, player.allowed)
+        recorder = self.recorder
+        choice, wrong, player.budget = judge_reply(reply, len(legal.moves), legal.find, player.budget, player.allowed)
         own_us = round(reply.own_s * 1_000_000)
-        notes.times.append(own_us)
+        recorder.times.append(own_us)
         if wrong is None:
             assert type(choice) is int
             self.match.times[player.bot].append(own_us)
             if self.talk and isinstance(reply, ReplyReceived):
-                self.record_statements(reply, player, sight)
-            notes.moves.append(menu.words[choice])
-            return menu.moves[choice]
+                self.record_statements(reply, player, view)
+            recorder.moves.append(legal.words[choice])
+            return legal.moves[choice]
         if not isinstance(reply, ProcessExited):
             self.match.times[player.bot].append(own_us)
         player.drained = player.drained or wrong.code == "timeout"
         if choice is SubstitutedMove.DEFAULT:
-            return self.play_default(player, sight, wrong)
+            return self.play_default(player, view, wrong)
         return self.forfeit(player, wrong)
 
-    def record_statements(self, reply: ReplyReceived, player: _Player, sight: View) -> None:
+    def record_statements(self, reply: ReplyReceived, player: _Player, view: View) -> None:
         """Record the statements of a seat with a legal move. Invalid ones are dropped, without another penalty."""
-        notes = self.notes
+        recorder = self.recorder
         assert not isinstance(reply.message, Greeting)
         try:
-            said = read_say(reply.message.say, sight.board, sight.seat)
+            said = read_say(reply.message.say, view.board, view.seat)
         except SayError as problem:
             wrong = FaultVerdict("bad_say", str(problem), reply.line)
             fault = Fault(player.bot, wrong.code, got=escape_bytes(reply.line, _GOT_SHOWN), detail=wrong.detail)
             before = self.unsaid.get(player.bot)
             self.unsaid[player.bot] = fault if before is None else replace(before, count=before.count + 1)
-            self.match.keep_sample(player, wrong, notes.game, len(notes.moves))
+            self.match.keep_sample(player, wrong, recorder.game, len(recorder.moves))
             self.send_fault(player, wrong, None)
         else:
-            notes.statements += [(len(notes.moves), statement) for statement in said]
+            recorder.statements += [(len(recorder.moves), statement) for statement in said]
 
-    def play_default(self, player: _Player, sight: View, wrong: FaultVerdict) -> MoveOrForfeit:
+    def play_default(self, player: _Player, view: View, wrong: FaultVerdict) -> MoveOrForfeit:
         """Return the default move for a bot, record the fault, and send it the error."""
-        move = default_move(sight, self.moment, self.chance)
+        move = default_move(view, self.moment, self.chance)
         self.record_fault(player, wrong, format_move(move))
-        self.notes.moves.append(format_move(move))
+        self.recorder.moves.append(format_move(move))
         self.send_fault(player, wrong, move)
         return move
 
     def send_fault(self, player: _Player, wrong: FaultVerdict, used: Move | None) -> None:
         """Send a bot the fault of its reply; `used` is the move that was played instead, if any."""
         assert player.seat is not None
-        number, lives = player.seat.number, player.account.lives
+        number, lives = player.seat.number, player.budget.lives
         player.seat.send(wire.error_line(number, wrong.code, wrong.detail, wrong.line, used, lives))
 
     def forfeit(self, player: _Player, wrong: FaultVerdict) -> MoveOrForfeit:
@@ -399,19 +399,19 @@ class _Game:
             self.report_strays(player, player.seat)
             self.match.end_process(player)
         self.record_fault(player, wrong, format_move(FORFEIT))
-        self.notes.moves.append(format_move(FORFEIT))
+        self.recorder.moves.append(format_move(FORFEIT))
         player.forfeits += 1
         return FORFEIT
 
     def record_fault(self, player: _Player, wrong: FaultVerdict, used: str | None) -> None:
         """Record a fault at the present decision; `used` is the move that was played instead."""
         got = None if wrong.line is None else escape_bytes(wrong.line, _GOT_SHOWN)
-        step = len(self.notes.moves)
-        self.notes.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
+        step = len(self.recorder.moves)
+        self.recorder.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
         if wrong.code == "start_failed":
             self.match.keep_sample(player, wrong._replace(line=player.refused))
         else:
-            self.match.keep_sample(player, wrong, self.notes.game, step)
+            self.match.keep_sample(player, wrong, self.recorder.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
         """Warn a bot, at most once a request, that unsolicited lines were dropped."""
@@ -426,7 +426,7 @@ class _Game:
                     "message": f"{rule.message} was dropped; {rule.help}",
                     "got": escape_bytes(seat.last_stray, wire.MAX_ECHO_BYTES),
                     "used": None,
-                    "lives": player.account.lives,
+                    "lives": player.budget.lives,
                 }
             )
         )
@@ -436,7 +436,7 @@ class _Game:
         count, example = seat.take_strays()
         player.warned = 0
         if count:
-            self.match.keep_sample(player, FaultVerdict("stray_line", None, example), self.notes.game)
-            self.notes.faults.append(
+            self.match.keep_sample(player, FaultVerdict("stray_line", None, example), self.recorder.game)
+            self.recorder.faults.append(
                 Fault(player.bot, "stray_line", got=escape_bytes(example, _GOT_SHOWN), count=count)
             )

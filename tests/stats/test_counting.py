@@ -17,10 +17,10 @@ TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 4) i
 
 
 def profiles_of(*records: object) -> StatsReport:
-    fold = StatsAccumulator()
+    accumulator = StatsAccumulator()
     for record in records:
-        fold.add(record)  # type: ignore[arg-type]
-    return make_stats_report(fold, [], [])
+        accumulator.add(record)  # type: ignore[arg-type]
+    return make_stats_report(accumulator, [], [])
 
 
 def bot(found: StatsReport, name: str) -> Profile:
@@ -175,20 +175,20 @@ def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
 
 def test_results_of_two_bots_of_the_same_matches_are_correlated() -> None:
     """Of two seats one wins what the other loses: the interval is wider by about the root of 2."""
-    fold = StatsAccumulator(("bot0", "bot1"))
+    accumulator = StatsAccumulator(("bot0", "bot1"))
     for seed in range(20):
-        fold.add(random_game(COUP, 2, seed))
-    found = make_stats_report(fold, [], [])
+        accumulator.add(random_game(COUP, 2, seed))
+    found = make_stats_report(accumulator, [], [])
     pair = bot(found, "bot0"), bot(found, "bot1")
-    comparison = compare_bots(found, fold, *pair).comparison
+    comparison = compare_bots(found, accumulator, *pair).comparison
     assert comparison
     won = comparison.bots[0].differences["win_rate"][ALL].difference
     _, apart = proportion_difference(
-        fold.bots["bot0"].tallies["win_rate", ALL], fold.bots["bot1"].tallies["win_rate", ALL]
+        accumulator.bots["bot0"].tallies["win_rate", ALL], accumulator.bots["bot1"].tallies["win_rate", ALL]
     )
     assert apart is not None
     assert won.low is not None
     assert won.value == pytest.approx(pair[0].win_rate[ALL].value - pair[1].win_rate[ALL].value)
     assert won.high - won.low > 1.3 * (apart[1] - apart[0])
-    with pytest.raises(ValueError, match="ties these bots"):
-        compare_bots(found, fold, *reversed(pair))
+    with pytest.raises(ValueError, match="pairs these bots"):
+        compare_bots(found, accumulator, *reversed(pair))
