@@ -249,19 +249,15 @@ def _describe_message(message: Message) -> str:
     )
 
 
-# What a match yields (the number of a bot that it waits for, or a game that has ended), is sent (a reply), and returns.
-MatchCourse = Generator[int | GameRecord, Message | None, Record]
-
-
 def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool) -> Record:
     """Play all games of a match. Without `keep_moves` the record has no moves, so it can't be replayed."""
     course = run_match(spec, players, keep_moves)
-    while True:
-        try:
+    try:
+        while True:
             next(course)
-        except StopIteration as end:
-            record: Record = end.value
-            return record
+    except StopIteration as end:
+        record: Record = end.value
+        return record
 
 
 def run_match(
@@ -270,8 +266,8 @@ def run_match(
     keep_moves: bool = True,
     waits_for: Collection[int] = (),
     watch: MatchObserver | None = None,
-) -> MatchCourse:
-    """Play all games of a match, and return its record. Yield the record of each game when it has ended.
+) -> Generator[int, Message | None, Record]:
+    """Play all games of a match, and return its record.
 
     A bot of `waits_for` receives each request as a message that needs no reply; then its number is yielded, and its
     reply must be sent: None forfeits the game. `watch` is notified of steps.
@@ -286,7 +282,6 @@ def run_match(
         record = yield from _Game(spec, recorder, seated, keep_moves, waits_for, watch or MatchObserver()).play()
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
-        yield record
     for player in players:
         player.send({"type": "match_over"})
     return Record(spec.header, tuple(games))

@@ -34,6 +34,7 @@ PACKAGES = {  # name-version -> SHA-512 of npm's archive
     PYODIDE: "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A==",
     ACE: "a0IADaETGBnBW5CIkniUJn7F+NyTuHWKqlv1A8FXaMmFflJsMGnU3TzkiyslInqIZ3odfcVKOdXBGIKBefzFDA==",
 }
+ENTRIES = "arena.playground.person_table, arena.playground.trial"  # the modules whose functions the page calls
 WORKER_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "arena.zip", "worker.js")
 _STAMP = (2020, 1, 1, 0, 0, 0)
 
@@ -53,8 +54,7 @@ def build_playground(out: Path) -> None:
     out.mkdir(parents=True)
     files = _Folder(out)
     (CACHE / "sources.zip").write_bytes(pack_modules(list_modules()))
-    imports = ", ".join(f"arena.playground.{name}" for name in _entries())
-    _run("node", STATIC / "precompile.mjs", pyodide, CACHE, imports)
+    _run("node", STATIC / "precompile.mjs", pyodide, CACHE, ENTRIES)
     homes = {"pyodide": pyodide, "worker": STATIC}
     paths = {name: homes.get(name.partition(".")[0], CACHE) / name for name in WORKER_FILES}
     loaded = {name: files.add(name, path.read_bytes()) for name, path in paths.items()}
@@ -66,7 +66,8 @@ def build_playground(out: Path) -> None:
     files.add("licences.html", _licences_page(pyodide, ace))
     sheets = [style_sheets(), *((STATIC / f"{name}.css").read_text() for name in ("playground", "write_tab"))]
     files.add("playground.css", "\n".join(sheets).encode())
-    files.add("dom.js", (ROOT / "arena/replay/static/dom.js").read_bytes())
+    for name in ("dom.js", "memory.js"):
+        files.add(name, (ROOT / "arena/replay/static" / name).read_bytes())
     for name in ("python.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
         files.add(name, (STATIC / name).read_bytes())
     _write_index(files, loaded, files.add("table.html", _table_page()))
@@ -136,15 +137,9 @@ def _fetch(package: str) -> Path:
 # --- Python
 
 
-def _entries() -> list[str]:
-    """Return the names of the modules whose functions the page calls."""
-    return [path.stem for path in sorted(Path(__file__).parent.glob("*.py")) if path.stem not in ("__init__", "build")]
-
-
 def list_modules() -> list[Path]:
-    """Return the source files of all our modules that the entries import, in a fresh interpreter."""
-    imports = [*(f"arena.playground.{name}" for name in _entries()), "arena.local", "arena.play", "arena.replay"]
-    program = f"import sys, {', '.join(imports)}\n" + _PRINT_FILES
+    """Return the source files of all our modules that ENTRIES import, in a fresh interpreter."""
+    program = f"import sys, {ENTRIES}\n" + _PRINT_FILES
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     paths = map(Path, done.stdout.splitlines())
     return [path.with_name(path.name.split(".")[0] + ".py") for path in paths]  # the sources of compiled modules

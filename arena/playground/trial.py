@@ -1,6 +1,6 @@
 """Try a program against sample bots in the browser's worker. Each call takes and returns JSON as text.
 
-- `run_trial`: {"source", "opponents", "games", "seed", "previous"} -> an iterator: one progress object for each match.
+- `run_trial`: {"source", "opponents", "games", "seed", "previous"} -> nothing: each match's progress goes to `beat`.
 - `find_endless_loop`: {..., "match"} as for `run_trial` -> {"problem"}; plays one match again and names the line.
 - `show_game`: a lost game of a trial -> {"page"}, the replay as HTML.
 - `pack_folder`: {"source", "name"} -> {"file", "zip"}: a folder as of `arena new`, packed in Base64.
@@ -51,18 +51,19 @@ Message = dict[str, Any]
 Beat = Callable[..., object]
 
 
-def run_trial(text: str, beat: Beat = lambda: None) -> Iterator[str]:
-    """Play all matches; `beat` is called at the start and at decisions of all bots, at most every half second.
+def run_trial(text: str, beat: Beat) -> str:
+    """Play all matches. `beat` is called with None, at most every half second, and with the progress after each match.
 
     Progress: {"played", "games", "win_rates", "fair_share", "faults", "output", "verdict", "difference",
     "worth", "lost", "problem", "done"}. `worth`: for each match the program's share of the win in each game, which a
     later trial takes as `previous` to compare itself.
     """
-    beat()
+    beat(None)
     trial = _Trial(json.loads(text), beat)
-    yield json.dumps(trial.play_next_match())
-    while not trial.done:
-        yield json.dumps(trial.play_next_match())
+    while True:
+        beat(json.dumps(trial.play_next_match()))
+        if trial.done:
+            return "null"
 
 
 def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
@@ -70,7 +71,7 @@ def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
     arguments = json.loads(text)
     beat(None)
     try:
-        trial = _Trial(arguments, lambda: None, Guard(beat))
+        trial = _Trial(arguments, lambda _: None, Guard(beat))
         if trial.problem is None:
             trial.play_match(arguments["match"])
     except TooLongError as error:
@@ -151,7 +152,6 @@ class _Trial:
         self.key = derive_key(b"arena.local", f"seed|{arguments['seed']}")
         self.plan = plan_matches(seats, seats, arguments["games"], seats, keyed_shuffle(self.key, "schedule"))
         self.output = _Output()
-        self.records: list[Record] = []
         self.games: list[GameResult] = []
         self.lost: list[Message] = []
         self.worth: list[list[float]] = []
@@ -174,21 +174,20 @@ class _Trial:
         now = time.monotonic()
         if now > self.beat_at:
             self.beat_at = now + _BEAT_S
-            self.beat()
+            self.beat(None)
 
     @property
     def done(self) -> bool:
-        return bool(self.problem or self.faults) or len(self.records) == len(self.plan.tables)
+        return bool(self.problem or self.faults) or len(self.worth) == len(self.plan.tables)
 
     def play_next_match(self) -> Message:
         """Play a match unless the program can't play; return the progress."""
         if self.problem is None:
             try:
-                record = self.play_match(len(self.records))
+                record = self.play_match(len(self.worth))
             except (Exception, SystemExit) as error:  # of a opponent that is a program, or a reply without the kit
                 self.problem = describe_problem(error)
             else:
-                self.records.append(record)
                 games = game_results(record)
                 self.games += games
                 self.lost += islice(_lost_games(games, record, self.output.take_log()), MAX_LOST_GAMES - len(self.lost))
@@ -233,7 +232,7 @@ class _Trial:
         code = getattr(method, "__code__", None)
         if problem["line"] is None and code is not None and code.co_filename == BOT_FILE:
             problem["line"] = code.co_firstlineno
-        at = {"match": len(self.records), **at}
+        at = {"match": len(self.worth), **at}
         fault = self.faults.setdefault((type(error).__name__, problem["line"]), {**problem, "at": at, "count": 0})
         fault["count"] += 1
 

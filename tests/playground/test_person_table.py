@@ -39,12 +39,9 @@ def play(first: list[Frame], seed: int | None = 1, until: str = "") -> list[Fram
     The person answers at random, or takes income and passes if `seed` is None.
     """
     rng, frames = random.Random(seed), [*first]
-    while (state := frames[-1]["table"]["state"]) not in ("over", "void"):
+    while frames[-1]["table"]["state"] == "playing":
         if until in [event["event"] for event in frames[-1]["game"]["events"]]:
             return frames[:-1]
-        if state == "between":
-            frames += send({"go_on": True})
-            continue
         ask = frames[-1]["game"]["ask"]
         choice = 0 if seed is None else rng.choice(rng.choice(ask["options"])["choices"])[0]
         frames += send({"answer": {"id": ask["id"], "choice": choice, "say": "hold duke"}})
@@ -53,14 +50,16 @@ def play(first: list[Frame], seed: int | None = 1, until: str = "") -> list[Fram
 
 def record() -> Record:
     """Return the record of the table's match, after a round trip through its file."""
-    return read_record(write_record(person_table._tables[0]._record))
+    played = person_table._tables[0].record
+    assert played is not None
+    return read_record(write_record(played))
 
 
 @pytest.mark.parametrize("rules", ["coup", "duel", "reformation-inquisitor", "open-table", "andy"])
 def test_a_person_plays_a_preset_and_sees_the_own_cards_alone(rules: str) -> None:
     seats = max(seat_counts(PRESETS[rules]))
     bots = [("honest", "counter", "bluffer", "turtle")[place % 4] for place in range(seats - 1)]
-    frames = play(open_table(bots=bots, rules=rules, games=2, seed=1))
+    frames = play(open_table(bots=bots, rules=rules, seed=1))
     for frame in frames:
         assert (set(frame["table"]), set(frame["game"])) == ({*TABLE, "write"}, GAME)
         for seat in frame["game"]["seats"]:
@@ -70,11 +69,10 @@ def test_a_person_plays_a_preset_and_sees_the_own_cards_alone(rules: str) -> Non
     assert frames[-1]["table"]["state"] == "over"
     assert frames[-1]["game"]["end"]
     verify_record(record())
-    assert [len(game.faults) for game in record().games] == [0, 0]
-    events = [event["n"] for frame in frames if frame["game"]["number"] == 1 for event in frame["game"]["events"]]
+    assert [game.faults for game in record().games] == [()]
+    events = [event["n"] for frame in frames for event in frame["game"]["events"]]
     assert events == [*range(len(events))], "each event comes once"
-    page = json.loads(person_table.replay())["page"]
-    assert "Your match" in page
+    assert "Your match" in json.loads(person_table.replay())["page"]
 
 
 def test_no_frame_depends_on_the_cards_that_the_person_cannot_see(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +109,7 @@ def test_a_seed_determines_the_match_and_a_rematch_has_other_cards() -> None:
 
 
 def test_a_player_who_leaves_forfeits_the_game_and_the_others_finish_it() -> None:
-    open_table(bots=["honest", "counter", "turtle"], games=2, seed=2)
+    open_table(bots=["honest", "counter", "turtle"], seed=2)
     [ended] = send({"leave": True})
     assert (ended["table"]["state"], ended["game"]["ask"]) == ("over", None)
     assert [fault.code for game in record().games for fault in game.faults] == ["closed"]
@@ -123,7 +121,7 @@ def test_what_the_page_cannot_do_now_changes_nothing() -> None:
     number = frame["game"]["ask"]["id"]
     for wrong in ({"id": number + 1, "choice": 0}, {"id": number, "choice": 99}, {"id": number, "choice": True}):
         assert send({"answer": wrong}) == []
-    assert send({"rematch": True}) == send({"go_on": True}) == send({"chat": "hello"}) == []
+    assert send({"rematch": True}) == send({"chat": "hello"}) == []
     assert set(send({"hint": True})[0]["hint"]) == {"roles", "rows", "lines"}
     assert send({"pace": "fast"})[0]["table"]["pace"] == "fast"
 

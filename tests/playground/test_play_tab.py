@@ -11,7 +11,7 @@ from tests.playground.conftest import Served
 
 pytestmark = pytest.mark.long
 
-TABLE = """'{"rules": "coup", "bots": ["bluffer"], "games": 1}'"""
+TABLE = """'{"rules": "coup", "bots": ["bluffer"]}'"""
 
 
 def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_a_bot(
@@ -31,9 +31,7 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     first.get_by_role("button", name="New table").click()
     accessible(first)
     first.evaluate("navigator.serviceWorker.ready.then(() => {})")
-    first.evaluate(
-        "Object.assign(localStorage, {'coup-pace': 'instant', 'playground-table': TABLE})".replace("TABLE", TABLE)
-    )
+    first.evaluate("Object.assign(localStorage, {'coup-pace': 'instant', 'coup-table': TABLE})".replace("TABLE", TABLE))
     assert len([path for path in served_playground.requested if path.endswith(".wasm")]) == 1
     served_playground.stop()
     first.close()
@@ -69,7 +67,7 @@ def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_en
     browser: Reader, served_playground: Served
 ) -> None:
     source = "from coup_kit import Bot, run\nclass B(Bot):\n    def game_start(self, game):\n        {}\nrun(B())\n"
-    store = "source => localStorage.setItem('playground-program', JSON.stringify(source))"
+    store = "source => localStorage.setItem('coup-program', source)"
     context = browser.browser.new_context(reduced_motion="reduce")
     context.set_default_timeout(WAIT_MS)
     page = context.new_page()
@@ -83,7 +81,7 @@ def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_en
     page.get_by_role("button", name="Stop").click()
     page.get_by_role("tab", name="Play").click()
     await_move(page)
-    page.evaluate(f"localStorage.setItem('playground-table', {TABLE.replace('bluffer', 'mybot')})")
+    page.evaluate(f"localStorage.setItem('coup-table', {TABLE.replace('bluffer', 'mybot')})")
     page.evaluate(store, source.format("sum(iter(int, 1))"))
     page.reload()
     page.get_by_text("The match failed: mybot, line 4 or one next to it, gave no answer").wait_for()

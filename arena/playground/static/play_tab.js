@@ -1,6 +1,7 @@
 // The tab in which a visitor plays at a table of bots: the table's page, with the worker in place of a server.
 
 import { h, plain, read, refill, say } from "./dom.js";
+import { remember, remembered } from "./memory.js";
 import { call, listen, restart } from "./python.js";
 
 const PRESETS = read("presets"); // {name, about, counts} of each, in order
@@ -8,8 +9,7 @@ const SAMPLES = read("samples"); // {name, about} of each
 const OWN = { name: "mybot", about: "Your program, as it is in the other tab." };
 const BOTS = [...SAMPLES, OWN];
 const SILENCE_MS = 8_000; // of one's own bot, after which the worker is ended
-const FIRST = { rules: "coup", bots: ["honest", "bluffer", "opportunist"], games: 1 };
-const KEY = "playground-table";
+const FIRST = { rules: "coup", bots: ["honest", "bluffer", "opportunist"] };
 
 const frame = h("iframe", { id: "table", title: "The table" });
 const waiting = { text: h("p", { role: "status" }), bar: h("progress", { "aria-label": "Python" }) };
@@ -20,17 +20,9 @@ let opened = 0; // tables
 let started = false; // Python
 let failed = false; // the worker was ended, and a match with one's own bot
 
-function stored(name, parse = JSON.parse) {
-  try {
-    return parse(localStorage.getItem(name));
-  } catch {
-    return null; // no storage, or not what this version stores
-  }
-}
-
 /** Fill the tab, and open the table of the last visit. */
 export function fill(panel) {
-  const last = stored(KEY);
+  const last = JSON.parse(remembered("table"));
   if (last && fits(last)) settings = last;
   panel.append(frame, wait);
   document.getElementById("new-table").onclick = choose;
@@ -70,9 +62,9 @@ async function openTable() {
   });
   if (number !== opened) return;
   follow();
-  const source = stored("playground-program") ?? read("first-bot");
+  const source = remembered("program") ?? read("first-bot");
   const seed = crypto.getRandomValues(new Uint32Array(1))[0];
-  const first = await play("open_table", { ...settings, source, pace: stored("coup-pace", (text) => text) ?? "normal", seed });
+  const first = await play("open_table", { ...settings, source, pace: remembered("pace") ?? "normal", seed });
   if (number !== opened) return;
   wait.hidden = !failed;
   first.forEach(send);
@@ -95,7 +87,7 @@ async function play(name, value) {
     if (reached !== 0) timer = setTimeout(end, SILENCE_MS);
   };
   const none = (error) => (failed || number !== opened ? [] : Promise.reject(error));
-  return call(`person_table.${name}`, [value], null, watch).catch(none).finally(() => clearTimeout(timer));
+  return call(`person_table.${name}`, [value], watch).catch(none).finally(() => clearTimeout(timer));
 }
 
 function send(message) {
@@ -159,8 +151,8 @@ function choose() {
     refill(bots, chosen.map((bot, place) => h("li", {}, opponent(place, bot, (name) => (chosen[place] = name)))));
   };
   const start = () => {
-    settings = { rules: rules.value, bots: chosen, games: 1 };
-    localStorage.setItem(KEY, JSON.stringify(settings));
+    settings = { rules: rules.value, bots: chosen };
+    remember("table", JSON.stringify(settings));
     openTable();
   };
   draw();

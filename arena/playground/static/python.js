@@ -3,7 +3,7 @@
 import { read } from "./dom.js";
 
 const box = document.getElementById("box");
-const calls = new Map(); // id -> {resolve, reject, progress}
+const calls = new Map(); // id -> {resolve, reject, beat}
 const listeners = new Set();
 let last = 0;
 
@@ -18,18 +18,18 @@ export function listen(act) {
 }
 
 /** Call `module.function` with values, and return a promise of its result. It is rejected with an Error if Python raises,
- * or if the worker is ended before. progress: called with each value of a generator. beat: called while Python is alive. */
-export async function call(name, values = [], progress = null, beat = null) {
+ * or if the worker is ended before. beat: called with what the function reports while it runs. */
+export async function call(name, values = [], beat = null) {
   const id = ++last;
-  const promise = new Promise((resolve, reject) => calls.set(id, { resolve, reject, progress, beat }));
+  const promise = new Promise((resolve, reject) => calls.set(id, { resolve, reject, beat }));
   await ready;
   if (calls.has(id)) send({ id, call: name, arguments: values });
   return promise;
 }
 
 /** End the worker, whatever it does, and start a new one. */
-export function restart(reason = "Python was stopped.") {
-  for (const each of calls.values()) each.reject(new Error(reason));
+export function restart() {
+  for (const each of calls.values()) each.reject(new Error("Python was stopped."));
   calls.clear();
   ready = new Promise((resolve) => (isReady = resolve));
   publish("Python starts again.", false);
@@ -58,7 +58,6 @@ addEventListener("message", async ({ data, source }) => {
   const asked = calls.get(data.id);
   if (!asked) return;
   if (data.beat !== undefined) return asked.beat?.(data.beat);
-  if (data.progress !== undefined) return asked.progress?.(data.progress);
   calls.delete(data.id);
   if (data.problem !== undefined) asked.reject(new Error(data.problem));
   else asked.resolve(data.result);

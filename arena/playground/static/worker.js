@@ -2,9 +2,8 @@
 // A start without a snapshot of Python's memory makes one, before any program runs: Python with our modules.
 //
 // {id, call: "module.function", arguments: [value, ...]} calls a function of arena.playground. It gets each argument as
-// JSON text and returns JSON text, or is a generator of JSON texts. The worker posts {id, progress} for each value of a
-// generator, then {id, result}: the value that the function or the generator returns; or {id, problem} with a text.
-// A function with a parameter `beat` may call it, with a number or without; the worker then posts {id, beat}.
+// JSON text and returns JSON text. The worker posts {id, result}, or {id, problem} with a text. A function with a
+// parameter `beat` may call it with a number, None or JSON text; the worker then posts {id, beat}.
 
 let python = null;
 let callJson = null;
@@ -17,20 +16,13 @@ WebAssembly.Memory.prototype.grow = function (pages) {
 };
 
 const CALL = `
-import importlib, random, types
+import importlib, random
 random.seed()  # a snapshot has the seed of another visit
 
-def call_json(name, texts, post, beat):
+def call_json(name, texts, beat):
     module, _, name = name.partition(".")
     function = getattr(importlib.import_module(f"arena.playground.{module}"), name)
-    made = function(*texts, **({"beat": beat} if "beat" in function.__code__.co_varnames else {}))
-    if not isinstance(made, types.GeneratorType):
-        return made
-    while True:
-        try:
-            post(next(made))
-        except StopIteration as end:
-            return end.value
+    return function(*texts, **({"beat": beat} if "beat" in function.__code__.co_varnames else {}))
 
 call_json`;
 
@@ -68,9 +60,8 @@ self.onmessage = async ({ data }) => {
   const { id } = data;
   try {
     const texts = python.toPy(data.arguments.map((value) => JSON.stringify(value)));
-    const beat = (value) => postMessage({ id, beat: value ?? null });
-    const result = callJson(data.call, texts, (progress) => postMessage({ id, progress: JSON.parse(progress) }), beat);
-    postMessage({ id, result: result === undefined ? null : JSON.parse(result) });
+    const beat = (value) => postMessage({ id, beat: typeof value === "string" ? JSON.parse(value) : (value ?? null) });
+    postMessage({ id, result: JSON.parse(callJson(data.call, texts, beat)) });
   } catch (error) {
     postMessage({ id, problem: String(error.message ?? error) });
   }

@@ -2,6 +2,7 @@
 
 import { drawn, h, read, refill, say } from "./dom.js";
 import { makeEditor } from "./editor.js";
+import { remember, remembered } from "./memory.js";
 import { call, listen, restart } from "./python.js";
 
 const SAMPLES = read("samples"); // {name, about}
@@ -11,13 +12,13 @@ const MAX_VERSIONS = 20;
 const NAME = "mybot";
 const SEED = 1; // the same deals for all versions
 
-const stored = (name, otherwise) => JSON.parse(localStorage.getItem(`playground-${name}`)) ?? otherwise;
-const store = (name, value) => localStorage.setItem(`playground-${name}`, JSON.stringify(value));
+const stored = (name) => JSON.parse(remembered(name));
+const store = (name, value) => remember(name, JSON.stringify(value));
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
 let editor;
-let versions = stored("versions", []); // {number, text, results: {opponents: worth}}, the newest last
-let trial = null; // that is played: {match, line, beatAt, reason, result, stopped}; the line is the one that the guard saw last
+let versions = stored("versions") ?? []; // {number, text, results: {opponents: worth}}, the newest last
+let trial = null; // that is played: {match, line, beatAt, reason, result}; the line is the one that the guard saw last
 let latest = null; // the last finished result: {progress, before, source}
 
 const play = h("button", { class: "main", id: "run", onclick: () => run(200) }, "Play 200 games");
@@ -63,9 +64,9 @@ export async function fill(panel) {
     event.preventDefault(); // a button with the focus isn't pressed, too
     run(200);
   });
-  editor.open(stored("program", read("first-bot")), stored("history", null));
+  editor.open(remembered("program") ?? read("first-bot"), stored("history"));
   addEventListener("pagehide", () => store("history", editor.history()));
-  editor.onChange(() => (store("program", editor.text()), editor.mark([])));
+  editor.onChange(() => (remember("program", editor.text()), editor.mark([])));
   showVersions();
   await openLink();
   addEventListener("hashchange", openLink);
@@ -80,7 +81,7 @@ export async function fill(panel) {
 /** Play the program; before it, the version to compare it with on the same deals, if it hasn't played them. */
 async function run(games) {
   if (trial) return;
-  const own = (trial = { match: 0, line: null, beatAt: Infinity, reason: null, result: null, stopped: "You stopped the games." });
+  const own = (trial = { match: 0, line: null, beatAt: Infinity, reason: null, result: null });
   const source = editor.text();
   const names = `${chosenNames()}`;
   const values = { source, opponents: chosenNames().map(findOpponent), games, seed: SEED };
@@ -98,7 +99,6 @@ async function run(games) {
     if (before && wonGames(before, names).length < games) {
       await playTrial(own, { ...values, source: before.text }, (progress) => {
         count(progress, ` Version ${before.number} plays the same deals first.`);
-        own.stopped = `You stopped version ${before.number} after ${counted(progress)}.`;
         if (progress.done && isSound(progress)) before.results[names] = progress.worth;
       });
     }
@@ -126,13 +126,12 @@ const findOpponent = (name) => (SAMPLES.some((sample) => sample.name === name) ?
 const isReady = () => new Promise((resolve) => listen(({ ready }) => ready && resolve()));
 
 async function playTrial(own, values, act) {
-  const beat = () => (own.beatAt = performance.now());
-  const next = (progress) => {
-    beat();
+  await call("trial.run_trial", [values], (progress) => {
+    own.beatAt = performance.now();
+    if (!progress) return;
     own.match = progress.worth.length;
     act(progress);
-  };
-  await call("trial.run_trial", [values], next, beat);
+  });
   own.beatAt = Infinity;
 }
 
@@ -150,7 +149,7 @@ async function nameLoop(own, values) {
   await isReady();
   const see = (reached) => Object.assign(own, { line: reached, beatAt: performance.now() });
   const message = "this line, or one next to it, gave no answer for 6 seconds: it takes too long, or never ends";
-  const { problem } = await call("trial.find_endless_loop", [{ ...values, match: own.match }], null, see).catch(() => ({ problem: { line: own.line, message } }));
+  const { problem } = await call("trial.find_endless_loop", [{ ...values, match: own.match }], see).catch(() => ({ problem: { line: own.line, message } }));
   own.beatAt = Infinity;
   if (problem) showProblems([problem]);
   say(state, problem ? "The games were stopped." : "This time the match came to its end: this computer may be busy. Play again.");
@@ -160,17 +159,15 @@ async function nameLoop(own, values) {
 
 const isSound = ({ problem, faults }) => !problem && !faults.length;
 
-const counted = ({ played, games }) => `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games`;
-
-function count(progress, more = "") {
-  bar.value = progress.played / progress.games;
-  say(state, `${counted(progress)}.${more}`);
+function count({ played, games }, more = "") {
+  bar.value = played / games;
+  say(state, `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games.${more}`);
 }
 
 /** Show a result of the program while it plays: {progress, source, names, before}. */
 function show(result) {
   const { faults, problem, done, verdict, output } = result.progress;
-  count(result.progress, verdict && !done ? " The comparison is certain: you can stop, and the version is kept." : "");
+  count(result.progress, verdict && !done ? " The comparison is certain: you can stop." : "");
   const found = problem ? [problem] : faults;
   if (found.length) {
     const reason = "The games stopped. Fix this, and play again.";
@@ -181,7 +178,7 @@ function show(result) {
     if (found.some(({ restart }) => restart)) end(reason);
     return;
   }
-  Object.assign(trial, { result, stopped: `You stopped after ${counted(result.progress)}; the version is kept.` });
+  trial.result = result;
   draw(result, done);
   if (!done) return;
   latest = result;
@@ -189,12 +186,12 @@ function show(result) {
 }
 
 /** Show the last finished result again, unless the stopped games have decided or are the first. */
-function showStopped({ result, stopped }) {
+function showStopped({ result }) {
   const finished = result?.progress.verdict ? null : latest;
   latest = finished ?? result ?? latest;
   if (result) keepVersion(result);
   if (latest) draw(latest, true);
-  say(state, `${stopped}${finished ? " The result below is that of the games before." : ""}`);
+  say(state, `${state.textContent} You stopped${result ? "; the version is kept" : ""}.${finished ? " The result below is that of the games before." : ""}`);
 }
 
 function draw({ progress, before }, ended) {
@@ -303,7 +300,7 @@ function describe({ number, results }) {
 function showVersions() {
   const option = (value, text = value) => h("option", { value }, text);
   const newest = versions.toReversed();
-  const names = stored("opponents", FIRST_OPPONENTS);
+  const names = stored("opponents") ?? FIRST_OPPONENTS;
   for (const [place, select] of opponents.entries()) {
     refill(select, SAMPLES.map(({ name, about }) => h("option", { value: name, title: about }, name)), newest.map(({ number }) => option(`version ${number}`)), place && option("", "no bot"));
     select.value = names[place] ?? "";
@@ -342,7 +339,7 @@ async function openLink() {
     const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
     if (text === own) return;
     if (isOwn) keepVersion({ progress: { played: 0 }, source: own });
-    localStorage.removeItem("playground-table"); // a table with this bot would begin without a button
+    store("table", null); // a table with this bot would begin without a button
     editor.setText(text);
     const back = h("button", { onclick: () => (editor.setText(own), (notice.hidden = true)) }, isOwn ? "Back to my bot" : "Start my own");
     refill(notice, "This program came with a link. Read it before you play it. ", isOwn && "Your own is in “Earlier versions”. ", back);
