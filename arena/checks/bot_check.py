@@ -323,22 +323,17 @@ class BotCheck:
     def open_table(self, rules: Ruleset) -> Iterator[ScriptedTable]:
         """Open a table with a new process. Raises _FailedError, with the diagnosis, for any fault."""
         settings, bot = self.settings, self.bot
+        limits = settings.match_settings.limits
         try:
             with settings.lock:
-                box = settings.sandbox.start(
-                    settings.bytecode.program(bot, settings.choice, settings.sandbox), settings.match_settings.limits
-                )
+                box = settings.sandbox.start(settings.bytecode.program(bot, settings.choice, settings.sandbox), limits)
         except ProgramError as problem:
             raise _FailedError(CheckStep(self.step, Severity.FAIL, str(problem))) from None
         try:
-            connection = BotConnection(
-                box, settings.match_settings.limits, settings.clock, settings.quoted, settings.idle_s
-            )
+            connection = BotConnection(box, limits, settings.clock, settings.quoted, settings.idle_s)
             try:
-                table = ScriptedTable(
-                    connection, _spec(rules, settings.match_settings, settings.seats), settings.timeouts
-                )
-                yield table
+                spec = _spec(rules, settings.match_settings, settings.seats)
+                yield (table := ScriptedTable(connection, spec, settings.timeouts))
                 self.others |= table.counts.others
             except ConnectionBrokenError as broken:
                 raise _FailedError(self.fault_step(broken, connection), broken.code) from None
@@ -419,12 +414,8 @@ class BotCheck:
         ended = connection.await_exit(self.settings.leave_s)
         if ended is None:
             help = "exit when standard input ends (a loop over its lines does); end threads and child processes, too"
-            return self.make_step(
-                Severity.FAIL,
-                f"still runs {self.settings.leave_s * 1000:.0f} ms after its input ended",
-                help,
-                connection,
-            )
+            text = f"still runs {self.settings.leave_s * 1000:.0f} ms after its input ended"
+            return self.make_step(Severity.FAIL, text, help, connection)
         return self.ok("exits")
 
     def report_uncalled_methods(self) -> CheckStep:

@@ -28,13 +28,13 @@ from arena.cli.console import (
 from arena.cli.options import complete_bot
 from arena.cli.run import (
     RunOptions,
+    choose_seats,
     count_cores,
     exit_before_first_game,
     play_session,
     prepare_run,
     resume_command,
     resume_run,
-    seats_of,
 )
 from arena.compare import NAMES, NEW, OLD, format_points
 from arena.compare.comparison import CompareConfig, Comparison, VersionArgument
@@ -146,8 +146,8 @@ def compare(
         else:
             versions, arguments = _resolve_versions(bots, against, ladder)
             asked = RunOptions.from_options(arguments, given)
-            of_bots = partial(_make_comparison, versions, min_effect, max_pairs)
-            config, folder = prepare_run(asked, of_bots, "arena-compare")
+            make_config = partial(_make_comparison, versions, min_effect, max_pairs)
+            config, folder = prepare_run(asked, make_config, "arena-compare")
         this = Run(config, folder)
         comparison = Comparison(config, folder)
     status, problem = play_session(this, folder, partial(_play_with_progress, this, comparison, jobs or count_cores()))
@@ -182,9 +182,9 @@ def _resolve_version(given: str, ladder: Path | None) -> tuple[str, str]:
     if not at or not path or os.path.lexists(given):
         return given, given if given.startswith("sample:") else os.path.abspath(os.path.expanduser(given))
     if ladder is not None:
-        from arena.cli.ladder.common import version_copy  # a ladder's packages are an extra
+        from arena.cli.ladder.common import copy_version  # a ladder's packages are an extra
 
-        return version_copy(ladder, given)
+        return copy_version(ladder, given)
     try:
         copy, commit = check_out_revision(Path(os.path.expanduser(path)), revision, cache_folder())
     except BotError as problem:
@@ -209,7 +209,7 @@ def _make_comparison(
             f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): nothing to compare.\n"
             "Save your change, or name another version. If they differ in other files, name their folders."
         )
-    seats = seats_of(asked, len(bots) - 1, settings.rules)
+    seats = choose_seats(asked, len(bots) - 1, settings.rules)
     match_games = asked.match_games or seats
     config = CompareConfig(
         bots=bots,

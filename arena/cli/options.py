@@ -138,7 +138,7 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def limits_of(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limits]:
+def combine_limits(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limits]:
     """Return a run's times and limits: the defaults, then the ruleset's, then the flags. Raises RulesetError."""
     values: dict[str, Any] = dict(load_ruleset_limits(rules))
     for name, value in flags.items():

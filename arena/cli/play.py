@@ -29,13 +29,13 @@ from arena.cli.run import (
     DEFAULT_SEATS,
     RunOptions,
     build_bots,
+    choose_timing,
     exit_on_refusal,
-    load_bots_of,
+    load_named_bots,
+    make_settings,
+    plan_run,
     preflight_bots,
     require_outside_of_bots,
-    run_of,
-    settings_of,
-    timing_of,
 )
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
 from arena.coup import derive_key, make_rules_object
@@ -187,10 +187,10 @@ def _open_table(
     if problem:
         usage_error(problem)
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    bots = load_bots_of(wanted, choice.name)
+    bots = load_named_bots(wanted, choice.name)
     require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
-    settings = settings_of(asked, ruleset)  # below, the number of games and the key are read by nothing
+    settings = make_settings(asked, ruleset)  # below, the number of games and the key are read by nothing
     config = RunConfig(
         bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", settings=settings, sandbox=choice
     )
@@ -200,13 +200,13 @@ def _open_table(
     with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
         options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
         options.require_enforced_limits(asked.limits, box)
-        timing = timing_of(asked, config.settings.timing, box)
+        timing = choose_timing(asked, config.settings.timing, box)
         config = replace(config, settings=replace(config.settings, timing=timing))
         config = build_bots(config, box, building)
         try:
             looked_at = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
             if looked_at:
-                preflight_bots(asked, replace(config, bots=looked_at), box, scratch, run_of)
+                preflight_bots(asked, replace(config, bots=looked_at), box, scratch, plan_run)
 
             bytecode = BytecodeCache()
 

@@ -118,11 +118,11 @@ def exit_on_refusal() -> Iterator[None]:
         exit_on_os_error(problem)
 
 
-OfBots = Callable[[RunOptions, tuple[Bot, ...], MatchSettings, SandboxChoice], Config]
+MakeConfig = Callable[[RunOptions, tuple[Bot, ...], MatchSettings, SandboxChoice], Config]
 """Makes the config for these bots, and prints the plan. Exits with 2 if it can't be planned."""
 
 
-def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tuple[Config, RunFolder]:
+def prepare_run(asked: RunOptions, make_config: MakeConfig[Config], parent: str) -> tuple[Config, RunFolder]:
     """Prepare a run, and return its config and its locked folder. Exits with 2 if it can't be played as requested.
 
     parent: in which the folder is created without --out.
@@ -133,7 +133,7 @@ def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tupl
         print_note(f"seed {asked.seed}: a bot that guesses the seed can compute all cards (288 MB and 1 s a guess)")
         print_note("  with untrusted bots, use 20 random digits or no seed, because likely seeds can be precomputed")
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    config = _make_config(asked, choice, of_bots)
+    config = _make_config(asked, choice, make_config)
     require_outside_of_bots(folder.path, config.bots)
     remove_leftovers(choice)
     building = RunBuilds(folder.path)
@@ -141,12 +141,12 @@ def prepare_run(asked: RunOptions, of_bots: OfBots[Config], parent: str) -> tupl
     with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
         options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
         config = replace(
-            config, settings=replace(config.settings, timing=timing_of(asked, config.settings.timing, box))
+            config, settings=replace(config.settings, timing=choose_timing(asked, config.settings.timing, box))
         )
         options.require_enforced_limits(asked.limits, box)
         config = build_bots(config, box, building)
         try:
-            config = preflight_bots(asked, config, box, scratch, of_bots)
+            config = preflight_bots(asked, config, box, scratch, make_config)
             config = building.settle(config, folder)
         except BaseException:
             building.discard()
@@ -166,16 +166,16 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
             )
 
 
-def _make_config(asked: RunOptions, choice: SandboxChoice, of_bots: OfBots[Config]) -> Config:
+def _make_config(asked: RunOptions, choice: SandboxChoice, make_config: MakeConfig[Config]) -> Config:
     """Return the config, with clocks yet to be set for the sandbox, and print the plan."""
     ruleset = load_ruleset(asked.rules or "coup")
-    bots = load_bots_of(asked.bots, choice.name)
+    bots = load_named_bots(asked.bots, choice.name)
     if len(bots) < 2:
         usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample_bots/*.py")
-    return of_bots(asked, bots, settings_of(asked, ruleset), choice)
+    return make_config(asked, bots, make_settings(asked, ruleset), choice)
 
 
-def load_bots_of(arguments: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
+def load_named_bots(arguments: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
     """Return the bots of command-line arguments, and print remarks on them. Raises BotError."""
     bots, remarks = load_bots(arguments, programs_of(sandbox))
     for remark in remarks:
@@ -183,14 +183,14 @@ def load_bots_of(arguments: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
     return tuple(bots)
 
 
-def run_of(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, choice: SandboxChoice) -> RunConfig:
+def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, choice: SandboxChoice) -> RunConfig:
     """Return the config of a run of these bots, and print its plan. Exits with 2 if there is no such plan."""
-    seats = seats_of(asked, len(bots), settings.rules)
+    seats = choose_seats(asked, len(bots), settings.rules)
     config = RunConfig(
         bots=bots,
         seats=seats,
         games=asked.games or 480,
-        match_games=asked.match_games or match_games_of(choice.name, seats),
+        match_games=asked.match_games or default_match_games(choice.name, seats),
         key=seed_key(asked.seed),
         seed=asked.seed,
         settings=settings,
@@ -200,20 +200,20 @@ def run_of(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, ch
     return config
 
 
-def match_games_of(sandbox: str, seats: int) -> int:
+def default_match_games(sandbox: str, seats: int) -> int:
     """Return the default number of games in a match, a multiple of the seats."""
     match_games = _MATCH_GAMES_OF_SANDBOX.get(sandbox, _DEFAULT_MATCH_GAMES)
     return -(-match_games // seats) * seats
 
 
-def settings_of(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
+def make_settings(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
     """Return the match settings, with the clock yet to be set. --strict means one life: the first fault forfeits."""
-    timing, limits = options.limits_of(asked.limits, asked.rules or "coup")
+    timing, limits = options.combine_limits(asked.limits, asked.rules or "coup")
     settings = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.show_names)
     return replace(settings, lives=1) if asked.strict else settings
 
 
-def seats_of(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
+def choose_seats(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
     """Return the number of seats at a table. Exits with 2 if the rules don't allow it."""
     seats = asked.seats or min(DEFAULT_SEATS, bots, ruleset.max_seats)
     problem = ruleset.problem(seats)
@@ -233,7 +233,7 @@ def _announce_plan(config: RunConfig) -> None:
     print_note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
-def timing_of(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
+def choose_timing(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
     """Return the timing, and print which time it charges. Exits with 2 if --clock own isn't possible here."""
     timing = replace(
         times, own=box.reports_wait_time if asked.clock in (None, "auto") else asked.clock == "own", ponder=asked.ponder
@@ -260,7 +260,9 @@ def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
         fail(f"bots can't be built: {os_error_reason(problem)}")
 
 
-def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Path, of_bots: OfBots[Config]) -> Config:
+def preflight_bots(
+    asked: RunOptions, config: Config, box: Sandbox, scratch: Path, make_config: MakeConfig[Config]
+) -> Config:
     """Check that each bot can play, and return the config of those that can.
 
     Exits with 2 if one can't, with --skip-failing if fewer than two can.
@@ -286,7 +288,7 @@ def preflight_bots(asked: RunOptions, config: Config, box: Sandbox, scratch: Pat
         usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: no match was played.")
     skipped = tuple((each.bot.name, _rejection_reason(each)) for each in rejected)
     print_note(f"{why}\nskipped: {', '.join(name for name, _ in skipped)}")
-    return replace(of_bots(asked, bots, config.settings, config.sandbox), skipped=skipped)
+    return replace(make_config(asked, bots, config.settings, config.sandbox), skipped=skipped)
 
 
 def _rejection_reason(rejected: RejectedBot) -> str:
@@ -463,7 +465,7 @@ def run(
     treat_sigterm_as_sigint()
     with exit_before_first_game(_report_types()[1] if as_json else None):
         if resume is None:
-            config, folder = prepare_run(RunOptions.from_options(bots, given), run_of, "arena-runs")
+            config, folder = prepare_run(RunOptions.from_options(bots, given), plan_run, "arena-runs")
         else:
             config, folder = resume_run(RunConfig, resume)
         this = Run(config, folder)

@@ -53,7 +53,7 @@ class RemoteSeat:
             while self._answers.recv(_READ_BYTES):
                 pass
         self._ending = False
-        return InProcessBox("far", self._script)
+        return InProcessBox("remote", self._script)
 
     def answer(self, line: bytes) -> None:
         """Send a line to the referee, unless the seat has left. If the socket's buffer is full, the seat leaves."""
@@ -143,11 +143,11 @@ class _GivenUpError(Exception):
 
 
 class LiveMatch(MatchObserver):
-    """A match in which the bots `far` of the spec are remote seats; `launch` starts the others.
+    """A match in which the bots `remote` of the spec are remote seats; `launch` starts the others.
 
-    `notify` is called with each event, from several threads. `eyes`: the bots that get StateUpdates, with None for a
+    `notify` is called with each event, from several threads. `viewers`: the bots that get StateUpdates, with None for a
     spectator. After each step the match pauses while the step's events are shown: `pace` is the factor of their times,
-    0 for no pause, and three times as fast once all `people` are out. It may change at any time. `least_s`: the
+    0 for no pause, and three times as fast once all `people` are out. It may change at any time. `min_window_s`: the
     minimum duration of a window in which one of `people` is asked, so that a fast answer reveals nothing to the others.
     No clock runs during pauses.
     """
@@ -155,31 +155,31 @@ class LiveMatch(MatchObserver):
     def __init__(
         self,
         spec: MatchSpec,
-        far: Collection[int],
+        remote: Collection[int],
         launch: Callable[[int], Box],
         notify: Callable[[MatchEvent], None],
-        eyes: Collection[int | None] = (),
+        viewers: Collection[int | None] = (),
         pace: float = 0.0,
         people: Collection[int] = (),
-        least_s: float = 0.0,
+        min_window_s: float = 0.0,
     ) -> None:
         self.spec = spec
         self.games: list[GameRecord] = []
         self.logs: tuple[tuple[int, int, bytes], ...] = ()
         self._notify = notify
-        self._eyes = eyes
+        self._viewers = viewers
         self._launch = launch
         self._boxes: list[Box] = []  # of local bots
         self._abandoned = False
         self.pace = pace
         self._hurry = threading.Event()
-        self._moments = MomentMaker(spec, eyes, people)
-        self._people, self._least_s = frozenset(people), least_s
+        self._moments = MomentMaker(spec, viewers, people)
+        self._people, self._min_window_s = frozenset(people), min_window_s
         self._closes_at = 0.0  # the earliest end of the open window
         self._ending = threading.Event()
         self._resumes: SimpleQueue[bool] = SimpleQueue()
         self._left = False
-        self._remote_seats = {bot: RemoteSeat(partial(self._forward_line, bot)) for bot in far}
+        self._remote_seats = {bot: RemoteSeat(partial(self._forward_line, bot)) for bot in remote}
         self._thread = threading.Thread(target=self._play, name="referee", daemon=True)
         self._thread.start()
 
@@ -229,8 +229,8 @@ class LiveMatch(MatchObserver):
         except KeyboardInterrupt:
             self.abandon()
             raise
-        for far in self._remote_seats.values():
-            far.close()
+        for seat in self._remote_seats.values():
+            seat.close()
 
     def abandon(self) -> None:
         """End the bots' processes while the referee uses them, without waiting for the end of the step."""
@@ -247,7 +247,7 @@ class LiveMatch(MatchObserver):
         if self._ending.is_set():
             raise _GivenUpError
         if not self._people.isdisjoint(bots):
-            self._closes_at = time.monotonic() + self._least_s
+            self._closes_at = time.monotonic() + self._min_window_s
         self._notify(WaitingFor(tuple(bots)))
 
     def answered(self) -> None:
@@ -255,11 +255,11 @@ class LiveMatch(MatchObserver):
         self._ending.wait(max(0.0, self._closes_at - time.monotonic()))
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
-        """Publish a step and its events as each of `eyes` may see them, then pause while they are shown.
+        """Publish a step and its events as each of `viewers` may see them, then pause while they are shown.
 
         The step and the pause depend only on what all players see.
         """
-        if not self._eyes:
+        if not self._viewers:
             return
         views, shown_ms = self._moments.make(game, state, first, events, self.pace)
         if not self._ending.is_set():

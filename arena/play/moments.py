@@ -28,20 +28,20 @@ _FOLLOWING = ("coins", "resolved")  # are shown together with the event before t
 
 
 class MomentMaker:
-    """Makes the moments of a match for each of `eyes`: bots, by their index, and None for a spectator.
+    """Makes the moments of a match for each of `viewers`: bots, by their index, and None for a spectator.
 
     Once all `people` are out, events are shown for a third of their time.
     """
 
-    def __init__(self, spec: MatchSpec, eyes: Collection[int | None], people: Collection[int]) -> None:
-        self._spec, self._eyes, self._people = spec, eyes, frozenset(people)
+    def __init__(self, spec: MatchSpec, viewers: Collection[int | None], people: Collection[int]) -> None:
+        self._spec, self._viewers, self._people = spec, viewers, frozenset(people)
         self._before: State | None = None  # the state before the next step
-        self._knowledge: dict[int, Knowledge] = {}  # by bot in `eyes`; of the current game
+        self._knowledge: dict[int, Knowledge] = {}  # by bot in `viewers`; of the current game
 
     def make(
         self, game: int, state: State, first: int, events: Sequence[Event], pace: float
     ) -> tuple[dict[int | None, dict[str, Any]], int]:
-        """Return the moment of each of `eyes` after a step, and for how long its events are shown, in ms.
+        """Return the moment of each of `viewers` after a step, and for how long its events are shown, in ms.
 
         The step's events are numbered from `first`; a game begins with a call without events. `pace` is the factor of
         the times. The step and its times depend only on what all players see.
@@ -63,7 +63,7 @@ class MomentMaker:
         if phase.asked:
             public["phase"] |= messages.own_fields(state.board.actor, phase)
         views: dict[int | None, dict[str, Any]] = {}
-        for bot in self._eyes:
+        for bot in self._viewers:
             seat = None if bot is None else seating.index(bot)
             view = None if seat is None else view_from_seat(state, seat)
             known = NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)

@@ -30,11 +30,10 @@ def find_record_files(path: Path) -> list[Path]:
     raise RecordFileError(f"{path} doesn't exist; name a run's folder or a record file")
 
 
-def read_records(path: Path, leave_out: Callable[[str], object]) -> Iterator[tuple[Record, Path]]:
+def read_records(path: Path, on_unreadable: Callable[[str], object]) -> Iterator[tuple[Record, Path]]:
     """Yield the records at a path with their files, in order of match number.
 
-    At the end `leave_out` is called for each unreadable file, with "file: reason". Raises RecordFileError if no file is
-    readable.
+    At the end `on_unreadable` gets "file: reason" of each unreadable file. Raises RecordFileError if none is readable.
     """
     unreadable = []
     files = find_record_files(path)
@@ -46,7 +45,7 @@ def read_records(path: Path, leave_out: Callable[[str], object]) -> Iterator[tup
     if len(unreadable) == len(files):
         raise RecordFileError(unreadable[0])
     for each in unreadable:
-        leave_out(each)
+        on_unreadable(each)
 
 
 def read_record_file(file: Path) -> Record:

@@ -31,7 +31,7 @@ def read_here() -> Iterator[None]:
         return intake_process._outcome(*job)  # type: ignore[no-any-return]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(intake_process, "_apart", here)
+        patch.setattr(intake_process, "_run_helper", here)
         yield
 
 

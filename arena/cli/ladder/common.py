@@ -256,7 +256,7 @@ def _table(rows: Sequence[Any]) -> RenderableType:
     return make_table(columns, list(zip(*(cells[name] for name in kept), strict=True)))
 
 
-def version_copy(folder: Path, given: str) -> tuple[str, str]:
+def copy_version(folder: Path, given: str) -> tuple[str, str]:
     """Return the path and the description of a local copy of a version. Exits as `open_ladder_or_exit` does.
 
     Exits with 2 for unknown versions.

@@ -41,7 +41,7 @@ from arena.cli.console import (
 from arena.cli.ladder.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
 from arena.cli.main import require_extras
 from arena.cli.options import complete_bot, complete_rules
-from arena.cli.run import count_cores, match_games_of
+from arena.cli.run import count_cores, default_match_games
 from arena.referee import SETTABLE_LIMITS, MatchSettings
 from arena.run import load_ruleset, open_executor
 from arena.sandbox import make_sandbox, scratch_folder, untrusted_problem
@@ -155,7 +155,7 @@ def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
     problem = rules.problem(given["seats"])
     if problem:
         usage_error(problem)
-    timing, limits = options.limits_of(flags, given["rules"])
+    timing, limits = options.combine_limits(flags, given["rules"])
     options.require_enforced_limits(flags, box)
     own = box.reports_wait_time if given["clock"] in (None, "auto") else given["clock"] == "own"
     timing = replace(timing, own=own, ponder=given["ponder"])
@@ -163,7 +163,7 @@ def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
     settings = MatchSettings(
         rules=rules, timing=timing, limits=limits, lives=1 if given["strict"] else MatchSettings().lives
     )
-    match_games = given["match_games"] or match_games_of(choice.name, given["seats"])
+    match_games = given["match_games"] or default_match_games(choice.name, given["seats"])
     try:
         require_even_match_games(given["seats"], match_games)
     except ValueError as problem:

@@ -209,11 +209,11 @@ def _find_any_image() -> str:
 
 def cleanup_stale() -> int:
     """Remove the containers of dead processes of this host; return how many. Never raises."""
-    swept = 0
+    removed = 0
     with contextlib.suppress(SandboxError):
-        swept = get_engine().sweep()
+        removed = get_engine().cleanup_stale()
     cgroup.cleanup_stale()  # their processes were in control groups of the dead processes
-    return swept
+    return removed
 
 
 BACKEND = Backend(

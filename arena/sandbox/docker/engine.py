@@ -2,8 +2,8 @@
 
 `get_engine` returns one connection per process. Every call has a time-out and raises SandboxError with one line. If
 no engine answers, the error contains the reason and the fix for this machine, chosen by a pure function. Each container
-has a label with its owner (arena/sandbox/linux/processes.py); `sweep` removes containers of dead processes. A thread
-removes a closed box's container, because a box must close faster than an engine removes a container.
+has a label with its owner (arena/sandbox/linux/processes.py), by which `cleanup_stale` finds those of dead processes. A
+thread removes a closed box's container, because a box must close faster than an engine removes a container.
 
 While a sandbox is open, a thread reads the engine's events: a kill by another client, a container's death, and the
 loss of the engine. No program can cause the first or the last. If the engine hangs, matches continue.
@@ -285,7 +285,7 @@ class Engine:
         while True:
             container, folder = self._to_remove.get()
             try:
-                with contextlib.suppress(SandboxError):  # the next sweep finds a remaining container by its label
+                with contextlib.suppress(SandboxError):  # the next cleanup finds a remaining container by its label
                     self.remove_now(container)
                 remove_tree(folder)
             finally:
@@ -301,7 +301,7 @@ class Engine:
                 raise
         self.events.forget(container)
 
-    def sweep(self) -> int:
+    def cleanup_stale(self) -> int:
         """Remove the containers and folders of dead processes of this host; return the number of containers."""
         ours = {"label": [OWNER_LABEL]}
         found = self.call(self.api.containers, all=True, filters=ours)

@@ -136,7 +136,7 @@ class Cgroup:
     def remove(self, timeout_s: float = CLOSE_MS / 1000) -> None:
         """Kill all processes, wait for their end, remove the directories, close the files. Never raises. Idempotent.
 
-        `retry_removals`, or else `Hierarchy.sweep`, removes directories that the kernel empties after the time-out.
+        `retry_removals`, or else `cleanup_stale`, removes directories that the kernel empties after the time-out.
         """
         if not self._descriptors:
             return
@@ -319,7 +319,7 @@ class Hierarchy:
                     folder.rmdir()
             raise SandboxError(f"can't make a cgroup: {error.strerror or error}") from error
 
-    def sweep(self) -> int:
+    def cleanup_stale(self) -> int:
         """Kill and remove the groups of dead processes of this pid namespace; return how many."""
         dead: dict[str, list[Path]] = {}
         for top in self.tops:
@@ -350,7 +350,7 @@ def cgroup_problem() -> HostProblem | None:
 def cleanup_stale() -> int:
     """Kill and remove the groups of dead referees; return how many. Call it at the start of a run."""
     groups = hierarchy()
-    return 0 if groups is None else groups.sweep()
+    return 0 if groups is None else groups.cleanup_stale()
 
 
 @functools.cache

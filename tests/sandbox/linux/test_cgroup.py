@@ -356,7 +356,7 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
             assert alive.stdin is not None
             dead.kill()
             os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)  # dead and unreaped is dead
-            groups.sweep()
+            groups.cleanup_stale()
             for name, _ in of_dead:  # another process's sweep may be at the same groups
                 require_gone(groups, name.decode())
             until(lambda: not any(exists(int(pid)) for _, pid in of_dead), "what lived in them lives on")
@@ -366,7 +366,7 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
         finally:
             alive.kill()
             alive.wait(WAIT_S)
-            groups.sweep()
+            groups.cleanup_stale()
             for _, pid in (*of_live, *of_dead):
                 if exists(int(pid)):
                     os.kill(int(pid), signal.SIGKILL)
@@ -379,13 +379,13 @@ def test_a_group_made_in_another_pid_namespace_is_kept(groups: Hierarchy) -> Non
     foreign = groups.unified / f"arena.{os.getpid()}.1.1.abcdef"  # a namespace of that number doesn't exist
     foreign.mkdir()
     try:
-        groups.sweep()
+        groups.cleanup_stale()
         assert foreign.exists()
     finally:
         foreign.rmdir()
     impostor = groups.unified / f"arena.{os.getpid()}.1.{os.stat('/proc/self/ns/pid').st_ino}.abcdef"
     impostor.mkdir()  # the number is in use, by a process that started at another time
-    groups.sweep()
+    groups.cleanup_stale()
     assert not impostor.exists()
 
 
