@@ -120,7 +120,7 @@ class RulesetField:
 _BASE = Ruleset()
 
 FIELDS: tuple[RulesetField, ...] = (
-    RulesetField("name", "What the ruleset is called in the hello line, in records and in tables.", "presets"),
+    RulesetField("name", "The ruleset's name in the hello line, in records and in tables.", "presets"),
     RulesetField(
         "min_seats", "The fewest players.", "players", span=(2, MAX_SEATS), number_sentence="At least {} players."
     ),
@@ -144,7 +144,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "first_player",
-        "Who starts a game.",
+        "The player who starts a game.",
         "first-player",
         (
             FieldOption(FirstPlayer.SEAT_0, "Seat 0 starts."),
@@ -157,7 +157,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "attacks_blocked_by",
-        "Who may block an assassination or a steal.",
+        "The players who may block an assassination or a steal.",
         "who-may-block",
         (
             FieldOption(Blockers.TARGET, "Only its target may block an assassination or a steal."),
@@ -168,7 +168,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "block_challenged_by",
-        "Who may challenge a block.",
+        "The players who may challenge a block.",
         "challenged-block",
         (
             FieldOption(BlockChallengers.ANYONE, "Any living player but the blocker may challenge a block."),
@@ -193,7 +193,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "shown_card",
-        "What becomes of a card that proved a claim.",
+        "Whether a card that proved a claim is replaced.",
         "shown-card",
         (
             FieldOption(
@@ -262,7 +262,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "examine_pick",
-        "Who picks the card that is examined.",
+        "How the examined card is picked.",
         "examine",
         (
             FieldOption(ExaminePick.TARGET, "The target picks which of its cards is examined."),
@@ -272,7 +272,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "examine_replace",
-        "In which order an examined card is replaced.",
+        "Whether the new card is drawn before or after the examined one goes back.",
         "examine",
         (
             FieldOption(
@@ -299,7 +299,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "allegiance_start",
-        "How the first allegiance is settled.",
+        "How the first allegiance is set.",
         "allegiance",
         (
             FieldOption(
@@ -345,7 +345,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "turn_limit",
-        "After how many turns a game is a draw of the survivors.",
+        "The number of turns after which a game is a draw of the survivors.",
         "turn-limit",
         span=(1, 10_000),  # more is a typing error; games of random bots take 40 turns
         number_sentence="After {} turns a game is a draw of the survivors.",
@@ -353,7 +353,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "dead_target",
-        "What a steal takes from a target that is out before it takes effect.",
+        "Whether a steal takes coins from a target that is out before it takes effect.",
         "dead-target",
         (
             FieldOption(
@@ -371,7 +371,7 @@ FIELDS: tuple[RulesetField, ...] = (
     ),
     RulesetField(
         "talk",
-        "What players may say in addition to their moves.",
+        "The statements that players may add to their moves.",
         "talk",
         (
             FieldOption(Talk.OFF, "Players can't talk."),

@@ -174,8 +174,10 @@ def print_view(view: Any, as_json: bool) -> None:
     """Print a view as JSON, or its lists as tables headed by field names and its other fields as lines."""
     if as_json:
         print_json(view)
+    elif parts := [*_parts(view)]:
+        print_parts(*parts)
     else:
-        print_parts(*_parts(view))
+        print_note("the list is empty")
 
 
 def format_view_line(row: Any) -> str:
@@ -216,16 +218,18 @@ _LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
 
 
 def _parts(view: Any) -> Iterator[RenderableType]:
-    """Yield the short values of a view, then its lists and nested views; `revision` is left out."""
+    """Yield the short values of a view, then its lists and nested views, then how to print the rest of a list."""
     values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "revision"}
+    rest = values.pop("next_cursor", None)
     long = {name: value for name, value in values.items() if _is_long(value)}
     for name, value in values.items():
         if name not in long and (text := format_cell(name, value)):
             yield f"{name}: {text}"
     for name, value in long.items():
         if parts := list(_long_parts(value)):
-            yield f"\n{name}:"
-            yield from parts
+            yield from parts if name == "items" else (f"\n{name}:", *parts)
+    if rest is not None:
+        yield f"\nmore: --after {rest}"
 
 
 def _long_parts(value: Any) -> Iterator[RenderableType]:
