@@ -67,7 +67,7 @@ from arena.coup.moves import (
     format_move,
     parse_move,
 )
-from arena.coup.odds import Odds, chance_held, chance_of_role, nobody_holds, odds
+from arena.coup.odds import Odds, chance_held, chance_of_role, odds
 from arena.coup.rng import KeyedRng, derive_key, draw_number, permute
 from arena.coup.rules import ABOUT, COUP, PRESETS, Action, Allegiance, Blockers, ExchangeReturn, Role, Ruleset, Talk
 from arena.coup.rules_text import (

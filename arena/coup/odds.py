@@ -50,16 +50,6 @@ def chance_of_role(unseen: int, copies_unseen: int, cards: int) -> Fraction:
     return 1 - Fraction(comb(unseen - copies_unseen, cards), comb(unseen, cards))
 
 
-def nobody_holds(unseen: int, copies_unseen: int, opponents: int, cards: int = 2) -> Fraction:
-    """Return the probability that none of the opponents, with `cards` cards each, has a role.
-
-    Raises ValueError for impossible numbers.
-    """
-    if opponents < 0 or cards < 0:
-        raise ValueError(f"there can't be {opponents} opponents with {cards} cards")
-    return 1 - chance_of_role(unseen, copies_unseen, opponents * cards)
-
-
 def odds(
     rules: Ruleset,
     seats: int,

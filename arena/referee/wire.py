@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 
-from arena.coup import Allegiance, Board, CertainCards, Event, Move, Phase, Role, View, event_for_seat
+from arena.coup import Allegiance, Board, CertainCards, Event, Move, Phase, Role, View
 from arena.referee import messages
 from arena.referee.faults import FAULTS
 from arena.referee.messages import SerializationCache
@@ -122,12 +122,7 @@ def _known(known: CertainCards) -> str:
     return _encode_json(messages.make_certain_knowledge(known))
 
 
-def encode_event(number: int, happened: Event, seat: int | None) -> str:
-    """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator), without a newline."""
-    return encode_full_event(number, event_for_seat(happened, seat))
-
-
-def encode_full_event(number: int, happened: Event) -> str:
+def encode_event(number: int, happened: Event) -> str:
     """Return an event with its private parts. For a seat, pass it through `event_for_seat` first."""
     return f'{{"n":{number},{_EVENTS.get(happened)}'
 
@@ -138,13 +133,13 @@ class LineCursor(messages.EventCursor[str]):
     __slots__ = ()
 
     def __init__(self, seats: int) -> None:
-        super().__init__(seats, encode_full_event)
+        super().__init__(seats, encode_event)
 
     def digest(self) -> str:
         """Return the SHA-256 of all events with their private parts, joined by newlines."""
         texts = list(self._public)
         for number, happened in self._private.items():
-            texts[number] = encode_full_event(number, happened)
+            texts[number] = encode_event(number, happened)
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 

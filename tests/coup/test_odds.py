@@ -8,7 +8,7 @@ from math import comb
 
 import pytest
 
-from arena.coup import COUP, PRESETS, Role, Ruleset, chance_of_role, nobody_holds, odds
+from arena.coup import COUP, PRESETS, Role, Ruleset, chance_of_role, odds
 
 DUKE, CAPTAIN, CONTESSA, AMBASSADOR = Role.DUKE, Role.CAPTAIN, Role.CONTESSA, Role.AMBASSADOR
 
@@ -30,7 +30,6 @@ def test_the_worked_example_of_the_rules() -> None:
 def test_no_duke_among_several_opponents(opponents: int, percent: str) -> None:
     """C(10,2m)/C(13,2m) for m opponents with two cards each."""
     expected = Fraction(comb(10, 2 * opponents), comb(13, 2 * opponents))
-    assert nobody_holds(13, 3, opponents) == expected
     assert f"{100 * float(expected):.1f}" == percent
     found = odds(COUP, opponents + 1, [CAPTAIN, CONTESSA])
     assert found.not_held is not None
@@ -90,8 +89,6 @@ IMPOSSIBLE: dict[str, tuple[Callable[[], object], str]] = {
     "fewer than no copies": (lambda: chance_of_role(2, -1, 1), "-1 cards of a role"),
     "more hidden cards than cards": (lambda: chance_of_role(2, 1, 3), "3 hidden cards can't be among 2"),
     "fewer than no hidden cards": (lambda: chance_of_role(2, 1, -1), "-1 hidden cards"),
-    "fewer than no opponents": (lambda: nobody_holds(13, 3, -1, -2), "can't be -1 opponents"),
-    "too many opponents": (lambda: nobody_holds(13, 3, 7), "14 hidden cards"),
     "too many players": (lambda: odds(COUP, 11, [DUKE]), "coup is for 2 to 10 players, not 11"),
     "too few players for the rules": (lambda: odds(PRESETS["classroom"], 2, [DUKE, DUKE]), "3 to 6 players"),
     "a draft": (lambda: odds(PRESETS["duel"], 2, [DUKE, DUKE]), "after a draft"),

@@ -23,6 +23,7 @@ from arena.coup import (
     apply_moves,
     changed_fields,
     deal_game,
+    event_for_seat,
     format_move,
     list_legal_moves,
     parse_move,
@@ -91,9 +92,9 @@ class Mover:
 
 def full(number: int, event: Event) -> dict[str, Any]:
     """Return an event with all its private parts: those of its own seat, and an examination's also to the target."""
-    line = json.loads(wire.encode_event(number, event, event.seat))
+    line = json.loads(wire.encode_event(number, event_for_seat(event, event.seat)))
     if isinstance(event, CardExamined):
-        line |= json.loads(wire.encode_event(number, event, event.target))
+        line |= json.loads(wire.encode_event(number, event_for_seat(event, event.target)))
     return line
 
 

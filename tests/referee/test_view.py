@@ -270,7 +270,9 @@ class OpenFeed:
         self._good.add(events)
         kind, copy, to_all = self._leak
         for event in events:
-            copies = [wire.encode_event(len(self._events), event, seat) for seat in range(len(self._sent))]
+            copies = [
+                wire.encode_event(len(self._events), event_for_seat(event, seat)) for seat in range(len(self._sent))
+            ]
             owners = list_private_seats(event)
             if isinstance(event, kind) and owners:
                 for seat in range(len(copies)) if to_all else [event.seat]:
@@ -430,8 +432,8 @@ def test_requests_and_events_are_independent_of_hidden_cards(game: Game) -> None
                 continue
             compared += 1
             assert after.board == step.after.board
-            assert [wire.encode_event(0, event, None) for event in events] == [
-                wire.encode_event(0, event, None) for event in step.events
+            assert [wire.encode_event(0, event_for_seat(event, None)) for event in events] == [
+                wire.encode_event(0, event_for_seat(event, None)) for event in step.events
             ]
     assert compared > game[1] * len(steps) / 2
 
@@ -478,7 +480,7 @@ def test_no_event_names_a_pass() -> None:
         phase = step.before.board.phase
         if isinstance(phase, ChallengeWindow | BlockWindow) and set(step.answers) == {PASS}:
             quiet[phase.pending.action] += 1
-            names = {json.loads(wire.encode_event(0, event, None))["event"] for event in step.events}
+            names = {json.loads(wire.encode_event(0, event_for_seat(event, None)))["event"] for event in step.events}
             assert names <= {"coins", "lost", "exiled", "resolved"}  # what the action does
             assert {event.seat for event in step.events} <= {step.before.board.actor, phase.pending.target}
     assert len(quiet) == 7
@@ -656,7 +658,9 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() 
             if isinstance(event, CardExamined):
                 looks += 1
                 seats = range(before.after.board.seats)
-                copies = {seat: json.loads(wire.encode_event(0, event, seat)) for seat in (None, *seats)}
+                copies = {
+                    seat: json.loads(wire.encode_event(0, event_for_seat(event, seat))) for seat in (None, *seats)
+                }
                 output = {seat: "".join(key[0] for key in ("role", "cards") if key in copies[seat]) for seat in copies}
                 full = "rc" if event.replaced else "r"
                 assert output == dict.fromkeys(copies, "") | {event.seat: "r", event.target: full}

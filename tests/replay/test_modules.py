@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import arena.replay
-from arena.coup import FORFEIT, PRESETS, GameEnding, Ruleset, format_move, parse_move
+from arena.coup import FORFEIT, PRESETS, GameEnding, Ruleset, event_for_seat, format_move, parse_move
 from arena.play import YOU, to_second_person
 from arena.referee import Record, move_payload, sent_lines, wire
 from arena.replay import list_steps, make_replay_object, pack_matches
@@ -147,7 +147,7 @@ def test_a_seats_copy_of_an_event_is_what_the_referee_sent_it(game: Game) -> Non
     for seat, steps in enumerate(game.said["seen"]):
         for moment, seen in zip(game.moments, steps, strict=True):
             sent = [
-                json.loads(wire.encode_event(moment.first_event + place, event, seat))
+                json.loads(wire.encode_event(moment.first_event + place, event_for_seat(event, seat)))
                 for place, event in enumerate(moment.events)
             ]
             assert seen == sent
