@@ -1,33 +1,33 @@
-# One command for everything a user or a developer does. Each target makes .venv first where it needs it.
+# The commands for users and developers. A target that needs .venv makes it first.
 PYTHON ?= python3
-# The sample bot in JavaScript plays where node is installed.
+# The sample bot in JavaScript needs node.
 NODE := $(shell command -v node)
 # The strategist would take most of a run's time: BOTS="sample_bots/*.py" plays it too.
 BOTS ?= $(filter-out %/strategist.py,$(wildcard sample_bots/*.py)) $(if $(NODE),sample_bots/*.js)
 ARGS ?=
 LADDER ?= spring
-# One more than there are cores: some tests wait.
+# One more than the cores, because some tests wait.
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 VENV := .venv
 BIN := $(VENV)/bin
-# Without it each of the tests' thousand processes would compile all modules anew.
+# With it, each of the tests' thousand processes would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
-# tests/conftest.py says which tests stay in one process; --dist would have no effect.
+# tests/conftest.py decides which tests stay in one process, so --dist would have no effect.
 PARALLEL = -n $(WORKERS) --no-loadscope-reorder
-# To collect all tests takes five seconds.
+# Selected by name, because collecting all tests takes five seconds.
 CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
 QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_board.py
 QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 
-# What `make compiled` has compiled, where it has: compiled again after an edit.
+# The modules that `make compiled` has made, which are compiled again after an edit.
 COMPILED := $(wildcard .compiled)
 COMPILED_MODULES := $(wildcard *.so arena/*/*.so arena/*/*/*.so protocol/*.so protocol/*/*.so)
 
 .PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
 
-# $(call tests,SELECTION): several processes. Exit status 5: none was selected.
+# $(call tests,SELECTION) runs tests in several processes. Exit status 5 means that none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
 
 # Plays the sample bots (or BOTS="mybot.py sample_bots/*.py") for about five seconds; other flags in ARGS="--games 600".
@@ -36,12 +36,11 @@ run: $(VENV)/.run $(COMPILED)
 	$(if $(NODE),,@echo "node isn't installed: sample_bots/honest.js is left out" >&2)
 	$(BIN)/arena run $(or $(ARGS),--games 192) $(BOTS)
 
-# A table in the browser, with sample bots, on this machine alone; more flags in ARGS="--games 3 --rules treason-site".
+# Opens a table with sample bots in the browser, for this machine alone; more flags in ARGS="--games 3 --rules treason-site".
 play: $(VENV)/.web $(COMPILED)
 	$(BIN)/arena play --browser $(ARGS)
 
-# Makes a ladder of the sample bots in the folder LADDER where there is none. The sample bots are trusted; a ladder for other
-# people's bots is made without --sandbox process.
+# Creates a ladder of the sample bots in the folder LADDER if it has none. --sandbox process is for trusted bots, such as these.
 define begin_ladder
 test -f $(LADDER)/ladder.toml || { $(BIN)/arena ladder init $(LADDER) --rules coup --sandbox process && \
   for bot in $(BOTS); do \
@@ -51,32 +50,32 @@ test -f $(LADDER)/ladder.toml || { $(BIN)/arena ladder init $(LADDER) --rules co
   done; }
 endef
 
-# A ladder of the sample bots: plays 24 matches, prints the table.
+# Plays 24 matches on a ladder of the sample bots, and prints the standings.
 ladder: $(VENV)/.ladder $(COMPILED)
 	$(begin_ladder)
 	$(BIN)/arena ladder run $(LADDER) --until idle
 	$(BIN)/arena ladder run $(LADDER) --matches 24
 	$(BIN)/arena ladder standings $(LADDER)
 
-# The same in the browser: its pages, and a runner beside them, until Ctrl-C; more flags in ARGS="--port 9000".
+# Serves the pages of the same ladder, with a runner, until Ctrl-C; more flags in ARGS="--port 9000".
 serve: $(VENV)/.web $(COMPILED)
 	$(begin_ladder)
 	$(BIN)/arena ladder serve $(LADDER) $(ARGS)
 
-# The rules, the protocol, the ladder's mathematics, the documents and the packages: half a minute on two cores.
+# Tests rules, protocol, schedule, rating, documents and packages in half a minute on two cores.
 quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 
-# Every package, with no other program than Python and node: three minutes on two cores.
+# Tests every package with Python and node alone, in three minutes on two cores.
 test: $(VENV)/.dev
 	$(call tests,not boxes and not long and not clock)
 
-# All other tests: compilers, browsers, PostgreSQL, Dask, boxes, kills, clocks, and the compiled referee.
+# Runs all other tests: compilers, browsers, PostgreSQL, Dask, boxes, kills, clocks, and the compiled referee.
 test-all: $(VENV)/.dev test-compiled
 	$(call tests,(boxes or long) and not clock)
 	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
 
-# A trial of the compiled wheel in a fresh environment, then tests of the engine and the referee over a copy of the tree with its modules.
+# Tries the compiled wheel in a fresh environment, then tests engine and referee in a copy of the tree with its modules.
 test-compiled: $(VENV)/.dev wheel
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	$(PYTHON) -m venv "$$folder/venv" && "$$folder/venv/bin/pip" -q install -c constraints.txt "$$(ls -t dist/*-cp*.whl | head -1)" && \
@@ -86,14 +85,13 @@ test-compiled: $(VENV)/.dev wheel
 	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
 	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/local tests/run tests/env $(ARGS)
 
-# Attacks the boxes that work here with all that the project knows, and prints what came of it; or the one named, as in BOX=docker.
-# About ten minutes.
+# Runs all known attacks in the sandboxes that work here, or in one (BOX=docker), and prints the results: about ten minutes.
 attack: $(VENV)/.dev
 	$(BIN)/python -m tests.red_team $(if $(BOX),--box $(BOX))
 
 setup: $(VENV)/.run
 
-# The order is that of what fails first.
+# In the order in which failures are likely.
 check: lint quick test
 
 lint: $(VENV)/.dev
@@ -101,57 +99,57 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# A source distribution and the pure wheel in dist/, and a trial of the wheel in a fresh environment.
+# Builds a source distribution and the pure wheel in dist/, and tries the wheel in a fresh environment.
 package:
 	PYTHON=$(PYTHON) .ci/wheel
 
-# A wheel in dist/ for this Python and platform, whose referee is compiled: it takes two thirds of the CPU. Needs a C compiler.
+# Builds a wheel in dist/ for this Python and platform, whose compiled referee takes two thirds of the CPU. Needs a C compiler.
 wheel: $(VENV)/.run
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) wheel --no-deps --wheel-dir dist .
 
-# The same in this clone, beside the sources; `make clean` removes it.
+# Compiles the same modules in this clone, next to the sources; `make clean` removes them.
 compiled: .compiled
 
 .compiled: hatch_build.py $(foreach folder,$(shell cat .compiled 2>/dev/null),$(wildcard $(folder)/*.py)) | $(VENV)/.run
 	rm -f $@ $(COMPILED_MODULES)
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) install --no-deps -e .
 
-# What CHANGELOG.md says of this version, for the page of its release; LINKS=ADDRESS/ makes its relative links absolute.
+# Prints the entry of this version in CHANGELOG.md, for its release; LINKS=ADDRESS/ makes relative links absolute.
 notes:
 	@sed -n "/^## $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' arena/__init__.py) /,/^## /p" CHANGELOG.md | sed '1d;$$d;s#](\([^:)]*)\)#]($(LINKS)\1#g'
 
-# Which lines run in `make quick`, also in processes that tests start; of more tests with ARGS="tests/referee tests/run".
-# What runs in another environment or namespace isn't seen. The measuring fails five tests, of full disks and ends of processes.
+# Prints which lines `make quick` runs, also in child processes; ARGS="tests/referee tests/run" adds tests.
+# Code in other environments or namespaces isn't measured. Measuring makes five tests of full disks and ends of processes fail.
 coverage: $(VENV)/.dev
 	$(BIN)/coverage erase
 	-$(BIN)/coverage run -m pytest $(PARALLEL) -m "not boxes and not clock and not long" $(QUICK) $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort cover
 
-# The tables of docs/explanation/performance.md; WRITE=1 replaces them. Then CPU time in pairs with the commit before, HEAD where
-# files differ from it, else HEAD~1, with the noise of the same minutes (A/A): five minutes more. The pairs need git.
+# Prints the tables of docs/explanation/performance.md; WRITE=1 replaces them. Then compares CPU time in pairs with HEAD if files
+# differ from it, else with HEAD~1, next to the noise of the same minutes (A/A): five minutes more. The pairs need git.
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench --rounds 3 $(if $(WRITE),--write)
 	-$(BIN)/python -m tests.bench pairs --pairs 3 engine referee-c start-kit command run
 
-# The sample bots against each other, as a table: five to ten minutes. WRITE=1 puts it into docs/explanation/sample-bots.md.
+# Plays the sample bots against each other in five to ten minutes. WRITE=1 writes the table into docs/explanation/sample-bots.md.
 gauntlet: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.gauntlet $(if $(WRITE),--write)
 
-# The generated pages of docs/reference: commands, settings, JSON, HTTP API, metrics.
+# Writes the generated pages of docs/reference: commands, settings, JSON, HTTP API, metrics.
 docs: $(VENV)/.dev
 	PYTHONPATH=. $(BIN)/python docs/generate.py
 
-# The documents as pages, in build/site; a warning, such as a link that leads nowhere, is an error.
+# Builds the documents as pages in build/site; a warning, such as a broken link, is an error.
 site: $(VENV)/.docs
 	rm -rf build/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --fresh-env --conf-dir docs --doctree-dir build/doctrees . build/site
 
-# The playground as static files, in build/playground; try it with python -m http.server --directory build/playground.
+# Builds the playground as static files in build/playground; try it with python -m http.server --directory build/playground.
 playground: $(VENV)/.run
 	$(BIN)/python -m arena.playground.build build/playground
 
-# 100,000 random games of the engine beside the second implementation of the rules: about twenty minutes on two cores.
+# Compares 100,000 random games with a second implementation of the rules: about twenty minutes on two cores.
 soak: $(VENV)/.dev
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header

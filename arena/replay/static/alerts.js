@@ -1,4 +1,4 @@
-// What calls a player back to the page: a sound, notifications of the browser, and a count in the title.
+// Alerts for a player: a sound, browser notifications, and a count in the title.
 
 import { h, say } from "./dom.js";
 import { remember, remembered } from "./memory.js";
@@ -36,7 +36,7 @@ export class Alerts {
     remember("notify", this.notifies.checked ? "on" : "off");
   }
 
-  /** Alert the player to something new; `calls`: they have something to do. */
+  /** Alert the player to something new; `calls`: whether they have to act. */
   alert(text, calls) {
     if (document.hidden) {
       this.missed += 1;

@@ -1,4 +1,4 @@
-// The page of recorded matches: choose a match and a game, whose eyes to look through, and a moment.
+// The page of recorded matches: it chooses a match, a game, a viewer and a moment.
 
 import { control, percent } from "./cards.js";
 import { Answers, claiming, Claims, Stderr, verdict } from "./details.js";
@@ -41,15 +41,15 @@ class App {
     this.matches = matches;
     this.review = review && new Review(review, matches, (index) => this.go(index));
     const [{ bots, viewers }] = matches;
-    this.bot = front ?? (viewers?.length === 1 ? bots[viewers[0]] : null); // that the page is about: the list tells how it went out
+    this.bot = front ?? (viewers?.length === 1 ? bots[viewers[0]] : null); // the bot that the page is about: the list shows how it went out
     this.tellers = (names) => words(table, names.indexOf("you"));
     this.state = { match: 0, game: 0, index: 0, seat: null, truth: front === null }; // seat: as in view.js
-    this.eyes = null; // the name of the bot whose knowledge is shown wherever it plays; null: all cards; "": no bot's
+    this.eyes = null; // the bot whose knowledge is shown, by name; null: all cards; "": public knowledge
     this.timer = null;
     this.speed = SPEEDS[1][0];
     this.folded = new Map(); // moments by game
     this.build();
-    // The event's address, since `note` may have written over the window's by now.
+    // The event's address, because `note` may have changed the window's.
     window.addEventListener("hashchange", (event) => this.follow(new URL(event.newURL).hash));
     document.getElementById("page").addEventListener("click", (event) => this.click(event));
     document.addEventListener("keydown", (event) => this.key(event));
@@ -69,7 +69,7 @@ class App {
     return this.match.games[this.state.game];
   }
 
-  /** Whose eyes there are to look through, the first of them to begin with; of all cards the page may have a part only. */
+  /** The possible viewers, the first one preselected. A page may contain only a part of the cards. */
   get lookers() {
     const { viewers } = this.match;
     return [...(viewers ? viewers.map((bot) => this.game.seating.indexOf(bot)) : [null, ...this.game.seating.keys()]), -1];
@@ -79,7 +79,7 @@ class App {
     return this.state.truth && !this.match.viewers;
   }
 
-  // ---- what never changes on the page
+  // ---- fixed parts of the page
 
   build() {
     this.games = new Games(
@@ -189,9 +189,9 @@ class App {
     );
   }
 
-  // ---- where to
+  // ---- navigation
 
-  /** Go to the moment that a link's part after "#" names; what it doesn't name, or there isn't, is left or is the first. */
+  /** Go to the moment in a link's part after "#". Parts that are missing or don't exist stay, or become the first. */
   follow(hash) {
     const asked = parsed(hash);
     const match = Math.max(0, asked.match === null ? 0 : this.matches.findIndex((one) => one.match === asked.match));
@@ -200,7 +200,7 @@ class App {
     this.open(match, game, (moments) => placed(moments, asked));
   }
 
-  /** Follow a link within the page at once: a browser follows it later, and not at all if `note` writes meanwhile. */
+  /** Follow a link within the page at once: a browser follows it later, or never if `note` changes the address. */
   click(event) {
     const link = event.target.closest('a[href^="#"]');
     if (link === null || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -211,7 +211,7 @@ class App {
     this.follow(hash);
   }
 
-  /** Show a game; `where` picks the moment. */
+  /** Show a game at the moment that `where` selects. */
   open(match, game, where = () => 0) {
     const moved = match !== this.state.match || game !== this.state.game || !this.moments;
     Object.assign(this.state, { match, game });
@@ -234,19 +234,19 @@ class App {
     if (next) this.turnTo(next.game, next.match);
   }
 
-  /** Show another game through the eyes of the same bot, which sits elsewhere there. */
+  /** Show another game as the same bot sees it, from its seat there. */
   turnTo(game, match) {
     this.state.seat = this.seatIn(match, game);
     this.open(match, game);
   }
 
-  /** The seat of the looker's bot in a game; -1 where it doesn't play: then what all could see is shown. */
+  /** The seat of the viewing bot in a game; -1 if it doesn't play there, for public knowledge. */
   seatIn(match, game) {
     const { bots, games } = this.matches[match];
     return this.eyes === null ? null : games[game].seating.indexOf(bots.indexOf(this.eyes));
   }
 
-  /** The name of the bot through whose eyes the game is seen: null for all cards, "" for a spectator. */
+  /** The name of the bot whose view is shown: null for all cards, "" for a spectator. */
   get looker() {
     const { seat } = this.state;
     return seat === null ? null : (this.match.bots[this.game.seating[seat]] ?? "");
@@ -271,7 +271,7 @@ class App {
     };
   }
 
-  /** How the page's bot went out of a game: { turn, within, text } of the moment, undefined where it didn't. */
+  /** How the page's bot went out of a game: { turn, within, text } of the moment, undefined if it didn't. */
   exit(match, game) {
     const seat = game.seating.indexOf(match.bots.indexOf(this.bot));
     const moments = this.unfolded(game);
@@ -291,7 +291,7 @@ class App {
     return `${this.matches.length > 1 ? `Match ${match.match} · ` : ""}Game ${game.game}`;
   }
 
-  /** Look through the eyes of the bot of this name, here and wherever it plays; what is true is a choice. */
+  /** Show the view of the bot of this name, in all games; the reader may also show hidden cards. */
   lookAs(name) {
     this.eyes = name;
     this.turnTo(this.state.game, this.state.match);
@@ -322,7 +322,7 @@ class App {
   }
 
   jump(by) {
-    // A bot may write at every request: that is no reason to stop.
+    // A bot may write at every request, so this doesn't stop the playback.
     const marked = this.marks.flatMap((words, index) => (words.some((word) => word !== "stderr") ? [index] : []));
     const next = by > 0 ? marked.find((index) => index > this.state.index) : marked.findLast((index) => index < this.state.index);
     if (next !== undefined) this.go(next);
@@ -362,7 +362,7 @@ class App {
     if (event.ctrlKey || event.altKey || event.metaKey || this.help.open || this.games.element.open) return;
     const at = event.target;
     if (at.closest?.("select, textarea, input:not([type=range])")) return;
-    if (event.key === " " && at.closest?.("button, a, summary, select")) return; // they have a use for it themselves
+    if (event.key === " " && at.closest?.("button, a, summary, select")) return; // these elements use the key themselves
     const act = {
       ArrowRight: () => (event.shiftKey ? this.turn(1) : this.go(this.state.index + 1)),
       ArrowLeft: () => (event.shiftKey ? this.turn(-1) : this.go(this.state.index - 1)),
@@ -470,7 +470,7 @@ class App {
     return link({ match: this.several(), game: this.game.game, ...where, seat: seat === this.lookers[0] ? null : seat });
   }
 
-  /** The words of MARKS at each moment, as far as the looker may know. */
+  /** The words of MARKS at each moment, as far as the viewer may know. */
   marked() {
     const { seat } = this.state;
     const final = this.moments.at(-1).claims;
@@ -489,7 +489,7 @@ class App {
     });
   }
 
-  /** What happened in a step, as text; "" for a step without text. */
+  /** A step as text; "" for a step without text. */
   text(moment) {
     if (!moment.step) return "";
     return stepText(this.words, moment.step.kind, seen(moment.step.events, this.state.seat), this.told);
@@ -590,12 +590,12 @@ class App {
   }
 }
 
-/** Write an address; `method` says whether "back" leads to the one before. */
+/** Set the address; `method` decides whether "back" leads to the previous one. */
 function write(method, hash) {
   try {
     history[method](null, "", hash);
   } catch {
-    // A browser that refuses leaves the address as it was.
+    // If the browser refuses, the address stays.
   }
 }
 

@@ -110,7 +110,7 @@ export function short(role) {
   return role.startsWith("not_") ? `¬${short(role.slice(4))}` : title(role).slice(0, 2);
 }
 
-/** A card. `state`: "" in the hand, "lost" face up, "known" for another's that was seen, "drawn" in an exchange. */
+/** A card. `state`: "" in the hand, "lost" face up, "known" for a seen card of another player, "drawn" in an exchange. */
 export function card(role, state = "") {
   if (role === null) return h("span", { class: `card back ${state}` }, figure(BACK), unseen("a hidden card"));
   return h(
@@ -169,7 +169,7 @@ export const OUTCOMES = {
   caught: "not proven",
 };
 
-/** Coins as a number on a coin; `change` is what the step did to them. */
+/** Coins as a number on a coin; `change`: by how many the step changed them. */
 export function coins(number, change) {
   return [
     h("span", { class: "coin", "aria-hidden": "true" }),
@@ -179,12 +179,12 @@ export function coins(number, change) {
   ];
 }
 
-/** Text for those who hear the page. */
+/** Text for screen readers. */
 export function unseen(text) {
   return h("span", { class: "unseen" }, text);
 }
 
-/** A probability as text: never 0 % or 100 % where it isn't certain. */
+/** A probability as text: 0 % or 100 % only if it is certain. */
 export function percent(chance) {
   if (chance <= 0 || chance >= 1) return chance <= 0 ? "0 %" : "100 %";
   return `${Math.min(99, Math.max(1, Math.round(chance * 100)))} %`;

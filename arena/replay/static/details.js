@@ -1,4 +1,4 @@
-// What lies behind a moment: who was asked what and how long it thought, the claims with their odds, standard error.
+// Details of a moment: requests with answers and times, claims with their odds, and standard error.
 
 import { badge, OUTCOMES, percent, time, title } from "./cards.js";
 import { h, name, plain, refill } from "./dom.js";
@@ -66,7 +66,7 @@ function answer(row, most) {
   );
 }
 
-/** All claims of the game so far, latest first: how likely each was, what was true, what came of it. */
+/** All claims of the game so far, latest first: probability, truth and result of each. */
 export class Claims {
   constructor() {
     this.looker = h("p", { class: "muted small" });
@@ -86,16 +86,16 @@ export class Claims {
     );
   }
 
-  /** Start again for another game or viewer, which is given in words. `any`: whether it knows any claim's truth. */
+  /** Reset for another game or viewer, given as text. `any`: whether the viewer knows the truth of any claim. */
   load(looker, truth, any) {
     this.truth = truth;
     this.table.classList.toggle("untold", !any);
-    this.rows = new Map(); // by claim, since a claim that is decided is another object
+    this.rows = new Map(); // by claim: a decided claim is a new object
     this.now = null;
     this.looker.textContent = looker;
   }
 
-  /** `claims`: those of a moment (state.js); `more(claim)` gives { name, likely, href }, likely null for the looker's. */
+  /** `claims`: those of a moment (state.js); `more(claim)` gives { name, likely, href }, likely null for the viewer's own. */
   show(claims, more, index) {
     this.table.hidden = !claims.length;
     const rows = claims.map((claim) => {
@@ -127,7 +127,7 @@ export class Claims {
   }
 }
 
-/** What a claim is in truth. */
+/** Whether a claim is true, as text. */
 export function verdict(honest) {
   return h("span", { class: honest ? "honest" : "bluffed" }, honest ? "true" : "bluff");
 }
@@ -138,7 +138,7 @@ function meter(likely) {
   return [percent(likely), bar];
 }
 
-/** What bots wrote to standard error in a turn. */
+/** The bots' standard error in a turn. */
 export class Stderr {
   constructor() {
     this.title = h("h2", { id: "stderr-title" }, "Standard error");
@@ -147,7 +147,7 @@ export class Stderr {
     this.shown = "";
   }
 
-  /** `entries`: { name, text } of the turn; `any`: whether there are some elsewhere in the game. */
+  /** `entries`: { name, text } of the turn; `any`: whether other turns of the game have entries. */
   show(entries, where, any) {
     this.element.hidden = !any;
     const key = JSON.stringify([entries, where]);

@@ -1,4 +1,4 @@
-// Elements, text and data of a page. Text goes in as text: nothing here reads HTML.
+// Elements, text and data of a page. Text is inserted as text, never as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -7,7 +7,7 @@ export function h(tag, attributes, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** The same for a part of a drawing. */
+/** Make an SVG element in the same way. */
 export function drawn(tag, attributes, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -22,29 +22,29 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** Put an element's children in place of those it has. */
+/** Replace an element's children. */
 export function refill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
-/** Set an element's text if it is another: unchanged text is neither drawn nor read out again. */
+/** Set an element's text if it differs: unchanged text is neither drawn nor read out again. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Turn dark to light, and back. */
+/** Switch between the dark and the light theme. */
 export function shade() {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
 }
 
-/** Return the value that Python's `data(name, value)` put into the page. */
+/** Return the value that Python's `json_element(name, value)` put into the page. */
 export function read(name) {
   return JSON.parse(document.getElementById(name).textContent);
 }
 
-// Controls, marks that turn the direction of writing, halves of surrogate pairs, other blanks than the plain one.
+// Control characters, direction marks, halves of surrogate pairs, and blanks other than the space.
 const UNSHOWN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** Return untrusted text with escapes for invisible characters; `lines`: newlines and tabs stay. */

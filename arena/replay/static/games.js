@@ -1,8 +1,8 @@
-// All games of the page as a list of links, match by match or the closest first.
+// All games of the page as a list of links, by match or the closest first.
 
 import { h, name, refill } from "./dom.js";
 
-/** Return how many cards the winner had left, and the best of the others: all seats know it. Pure. */
+/** Return how many cards the winner and the best other player had at the end, which all seats know. Pure. */
 export function margin(game, end) {
   const cards = end.hands.map((hand, seat) => (end.out[seat] ? 0 : hand.length));
   const best = game.winner ?? cards.indexOf(Math.max(...cards));
@@ -12,7 +12,7 @@ export function margin(game, end) {
 export class Games {
   /**
    * `row(place)` gives { href, title, exit, winner, end, turns, closeness, rank } of a game: how a bot went out, how
-   * close it was, and a number that is higher for closer. `headings` and `about` say what the numbers are.
+   * close the game was, and a number that is higher for closer games. `headings` and `about` explain the numbers.
    */
   constructor(matches, row, headings, about) {
     this.row = row;
@@ -34,12 +34,12 @@ export class Games {
     );
   }
 
-  /** Return the game that many places further in the list; undefined after its end. */
+  /** Return the game by an offset in the list; undefined after its end. */
   next({ match, game }, by) {
     return this.order[this.order.findIndex((one) => one.match === match && one.game === game) + by];
   }
 
-  /** Open the list at the game of a place. */
+  /** Scroll the list to a game. */
   open(now) {
     this.now = now;
     this.fill();

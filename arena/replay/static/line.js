@@ -1,4 +1,4 @@
-// The line between a table's page and its match: a WebSocket, or, without a path, the page around this one.
+// The connection of a table's page to its match: a WebSocket, or, without a path, the enclosing page.
 
 export function openLine(path) {
   const scheme = location.protocol.endsWith("s:") ? "wss:" : "ws:";

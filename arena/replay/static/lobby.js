@@ -1,4 +1,4 @@
-// What a table's page shows around the matches: what is agreed on, who sits there, and what may be done next.
+// The lobby of a table: its settings, its players, and the possible next actions.
 
 import { avatar } from "./cards.js";
 import { h, plain, read, refill, say } from "./dom.js";
@@ -32,7 +32,7 @@ export class Lobby {
     this.drawControls(table);
   }
 
-  /** What the table waits for before its first match. */
+  /** The condition that the table waits for before its first match, as text. */
   awaits(table) {
     if (table.start?.close || table.start?.bots) return "Start when the players are here.";
     if (table.manages) return "Add a bot, or wait for a player.";
@@ -41,7 +41,7 @@ export class Lobby {
     return free.length ? "Waiting for a player." : awaited(present.filter((place) => !place.here));
   }
 
-  /** What may be done where nothing is asked. */
+  /** The actions while no request is open. */
   steps(table) {
     const you = table.places.find((place) => place.you);
     const step = (text, message, first = true) => h("button", { class: first ? "move first" : "move", onclick: () => this.send(message) }, text);
@@ -98,7 +98,7 @@ export class Lobby {
     refill(this.people, rows);
   }
 
-  /** With what the opener adds bots and places between matches. */
+  /** The controls with which the opener adds bots and places between matches. */
   drawControls(table) {
     const key = JSON.stringify([table.manages && table.expandable, table.bots]);
     if (key === this.controlsShown) return;
@@ -110,7 +110,7 @@ export class Lobby {
     refill(this.controls, bots, add("Add a place", () => ({ place: true })), add("Add a remote bot", () => ({ program: true })));
   }
 
-  /** What is agreed on by sitting down, and whom the table waits for. */
+  /** The settings of the table, and the players that it waits for. */
   drawTerms(table) {
     const far = table.places.some((place) => place.kind === "program");
     const terms = [
@@ -126,7 +126,7 @@ export class Lobby {
   }
 }
 
-/** A bot's rank and rating, as far as it has them. */
+/** A bot's rank and rating, if it has them. */
 function strength({ rank, rating }) {
   const place = rank.length ? `rank ${rank[0] === rank.at(-1) ? rank[0] : `${rank[0]}-${rank.at(-1)}`}` : null;
   const [value, , high] = rating ?? [];

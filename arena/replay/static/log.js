@@ -1,4 +1,4 @@
-// The game in words, a turn after the other. On the page of a record each line is a link to its moment.
+// The game as text, turn by turn. On the page of a record each line links to its moment.
 
 import { badge } from "./cards.js";
 import { h, plain, refill } from "./dom.js";
@@ -16,7 +16,7 @@ export function legend() {
   return h("p", { class: "small" }, "Signs of the log: ", signs.map(([sign, meaning]) => [" ", sign, ` ${meaning}`]));
 }
 
-/** What happened in a step, as text; "" for a step without text. `tellers`: of words.js. `kind`: of what was asked. */
+/** A step as text; "" for a step without text. `tellers`: of words.js. `kind`: the kind of request. */
 export function stepText(tellers, kind, events, names) {
   const isolated = events.map((event) => (event.text === undefined ? event : { ...event, text: `\u2068${plain(event.text)}\u2069` }));
   const spoken = tellers.story(isolated, names);
@@ -38,7 +38,7 @@ export class Log {
 
   /**
    * `lines`: for each moment { turn, title, text, href, marks, claims }, or null for a moment without text. `href` is
-   * null where there is nothing to go to, `claims` are those that were made there.
+   * null without a link; `claims` are those made at the moment.
    */
   load(lines) {
     this.lines = [];
@@ -63,7 +63,7 @@ export class Log {
     );
   }
 
-  /** Mark the line of a moment, or the last one before it that has text. */
+  /** Mark the line of a moment, or the last line before it. */
   show(index) {
     let place = index;
     while (place > 0 && !this.lines[place]) place--;
@@ -75,7 +75,7 @@ export class Log {
     if (!line) return;
     line.setAttribute("aria-current", "step");
     if (first) this.scroll();
-    else this.scrolling ??= setTimeout(() => this.scroll(), 100); // to scroll costs as much as a whole step
+    else this.scrolling ??= setTimeout(() => this.scroll(), 100); // scrolling costs as much as a whole step
   }
 
   scroll() {

@@ -1,4 +1,4 @@
-// What a browser remembers for a player. It may keep nothing; then each time is the first.
+// Settings that the browser stores for a player. If it stores nothing, each visit is the first.
 
 export function remembered(key) {
   try {
@@ -12,6 +12,6 @@ export function remember(key, value) {
   try {
     localStorage.setItem(`coup-${key}`, value);
   } catch {
-    // each time is the first
+    // each visit is the first
   }
 }

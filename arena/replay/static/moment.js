@@ -1,7 +1,7 @@
 // A link to a moment: "#match=12&game=7&turn=14&step=2&seat=2". Pure.
 //
-// `step` counts the steps of a turn from 0 and is left out where it is 0; `match` is left out where there is one match;
-// `seat` is whose knowledge is shown, -1 a spectator's; it is left out where it is what the page opens with.
+// `step` counts the steps of a turn from 0 and is omitted if it is 0; `match` is omitted if there is one match;
+// `seat` is the viewer, -1 a spectator; it is omitted if the page opens with this viewer.
 
 /** Return { match, game, turn, step, seat }, each a number or null, from a link's part after "#". */
 export function parsed(hash) {
@@ -22,7 +22,7 @@ export function link({ match = null, game, turn = null, step = null, seat = null
   return `#${parts.filter(Boolean).join("&")}`;
 }
 
-/** Return the index of the moment that a link means: the last before it, where the game has no such turn or step. */
+/** Return the index of a link's moment: the last one before it if the game has no such turn or step. */
 export function placed(moments, { turn, step }) {
   if (turn === null) return 0;
   const before = moments.findLastIndex(

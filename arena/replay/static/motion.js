@@ -1,7 +1,7 @@
 // A live game, shown event by event: the seats, the sentence between them, coins and cards that move, and the log.
 //
 // A frame has the newest state, and the events since the frame before. Each event is shown for as long as the server
-// says (`ms`), then the state of the frame. A player that skips, or doesn't look, sees the newest state at once.
+// says (`ms`), then the state of the frame. A player that skips, or whose page is hidden, sees the newest state at once.
 
 import { card, coins } from "./cards.js";
 import { h, plain, read, refill, say } from "./dom.js";
@@ -15,7 +15,7 @@ const APART_MS = 70; // between two coins of a payment
 const MAX_COINS = 6; // that move at once
 
 export class Motion {
-  /** `rest()` is called when all that has happened is shown, `skipped()` when the player skips. */
+  /** `rest()` is called when all events are shown, `skipped()` when the player skips. */
   constructor(rest, skipped) {
     this.rest = rest;
     this.skipped = skipped;
@@ -36,7 +36,7 @@ export class Motion {
     return this.timer !== null;
   }
 
-  /** Show a frame's game; `key` names it. `live`: whether the page has shown what came before. */
+  /** Show a frame's game; `key` names it. `live`: whether the page has shown the events before. */
   take(game, key, live) {
     const fresh = game.events;
     this.game = game;
@@ -63,7 +63,7 @@ export class Motion {
     this.now = { ...truth(game), hands: game.seats.map(() => [null, null]), pending: null, claims: [], marks: [] };
   }
 
-  /** Show all that has happened at once. */
+  /** Show all events at once. */
   flush() {
     if (!this.busy) return;
     clearTimeout(this.timer);
@@ -98,7 +98,7 @@ export class Motion {
     this.rest();
   }
 
-  /** Take an event into the moment that is shown, and into the log. */
+  /** Add an event to the moment that is shown, and to the log. */
   apply(event) {
     const { now } = this;
     if (event.event === "action") {
@@ -123,7 +123,7 @@ export class Motion {
     line.marks = [...new Set([...line.marks, ...this.now.marks])];
   }
 
-  // ---- what is seen
+  // ---- display
 
   draw(beat) {
     const { game, now } = this;
@@ -174,7 +174,7 @@ export class Motion {
     const { now, game } = this;
     const shown = (beat?.events ?? []).filter((event) => ["shown", "lost"].includes(event.event)).map((event) => event.role);
     const last = this.lines.at(-1) ?? { events: [] };
-    const begins = !beat && game.turn !== last.turn; // what the turn before led to is in the log
+    const begins = !beat && game.turn !== last.turn; // the result of the previous turn is in the log
     const text = beat?.text ?? (beat ? this.text(beat) : game.end ? plain(game.end) : begins ? whose(this.names[game.actor]) : this.text(last));
     const reserve = game.reserve === null ? "" : `, ${now.reserve} in the reserve`;
     const { stage } = this.table;
@@ -192,7 +192,7 @@ export class Motion {
     say(this.news, !beat && (game.end || begins) ? "" : text);
   }
 
-  /** A part of a step as text, with what the player alone knows. */
+  /** A part of a step as text, with the player's private facts. */
   text({ events }) {
     const { seat } = this.game;
     const caught = seat === null ? null : events.find((event) => event.event === "unproven" && [event.seat, event.by].includes(seat));
@@ -251,7 +251,7 @@ function whose(name) {
   return name === "you" ? "Your turn" : `${name}'s turn`;
 }
 
-// What a frame says about the table, as parts of a moment (state.js).
+// The table of a frame, as parts of a moment (state.js).
 function truth(game) {
   return {
     turn: game.turn,
@@ -266,7 +266,7 @@ function truth(game) {
   };
 }
 
-// Events that are shown together: one with a time of its own, and those that follow it in its step.
+// Events that are shown together: one with its own time, and those that follow it in its step.
 function beats(events) {
   const found = [];
   for (const event of events) {

@@ -1,6 +1,6 @@
-// Matches as the page carries them (packed.py): each different event once, steps as arrays. Pure.
+// Matches as `pack_matches` of page.py packs them: each distinct event once, steps as arrays. Pure.
 
-/** Return the matches of a page's data, as they were recorded. */
+/** Return the unpacked matches of a page's data. */
 export function unpacked({ events, matches }) {
   for (const match of matches) {
     for (const game of match.games) {

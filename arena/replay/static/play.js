@@ -1,4 +1,4 @@
-// The page of a table at which its reader plays, or looks on: what the server sends is shown whole, each time.
+// The page of a table for a player or a spectator. Each frame of the server contains the whole state.
 
 import { Alerts } from "./alerts.js";
 import { avatar, card, moveSign, price, title } from "./cards.js";
@@ -42,7 +42,7 @@ const TIPS = {
   allegiance: "You can't attack players of your own side while the other side has players.",
 };
 
-// The game for who has never played; the table below it has the actions.
+// The game for new players; the table below it has the actions.
 const MINUTE = [
   "Only you see your cards. A player without cards is out. The last player wins.",
   "On your turn you take one action. Some actions claim a role. You may claim any role. Claiming a role that you don't hold is a bluff.",
@@ -54,11 +54,11 @@ const MINUTE = [
 
 const INVOLVED = "A move involves you if it is your action, or aims at you. Others are passed whatever you hold: a stop would show your cards.";
 
-const TIMES = 3; // that a tip is given
+const TIMES = 3; // how often a tip is shown
 
 const PACES = ["slow", "normal", "fast", "instant"];
 
-const CALM_MS = 400; // after a question has changed, in which a click or a key was meant for the one before
+const CALM_MS = 400; // after a new question, in which a click or a key was meant for the previous one
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
 const CLOSED = 1000;
 const TAKEN = 4001;
@@ -75,8 +75,8 @@ class Play {
     this.kept = null; // the answer to a block request that may follow, as {game, turn, block}; block null: pass
     this.passing = false; // whether requests that don't involve the player are passed until their turn
     this.failed = 0;
-    this.live = false; // whether the page has shown what came before the next frame
-    this.chosenCards = []; // places of the cards that the player keeps, among those offered
+    this.live = false; // whether the page has shown the events before the next frame
+    this.chosenCards = []; // indices of the offered cards that the player keeps
     this.alerts = new Alerts();
     this.motion = new Motion(() => this.show(), () => this.send({ hurry: true }));
     this.build();
@@ -86,12 +86,12 @@ class Play {
     this.connect();
   }
 
-  // ---- the line to the server
+  // ---- the connection to the server
 
   connect() {
     this.socket = openLine(this.path);
     this.socket.onopen = () => {
-      this.sent = null; // what was done meanwhile went nowhere
+      this.sent = null; // answers given meanwhile were lost
       this.live = false;
       if (remembered("pace")) this.send({ pace: remembered("pace") });
     };
@@ -124,7 +124,7 @@ class Play {
     this.frame = message;
     const ask = game?.ask ?? null;
     if (ask?.id !== asked) [this.option, this.chosenCards] = [null, []];
-    if (ask?.id !== this.sent) this.sent = null; // another match counts from 1 again
+    if (ask?.id !== this.sent) this.sent = null; // a new match counts from 1
     if (ask && ask.id !== asked && !this.answered(ask, game)) this.alerts.alert(plain(ask.question), true);
     if (before?.table.state === "open" && table.state === "playing") this.alerts.alert("The game starts.", false);
     if (game?.end && !this.ended) {
@@ -161,7 +161,7 @@ class Play {
     else this.notice(`Your time ran out. The arena played a safe move for you (income or pass). ${next}`);
   }
 
-  // ---- what never changes on the page
+  // ---- fixed parts of the page
 
   build() {
     const home = read("home");
@@ -257,7 +257,7 @@ class Play {
     refill(this.banner, text && h("p", {}, text), action && h("button", { onclick: action[1] }, action[0]));
   }
 
-  // ---- what is shown
+  // ---- display
 
   show() {
     const { table, game } = this.frame;
@@ -298,7 +298,7 @@ class Play {
     this.tick();
   }
 
-  /** Let a clock run for the players that are asked, if people are among them: never one that begins or ends by an answer. */
+  /** Run a clock for the asked players if people are among them. It never starts or ends at an answer. */
   timeWindow({ match, clock, places }, { number, asked, seats, waiting }) {
     const key = JSON.stringify([match, number, this.motion.count, waiting]);
     if (key === this.window) return;
@@ -307,7 +307,7 @@ class Play {
     this.window = key;
   }
 
-  /** The request that the player can answer now: what led to it has been shown. */
+  /** The request that the player can answer now, because all events before it have been shown. */
   get open() {
     const ask = this.frame?.game?.ask;
     return ask && ask.id !== this.sent && !this.motion.busy ? ask : null;
@@ -319,7 +319,7 @@ class Play {
     return this.open ? this.open.options[0].letter === "p" : Boolean(game) && game.actor !== game.seat;
   }
 
-  /** What a player with one card risks. */
+  /** The warning to a player with one card. */
   lastCard(ask, game) {
     if (game.seats[game.seat].cards.length !== 1) return "";
     const { pending } = this.motion.now;
@@ -328,7 +328,7 @@ class Play {
     return [aimed ? "If you pass, you lose your last card and are out." : "", doubts].filter(Boolean).join(" ");
   }
 
-  /** The players by their places, with the cards that lie face up, and the time that the game took. */
+  /** The players in order of rank, with their face-up cards, and the duration of the game. */
   places(game) {
     const { gone } = this.motion;
     const last = game.seats.map((seat, place) => place).filter((place) => !gone.includes(place));
@@ -345,7 +345,7 @@ class Play {
     this.send({ pace: this.paceChoice.value });
   }
 
-  /** Take no click and no key here for a moment: something else stood there. */
+  /** Ignore clicks and keys for a moment, because something else was at this position. */
   calm(where) {
     clearTimeout(this.calming);
     this.calmUntil = performance.now() + CALM_MS;
@@ -362,13 +362,13 @@ class Play {
     return plain((!this.motion.busy && String(game.asked) !== String(game.seat) && game.waiting) || "Waiting for the other players.");
   }
 
-  /** What the chosen action costs, as text. */
+  /** The cost of the chosen action, as text. */
   costs() {
     const found = new Set(this.card.filter((row) => row.action === this.option.action && row.cost).map((row) => row.cost));
     return found.size ? ` (costs ${[...found].join(" or ")} coins)` : "";
   }
 
-  /** The actions of the rules that the player can't pay, as buttons that can't be pressed. */
+  /** The actions that the player can't pay, as disabled buttons. */
   unpaid(ask, game) {
     const { coins } = game.seats[game.seat];
     const rows = ask.kind === "turn" ? this.card.filter((row, place) => row.cost > coins && this.card.findIndex((each) => each.action === row.action) === place && !ask.options.some((option) => option.action === row.action)) : [];
@@ -400,7 +400,7 @@ class Play {
     return [keep, ...all.map(([, button]) => button)];
   }
 
-  /** Show the player's cards, as buttons where the open request chooses among them. */
+  /** Show the player's cards, as buttons if the open request chooses among them. */
   drawOffer(own, ask) {
     const cards = ask.kind === "draft" ? ask.options.flatMap((option) => option.cards) : [...own.cards, ...own.drawn];
     const button = (role, place) => {
@@ -413,7 +413,7 @@ class Play {
     this.motion.drawHand(cards, button);
   }
 
-  /** Keep a card of an exchange, or not; where all are chosen, the first one is dropped. */
+  /** Select or deselect a card of an exchange; with too many, the first one is deselected. */
   keep(ask, place) {
     const others = this.chosenCards.filter((each) => each !== place);
     this.chosenCards = others.length < this.chosenCards.length ? others : [...others, place].slice(-ask.options[0].cards.length);
@@ -429,7 +429,7 @@ class Play {
     return ask.options.find((option) => key(option.cards) === key(cards));
   }
 
-  /** Make the seats that the chosen action may aim at buttons. */
+  /** Make the possible targets of the chosen action buttons. */
   aimAtSeats(ask) {
     const choices = new Map((ask && this.option ? this.option.choices : []).map(([index, seat]) => [seat, index]));
     this.motion.table?.places.forEach(({ element }, seat) => {
@@ -457,7 +457,7 @@ class Play {
     return h("button", { class: "move", onclick: () => this.answer(index) }, h("kbd", {}, String(place + 1)), seat === null ? null : avatar(game.seats[seat].handle), h("span", { class: "what" }, whom, seat === null ? null : holds), seat === null ? holds : null);
   }
 
-  // ---- what its reader does
+  // ---- actions of the player
 
   choose(option) {
     this.option = option;
@@ -472,7 +472,7 @@ class Play {
     this.confirm(option.risk, "Choose again", plain(option.text), () => this.commit(ask, choice, option));
   }
 
-  /** Pass until the player's turn, except where a move involves them; or stop that. */
+  /** Start or stop passing until the player's turn, except for moves that involve the player. */
   passOn() {
     if (!this.canPassOn && !this.passing) return;
     this.passing = !this.passing;
@@ -516,7 +516,7 @@ class Play {
 
   key(event) {
     const field = event.target.closest?.("select, input");
-    if (event.repeat && !field && ["Enter", " "].includes(event.key)) event.preventDefault(); // it would press a button again
+    if (event.repeat && !field && ["Enter", " "].includes(event.key)) event.preventDefault(); // a repeated key would press a button again
     if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
     if (field) return;
     if (event.key === " " && this.motion.busy && !event.target.closest?.("button, a, summary")) {
@@ -532,7 +532,7 @@ class Play {
     (move ?? other)();
   }
 
-  /** What a key does among the moves: those come first, since their letters are always the same. */
+  /** Handle a key of a move: moves come first, because their letters are always the same. */
   pressed(key) {
     const ask = this.open;
     if (!ask) {
@@ -571,7 +571,7 @@ function claimed(row) {
   return row?.claim ? h("span", { class: "claim" }, row.claim.startsWith("no ") ? ` claiming ${row.claim}` : ` as ${row.claim}`) : null;
 }
 
-/** What an action does, costs and claims, from the card of the rules. */
+/** Effect, cost and claim of an action, from the action table. */
 function does(row) {
   return [row.effect, row.cost && `costs ${row.cost} coins`, row.claim && `claims ${row.claim}`, row.blockers && `stopped by ${row.blockers}`].filter(Boolean).join("; ");
 }

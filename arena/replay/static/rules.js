@@ -1,11 +1,11 @@
-// The rules of a game, for a page of their own and for the dialog of a live table.
+// The rules of a game, for the rules page and the dialog of a live table.
 
 import { card, moveSign, price, title } from "./cards.js";
 import { h, plain, read, refill } from "./dom.js";
 
 const called = (action) => action.replace("_", " ");
 
-/** Return the elements that show the rules; `rules` is what Python's make_rules_object returns. */
+/** Return the elements that show the rules; `rules`: from `make_rules_object`. */
 export function rulesView(rules, level = "h3") {
   return [
     rules.about && h("p", { class: "muted" }, plain(rules.about)),
@@ -42,7 +42,7 @@ function sentences(texts) {
   return h("ul", {}, texts.map((text) => h("li", {}, plain(text))));
 }
 
-const page = document.getElementById("rules-page"); // on the page of its own
+const page = document.getElementById("rules-page"); // on the rules page
 if (page) {
   const home = read("home");
   const heading = h("h1", {}, home && h("a", { href: home[0] }, plain(home[1])), home && " · ", `Rules: ${plain(read("rules").name)}`);

@@ -28,7 +28,7 @@ export class Scrubber {
     this.element = h("div", { class: "scrubber" }, this.lanes, this.times, this.slider);
   }
 
-  /** Lay out a game. `marks[k]`: the words of MARKS at moment k; `thought[k]`: its longest answer's time in us. */
+  /** Show a game. `marks[k]`: the words of MARKS at moment k; `thought[k]`: its longest answer's time in us. */
   load(marks, thought) {
     const last = Math.max(1, marks.length - 1);
     this.slider.max = marks.length - 1;
@@ -54,7 +54,7 @@ export class Scrubber {
     this.element.classList.toggle("dense", marks.length > 200);
   }
 
-  /** Move the slider; `text` says where it is. */
+  /** Move the slider; `text` describes the position. */
   show(index, text) {
     this.slider.value = index;
     this.slider.setAttribute("aria-valuetext", text);

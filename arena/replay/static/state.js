@@ -1,7 +1,7 @@
 // A recorded game, folded into moments: the deal, and one after each step. Pure: no page, no clock.
 //
-// A step is what the referee asked at once, with the answers and the events that followed. A moment has the whole table
-// after its step, with all cards that the page was given, and null for each other; what one seat knows is view.js's.
+// A step is the requests that the referee sent at once, with the answers and the events that followed. A moment has the
+// table after its step, with all cards that the page contains, and null for others. view.js reduces it to a seat's view.
 
 /** Return the moments of a game; `moments[0]` is the deal, `moments[k]` comes after `game.steps[k - 1]`. */
 export function fold(game) {
@@ -32,13 +32,13 @@ function opening(game) {
     deck: start.deck,
     reserve: start.reserve ?? 0,
     sides: start.sides ?? [],
-    known: {}, // by viewer, what is certain to it
+    known: {}, // by viewer, the certain facts
     claims: [],
     marks: [],
   };
 }
 
-// An actor's new cards lie on the table while it is asked what to keep: in the moment before that step.
+// The drawn cards of an exchange are shown in the moment before the step in which the actor keeps some.
 function draws(moment, cards) {
   moment.drawn = cards;
   moment.deck -= cards.length;
@@ -82,14 +82,14 @@ function after(before, step) {
   return now;
 }
 
-// A seat that forfeits picks none.
+// A seat that forfeits picks no card.
 function picks(answers) {
   const found = [];
   for (const [seat, word] of answers) if (word?.startsWith("pick:")) found[seat] = word.slice("pick:".length);
   return found;
 }
 
-// What each event does to the table. One that isn't here does nothing to it.
+// The effect of each event on the table. Other events have none.
 const EVENTS = {
   action(now, event) {
     now.pending = { actor: event.seat, action: event.action, target: event.target ?? null };
@@ -192,12 +192,12 @@ function outcome(now, seat, change) {
   if (place >= 0) now.claims[place] = { ...now.claims[place], ...change };
 }
 
-/** Return whether a hand makes a claim true: "duke" by having one, "not_duke" by having none. */
+/** Return whether a hand makes a claim true: "duke" if it has one, "not_duke" if it has none. */
 export function holds(hand, claim) {
   return claim.startsWith("not_") ? !hand.includes(claim.slice(4)) : hand.includes(claim);
 }
 
-/** Return the cards with one of a role taken away. */
+/** Return the cards without one card of a role. */
 export function without(cards, role) {
   const place = cards.indexOf(role);
   return place < 0 ? cards : [...cards.slice(0, place), ...cards.slice(place + 1)];

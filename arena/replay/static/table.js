@@ -1,6 +1,6 @@
-// The table: a place for each seat, clockwise around the stage, with cards, coins and claims.
+// The table: the seats, clockwise around the stage, with cards, coins and claims.
 //
-// What doesn't change between two moments isn't touched, so that stepping is fast and nothing is read out twice.
+// Unchanged elements stay untouched between moments, so that stepping is fast and no text is read out twice.
 
 import { avatar, badge, card, coins, percent, title } from "./cards.js";
 import { h, name, refill } from "./dom.js";
@@ -22,7 +22,7 @@ export class Table {
     this.root.style.setProperty("--stage", around.some(({ row }) => row === 2) ? 3 : 1);
   }
 
-  /** Show a moment as `seat` knows it (null: all cards; `known`: view.js's `knowledge`). `truth`: mark what is true beside what was likely. */
+  /** Show a moment as `seat` knows it (null: all cards; `known`: view.js's `knowledge`). `truth`: also mark the true roles. */
   show(moments, index, known, { seat, truth }) {
     const moment = moments[index];
     const parts = taking(moment);
@@ -48,12 +48,12 @@ export class Table {
   }
 }
 
-// Known cards first, then hidden ones: where a card lies in the hand means nothing.
+// Known cards first, then hidden ones: the order of a hand has no meaning.
 function hand(moment, known, owner) {
   return [...known, ...Array(Math.max(0, moment.hands[owner].length - known.length)).fill(null)];
 }
 
-// Who takes what part in the step; a seat that has two has the later one.
+// The role of each seat in the step; of two roles the later one counts.
 function taking(moment) {
   const parts = {};
   if (moment.step === null || moment.turn > 0) parts[moment.actor] = "actor";
@@ -141,7 +141,7 @@ class Place {
   }
 }
 
-/** How likely each role is, as a bar with its number; a dot where the seat has it in truth. */
+/** The probability of each role as a bar with its number; a dot if the seat really has it. */
 export function meters(likely, held) {
   return h(
     "ul",

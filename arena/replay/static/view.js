@@ -1,11 +1,11 @@
-// What one seat knows of a moment: its own cards, what is face up, and what is certain of others' cards, which each step
-// says. Pure. In place of a seat, `null` is a looker who sees all cards, and -1 a spectator, who sees face-up cards.
+// The knowledge of one seat at a moment: its own cards, face-up cards, and the certain facts of each step. Pure.
+// In place of a seat, `null` is a viewer who sees all cards, and -1 a spectator, who sees face-up cards.
 
 import { without } from "./state.js";
 
 /**
  * Return, for each moment, what the seat knows: `hands[owner]`, the roles that the owner certainly has, and
- * `chances[owner]`, by role how likely it has one by the cards in sight (the kits' `odds`). Who sees all cards has the
+ * `chances[owner]`, by role the probability by the visible cards (the kits' `odds`). A viewer of all cards has the
  * chances of a spectator.
  */
 export function knowledge(moments, ruleset, seat) {
@@ -28,9 +28,9 @@ export function knowledge(moments, ruleset, seat) {
       if (cards <= 0 || copies <= 0 || lacks.includes(role)) return 0;
       const others = certain.map((each, other) => (each.lacks.includes(role) ? moment.hands[other].length - each.has.length : 0));
       const elsewhere = others.reduce((sum, count) => sum + count, 0);
-      if (copies > all - elsewhere - cards) return 1; // they have no place but this hand
+      if (copies > all - elsewhere - cards) return 1; // only this hand has space for them
       const unseen = all - (lacks.length ? lacks.reduce((sum, other) => sum + hidden(other), 0) : elsewhere);
-      let none = 1; // C(unseen - copies, cards) / C(unseen, cards), a card at a time
+      let none = 1; // C(unseen - copies, cards) / C(unseen, cards), card by card
       for (let card = 0; card < cards; card++) none *= Math.max(unseen - copies - card, 0) / (unseen - card);
       return 1 - none;
     };
@@ -41,12 +41,12 @@ export function knowledge(moments, ruleset, seat) {
   });
 }
 
-/** Return how likely a claim ("duke", "not_duke") is true by the chances of its owner. */
+/** Return the probability that a claim ("duke", "not_duke") is true, by the chances of its owner. */
 export function chance(chances, claim) {
   return claim.startsWith("not_") ? 1 - chances[claim.slice(4)] : chances[claim];
 }
 
-/** Return the events as the seat was sent them: without what is private to others (reference/protocol/events.md). */
+/** Return the events as the seat was sent them, without the private parts of others (reference/protocol/events.md). */
 export function seen(events, seat) {
   return seat === null ? events : events.map((event) => publicly(event, seat));
 }
@@ -64,7 +64,7 @@ function publicly(event, seat) {
 const OPEN = ["turn", "prove", "lose", "keep_shown", "examine_decide", "allegiance"];
 
 /**
- * Return the answers of a step that the seat knows of: its own, and without their times the public ones.
+ * Return the answers of a step that the seat knows: its own, and the public ones without their times.
  * Passes, and further challenges and blocks, stay sealed.
  */
 export function answers(step, seat) {
@@ -75,12 +75,12 @@ export function answers(step, seat) {
   });
 }
 
-/** Return the faults of a step, [seat, code] each, that the seat knows of: its own. */
+/** Return the seat's own faults of a step, as [seat, code]. */
 export function faults(step, seat) {
   return (step.faults ?? []).filter(([by]) => seat === null || by === seat);
 }
 
-/** Return the cards that the actor of an exchange has drawn, as far as the seat sees them; null for a hidden one. */
+/** Return the cards that the actor of an exchange has drawn, null for each that the seat doesn't see. */
 export function picked(moment, seat) {
   return moment.drawn.map((role) => (seat === null || seat === moment.actor ? role : null));
 }

@@ -1,10 +1,10 @@
-// Events and moves in plain words, from the table that all parts of the arena share: the twin of protocol/event_text.py.
+// Events and moves as text, from the message catalogue words.json, as protocol/event_text.py describes them.
 
 const SEATS = ["seat", "target", "claimant"];
 
 /**
  * Return the tellers of a table (protocol/words.json): `tell`, `tellMove`, `tellEnd` and `story`; names are by seat.
- * The seat `you` is addressed in the second person, where its name is "you".
+ * The seat `you` is addressed in the second person if its name is "you".
  */
 export function words(table, you = null) {
   const told = (part, keys, fields, names) => {
@@ -17,9 +17,9 @@ export function words(table, you = null) {
   return {
     tell,
     tellMove: (move, names) => told("moves", moveNames(move), move, names),
-    /** Why a game ended; the reason itself if the table doesn't know it. */
+    /** The reason for a game's end as text; the reason itself if it has no text. */
     tellEnd: (reason) => (Object.hasOwn(table.endings, reason) ? table.endings[reason] : reason),
-    /** Several events as one line; movements of coins are left out unless `coins` is true. */
+    /** Several events as one line; changes of coins are omitted unless `coins` is true. */
     story(events, names, coins = false) {
       let line = "";
       for (const event of events) {
@@ -33,7 +33,7 @@ export function words(table, you = null) {
 
 const IRREGULAR = { is: "are", has: "have", "can't": "can't", "doesn't": "don't", launches: "launch" };
 
-// A text of the table in the second person for the seat in this field.
+// A text in the second person for the seat in this field.
 function addressed(text, field) {
   const verb = (word) => IRREGULAR[word] ?? word.replace(/s$/, "");
   return text
@@ -42,7 +42,7 @@ function addressed(text, field) {
       `{${field}} ${verb(first)}${middle ?? ""}${second ? verb(second) : ""}`);
 }
 
-// The names under which a text may stand in the table, the most particular first.
+// The possible keys of a text, the most specific first.
 function eventNames(event) {
   const word = event.event;
   switch (word) {
