@@ -105,7 +105,7 @@ class Limits:
     processes: int = _limit(
         64,  # threads count; a JVM has 30
         1,
-        32_768,  # Linux numbers no more of them by default
+        32_768,  # Linux' default maximum of process ids
         "",
         "Processes and threads of a bot.",
         code="too_many_processes",
@@ -114,7 +114,7 @@ class Limits:
         counted="forks refused at its limit of {}",
     )
     cpu_s: int = _limit(
-        1200,  # a net far below the clocks: 24 games in which 60 requests take 500 ms and the bank is used up
+        1200,  # never reached within the clocks: 24 games with 60 requests of 500 ms and the whole bank
         1,
         1_000_000,
         "s",
@@ -125,14 +125,14 @@ class Limits:
         signal=signal.SIGXCPU,
     )
     cores: float = _limit(
-        1.0,  # so that threads win no time over a bot without them
+        1.0,  # so that threads give no advantage
         0.05,  # 5 ms of every 100: less stops a program for longer than a request's free time
         1_024,
         "",
         "Cores of a bot.",
     )
     file_size_mb: int = _limit(
-        64,  # a log gone wild stops before the disk is full; no sample bot writes any
+        64,  # stops a runaway log before the disk is full; no sample bot writes files
         1,
         _MAX_MB,
         "MB",
@@ -143,7 +143,7 @@ class Limits:
         signal=signal.SIGXFSZ,
     )
     tmp_mb: int = _limit(
-        16,  # isolate's default too
+        16,  # also isolate's default
         1,
         _MAX_MB,
         "MB",
@@ -151,7 +151,7 @@ class Limits:
     )
     open_files: int = _limit(
         256,  # a JVM or node opens below 100; isolate allows 64, macOS gives a user 256
-        16,  # starting an interpreter takes some
+        16,  # an interpreter needs some to start
         _MAX_MB,
         "",
         "Open files of a bot.",

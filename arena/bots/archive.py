@@ -307,7 +307,7 @@ def _checked_parts(name: str) -> list[str]:
     if name.startswith("/") or ".." in parts:
         raise ArchiveError(f"{escape_control(name)} points outside of its folder")
     long = _size(name) > _MAX_PATH_BYTES or any(_size(part) > MAX_NAME_BYTES for part in parts)
-    if long or len(parts) > 100:  # nested folders: more are an attack on programs that remove them
+    if long or len(parts) > 100:  # nested folders; more would be an attack on programs that remove them
         raise ArchiveError("a name is too long or too deep")
     return parts
 

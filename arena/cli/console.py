@@ -175,7 +175,7 @@ def print_text(text: str, kept: Path | None = None) -> None:
     of the results.
     """
     with _handle_stdout_errors(kept):
-        click.echo(text, file=sys.stdout)  # without `file`, click would write UTF-8 where the terminal knows ASCII only
+        click.echo(text, file=sys.stdout)  # without `file`, click would write UTF-8 to an ASCII terminal
         if sys.stdout is not None:
             sys.stdout.flush()
 
@@ -316,7 +316,7 @@ def treat_sigterm_as_sigint() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-# pydantic takes longer to import than `arena check` to examine a bot, which seldom needs it.
+# Importing pydantic takes longer than checking a bot, and is rarely needed.
 
 
 def json_option(

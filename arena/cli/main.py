@@ -50,7 +50,7 @@ class LazyCommand(click.Command):
     ) -> click.Context:
         """Return a context of the loaded command, with which click continues."""
         if extra.get("resilient_parsing") and args and args[-1].startswith("-"):
-            args = args[:-1]  # its value is being completed: for the lack of it click would read no other word
+            args = args[:-1]  # the value that is being completed: without it click would parse no other word
         return self.load().make_context(info_name, args, parent, **extra)
 
 
@@ -89,10 +89,10 @@ def main() -> None:
     if sys.platform == "win32":
         click.echo("arena: Windows isn't supported; use WSL2 (wsl --install) and run arena there", err=True)
         sys.exit(2)
-    gc.set_threshold(10_000)  # at 700, to load modules takes a tenth longer
-    atexit.register(gc.freeze)  # or Python looks through all that was loaded, twice, before it ends
+    gc.set_threshold(10_000)  # at the default 700, loading modules takes a tenth longer
+    atexit.register(gc.freeze)  # else Python collects garbage in all modules twice before it ends
     if hasattr(sys.stdout, "reconfigure"):
-        # A bot's name or a path may be more than the terminal can show.
+        # The terminal's encoding may lack characters of a bot's name or a path.
         sys.stdout.reconfigure(errors="backslashreplace")
     if "_ARENA_COMPLETE" in os.environ:
         import_module("arena.cli.options")  # other commands don't need it
@@ -103,14 +103,14 @@ def main() -> None:
     except OSError as problem:
         if problem.errno != errno.ENOSPC:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a help's rest is in Python's buffer, which is written at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes the rest of a help text at its end
         fail(os_error_reason(problem))
 
 
 def show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     """Print the arena's version, the protocol's, and whether the referee is compiled, and exit."""
     if wanted and not context.resilient_parsing:
-        from protocol import PROTOCOL  # to print the help, nothing is imported
+        from protocol import PROTOCOL  # not imported to print the help
 
         kind = "compiled" if is_compiled() else "pure Python"
         click.echo(f"arena {__version__}, protocol {PROTOCOL}, {kind}")
@@ -128,8 +128,8 @@ class Commands(click.Group):
             sys.exit(130)  # click's own code is 1
         except OSError as problem:
             if problem.filename is None and not isinstance(problem, FileNotFoundError):
-                raise  # it says too little without its traceback; click knows the reader that has gone
-            fail(os_error_reason(problem))  # and not wrong use: a service that ends so is started again
+                raise  # a bug, which needs its traceback; click handles a closed pipe
+            fail(os_error_reason(problem))  # not 2, so that systemd restarts a service
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -30,7 +30,7 @@ from ladder.store import RunFolder
 
 
 def complete_bot(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete what `arena run` takes: a file, a folder, `sample:NAME`, each also behind `name=`."""
+    """Complete an argument of `arena run`: a file, a folder or `sample:NAME`, each also after `name=`."""
     name, sign, path = typed.rpartition("=")
     return _completions(sample_names(), path, "*", name + sign)
 
@@ -45,13 +45,13 @@ def complete_name(context: click.Context, _parameter: click.Parameter, typed: st
     path = context.params.get("path") or next(iter(context.params.get("paths") or ()), ".")
     try:
         config = RunConfig.from_json(RunFolder(Path(path), record_results).config())
-    except Exception:  # a shell that completes shows no error
+    except Exception:  # a shell shows no errors while it completes
         return []
     return [CompletionItem(bot.name) for bot in config.bots if bot.name.startswith(typed)]
 
 
 def _completions(names: Iterable[str], typed: str, pattern: str, before: str = "") -> list[CompletionItem]:
-    """Return the names that begin so, and files; without such a name the shell completes files itself."""
+    """Return the names that begin with `typed`, and files; without such a name the shell itself completes files."""
     named = [CompletionItem(before + name) for name in names if name.startswith(typed)]
     if not named:
         return [CompletionItem(typed, type="file")]
@@ -64,9 +64,9 @@ _BREAKS = (":", "=")
 
 @add_completion_class
 class Bash(BashComplete):
-    """Joins the words before they are completed, and gives bash what it lacks of the last piece."""
+    """Joins the words before they are completed, and returns the missing part of the last word."""
 
-    _before = ""  # the pieces of the last word that bash has already
+    _before = ""  # the part of the last word that bash has already
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the complete words, and the one that is being typed."""
@@ -144,7 +144,7 @@ def combine_limits(flags: dict[str, float | None], rules: str) -> tuple[Timing, 
     for name, value in flags.items():
         if value is None:
             continue
-        if SETTABLE_LIMITS[name].accepted(value) is None:  # only NaN gets this far
+        if SETTABLE_LIMITS[name].accepted(value) is None:  # only NaN passes click's check of the range
             usage_error(f"{SETTABLE_LIMITS[name].flag} is {value:g}.\nIt must be {SETTABLE_LIMITS[name].allowed}.")
         values[name] = value
     times = Timing(**{name: value for name, value in values.items() if name in TIME_LIMITS})

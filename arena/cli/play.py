@@ -100,7 +100,7 @@ def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
     return Debuggee(names.index(name), name, path)
 
 
-# Those of a table, which `arena play` and `arena watch` have after their own.
+# The options of a table, which follow the own options of `arena play` and `arena watch`.
 table_options = options.combine_options(
     option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed."),
     options.sandbox_options,
@@ -190,7 +190,7 @@ def _open_table(
     bots = load_named_bots(wanted, choice.name)
     require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
-    settings = make_settings(asked, ruleset)  # below, the number of games and the key are read by nothing
+    settings = make_settings(asked, ruleset)  # the config's number of games and key aren't used here
     config = RunConfig(
         bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", settings=settings, sandbox=choice
     )
@@ -299,7 +299,7 @@ def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, An
             except KeyboardInterrupt:
                 interrupted = True
                 host.end()
-    finally:  # also where the end wasn't waited for
+    finally:  # also after an interrupt
         if sitting.games:
             with _writing():
                 folder.save(sitting.record, sitting.logs)

@@ -26,9 +26,9 @@ from protocol import escape_bytes
 _STDERR_LINES = 6  # of a faulty bot's standard error, in an example
 _MAX_STDERR_CHARS = 160  # of each line
 _MAX_MESSAGE_CHARS = 400  # of a request or a reply
-_CHANCE_GAMES = 30  # from which on the margin of chance is meaningful
-_MAX_MATRIX_BOTS = 12  # for which the terminal shows head-to-head results
-_NOTICED_MS = 1  # a mean decision from which on a bot that takes most of the time is named
+_CHANCE_GAMES = 30  # minimum for a meaningful margin of chance
+_MAX_MATRIX_BOTS = 12  # maximum for head-to-head results in the terminal
+_NOTICED_MS = 1  # mean time of a decision from which on the slowest bot is named
 _NAME_WIDTH = 10  # columns of a name in a narrow terminal; longer names wrap
 
 
@@ -165,7 +165,7 @@ def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | 
 
 def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     """Return notes that explain the standings."""
-    known = any(row.rating.low is not None for row in standings.rows)  # a bot without a game never has one
+    known = any(row.rating.low is not None for row in standings.rows)  # a bot without a game has no interval
     fair = f"fair win rate {100 / run.config.seats:.3g} %"
     lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if known else fair]
     if known:
@@ -232,7 +232,7 @@ def head_to_head_tables(run: Run, standings: RunStandings) -> Iterator[Renderabl
     yield ""
     if all(row[2] == "-" for row in rows):
         pairs = math.comb(len(standings.rows), 2) / math.comb(run.config.seats, 2)
-        games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: pairs don't meet quite alike
+        games = math.ceil((MIN_MATCHES + 1) * pairs) * run.config.match_games  # one more: some pairs meet less often
         yield Text(f"head-to-head: no pair has met in {MIN_MATCHES} matches; use about --games {games}", "dim")
         return
     yield _number_table(["#", "wins against", "matches", *(str(row.position) for row in standings.rows)], 1, rows)

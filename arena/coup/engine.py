@@ -124,7 +124,7 @@ def _turn(seat: int) -> Turn:
     return Turn((seat,))
 
 
-_new = tuple.__new__  # without the call of a function that a named tuple's class makes
+_new = tuple.__new__  # faster than the constructor of a named tuple
 _REASONS: dict[str, CoinReason] = {reason.value: reason for reason in CoinReason}
 
 
@@ -153,7 +153,7 @@ def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, starter: int = 0) ->
         coins[first] = rules.two_player_starter_coins
     hands: tuple[tuple[Role, ...], ...] = ((),) * seats
     if rules.draft:
-        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; each player has another one
+        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; the players have the other two
     else:
         cards = chance.shuffled(sorted(rules.roles * rules.copies(seats)), "deal", 0)
         hands = tuple(hand_of(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
@@ -267,7 +267,7 @@ class _MutableState:
         number = self.n + len(events)
         return _new(State, (board, self.hands, self.deck, self.drawn, number, self.discards, self.seen)), events
 
-    # -- one phase each
+    # -- one method for each phase
 
     def step(self, phase: Phase, answers: Sequence[Any]) -> Phase:
         kinds, play = _STEPS.get(type(phase), _NO_STEP)

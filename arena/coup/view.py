@@ -31,7 +31,7 @@ def view_from_seat(state: State, seat: int) -> View:
     return _new(View, (board, seat, hands[seat], drawn, own, seen))
 
 
-_new = tuple.__new__  # without the call of a function that a named tuple's class makes
+_new = tuple.__new__  # faster than the constructor of a named tuple
 
 
 def event_for_seat(event: Event, seat: int | None) -> Event:

@@ -134,7 +134,7 @@ class vector_env(VectorEnv):  # noqa: N801 (as `parallel_env`)
 
     def _deal(self, row: int, seed: int | None) -> None:
         game, has_decision = self._games[row], False
-        while not has_decision:  # an opponent may win before the row's first one
+        while not has_decision:  # an opponent may win before the row's first decision
             game.reset(seed)
             seed, self._seats[row] = None, (row + game.course.number) % game.seats
             has_decision = self._bots is None or self._let_opponents_act(row, ())

@@ -35,7 +35,7 @@ def play_in_forks(play: Callable[[int], Played], matches: Sequence[int], jobs: i
             process = context.Process(target=_run_process, args=work, daemon=True)
             process.start()
             processes.append(process)
-            writer.close()  # so that reading ends when the process does
+            writer.close()  # so that reading ends with the process
         for place, match in enumerate(matches):
             try:
                 played, problem = readers[place % jobs].recv()

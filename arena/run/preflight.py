@@ -100,7 +100,7 @@ class RunBuilds:
     def remove_dead(self) -> None:
         """Remove what arenas that were killed in a build left next to this run's folder."""
         for path in self.path.parent.glob("*.building"):
-            with suppress(OSError):  # it vanished, or can't be looked into
+            with suppress(OSError):  # it vanished, or can't be read
                 if _is_build_folder(path) and (path / _UNFINISHED).exists():
                     lock = lock_folder(path)
                     if lock is not None:
@@ -134,7 +134,7 @@ def _is_build_folder(path: Path) -> bool:
     return ours and not {found.name for found in path.iterdir()} - {"bots", "logs", _UNFINISHED}
 
 
-_MAX_BOXES = 16  # at once, as many as a sandbox's counters per user allow for
+_MAX_BOXES = 16  # at once, the maximum for a sandbox's counters per user
 _MAX_WAIT_S = 12.0  # for an answer; a slower bot isn't checked further
 _SHORT_S = 2.0  # a bot may miss a lower limit only because all bots start at once
 

@@ -69,7 +69,7 @@ def complete_bots(context: click.Context, _parameter: click.Parameter, typed: st
         return []
     try:
         with (
-            closing(open_ladder(Path(folder), patience_s=0.5)) as ladder,  # for which a shell may wait for names
+            closing(open_ladder(Path(folder), patience_s=0.5)) as ladder,  # a shell must not wait longer for names
             ladder.database.read() as reading,
         ):
             names = [bot.name for bot in all_bots(reading)]

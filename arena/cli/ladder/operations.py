@@ -172,7 +172,7 @@ def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
 
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-STATUS_S = 60.0  # between two lines on how it goes, where there is no terminal
+STATUS_S = 60.0  # between two lines of progress if there is no terminal
 MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the runner stops
 
 
@@ -225,7 +225,7 @@ def run(
         usage_error(
             "--executor dask requires --scheduler ADDRESS, and --executor local excludes it.\nAdd or remove it."
         )
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy comes: the other cores are the matches'
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: the other cores are for matches
     log = Journal(plain=sys.stderr.isatty())
 
     with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log.database_state) as ladder:
@@ -266,7 +266,7 @@ def _stop_on_signal(service: LadderRunner) -> Callable[[], bool]:
 
     def asked(_number: int, _frame: object) -> None:
         nonlocal came
-        came = True  # the loop says it, since a handler may interrupt a print
+        came = True  # printed by the loop, because a handler may interrupt a print
         service.stop()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
@@ -432,7 +432,7 @@ def serve(
         tables = [] if no_runner or no_tables else ["serve-tables", str(folder)]
         gives_way = (
             _lower_priority if ladder.play.settings.timing.own else _end_with_parent
-        )  # pages and tables come first then
+        )  # pages and tables have a higher priority then
         # uvicorn ends, and passes the signal on
         with (
             _keep_running("runner", runner, gives_way),
@@ -491,7 +491,7 @@ def _end_process(process: "subprocess.Popen[bytes]") -> None:
     try:
         process.wait(MAX_SHUTDOWN_S)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        process.terminate()  # a second one stops it at once
+        process.terminate()  # a second SIGTERM would stop it immediately
         process.wait()
 
 

@@ -50,7 +50,7 @@ _DRAIN_READS = 16  # reads of 64 KiB: a pipe's capacity; a bot that never stops 
 Ask = tuple[Seat, int, bytes, float]
 _WRONG = (Malformed, UnexpectedLine)  # a tuple: isinstance takes three times as long for a union
 _Asked = tuple[Seat, Meter]
-_new = tuple.__new__  # without the call of a function that a named tuple's class makes
+_new = tuple.__new__  # faster than the constructor of a named tuple
 
 
 class SeatPoller:

@@ -91,11 +91,11 @@ _OTHER_FAMILY = (Compare(0, WORD, AF_UNIX, equal=False),)
 # and CLONE_PIDFD, for the reason of pidfd_open
 _CLONE = _any_bit(0, 0x1000, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
 # F_GETLK, F_SETLK, F_SETLKW, F_OFD_*, F_SETLEASE, F_GETLEASE, F_NOTIFY, F_GET_RW_HINT and F_SET_RW_HINT (which before
-# Linux 6.9 anybody could set on a file), F_GETDELEG, F_SETDELEG, <linux/fcntl.h>
+# Linux 6.9 any user could set on a file), F_GETDELEG, F_SETDELEG, <linux/fcntl.h>
 _LOCKS = _is(1, 5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1035, 1036, 1039, 1040)
-# All but type 'T', in which the requests to terminals, pipes and sockets are: file systems describe their files and
-# themselves, interfaces and bridges load modules. Of 'T', what types into the terminal of our parent (TIOCSTI,
-# TIOCLINUX), and TIOCSETD, which loads a module for it
+# All types except 'T' (terminals, pipes, sockets): others describe file systems, or load modules for interfaces and
+# bridges. Of 'T', the requests that type into our parent's terminal (TIOCSTI, TIOCLINUX), and TIOCSETD, which loads a
+# module
 _CONTROLS = (Compare(1, 0xFF00, 0x5400, equal=False), *_is(1, 0x5412, 0x541C, 0x5423))
 # MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB: pages reserved for others, which memory limits don't count
 _HUGE_MAP, _HUGE_FILE, _HUGE_SEGMENT = _any_bit(3, 0x40000), _any_bit(1, 0x4), _any_bit(2, 0x800)
@@ -120,7 +120,7 @@ RULES = (
     Rule("io_uring_setup", 425, 425, errno.ENOSYS),
     Rule("io_uring_enter", 426, 426, errno.ENOSYS),
     Rule("io_uring_register", 427, 427, errno.ENOSYS),
-    Rule("io_setup", 206, 0, errno.ENOSYS),  # the number of contexts is limited for the whole machine together
+    Rule("io_setup", 206, 0, errno.ENOSYS),  # one limit for the contexts of the whole machine
     # --- namespaces; clone3 hides its flags in memory, and a C library falls back to clone
     Rule("clone", 56, 220, errno.EPERM, _CLONE),
     Rule("clone3", 435, 435, errno.ENOSYS),
@@ -139,7 +139,7 @@ RULES = (
     Rule("fsmount", 432, 432, errno.EPERM),
     Rule("fspick", 433, 433, errno.EPERM),
     Rule("mount_setattr", 442, 442, errno.EPERM),
-    Rule("statmount", 457, 457, errno.ENOSYS),  # what is mounted, and which namespaces there are
+    Rule("statmount", 457, 457, errno.ENOSYS),  # shows mounts and namespaces
     Rule("listmount", 458, 458, errno.ENOSYS),
     Rule("listns", 470, 470, errno.ENOSYS),
     Rule("name_to_handle_at", 303, 264, errno.EPERM),
@@ -172,7 +172,7 @@ RULES = (
     Rule("mmap", 9, 222, errno.ENOMEM, _HUGE_MAP),
     Rule("memfd_create", 319, 279, errno.ENOMEM, _HUGE_FILE),
     Rule("shmget", 29, 194, errno.ENOMEM, _HUGE_SEGMENT),
-    Rule("prctl", 157, 167, errno.EINVAL, _is(0, 62)),  # PR_SCHED_CORE: what may run on the core's other thread
+    Rule("prctl", 157, 167, errno.EINVAL, _is(0, 62)),  # PR_SCHED_CORE: programs on the core's other thread
     Rule("kexec_load", 246, 104, errno.EPERM),
     Rule("kexec_file_load", 320, 294, errno.EPERM),
     Rule("init_module", 175, 105, errno.EPERM),
@@ -191,11 +191,11 @@ RULES = (
     Rule("clock_settime", 227, 112, errno.EPERM),
     Rule("adjtimex", 159, 171, errno.EPERM),
     Rule("clock_adjtime", 305, 266, errno.EPERM),
-    Rule("sync", 162, 81, errno.EPERM),  # writes out what the whole machine has waiting
+    Rule("sync", 162, 81, errno.EPERM),  # writes all unwritten data of the machine
     Rule("syncfs", 306, 267, errno.EPERM),
     Rule("sched_setaffinity", 203, 122, errno.EPERM),  # a bot stays on the cores of its worker
     # --- channels between boxes that see the same files below /usr
-    Rule("futex_waitv", 449, 449, errno.ENOSYS),  # on 128 at once, also of files; no language needs it
+    Rule("futex_waitv", 449, 449, errno.ENOSYS),  # waits for 128 futexes at once, also in files; no language needs it
     Rule("fcntl", 72, 25, errno.ENOSYS, _LOCKS),
     Rule("flock", 73, 32, errno.ENOSYS),
     Rule("ustat", 136, None, errno.ENOSYS),  # the free blocks and files of any mounted file system: another's /tmp
