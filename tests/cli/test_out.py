@@ -40,7 +40,7 @@ import sys
 from rich.console import Group
 from rich.text import Text
 from arena.cli.console import Column, print_parts, make_table
-columns = [Column("bot", least=10), Column("win\\nshare", number=True), Column("assas-\\nsinate", number=True), "said"]
+columns = [Column("bot", min_width=10), Column("win\\nshare", number=True), Column("assas-\\nsinate", number=True), "said"]
 rows = [["an honest one", "12.5%", Text("3", style="red"), "nothing"], ["b", "1%", "", "a word and some more of it"]]
 print_parts(Group("before", make_table(columns, rows)), "after")
 """
