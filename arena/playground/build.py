@@ -62,11 +62,10 @@ def build_playground(out: Path) -> None:
     styles = ((ace / "css" / name).read_text() for name in _ACE_STYLES)
     files.add("ace.js", "\n".join(scripts).encode())
     files.add("ace.css", re.sub(r"url\([^)]*\)", "none", "\n".join(styles)).encode())
-    files.add("icon.svg", (ROOT / "arena/replay/static/icon.svg").read_bytes())
     files.add("licences.html", _licences_page(pyodide, ace))
     sheets = [style_sheets(), *((STATIC / f"{name}.css").read_text() for name in ("playground", "write_tab"))]
     files.add("playground.css", "\n".join(sheets).encode())
-    for name in ("dom.js", "memory.js"):
+    for name in ("icon.svg", "dom.js", "memory.js"):
         files.add(name, (ROOT / "arena/replay/static" / name).read_bytes())
     for name in ("python.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
         files.add(name, (STATIC / name).read_bytes())
@@ -236,20 +235,15 @@ _LINKED = (
 def _describe_kit() -> dict[str, list[tuple[str, str]]]:
     """Return the words of a bot: the actions and roles of the rules, then what the kit's source documents, by class."""
     rules = make_rules_object(PRESETS["coup"])
-    actions = [
-        (
-            each["action"],
-            {"": each["effect"], "costs ": each["cost"], "claims ": each["claim"], "blocked by ": each["blockers"]},
-        )
-        for each in rules["actions"]
-    ]
-    roles = [
-        (each["role"], {"allows ": ", ".join(each["allows"]), "blocks ": ", ".join(each["blocks"])})
-        for each in rules["roles"]
-    ]
     found = {
-        title: [(word, "; ".join(f"{name}{value}" for name, value in parts.items() if value)) for word, parts in rows]
-        for title, rows in (("Actions", actions), ("Roles", roles))
+        "Actions": [
+            (
+                row["action"],
+                _describe(row, {"effect": "", "cost": "costs ", "claim": "claims ", "blockers": "blocked by "}),
+            )
+            for row in rules["actions"]
+        ],
+        "Roles": [(row["role"], _describe(row, {"allows": "allows ", "blocks": "blocks "})) for row in rules["roles"]],
     }
     for title in ("Game", "Player", "History", "Bot"):
         [part] = re.findall(rf"^class {title}\b.*?:\n(.*?)(?=^\S)", _KIT, re.DOTALL | re.MULTILINE)
@@ -258,6 +252,12 @@ def _describe_kit() -> dict[str, list[tuple[str, str]]]:
             values = re.sub(r": [^,=]*?(?= =|,|$)", "", values)  # without types
             found[title].append((field or f"{name}({values})".replace("()", ""), " ".join((about or text).split())))
     return found
+
+
+def _describe(row: dict[str, Any], prefixes: dict[str, str]) -> str:
+    """Return the values of a row that aren't empty as text, each with the prefix for its name."""
+    texts = {name: ", ".join(row[name]) if isinstance(row[name], list) else row[name] for name in prefixes}
+    return "; ".join(f"{prefixes[name]}{text}" for name, text in texts.items() if text)
 
 
 _KIT = (ROOT / "protocol/kits/coup_kit.py").read_text("utf-8")

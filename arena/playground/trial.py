@@ -6,7 +6,7 @@
 - `pack_folder`: {"source", "name"} -> {"file", "zip"}: a folder as of `arena new`, packed in Base64.
 
 The games are those of `arena.local.play` with the same seed and as many games a match as seats. A trial ends after a
-match in which the program raised an exception: such a win rate is no evidence. A problem or fault is {"line", "column",
+match in which the program raised an exception: such a win rate is no evidence. A fault is {"line", "column",
 "message", "traceback", "restart"}: `line` is None outside the program; `restart` asks for a new worker.
 """
 
@@ -44,6 +44,7 @@ TOO_LONG = (
     f"no answer after {GUARDED_S:.0f} s: it takes too long, or never ends. A match allows "
     f"{Timing().limit_ms / 1000:g} s for an answer, and {Timing().bank_ms / 1000:g} s more in each game."
 )
+POINT = "A point is one win in 100 games"
 _BEAT_S = 0.5
 _MIN_EFFECT = 0.05
 
@@ -55,7 +56,7 @@ def run_trial(text: str, beat: Beat) -> str:
     """Play all matches. `beat` is called with None, at most every half second, and with the progress after each match.
 
     Progress: {"played", "games", "win_rates", "fair_share", "faults", "output", "verdict", "difference",
-    "worth", "lost", "problem", "done"}. `worth`: for each match the program's share of the win in each game, which a
+    "worth", "lost", "done"}. `worth`: for each match the program's share of the win in each game, which a
     later trial takes as `previous` to compare itself.
     """
     beat(None)
@@ -72,11 +73,11 @@ def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
     beat(None)
     try:
         trial = _Trial(arguments, lambda _: None, Guard(beat))
-        if trial.problem is None:
+        if not trial.faults:
             trial.play_match(arguments["match"])
     except TooLongError as error:
         return json.dumps({"problem": describe_problem(error, TOO_LONG)})
-    return json.dumps({"problem": trial.problem or next(iter(trial.faults.values()), None)})
+    return json.dumps({"problem": next(iter(trial.faults.values()), None)})
 
 
 def show_game(text: str) -> str:
@@ -156,13 +157,12 @@ class _Trial:
         self.lost: list[Message] = []
         self.worth: list[list[float]] = []
         self.faults: dict[tuple[str, int | None], Message] = {}
-        self.problem: Message | None = None
         self.evidence = Evidence(_MIN_EFFECT)
         try:
             with self.output, self.guard:
                 coup_kit._report_misspelt(self.program.start_bot())
         except (Exception, SystemExit) as error:
-            self.problem = describe_problem(error)
+            self.faults["start", None] = describe_problem(error)
 
     def _add_opponent(self, name: str, source: str | None = None) -> None:
         bot = sample(f"sample:{name}") if source is None else Program(source, f"{name}.py").start_bot
@@ -178,15 +178,15 @@ class _Trial:
 
     @property
     def done(self) -> bool:
-        return bool(self.problem or self.faults) or len(self.worth) == len(self.plan.tables)
+        return bool(self.faults) or len(self.worth) == len(self.plan.tables)
 
     def play_next_match(self) -> Message:
         """Play a match unless the program can't play; return the progress."""
-        if self.problem is None:
+        if not self.faults:
             try:
                 record = self.play_match(len(self.worth))
             except (Exception, SystemExit) as error:  # of a opponent that is a program, or a reply without the kit
-                self.problem = describe_problem(error)
+                self.faults["match", None] = describe_problem(error)
             else:
                 games = game_results(record)
                 self.games += games
@@ -213,18 +213,17 @@ class _Trial:
             "games": self.plan.games,
             "win_rates": sorted(rates, key=lambda rate: -rate["value"]),
             "fair_share": 1 / len(self.bots),
-            "faults": sorted(self.faults.values(), key=lambda fault: -fault["count"]),
+            "faults": sorted(self.faults.values(), key=lambda fault: -fault.get("count", 0)),
             "output": self.output.text,
             "verdict": compared.verdict,
             "difference": describe_difference(compared) if compared.pairs else None,
             "worth": self.worth,
             "lost": self.lost,
-            "problem": self.problem,
             "done": self.done,
         }
 
     def count_fault(self, error: BaseException, at: Message, method: object) -> None:
-        """Add an exception of the program to `faults`: by its kind and line, else by the line of its method.
+        """Add an exception in an answer to `faults`: by its type and line, else by the line of its method.
 
         at: the kind, game and turn of the message.
         """
@@ -257,7 +256,7 @@ def describe_difference(compared: PairedResult) -> str:
     """Return the verdict of `arena compare` on the new version."""
     if not compared.discordant_pairs:
         return f"the same result in all {compared.pairs} deals that both versions played"
-    text = f"{compared.verdict_text.removeprefix('NEW ').removeprefix('is ')}. A point is one win in 100 games"
+    text = f"{compared.verdict_text.removeprefix('NEW ').removeprefix('is ')}. {POINT}"
     return text if compared.verdict else f"{text}. {ABOUT_PAIRS}. {UNDECIDED_ADVICE}"
 
 
@@ -291,7 +290,7 @@ class _ObservedBot:
         }
         trial.keep_beating()
         if kind == "game_start":
-            trial.output.mark(game_marker(message["game"]), at_once=True)
+            trial.output.mark(game_marker(message["game"]))
         elif kind == "request":
             trial.output.mark(turn_marker(message["state"]["turn"]))
         try:
@@ -317,22 +316,16 @@ class _Output(TextIOBase):
     def __init__(self) -> None:
         self.text = ""
         self._log = ""
-        self._marker = ""
 
     def write(self, text: str) -> int:
         kept = text[: MAX_OUTPUT - len(self.text)]
-        if kept:
-            self.text += kept
-            self._log += self._marker + kept
-            self._marker = ""
+        self.text += kept
+        self._log += kept
         return len(text)
 
-    def mark(self, marker: str, at_once: bool = False) -> None:
-        """Write a log marker: before the next output, or at once."""
-        self._marker = ("\n" if self._log[-1:] not in ("", "\n") else "") + f"{marker}\n"
-        if at_once:
-            self._log += self._marker
-            self._marker = ""
+    def mark(self, marker: str) -> None:
+        """Write a log marker, on a line of its own."""
+        self._log += f"\n{marker}\n"
 
     def take_log(self) -> str:
         """Return the log, and begin another."""

@@ -4,14 +4,13 @@ import io
 import json
 import sys
 from base64 import b64decode
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
 import pytest
 
-from arena.compare import Evidence
+from arena.compare import UNDECIDED_ADVICE, Evidence
 from arena.local import play
 from arena.playground import trial
 from arena.referee import write_record
@@ -20,7 +19,6 @@ from tests.cases import each
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
 STARTER = (SAMPLES / "python/bot.py").read_text("utf-8")
-TESTS = "python3 test_bot.py                    # test the bot's choices without the arena\n"
 OPPONENTS = ["honest", "counter", "turtle"]
 
 
@@ -91,7 +89,7 @@ def test_output_is_limited() -> None:
     ],
 )
 def test_a_program_that_is_no_bot_has_a_problem_with_its_line(source: str, line: int | None, message: str) -> None:
-    problem = run(source)["problem"]
+    [problem] = run(source)["faults"]
     assert (problem["line"], problem["message"]) == (line, message)
 
 
@@ -115,7 +113,7 @@ def test_faults_are_counted_by_line_and_end_the_trial_after_the_match(body: str,
     assert fault["at"]["kind"] == "turn"
     assert fault["count"] > 4
     assert not fault["restart"]
-    assert (last["played"], last["done"], last["problem"]) == (4, True, None)
+    assert (last["played"], last["done"]) == (4, True)
 
 
 def test_a_fault_for_lack_of_memory_asks_for_another_worker() -> None:
@@ -153,24 +151,12 @@ def test_a_version_is_compared_with_an_earlier_one_on_the_same_deals() -> None:
     for old, new in zip(before["worth"], after["worth"], strict=True):
         evidence.add([*zip(old, new, strict=True)])
     assert after["verdict"] == "better"
-    assert after["difference"] == trial.describe_difference(evidence.result())
+    assert after["difference"] == f"{evidence.result().verdict_text.removeprefix('NEW is ')}. {trial.POINT}"
+    early = run(STARTER, games=8, previous=before["worth"])
+    assert (early["verdict"], early["difference"].partition(":")[0]) == (None, "undecided after 8 pairs")
+    assert early["difference"].endswith(UNDECIDED_ADVICE)
     same = run(STARTER, games=8, previous=after["worth"])
     assert (same["verdict"], same["difference"]) == (None, "the same result in all 8 deals that both versions played")
-
-
-@each(
-    "verdict, low, high, text",
-    [
-        ("better", 0.022, 0.061, "better by 2 to 6 points. "),
-        ("no difference", -0.022, 0.03, "makes no difference of 5: -2.2 to +3.0 points. "),
-        (None, -0.09, 0.042, "undecided after 8 pairs: -9.0 to +4.2 points. "),
-    ],
-)
-def test_a_difference_is_described_as_by_arena_compare(verdict: Any, low: float, high: float, text: str) -> None:
-    result = replace(Evidence(0.05).result(), verdict=verdict, low=low, high=high, pairs=8, discordant_pairs=3)
-    described = trial.describe_difference(result)
-    assert described.startswith(text)
-    assert ("More pairs" in described) == (verdict is None)
 
 
 def test_an_earlier_version_is_a_opponent() -> None:
@@ -178,14 +164,9 @@ def test_an_earlier_version_is_a_opponent() -> None:
     assert {rate["name"] for rate in last["win_rates"]} == {"mybot", "honest", "honest (2)", "version 1"}
 
 
-def test_the_folder_is_that_of_a_new_bot() -> None:
+def test_the_folder_has_the_program_and_what_belongs_to_a_new_bot() -> None:
     packed = call(trial.pack_folder, source=STARTER, name="mybot")
     with ZipFile(io.BytesIO(b64decode(packed["zip"]))) as archive:
-        files = {name: archive.read(name).decode() for name in archive.namelist()}
-    assert packed["file"] == "mybot.zip"
-    assert files == {
-        "mybot/bot.py": STARTER,
-        "mybot/bot.toml": (SAMPLES / "python/bot.toml").read_text("utf-8"),
-        "mybot/coup_kit.py": Path(coup_kit.__file__).read_text("utf-8"),
-        "mybot/README.md": (SAMPLES / "python/README.md").read_text("utf-8").replace(TESTS, ""),
-    }
+        files = {name.removeprefix("mybot/"): archive.read(name).decode() for name in archive.namelist()}
+    assert files.keys() == {"bot.py", "bot.toml", "coup_kit.py", "README.md"}
+    assert "test_bot.py" not in files["README.md"]

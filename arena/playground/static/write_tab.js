@@ -99,7 +99,7 @@ async function run(games) {
     if (before && wonGames(before, names).length < games) {
       await playTrial(own, { ...values, source: before.text }, (progress) => {
         count(progress, ` Version ${before.number} plays the same deals first.`);
-        if (progress.done && isSound(progress)) before.results[names] = progress.worth;
+        if (progress.done && !progress.faults.length) before.results[names] = progress.worth;
       });
     }
     await playTrial(own, { ...values, previous: before?.results[names] }, (progress) => show({ progress, source, names, before }));
@@ -157,8 +157,6 @@ async function nameLoop(own, values) {
 
 // --- results
 
-const isSound = ({ problem, faults }) => !problem && !faults.length;
-
 function count({ played, games }, more = "") {
   bar.value = played / games;
   say(state, `${played.toLocaleString("en")} of ${games.toLocaleString("en")} games.${more}`);
@@ -166,16 +164,15 @@ function count({ played, games }, more = "") {
 
 /** Show a result of the program while it plays: {progress, source, names, before}. */
 function show(result) {
-  const { faults, problem, done, verdict, output } = result.progress;
+  const { faults, done, verdict, output } = result.progress;
   count(result.progress, verdict && !done ? " The comparison is certain: you can stop." : "");
-  const found = problem ? [problem] : faults;
-  if (found.length) {
+  if (faults.length) {
     const reason = "The games stopped. Fix this, and play again.";
     trial.result = null;
-    showProblems(found);
+    showProblems(faults);
     showOutput(output);
     say(state, reason);
-    if (found.some(({ restart }) => restart)) end(reason);
+    if (faults.some(({ restart }) => restart)) end(reason);
     return;
   }
   trial.result = result;
