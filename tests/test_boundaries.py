@@ -71,7 +71,7 @@ arena.playground.trial: protocol.kits.coup_kit arena.coup arena.referee arena.lo
   ladder.results ladder.schedule
 arena.playground.person_table: protocol.kits.coup_kit arena.coup arena.referee arena.local arena.play arena.replay
   arena.playground.trial ladder.schedule
-arena.playground.build: protocol.event_text arena.coup arena.replay
+arena.playground.build: arena.coup arena.replay
 arena.connect: protocol
 ladder:
 ladder.results:

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.coup import PRESETS, make_rules_object, seat_counts
-from arena.replay import html_page, inline_module, json_element, style_sheets
-from protocol.event_text import EVENT_TEXTS
+from arena.replay import html_page, inline_module, json_element, style_sheets, table_page
 
 ROOT = Path(__file__).parents[2]
 STATIC = Path(__file__).parent / "static"
@@ -69,7 +68,8 @@ def build_playground(out: Path) -> None:
         files.add(name, (ROOT / "arena/replay/static" / name).read_bytes())
     for name in ("python.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
         files.add(name, (STATIC / name).read_bytes())
-    _write_index(files, loaded, files.add("table.html", _table_page()))
+    rules = {name: make_rules_object(preset) for name, preset in PRESETS.items()}
+    _write_index(files, loaded, files.add("table.html", table_page("Table", rules, None).encode()))
 
 
 _ACE_SCRIPTS = ("ace.js", "mode-python.js", "theme-github.js", "theme-github_dark.js", "ext-searchbox.js")
@@ -167,22 +167,6 @@ def pack_modules(modules: Iterable[Path]) -> bytes:
 
 def _hash_source(text: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-_CHOOSE_RULES = """const all = JSON.parse(document.getElementById("presets").textContent);
-const name = new URLSearchParams(location.search).get("rules");
-document.getElementById("rules").textContent = JSON.stringify(all[name] ?? all.coup);"""
-
-
-def _table_page() -> bytes:
-    """Return the table's page for any preset: `?rules=NAME` selects the rules."""
-    empty = dict.fromkeys(("rules", "home", "join", "invitation", "socket"))
-    presets = {name: make_rules_object(rules) for name, rules in PRESETS.items()}
-    body = '<div id="page"></div>\n' + "".join(
-        json_element(name, value) for name, value in {**empty, "words": EVENT_TEXTS, "presets": presets}.items()
-    )
-    styles = [style_sheets("page", "play", "chat", "rules")]
-    return html_page("Table", body, styles, [_CHOOSE_RULES, inline_module("play")]).encode()
 
 
 def _presets() -> list[dict[str, Any]]:
@@ -290,8 +274,9 @@ def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table:
         "table-url": table["url"],
         "presets": _presets(),
         "samples": _samples(),
+        "first-bot": _find_first_bot(),
+        "kit": _describe_kit(),
     }
-    data |= {"first-bot": _find_first_bot(), "kit": _describe_kit()}
     index = index.replace("@DATA@", "".join(json_element(name, value) for name, value in data.items()))
     files.add("index.html", index.encode(), hashed=False)
     names = sorted(set(files.names.values()) - {"index.html"})

@@ -224,7 +224,7 @@ def escape_html(text: str, lines: bool = False) -> str:
 def table_page(
     title: str,
     rules: Mapping[str, Any],
-    socket: str,
+    socket: str | None,
     home: tuple[str, str] | None = None,
     banner: str = "",
     join: str | None = None,
@@ -232,9 +232,10 @@ def table_page(
 ) -> str:
     """Return the HTML of a page on which a person plays at a live table.
 
-    rules: as made by `arena.coup.make_rules_object`. socket: the path of the table's WebSocket. home: (address, label)
-    of the link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free
-    place. invitation: the `link` for others, and its QR `code` as a data URL.
+    rules: as made by `arena.coup.make_rules_object`, or several by name, of which `?rules=NAME` selects one. socket:
+    the path of the table's WebSocket; None if the page around this one is the server. home: (address, label) of the
+    link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free place.
+    invitation: the `link` for others, and its QR `code` as a data URL.
     """
     body = "".join(
         (
@@ -249,7 +250,7 @@ def table_page(
         )
     )
     styles = [style_sheets("page", "play", "chat", "rules")]
-    return html_page(title, body, styles, [inline_module("play")], connects=True)
+    return html_page(title, body, styles, [inline_module("play")], connects=socket is not None)
 
 
 def rules_page(rules: Mapping[str, Any], home: tuple[str, str] | None = None) -> str:

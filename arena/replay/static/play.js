@@ -65,10 +65,13 @@ const TAKEN = 4001;
 const WITHDRAWN = 4003;
 const UNKNOWN = 4004;
 
+const given = read("rules");
+const RULES = given.actions ? given : given[new URLSearchParams(location.search).get("rules")];
+
 class Play {
   constructor(path) {
     this.path = path;
-    this.card = read("rules").actions;
+    this.card = RULES.actions;
     this.frame = null;
     this.option = null; // the option whose target is being chosen
     this.sent = null; // the request that was answered
@@ -185,7 +188,7 @@ class Play {
     this.side = h("div", { class: "lobby-side" });
     this.lobby = new Lobby((message) => this.send(message));
     this.chat = new Chat((message) => this.send(message), (handle) => this.motion.table?.places[this.frame.game.seats.findIndex((seat) => seat.handle === handle)]?.element);
-    this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(read("rules")));
+    this.minute = h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(RULES));
     this.hintButton = h("button", { class: "tool", hidden: true, onclick: () => this.send({ hint: true }) }, "Hint");
     this.leaveButton = h("button", { class: "tool", hidden: true, onclick: () => this.leave() }, "Leave");
     this.count = h("span", { class: "muted" });
@@ -197,7 +200,7 @@ class Play {
       h("label", {}, "Sound volume ", this.alerts.volume),
       h("label", {}, this.alerts.notifies, " notify me of my turn, of the start and of the end while I look elsewhere"),
     );
-    refill(this.rules.text, h("div", { class: "rules" }, rulesView(read("rules"))));
+    refill(this.rules.text, h("div", { class: "rules" }, rulesView(RULES)));
     refill(this.help.text, h("dl", { class: "keys" }, KEYS.map(([keys, what]) => [h("dt", {}, keys.map((key) => h("kbd", {}, key))), h("dd", {}, what)])), legend());
     refill(
       document.getElementById("page"),
