@@ -84,7 +84,7 @@ class _Folder:
         self.names: dict[str, str] = {}  # name -> hashed name
 
     def add(self, name: str, data: bytes, hashed: bool = True) -> dict[str, str | int]:
-        """Write a file, and FILE.br if that is smaller by a tenth; return its address and both sizes in bytes."""
+        """Write a file, and FILE.br if that is smaller by a tenth; return its address and its size in bytes."""
         if name.endswith((".js", ".html", ".css")):
             text = re.sub(
                 r"(?<=[\"'])\./([\w.-]+)", lambda found: f"./{self.names.get(found[1], found[1])}", data.decode()
@@ -97,10 +97,9 @@ class _Folder:
         packed = CACHE / f"{hashlib.sha256(data).hexdigest()}.br"
         if not packed.exists():
             _run("node", "-e", _BROTLI, path, packed)
-        size = packed.stat().st_size
-        if size < 0.9 * len(data):
+        if packed.stat().st_size < 0.9 * len(data):
             shutil.copyfile(packed, path.with_name(f"{path.name}.br"))
-        return {"url": f"./{path.name}", "bytes": len(data), "packed": size if size < 0.9 * len(data) else len(data)}
+        return {"url": f"./{path.name}", "bytes": len(data)}
 
 
 _BROTLI = (

@@ -35,7 +35,6 @@ for (const name of Object.keys(TABS)) {
 }
 document.getElementById("shade").onclick = shade;
 listen(({ text, ready }) => say(document.getElementById("python"), ready ? "" : text));
-if (location.pathname.endsWith("/index.html")) history.replaceState(null, "", `./${location.hash}`); // kept offline
 const follow = () => open(location.hash && !location.hash.startsWith("#play") ? "write" : "play"); // also with a program in the address
 addEventListener("hashchange", follow);
 follow();

@@ -9,13 +9,12 @@ const SAMPLES = read("samples"); // {name, about} of each
 const OWN = { name: "mybot", about: "Your program, as it is in the other tab." };
 const BOTS = [...SAMPLES, OWN];
 const SILENCE_MS = 8_000; // of one's own bot, after which the worker is ended
-const FIRST = { rules: "coup", bots: ["honest", "bluffer", "opportunist"] };
 
 const frame = h("iframe", { id: "table", title: "The table" });
 const waiting = { text: h("p", { role: "status" }), bar: h("progress", { "aria-label": "Python" }) };
 const again = h("button", { class: "main", onclick: openTable }, "Play again");
 const wait = h("div", { class: "wait" }, waiting.text, waiting.bar, again);
-let settings = FIRST;
+let settings = { rules: "coup", bots: ["honest", "bluffer", "opportunist"] };
 let opened = 0; // tables
 let started = false; // Python
 let failed = false; // the worker was ended, and a match with one's own bot

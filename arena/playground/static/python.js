@@ -63,7 +63,7 @@ addEventListener("message", async ({ data, source }) => {
   else asked.resolve(data.result);
 });
 
-const LISTED = read("files"); // name -> {url, bytes, packed}: its address, and its size as it is and by brotli
+const LISTED = read("files"); // name -> {url, bytes}
 const SNAPSHOT = `./snapshot?${navigator.userAgent}${Object.values(LISTED).map(({ url }) => url)}`;
 const files = {}; // name -> Blob
 let gotSnapshot; // takes effect once: only the first start comes before all programs
@@ -85,21 +85,18 @@ async function keep(snapshot) {
 /** Load all files, and give them to the box. */
 async function load() {
   let got = 0;
-  let total = 0;
-  const answers = await Promise.all(Object.entries(LISTED).map(async ([name, file]) => [name, file, await fetch(file.url)]));
-  const size = (answer, { bytes, packed }) => (answer.headers.get("content-encoding") === "br" ? packed : bytes);
-  for (const [, file, answer] of answers) total += size(answer, file);
-  const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+  const total = Object.values(LISTED).reduce((sum, { bytes }) => sum + bytes, 0);
   await Promise.all(
-    answers.map(async ([name, file, answer]) => {
-      if (!answer.ok) throw new Error(`${file.url}: ${answer.status}`);
+    Object.entries(LISTED).map(async ([name, { url }]) => {
+      const answer = await fetch(url);
+      if (!answer.ok) throw new Error(`${url}: ${answer.status}`);
       const parts = [];
       for (const reader = answer.body.getReader(); ; ) {
         const { done, value } = await reader.read();
         if (done) break;
         parts.push(value);
-        got += (value.length / file.bytes) * size(answer, file);
-        publish(`Python is loading: ${megabytes(got)} of ${megabytes(total)} MB, once.`, false, got / total);
+        got += value.length;
+        publish(`Python is loading, once: ${Math.floor((100 * got) / total)} %.`, false, got / total);
       }
       files[name] = new Blob(parts);
     }),

@@ -24,6 +24,5 @@ async function clean() {
 }
 
 addEventListener("fetch", (event) => {
-  if (event.request.method !== "GET") return;
   event.respondWith(caches.open(NAME).then((cache) => cache.match(event.request.url.replace(/\/index\.html(?=$|[?#])/, "/"), { ignoreSearch: true })).then((found) => found ?? fetch(event.request)));
 });

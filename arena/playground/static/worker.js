@@ -27,7 +27,6 @@ def call_json(name, texts, beat):
 call_json`;
 
 async function start({ files, urls, snapshot }) {
-  const { fetch } = self;
   self.fetch = async (url) => {
     const name = String(url).split("/").pop();
     if (!files[name]) throw new TypeError("The playground doesn't use the network.");
@@ -44,7 +43,6 @@ async function start({ files, urls, snapshot }) {
     jsglobals: {},
     ...(snapshot ? { _loadSnapshot: snapshot.arrayBuffer() } : { _makeSnapshot: true }),
   });
-  self.fetch = fetch;
   python.unpackArchive(await files["arena.zip"].arrayBuffer(), "zip", { extractDir: "/lib/arena" });
   let made = null;
   if (!snapshot) {
