@@ -347,7 +347,7 @@ def json_option(
             is_eager=True,
             expose_value=False,
             callback=print_schema,
-            help="Print the JSON schema of that.",
+            help="Print the schema of the JSON output.",
         )
         return option("--json", "as_json", is_flag=True, help=about)(schema(function))
 

@@ -40,7 +40,8 @@ import sys
 from rich.console import Group
 from rich.text import Text
 from arena.cli.console import Column, print_parts, make_table
-columns = [Column("bot", min_width=10), Column("win\\nshare", number=True), Column("assas-\\nsinate", number=True), "said"]
+numbers = [Column("win\\nshare", number=True), Column("assas-\\nsinate", number=True)]
+columns = [Column("bot", min_width=10), *numbers, "said"]
 rows = [["an honest one", "12.5%", Text("3", style="red"), "nothing"], ["b", "1%", "", "a word and some more of it"]]
 print_parts(Group("before", make_table(columns, rows)), "after")
 """
