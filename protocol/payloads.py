@@ -314,9 +314,7 @@ class KnownPayload(Sent):
 class AskedYou(You):
     """The information that only this bot has, when it is asked."""
 
-    known: Absent[KnownPayload] = Field(
-        default=None, description="The certain facts about others' cards; absent: none."
-    )
+    known: Absent[KnownPayload] = Field(default=None, description="Certain facts about others' cards; absent: none.")
 
 
 class ExchangingYou(AskedYou):

@@ -42,12 +42,8 @@ class RecordHeader(Sent):
     bots: tuple[str, ...]
     handles: tuple[str, ...] = Field(description="The name of each bot within the match.")
     terms: RecordedSettings
-    timings: Absent[tuple[_Values, ...]] = Field(
-        None, description="The timing of each bot, if it differs from that of the terms."
-    )
-    digests: Absent[tuple[str, ...]] = Field(
-        None, description="The digest of each bot's files, in the records of a run."
-    )
+    timings: Absent[tuple[_Values, ...]] = Field(None, description="By bot, if they differ from that of terms.")
+    digests: Absent[tuple[str, ...]] = Field(None, description="By bot, of its files; in the records of a run.")
 
 
 class RecordedStart(Sent):

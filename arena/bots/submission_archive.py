@@ -74,11 +74,11 @@ class BotArchive:
     file: str | None
 
 
-def read_submission(path: Path, name: str | None = None, max_upload_bytes: int = MAX_UPLOAD_BYTES) -> BotArchive:
+def read_submission(path: Path, name: str | None = None, max_bytes: int = MAX_UPLOAD_BYTES) -> BotArchive:
     """Convert a submission to a BotArchive.
 
     path: a file, an archive, a folder, or a link to one. name: the submission's name if `path` is a temporary file.
-    max_upload_bytes: maximum size of a file or an archive, in bytes. Raises BotError with two lines, problem and fix;
+    max_bytes: maximum size of a file or an archive, in bytes. Raises BotError with two lines, problem and fix;
     OSError if this machine's disk is full.
     """
     name = os.path.basename(os.path.abspath(path)) if name is None else name
@@ -86,7 +86,7 @@ def read_submission(path: Path, name: str | None = None, max_upload_bytes: int =
         inside = scratch / "files"
         inside.mkdir()
         with _archive_errors_as_bot_errors(name):
-            stem = _write_files(path, name, inside, scratch, max_upload_bytes)
+            stem = _write_files(path, name, inside, scratch, max_bytes)
             _check_names(inside)
             bot = _find_bot(inside)
             return _make_bot_archive(bot, stem if bot == inside else bot.name, scratch)
@@ -105,7 +105,7 @@ def _archive_errors_as_bot_errors(name: str) -> Iterator[None]:
 # --- from the submission to files -------------------------------------------------------------------------------------
 
 
-def _write_files(path: Path, name: str, inside: Path, scratch: Path, max_upload_bytes: int) -> str:
+def _write_files(path: Path, name: str, inside: Path, scratch: Path, max_bytes: int) -> str:
     """Write the submitted files into `inside`; return the name without an archive's extension."""
     with os_errors_as_bot_errors(path):
         mode = path.stat().st_mode
@@ -120,11 +120,9 @@ def _write_files(path: Path, name: str, inside: Path, scratch: Path, max_upload_
     if not stat.S_ISREG(mode):
         raise ArchiveError("it isn't a file or a folder")
     with os_errors_as_bot_errors(path), path.open("rb") as file:
-        data = file.read(max_upload_bytes + 1)
-    if len(data) > max_upload_bytes:
-        raise ArchiveError(
-            f"it is larger than {max_upload_bytes / 2**20:g} MB\nRemove files that the bot doesn't need."
-        )
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise ArchiveError(f"it is larger than {max_bytes / 2**20:g} MB\nRemove files that the bot doesn't need.")
     if _is_archive(data, name):
         _unpack_archive(data, inside, scratch)
         return _stem(name)
@@ -341,14 +339,14 @@ _OUT_OF_MEMORY = 3  # exit code of the helper process
 def read_submission_in_process(
     path: Path,
     name: str | None = None,
-    max_upload_bytes: int = MAX_UPLOAD_BYTES,
+    max_bytes: int = MAX_UPLOAD_BYTES,
     cpu_s: int = MAX_CPU_S,
     wall_s: float = MAX_WALL_S,
     memory: int = MAX_MEMORY_BYTES,
 ) -> BotArchive:
     """Call `read_submission` in a helper process with limits. Raises BotError, also at a limit, and OSError."""
     limits = {"cpu_s": cpu_s, "wall_s": wall_s, "memory": memory}
-    answer, archive = _run_helper((str(path), name, max_upload_bytes), limits)
+    answer, archive = _run_helper((str(path), name, max_bytes), limits)
     problem = _answer_error(escape_control(os.path.basename(os.path.abspath(path)) if name is None else name), answer)
     if problem is not None:
         raise problem
@@ -418,10 +416,10 @@ def main() -> None:
         os._exit(1)
 
 
-def _outcome(path: str, name: str | None, max_upload_bytes: int) -> tuple[dict[str, Any], bytes]:
+def _outcome(path: str, name: str | None, max_bytes: int) -> tuple[dict[str, Any], bytes]:
     """Return the result of a job, or its error, as JSON, and the archive. Raises MemoryError."""
     try:
-        bundle = read_submission(Path(path), name, max_upload_bytes)
+        bundle = read_submission(Path(path), name, max_bytes)
     except MemoryError:
         raise
     except BotError as problem:

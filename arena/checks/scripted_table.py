@@ -187,9 +187,8 @@ class _Game:
         seating = table.spec.seatings[self.number % len(table.spec.seatings)]
         handles = [table.spec.handles[bot] for bot in seating]
         seed = table.spec.game_seed(0, self.number)
-        table.connection.send(
-            table.change(wire.encode_game_start(view_from_seat(state, seat), self.number, seed, handles))
-        )
+        start = wire.encode_game_start(view_from_seat(state, seat), self.number, seed, handles)
+        table.connection.send(table.change(start))
         while state.board.phase.asked:
             state, events = apply_moves(state, self.collect_answers(state), self.chance)
             self.feed.add((*table.said, *events))

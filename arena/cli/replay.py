@@ -76,10 +76,7 @@ class NarratedTurn:
 
 @dataclass(frozen=True, slots=True)
 class NarratedGame:
-    """A game as text. names: by seat. seat: whose knowledge is shown, None for all cards.
-
-    unattributed_faults: faults at no move.
-    """
+    """A game as text. names: by seat. seat: the viewer, None for all cards. unattributed_faults: faults at no move."""
 
     match: int
     game: int

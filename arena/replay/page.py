@@ -132,12 +132,10 @@ def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _max_log_characters(games: Sequence[Mapping[str, Any]]) -> int:
     """Return the maximum length of each text of standard error, so that a match stays within LOG_BYTES per game."""
     texts = [entry["text"] for game in games for entry in game["stderr"]]
-    max_chars = max(map(len, texts), default=0)
-    while max_chars > 200 and sum(len(json.dumps(_shorten(text, max_chars))) for text in texts) > LOG_BYTES * len(
-        games
-    ):
-        max_chars //= 2
-    return max_chars
+    limit = max(map(len, texts), default=0)
+    while limit > 200 and sum(len(json.dumps(_shorten(text, limit))) for text in texts) > LOG_BYTES * len(games):
+        limit //= 2
+    return limit
 
 
 def _shorten(text: str, max_chars: int) -> str:

@@ -128,7 +128,7 @@ def submit_bot(
     with ladder.database.read() as connection:
         get_acting_user(connection, login)
     require_past(ladder, received)
-    bundle = read_submission_in_process(path, max_upload_bytes=settings.quotas.max_upload_mb << 20)
+    bundle = read_submission_in_process(path, max_bytes=settings.quotas.max_upload_mb << 20)
     submission = Submission(login, normalize_bot_name(name or bundle.name), bundle, by or login, received)
     now = ladder.clock()
     return ladder.database.write(lambda connection: _put(connection, settings, submission, now))

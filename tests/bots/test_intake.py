@@ -519,4 +519,4 @@ def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "bot.tar.gz"
     path.write_bytes(gzip.compress(b"") * ((48 << 20) // 20))
     with pytest.raises(BotError, match="more than 1 s or"):
-        read_submission_in_process(path, max_upload_bytes=64 << 20, cpu_s=1)
+        read_submission_in_process(path, max_bytes=64 << 20, cpu_s=1)

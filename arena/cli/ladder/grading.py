@@ -351,12 +351,7 @@ def _print_grade(result: Grades, grade: Grade) -> None:
         return
     late = f", {grade.late}" if grade.late else ""
     print_parts(f"{escape_control(grade.version)}{late}, {format_count(grade.games, 'game')}\n")
-    columns = [
-        Column("baseline", min_width=12),
-        Column("points", number=True),
-        Column(""),
-        Column("measured", min_width=20),
-    ]
+    columns = [Column("baseline", False, 12), Column("points", number=True), Column(""), Column("measured", False, 20)]
     rows = [
         (
             escape_control(mark.baseline),
