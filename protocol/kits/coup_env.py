@@ -229,7 +229,7 @@ class Watcher:
         """Write a seat's observation of the latest board into an array, at the index of this game.
 
         `piles`: its cards, drawn cards, discards, and the role of the card that it examines, or None.
-        `known`: the facts that are certain for it, in the order of `arena.coup`'s `Known`.
+        `known`: the facts that are certain for it, in the order of `CertainCards` of `arena.coup`.
         """
         if known is not self._known[seat]:
             self._certain(seat, known)
@@ -468,7 +468,7 @@ def _role(message: Message, name: str) -> Message:
 
 
 def _certain(known: Message) -> tuple[Any, Any]:
-    """Return `you.known` of a request in the order of `arena.coup`'s `Known`."""
+    """Return `you.known` of a request in the order of `CertainCards` of `arena.coup`."""
     players = [(each["seat"], each.get("has", ()), each.get("lacks", ())) for each in known.get("players", ())]
     return players, tuple(known.get("deck", ()))
 
