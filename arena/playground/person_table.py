@@ -21,7 +21,7 @@ from typing import Any
 from arena.coup import PRESETS, Event, State, derive_key
 from arena.local import LocalPlayer, name_bots, run_match
 from arena.play import PACES, FrameSerializer, MomentMaker, PlayerView, TablePlace, label_handles, make_frame
-from arena.playground.trial import BOT_NAME, TOO_LONG, Beat, Guard, Message, Program, TooLongError, describe_problem
+from arena.playground.trial import BOT_NAME, Beat, Guard, Message, Program, TooLongError, describe_problem
 from arena.referee import UNTIMED_MS, MatchObserver, MatchSettings, MatchSpec, Record, Timing, game_results
 from arena.replay import make_replay_object, replay_page
 from ladder.schedule import keyed_shuffle, seat_orders
@@ -132,7 +132,7 @@ class PersonTable(MatchObserver):
             self.record = end.value
             self._end("over")
         except (Exception, SystemExit, TooLongError) as error:
-            problem = describe_problem(error, TOO_LONG if isinstance(error, TooLongError) else None)
+            problem = describe_problem(error)
             line = f"{BOT_NAME}, line {problem['line']}: " if problem["line"] else ""
             self._end("void", line + problem["message"])
         return self._take_frames()

@@ -28,7 +28,7 @@ from typing import Any
 
 from arena.compare import ABOUT_PAIRS, UNDECIDED_ADVICE, Evidence, PairedResult
 from arena.coup import PRESETS, derive_key
-from arena.local import WinRate, play_table, sample
+from arena.local import Results, play_table, sample
 from arena.referee import Record, Timing, game_marker, game_results, read_record, turn_marker, write_record
 from arena.replay import describe_turn, make_replay_object, replay_page
 from ladder.results import GameResult
@@ -76,7 +76,7 @@ def find_endless_loop(text: str, beat: Beat = lambda line: None) -> str:
         if not trial.faults:
             trial.play_match(arguments["match"])
     except TooLongError as error:
-        return json.dumps({"problem": describe_problem(error, TOO_LONG)})
+        return json.dumps({"problem": describe_problem(error)})
     return json.dumps({"problem": next(iter(trial.faults.values()), None)})
 
 
@@ -202,16 +202,12 @@ class _Trial:
         return play_table(self.plan.tables[match], key, self.bots, rules, seats, jobs=1, seed=None, records=True)
 
     def progress(self) -> Message:
-        rates = []
-        for name in self.bots:
-            rate = WinRate(sum(game.worth(game.seats.index(name)) for game in self.games), len(self.games))
-            low, high = rate.interval
-            rates.append({"name": name, "value": rate.value, "low": low, "high": high})
+        rates = Results(tuple(self.bots), tuple(self.games)).win_rates.items()
         compared = self.evidence.result()
         return {
             "played": len(self.games),
             "games": self.plan.games,
-            "win_rates": sorted(rates, key=lambda rate: -rate["value"]),
+            "win_rates": [{"name": name, "value": rate.value, "interval": rate.interval} for name, rate in rates],
             "fair_share": 1 / len(self.bots),
             "faults": sorted(self.faults.values(), key=lambda fault: -fault.get("count", 0)),
             "output": self.output.text,
@@ -367,9 +363,10 @@ class Guard:
         return self._trace
 
 
-def describe_problem(error: BaseException, message: str | None = None) -> Message:
+def describe_problem(error: BaseException) -> Message:
     """Return the last line of the program in the traceback, the message, and the traceback of the program alone."""
     text = traceback.format_exception_only(error)
+    message = TOO_LONG if isinstance(error, TooLongError) else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) and error.filename == BOT_FILE:
         line, column, message = error.lineno, error.offset, f"{type(error).__name__}: {error.msg}"
     else:
@@ -379,7 +376,7 @@ def describe_problem(error: BaseException, message: str | None = None) -> Messag
     return {
         "line": line,
         "column": column,
-        "message": message or f"{type(error).__name__}: {error}",
+        "message": message,
         "traceback": "".join(text),
         "restart": isinstance(error, MemoryError),
     }

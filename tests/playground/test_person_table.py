@@ -155,7 +155,7 @@ def test_the_persons_own_program_plays_and_its_lines_are_reported() -> None:
 )
 def test_a_failing_bot_makes_the_match_void_with_its_line(body: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "GUARDED_S", 0.1)
-    monkeypatch.setattr(person_table, "TOO_LONG", "no answer after 0 s: it takes too long, or never ends.")
+    monkeypatch.setattr(trial, "TOO_LONG", "no answer after 0 s: it takes too long, or never ends.")
     frames = play(open_table(bots=["mybot"], source=OWN.format(body), seed=4))
     assert (frames[-1]["table"]["state"], frames[-1]["table"]["why"]) == ("void", why)
 

@@ -57,7 +57,7 @@ def test_a_trial_plays_the_games_of_arena_local_and_shows_progress_after_each_ma
     assert [*map(write_record, records)] == [*map(write_record, expected.records)]
     assert [each["played"] for each in progress] == [4, 8, 12, 16, 20, 24]
     assert [each["done"] for each in progress] == [False] * 5 + [True]
-    rates = {rate["name"]: (rate["value"], rate["low"], rate["high"]) for rate in progress[-1]["win_rates"]}
+    rates = {rate["name"]: (rate["value"], *rate["interval"]) for rate in progress[-1]["win_rates"]}
     assert rates == {name: (rate.value, *rate.interval) for name, rate in expected.win_rates.items()}
     assert progress[-1]["fair_share"] == 0.25
 

@@ -230,7 +230,7 @@ function showRates({ win_rates, fair_share }) {
   refill(
     rates,
     h("caption", {}, `Games won, with the 95 % interval. Equal bots win ${percent(fair_share)} each.`),
-    h("tbody", {}, win_rates.map(({ name, value, low, high }) =>
+    h("tbody", {}, win_rates.map(({ name, value, interval: [low, high] }) =>
       h("tr", { class: name === NAME && "own" },
         h("th", { scope: "row" }, name), h("td", { class: "number" }, percent(value)),
         h("td", {}, drawn("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
