@@ -52,7 +52,7 @@ SECURITY_HEADERS = {
 }
 HTTPS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}  # TLS only, for a year
 
-_TABLE = re.compile(r'(<div class="scroll"[^>]*>\s*)<table>(\s*<thead>.*?</thead>)(.*?)</table>', re.DOTALL)
+_TABLE = re.compile(r'<table (aria-label="[^"]*")>(\s*<thead>.*?</thead>)(.*?)</table>', re.DOTALL)
 _HEADING = re.compile(r"<th\b[^>]*>(?:<span class=.unseen.>.*?</span>)?(.*?)</th>", re.DOTALL)
 
 ViewFunction = Callable[[ViewContext], Any]
@@ -226,14 +226,16 @@ def _render_content(request: RequestContext, template: str, **words: Any) -> Pag
 
 
 def _label_cells(table: re.Match[str]) -> str:
-    """Return a table whose cells have the headings of their columns, which a phone shows as a list."""
+    """Return a table that scrolls, and whose cells have the headings of their columns: a phone shows it as a list."""
     headings = [escape(Markup(heading).striptags()) for heading in _HEADING.findall(table[2])]
 
     def label(row: str) -> str:
         names = iter(headings)
         return re.sub(r"<td\b", lambda _: f'<td data-label="{next(names, "")}"', row)
 
-    return f'{table[1]}<table class="listed">{table[2]}{"<tr".join(map(label, table[3].split("<tr")))}</table>'
+    rows = "<tr".join(map(label, table[3].split("<tr")))
+    region = f'<div class="scroll" tabindex="0" role="region" {table[1]}>'
+    return f'{region}\n<table class="listed">{table[2]}{rows}</table></div>'
 
 
 def _render_layout(
