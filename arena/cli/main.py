@@ -89,6 +89,7 @@ def main() -> None:
     if sys.platform == "win32":
         click.echo("arena: Windows isn't supported; use WSL2 (wsl --install) and run arena there", err=True)
         sys.exit(2)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would wait in loops, on cores that matches need
     gc.set_threshold(10_000)  # at the default 700, loading modules takes a tenth longer
     atexit.register(gc.freeze)  # else Python collects garbage in all modules twice before it ends
     if hasattr(sys.stdout, "reconfigure"):

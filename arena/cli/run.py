@@ -352,7 +352,6 @@ def _check_before_resume(config: RunConfig) -> None:
 def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tuple[int, str | None]:
     """Play the run by `show()`; return the exit code and the error that stopped it, which is also printed, or None."""
     state = this.progress
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: its threads are slow
     try:
         if state.resumed:
             print_note(f"{state.resumed} of {state.plan.matches} matches are already complete")

@@ -176,6 +176,7 @@ def format_move(move: MoveOrForfeit) -> str:
             return _WORD_BY_MOVE[move]
 
 
+@lru_cache(maxsize=10_000)  # a replay parses every move, and few are new
 def parse_move(word: str) -> MoveOrForfeit:
     """Return the move of a word. Raises ValueError for text that `format_move` can't return."""
     if word in _MOVE_BY_WORD:

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
@@ -43,10 +42,6 @@ from ladder.store.database import (
     versions_of,
 )
 from ladder.views import BotPage, DeadlineSummary, ViewContext
-
-if TYPE_CHECKING:
-    pass  # holds arrays, and so imports numpy
-
 
 DAY_S = 86_400.0
 
@@ -92,10 +87,12 @@ def effective_deadline(
     return PersonalDeadline(at, closes, closes + DAY_S * settings.lateness.accept_late_days, extension)
 
 
-def effective_deadlines(connection: Connection, settings: LadderSettings, deadline: Deadline) -> DeadlineLookup:
-    """Return a function from a user's id to the user's end of a deadline."""
-    extensions = {each.user_id: each for each in extensions_in_force(connection) if each.deadline == deadline.name}
-    return lambda owner: effective_deadline(settings, deadline, None if owner is None else extensions.get(owner))
+def effective_deadlines(
+    extensions: Iterable[Extension], settings: LadderSettings, deadline: Deadline
+) -> DeadlineLookup:
+    """Return a function from a user's id to the user's end of a deadline, given all extensions in force."""
+    of = {each.user_id: each for each in extensions if each.deadline == deadline.name}
+    return lambda owner: effective_deadline(settings, deadline, None if owner is None else of.get(owner))
 
 
 def deadlines_of_user(
@@ -104,9 +101,9 @@ def deadlines_of_user(
     """Return all deadlines as they apply to a user, with the versions of these bots that count for each."""
     versions = [version for bot in bots for version in versions_of(connection, bot.id)]
     fit = [version for version in versions if version.status == ACCEPTED]
-    pick, dues = make_version_picker(connection), []
+    pick, extensions, dues = make_version_picker(connection), extensions_in_force(connection), []
     for deadline in settings.deadlines:
-        due = effective_deadlines(connection, settings, deadline)
+        due = effective_deadlines(extensions, settings, deadline)
         own, team = due(owner), teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
         counts = [version.version_ref for version in pick(fit, due) if version.owner_id in team]
         waits = [each for each in versions if each.status not in (ACCEPTED, REJECTED) and each.owner_id in team]
@@ -121,22 +118,20 @@ def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[D
     bot = find_bot(context.connection, name)
     if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
         return ()
-    bots = [
-        each for each in all_bots(context.connection) if each.owner_id == bot.owner_id
-    ]  # one in time makes none late
+    bots = [each for each in all_bots(context.connection) if each.owner_id == bot.owner_id]  # one in time: none is late
     dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id, bots)
-    own = {version.version_ref for version in versions_of(context.connection, bot.id)}
-    only = (replace(due, counting=_of(due.counting, own), unchecked=_of(due.unchecked, own)) for due in dues)
+
+    def only_own(version_refs: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(version_ref for version_ref in version_refs if version_ref.rpartition("@")[0] == name)
+
+    only = (replace(due, counting=only_own(due.counting), unchecked=only_own(due.unchecked)) for due in dues)
     return tuple(hide_fields(due, context.viewer, bot.login) for due in only)
-
-
-def _of(version_refs: tuple[str, ...], own: set[str]) -> tuple[str, ...]:
-    return tuple(version_ref for version_ref in version_refs if version_ref in own)
 
 
 def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
     """Return the name of the deadline in whose grace period a user submits at this time, None outside of any."""
-    dues = ((each.name, effective_deadlines(connection, settings, each)(owner)) for each in settings.deadlines)
+    extensions = extensions_in_force(connection)
+    dues = ((each.name, effective_deadlines(extensions, settings, each)(owner)) for each in settings.deadlines)
     return next((name for name, due in dues if due.at < at <= due.closes), None)
 
 
@@ -180,7 +175,8 @@ def remaining_late_days(
     together with the late days spent on extensions of it.
     """
     left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
-    for extension in extensions_in_force(connection):
+    extensions = extensions_in_force(connection)
+    for extension in extensions:
         left[extension.user_id] -= 0 if extension.deadline == without else extension.late_days
     versions, pick = (
         accepted_versions(connection) if settings.lateness.late_days else [],
@@ -189,7 +185,7 @@ def remaining_late_days(
     for deadline in sorted(settings.deadlines, key=lambda each: (each.at, each.name)):
         if deadline.name == before:
             break
-        due = effective_deadlines(connection, settings, deadline)
+        due = effective_deadlines(extensions, settings, deadline)
         for version in pick(versions, due) if deadline.name != without else ():
             owner = version.owner_id
             left[owner] -= due(owner).late_days_spent(version.received_at, left[owner])
@@ -207,7 +203,7 @@ def deadline_versions(connection: Connection, settings: LadderSettings, deadline
     versions = active_versions(connection)
     if deadline is not None:
         standing = make_version_picker(connection)(
-            accepted_versions(connection), effective_deadlines(connection, settings, deadline)
+            accepted_versions(connection), effective_deadlines(extensions_in_force(connection), settings, deadline)
         )
         versions = [*standing, *(version for version in versions if version.is_reference)]
     return sorted(versions, key=lambda version: version.version_ref)
@@ -220,11 +216,8 @@ def pending_versions(
     waiting = unchecked_versions(connection, now)
     if deadline is None:
         return waiting
-    due, pick, fit = (
-        effective_deadlines(connection, settings, deadline),
-        make_version_picker(connection),
-        accepted_versions(connection),
-    )
+    due = effective_deadlines(extensions_in_force(connection), settings, deadline)
+    pick, fit = make_version_picker(connection), accepted_versions(connection)
     return [
         each for each in waiting if each in pick([*(one for one in fit if one.owner_id == each.owner_id), each], due)
     ]
@@ -236,7 +229,7 @@ def describe_extended_users(
     """Return the users whose extension of a deadline isn't over, as text; "" without any."""
     if deadline is None:
         return ""
-    due = effective_deadlines(connection, settings, deadline)
+    due = effective_deadlines(extensions_in_force(connection), settings, deadline)
     own = ((owner.login, due(owner.id)) for owner in all_users(connection))
     return ", ".join(
         f"{escape_control(login)} until {format_deadline_time(each.at, deadline)}"

@@ -46,6 +46,7 @@ from ladder.store.database import (
     all_releases,
     all_users,
     disabled_versions,
+    extensions_in_force,
     get_versions_by_id,
     insert_release,
     last_audit_id,
@@ -139,7 +140,7 @@ def collect_grading_inputs(
         chosen = deadline_versions(connection, settings, limit)
         of = of if limit is None else f"deadline {limit.name}"
     if limit is not None:
-        due = effective_deadlines(connection, settings, limit)
+        due = effective_deadlines(extensions_in_force(connection), settings, limit)
     left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
     owners = [owner for owner in all_users(connection) if not (owner.staff or owner.withdrawn or owner.waiting)]
     suspended = {owner.id for owner in owners if owner.suspended}
@@ -248,12 +249,7 @@ def get_grades(
     ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF_VIEWER
 ) -> Grades:
     """Return the grades of a final, a deadline or now that the viewer may see. Raises LadderError."""
-    result = compute_grades(ladder, who, final, deadline, viewer)[1]
-    return select_visible_grades(result, viewer)
-
-
-def select_visible_grades(whole: Grades, viewer: Viewer) -> Grades:
-    """Return a copy with only the grades that the viewer may see."""
+    whole = compute_grades(ladder, who, final, deadline, viewer)[1]
     visible = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
     return replace(whole, grades=visible)
 

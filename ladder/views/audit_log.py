@@ -144,7 +144,7 @@ def summarize_decisions(
 
 def display_actor(context: ViewContext, who: str) -> str:
     """Return an actor's login, or the pseudonym if the viewer may not see a user's login."""
-    person = find_user(context.connection, who)
-    if person is None or person.staff or context.viewer.can_view(UserSummary, "login", who):
+    if context.viewer.can_view(UserSummary, "login", who):
         return who
-    return person.pseudonym
+    person = find_user(context.connection, who)
+    return who if person is None or person.staff else person.pseudonym

@@ -118,6 +118,12 @@ def _environment() -> Environment:
     return env
 
 
+def compile_templates() -> None:
+    """Compile all templates."""
+    for name in _environment().list_templates():
+        _environment().get_template(name)
+
+
 def _finalize(value: object) -> object:
     """Return a template's value as it is printed: text with control characters escaped, "" for None."""
     if value is None:

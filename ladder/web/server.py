@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from resource import RLIMIT_NOFILE, getrlimit
+from threading import Thread
 from types import FrameType
 from typing import Any
 
@@ -16,6 +17,7 @@ from arena.sandbox import cleanup_all_stale, remove_dead_scratch
 from ladder.service import Ladder, LadderError
 from ladder.tables import MAX_FRAME_BYTES, PING_S
 from ladder.web.app import make_app
+from ladder.web.rendering import compile_templates
 
 IDLE_CONNECTION_S = 10  # for the next complete request, from the connection or the last response on
 
@@ -71,8 +73,15 @@ def serve_web(ladder: Ladder, address: ServerAddress, begun: Callable[[str], obj
         )
         if remove_dead_scratch():  # uploads that a killed server left
             cleanup_all_stale()
+        Thread(target=_warm_up, args=(config.app,), daemon=True).start()
         begun(address.url)
         _StreamEndingServer(config).run(sockets=[listening])
+
+
+def _warm_up(app: Any) -> None:
+    """Prepare routes and templates, so that the first view of each page doesn't wait for them."""
+    app.openapi()
+    compile_templates()
 
 
 class _DeadlineProtocol(H11Protocol):

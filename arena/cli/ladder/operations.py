@@ -225,7 +225,6 @@ def run(
         usage_error(
             "--executor dask requires --scheduler ADDRESS, and --executor local excludes it.\nAdd or remove it."
         )
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: the other cores are for matches
     log = Journal(plain=sys.stderr.isatty())
 
     with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log.database_state) as ladder:
