@@ -104,13 +104,11 @@ class CreatedLadder:
 class Ladder:
     """An open ladder, to be closed by the caller. `clock` returns seconds since 1970."""
 
-    def __init__(
-        self, path: Path, database: Database, play: LadderFormat, key: bytes, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, path: Path, database: Database, play: LadderFormat, key: bytes) -> None:
         self.path = path
         self.database = database
         self.play = play
-        self.clock = clock
+        self.clock: Callable[[], float] = time.time
         self._key = key
         self._settings = LadderSettings()
 

@@ -94,8 +94,8 @@ def parse_roster(data: bytes, file: str) -> Roster:
     people: list[RosterEntry] = []
     first: dict[tuple[str, str], int] = {}
     for line, row in rows[1:]:
-        if _is_canvas_extra(row, places):
-            continue
+        if row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row):
+            continue  # rows of a Canvas export: points possible, posting policies
         try:
             if row == header:
                 raise ValueError("this line repeats the header; does the file contain two rosters?")
@@ -220,11 +220,6 @@ def fold_ascii_case(text: str) -> str:
 def normalize_heading(heading: str) -> str:
     """Return a column's heading in lower case, with one space between words."""
     return re.sub(r"[\s_.-]+", " ", heading).strip().casefold()
-
-
-def _is_canvas_extra(row: Sequence[str], places: dict[str, int]) -> bool:
-    """Return whether a row of a Canvas export is no user: points possible, posting policies."""
-    return row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row)
 
 
 def _is_test_student(person: RosterEntry) -> bool:

@@ -7,30 +7,25 @@ database, nor any user: a slot's secret gives the slot.
 from ladder.tables.chat import TableChat
 from ladder.tables.local_server import serve_local_table
 from ladder.tables.table import (
-    PROGRAM_TIMING,
     LiveTable,
     MatchSetup,
     OutboundBuffer,
     ProcessLogs,
-    ProgramConnection,
     Slot,
     SlotChange,
     Superseded,
     TableClient,
     TableClosed,
     TableSettings,
-    TableState,
 )
 from ladder.tables.websocket import (
     FLOOD,
-    LOST,
     MAX_FRAME_BYTES,
     OVER,
     PING_S,
     SUPERSEDED,
     UNKNOWN,
     UNREACHABLE,
-    VOID,
     Channel,
     ChannelClosed,
     RelayHello,

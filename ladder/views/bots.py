@@ -50,6 +50,9 @@ from ladder.views.lost_games import LostGame, list_lost_games
 from ladder.views.matches import MatchSummary, list_matches, outside_finals
 from ladder.views.standings import DeadlineSummary, OpponentRecord, compute_trends, list_opponents
 
+faults, games, match_players, matches, versions = (
+    METADATA.tables[name] for name in ("faults", "games", "match_players", "matches", "versions")
+)
 _STEP, _DECISION = TypeAdapter(CheckStepView), TypeAdapter(CostlyDecision)
 
 
@@ -108,9 +111,6 @@ def view_bot_style(context: ViewContext, version: int, owner: str, field: FieldS
     return hide_fields(whole, viewer, owner)
 
 
-games, match_players, matches = (METADATA.tables[name] for name in ("games", "match_players", "matches"))
-
-
 @dataclass(frozen=True, slots=True)
 class SeatWinRate:
     """The rated games and wins in one seat, from 0; a draw among j players counts 1/j."""
@@ -137,10 +137,6 @@ def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...
             won[seat] += count / len(survivors)
     return tuple(SeatWinRate(seat, played[seat], won[seat]) for seat in range(context.seats) if played[seat])
 
-
-faults, match_players, matches, versions = (
-    METADATA.tables[name] for name in ("faults", "match_players", "matches", "versions")
-)
 
 MAX_LOST_GAMES = 8  # on a bot's page
 _MAX_REVIEWS, _MAX_DECISIONS = 10, 5  # the newest reviews, and their most costly decisions on a bot's page
@@ -355,9 +351,11 @@ def view_bot(
 
 def _list_opponents(context: ViewContext, bot: BotRecord, versions: Sequence[Version]) -> tuple[str, ...]:
     """Return the names of the active bots, then the version refs of a bot's own other accepted versions."""
+    if not context.viewer.can("bot:challenge", bot.login):
+        return ()
     names = (each.name for each in all_bots(context.connection) if each.active_version_id and each.id != bot.id)
     own = (each.version_ref for each in reversed(versions) if each.status == ACCEPTED and not each.is_active)
-    return (*names, *own) if context.viewer.can("bot:challenge", bot.login) else ()
+    return (*names, *own)
 
 
 def _throttle_reason(context: ViewContext, version: int | None) -> str | None:

@@ -305,7 +305,8 @@ def list_users_for_admin(
     limit the list to a section, and to participants of one of USER_STATES. points: by login.
     """
     names, playing = defaultdict[str, list[str]](list), set[str]()
-    owners, teams = all_users(context.connection), _current_teams(context)
+    owners = all_users(context.connection)
+    teams = {each.login: each.team for each in list_teams(context).items if each.left_at is None}
     for bot in all_bots(context.connection):
         party = teams.get(bot.login, bot.login)
         names[party].append(bot.name)
@@ -331,10 +332,6 @@ def list_users_for_admin(
     rows = tuple(hide_fields(line, context.viewer) for line in part)
     sections = tuple(sorted({owner.section for owner in owners if owner.section}))
     return hide_fields(UserAdminList(rows, len(matching), counts, sections, more, context.revision), context.viewer)
-
-
-def _current_teams(context: ViewContext) -> dict[str, str]:
-    return {each.login: each.team for each in list_teams(context).items if each.left_at is None}
 
 
 def view_user_for_admin(

@@ -5,7 +5,6 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from posixpath import dirname, join, normpath
-from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends
@@ -16,7 +15,7 @@ from markdown_it.token import Token
 from arena.bots import LANGUAGES
 from ladder.web.downloads import build_starter_zip, build_wheel, list_document_files, wheel_name
 from ladder.web.rendering import render_form
-from ladder.web.request_context import HTTPError, RequestContext, authorize
+from ladder.web.request_context import CurrentContext, HTTPError, authorize
 
 router = APIRouter()
 
@@ -34,19 +33,19 @@ class Document:
 
 
 @router.get("/start", include_in_schema=False)
-def start(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def start(request: CurrentContext) -> Response:
     """Show the steps from a starter bot to a submission."""
     return render_form(request, "start.html", rules=request.ladder.play.settings.rules.name)
 
 
 @router.get("/docs", include_in_schema=False)
-def document_index(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def document_index(request: CurrentContext) -> Response:
     """Show the list of all documents."""
     return show_document(INDEX_DOCUMENT, request)
 
 
 @router.get("/docs/{path:path}", include_in_schema=False)
-def show_document(path: str, request: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def show_document(path: str, request: CurrentContext) -> Response:
     """Show a document as a page, or return another file that documents link to."""
     file = list_document_files().get(path)
     if file is None:

@@ -32,7 +32,7 @@ from ladder.views import (
     view_match_replay,
 )
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document, static_files
-from ladder.web.request_context import HTTPError, RequestContext, RowId, authorize
+from ladder.web.request_context import CurrentContext, HTTPError, RowId, authorize
 
 standings_router = APIRouter()
 
@@ -65,7 +65,7 @@ def head_to_head(ladder: Ladder, context: ViewContext, first: First = 1) -> Head
 
 
 @standings_router.get("/head-to-head.csv", include_in_schema=False)
-def head_to_head_as_csv(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def head_to_head_as_csv(request: CurrentContext) -> Response:
     """Return the results of all pairs of versions that met, as CSV."""
     with request.ladder.reading(request.viewer) as context:
         table = views.view_head_to_head(context, count=None)
@@ -79,7 +79,7 @@ def head_to_head_as_csv(request: Annotated[RequestContext, Depends(authorize)]) 
 
 
 @standings_router.get("/standings.csv", include_in_schema=False)
-def standings_as_csv(request: Annotated[RequestContext, Depends(authorize)], day: Day = None) -> Response:
+def standings_as_csv(request: CurrentContext, day: Day = None) -> Response:
     """Return the standings, current or of `day`, as CSV."""
     with request.ladder.reading(request.viewer) as context:
         rows = views.view_standings(context, "rank", day).items
@@ -114,7 +114,7 @@ def version(ladder: Ladder, context: ViewContext, name: str, number: RowId) -> B
 
 
 @bots_router.get("/bots/{name}/{number}/build-log", include_in_schema=False)
-def build_log(request: Annotated[RequestContext, Depends(authorize)], name: str, number: RowId) -> Response:
+def build_log(request: CurrentContext, name: str, number: RowId) -> Response:
     """Return the output of a version's build, as text."""
     with request.ladder.reading(request.viewer) as context:
         log = views.view_build_log(context, name, number)
@@ -124,7 +124,6 @@ def build_log(request: Annotated[RequestContext, Depends(authorize)], name: str,
 
 
 matches_router = APIRouter()
-CurrentContext = Annotated[RequestContext, Depends(authorize)]
 
 MATCHES_PER_PAGE = 50
 
@@ -228,6 +227,6 @@ def openapi_schema(request: Request) -> Response:
 
 
 @home_router.get("/api-docs", include_in_schema=False)
-def api_docs(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
+def api_docs(request: CurrentContext) -> Response:
     """Show the documentation of the API."""
     return render_form(request, "api.html", spec=request.http.app.openapi())

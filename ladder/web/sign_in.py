@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from authlib.integrations.base_client.errors import OAuthError as ClientError
 from authlib.integrations.requests_client import OAuth2Session, OAuthError
-from fastapi import APIRouter, Depends, Form
+from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 from joserfc import jwt
 from joserfc.errors import JoseError
@@ -56,23 +56,21 @@ from ladder.web.request_context import (
     HTTPError,
     RequestContext,
     RowId,
-    authorize,
     client_network,
     safe_redirect_path,
 )
 
 sign_in_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
-SignInContext = Annotated[RequestContext, Depends(authorize)]
 
 
 @sign_in_router.get("/sign-in")
-def show(request: SignInContext, link: str = "", then: str = "/") -> Response:
+def show(request: CurrentContext, link: str = "", then: str = "/") -> Response:
     """Show the sign-in page. A link is used up only by its button: mail programs open links by themselves."""
     return render_form(request, "sign_in.html", link=link, then=safe_redirect_path(then))
 
 
 @sign_in_router.post("/sign-in")
-def enter(request: SignInContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
+def enter(request: CurrentContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
     """Sign in with a link, and redirect to `then`."""
     count_try(request, "sign in")
     return let_in(request, then, lambda: sign_in_by_link(request.ladder, link.strip().rpartition("link=")[2]))
@@ -80,7 +78,7 @@ def enter(request: SignInContext, link: Annotated[str, Form()], then: Annotated[
 
 @sign_in_router.post("/sign-in/password")
 def sign_in_with_password(
-    request: SignInContext,
+    request: CurrentContext,
     login: Annotated[str, Form()],
     password: Annotated[str, Form()],
     then: Annotated[str, Form()] = "/",
@@ -92,14 +90,14 @@ def sign_in_with_password(
 
 
 @sign_in_router.get("/join")
-def join(request: SignInContext, link: str = "") -> Response:
+def join(request: CurrentContext, link: str = "") -> Response:
     """Show the sign-up form of a link to join."""
     return render_form(request, "join.html", link=link, asks=_requires_approval(request, link))
 
 
 @sign_in_router.post("/join")
 def sign_up(
-    request: SignInContext,
+    request: CurrentContext,
     link: Annotated[str, Form()],
     login: Annotated[str, Form()] = "",
     name: Annotated[str, Form()] = "",
@@ -120,7 +118,7 @@ def _requires_approval(request: RequestContext, link: str) -> bool:
 
 
 @sign_in_router.post("/sign-out")
-def leave(request: SignInContext) -> Response:
+def leave(request: CurrentContext) -> Response:
     """Sign the user out."""
     if request.session is not None:
         sign_out(request.ladder, request.session)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from python_multipart.exceptions import FormParserError
@@ -31,14 +31,7 @@ from ladder.service import (
 )
 from ladder.views import RemainingQuota, ViewContext
 from ladder.web.rendering import page_and_json
-from ladder.web.request_context import (
-    AuthorizedRoute,
-    CurrentContext,
-    HTTPError,
-    RequestContext,
-    authorize,
-    redirect_after,
-)
+from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError, RequestContext, redirect_after
 from ladder.web.sign_in import count_try
 
 my_bots_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
@@ -281,14 +274,14 @@ def show_form(ladder: Ladder, context: ViewContext) -> RemainingQuota:
 
 
 @submit_router.post("/submit", include_in_schema=False, max_body_size=BOUNDED)
-async def send(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
+async def send(request: CurrentContext) -> Response:
     """Submit a bot, and redirect to its checks."""
     taken = await receive_submission(request)
     return RedirectResponse(f"/bots/{quote(taken.name, safe='')}/{taken.number}#checks", 303)
 
 
 @submit_router.post("/api/submissions", max_body_size=BOUNDED)
-async def send_plain(request: Annotated[RequestContext, Depends(authorize)]) -> Response:
+async def send_plain(request: CurrentContext) -> Response:
     """Submit a bot, and return its version: status 201, or 200 if the newest version has the same files."""
     taken = await receive_submission(request)
     names = ("version_ref", "name", "number", "duplicate", "late_for", "remaining", "disabled_reason")

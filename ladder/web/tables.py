@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Form, Query, WebSocket
+from fastapi import APIRouter, Form, Query, WebSocket
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
@@ -56,7 +56,6 @@ from ladder.web.request_context import (
     Reason,
     RequestContext,
     RowId,
-    authorize,
     authorize_websocket,
     find_bearer_token,
     hold_connection,
@@ -388,7 +387,7 @@ class ChangePoller:
 
 
 @change_stream_router.get("/changes")
-async def changes(request: Annotated[RequestContext, Depends(authorize)], soon: bool = False) -> StreamingResponse:
+async def changes(request: CurrentContext, soon: bool = False) -> StreamingResponse:
     """Send "changed" after new events of the ladder, at most once in five seconds, or in one if `soon`.
 
     Also send "chat" after lobby lines.

@@ -34,7 +34,6 @@ from ladder.store.database.events import (
     USERS_CHANGED,
     AuditEntry,
     Event,
-    delete_events,
     events_after,
     find_freeze_entry,
     get_audit_entry,
@@ -47,8 +46,6 @@ from ladder.store.database.events import (
     record_event,
 )
 from ladder.store.database.maintenance import (
-    AbandonedMatch,
-    RunnerLoad,
     abandoned_since,
     clone_from_file,
     clone_to_file,
@@ -65,8 +62,6 @@ from ladder.store.database.maintenance import (
     prune_records,
 )
 from ladder.store.database.queue import (
-    ABANDONED,
-    CANCELLED,
     CHALLENGE,
     ENDED,
     FINAL,
@@ -76,14 +71,12 @@ from ladder.store.database.queue import (
     QUALIFYING,
     RATED,
     Final,
-    FinalMatch,
     LivenessCheck,
     QueuedMatch,
     Release,
     RunnerRecord,
     all_finals,
     all_releases,
-    cancel_match,
     cancel_queued_matches,
     cancel_unplayable,
     challenges_since,
@@ -115,9 +108,7 @@ from ladder.store.database.queue import (
 )
 from ladder.store.database.results import (
     HistoryPoint,
-    LadderCounts,
     NamedRatingPoint,
-    PlayStyle,
     RatingPoint,
     SeatRow,
     all_results,
@@ -225,11 +216,9 @@ from ladder.store.database.users import (
 )
 from ladder.store.database.versions import (
     ACCEPTED,
-    CHECKING,
     LADDER_ACTOR,
     MAX_ATTEMPTS,
     MAX_LOST_RUNNERS,
-    QUEUED,
     REJECTED,
     WAITING,
     AttemptCost,

@@ -8,11 +8,9 @@ transaction, and PostgreSQL is read in one snapshot."""
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, Table, and_, delete, func, insert, select, text, update
 
@@ -295,14 +293,9 @@ def _copy_rows(source: Connection, target: Connection) -> None:
         rows = (
             source.execution_options(stream_results=True, yield_per=_ROWS_PER_INSERT).execute(select(table)).mappings()
         )
-        for chunk in _split_rows(_ROWS_PER_INSERT, iter(rows)):
+        for chunk in rows.partitions():
             target.execute(insert(table), [dict(row) for row in chunk])
         _advance_sequence(target, table)
-
-
-def _split_rows(number: int, rows: Iterator[Any]) -> Iterator[Sequence[Any]]:
-    while chunk := list(islice(rows, number)):
-        yield chunk
 
 
 def _advance_sequence(connection: Connection, table: Table) -> None:

@@ -215,7 +215,10 @@ def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
         def by_match(rows: Iterator[Any]) -> Iterator[tuple[int, Iterator[Any]]]:
             return groupby(rows, key=lambda row: int(row[0]))
 
-        version_refs = version_refs_by_id(connection) if match is None else dict(_ids_and_refs(connection, match))
+        if match is None:
+            version_refs = version_refs_by_id(connection)
+        else:
+            version_refs = {id: version_ref for version_ref, id in _refs_and_ids(connection, match)}
         seat, fault = match_players.c, faults.c
         tables = by_match(stream(match_players, seat.match, seat.version, order=(seat.match, seat.slot)))
         order = (fault.match, fault.game, fault.number)
@@ -247,10 +250,6 @@ def _result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str
         forfeits=tuple(map(int, row.forfeits)),
         faults=tuple(faults),
     )
-
-
-def _ids_and_refs(connection: Connection, match: int) -> Iterator[tuple[int, str]]:
-    return ((id, version_ref) for version_ref, id in _refs_and_ids(connection, match))
 
 
 @dataclass(frozen=True, slots=True)
