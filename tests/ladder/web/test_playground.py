@@ -19,14 +19,14 @@ HASHED = "python.0123456789ab.wasm"
 
 
 @pytest.fixture
-def served(term: Term, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pages]:
+def served(own: Term, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pages]:
     """A ladder whose playground has a page, and a file of which there is a packed copy."""
     (tmp_path / "index.html").write_text("<p>page")
     (tmp_path / HASHED).write_bytes(b"unpacked")
     (tmp_path / f"{HASHED}.br").write_bytes(b"packed")
     for module in ("public_pages", "rendering"):
         monkeypatch.setattr(f"ladder.web.{module}.find_build", lambda: tmp_path)
-    with pages(term) as served:
+    with pages(own) as served:
         yield served
 
 
