@@ -117,7 +117,7 @@ class RulesetPayload(Sent):
     embezzle_concede: bool = Field(description="A challenged embezzler without a duke may decline to show its hand.")
     draft: bool = Field(description="Each of two players picks its first card from a set of its own.")
     dead_target: Literal["nothing", "coins"] = Field(
-        description="The loot of a steal whose target is out before it takes effect."
+        description="Whether a steal takes coins from a target that is out before it takes effect."
     )
     talk: Literal["off", "statements", "text"] = Field(
         description="The statements that replies may contain: none, fixed kinds, or these and a text."

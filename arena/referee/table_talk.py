@@ -24,8 +24,8 @@ _STATEMENT_FIELDS = {
     "text": ("text",),
 }
 _ROLES = frozenset(role.value for role in Role)
-_WRONG_ROLE = "role must be a role of this game"
-_WRONG_TARGET = "target must be another seat that is in the game"
+_WRONG_ROLE = "a statement's role must be a role of this game"
+_WRONG_TARGET = "a statement's target must be another seat that is in the game"
 # Joiners, which some scripts and combined emoji need.
 _JOINERS = "\u200c\u200d"
 _CONTROL_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
@@ -59,7 +59,7 @@ def _read_statement(statement: Any, seat: int) -> StatementMade:
     if "target" in parts and type(target) is not int:
         raise SayError(_WRONG_TARGET)
     if "text" in parts and not isinstance(text, str):
-        raise SayError("text must be a string")
+        raise SayError("a statement's text must be a string")
     return StatementMade(seat, StatementKind(says), None if role is None else Role(role), target, text)
 
 
@@ -72,9 +72,9 @@ def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
         raise SayError("these rules allow no text" if texts else "these rules allow no talk")
     for text in texts:
         if not 1 <= len(text) <= TEXT_LIMIT:
-            raise SayError(f"text must have 1 to {TEXT_LIMIT} characters, not {len(text)}")
+            raise SayError(f"a statement's text must have 1 to {TEXT_LIMIT} characters, not {len(text)}")
         if any(map(_is_control, text)):
-            raise SayError("text may contain no control characters and no direction marks")
+            raise SayError("a statement's text may contain no control characters and no direction marks")
     for statement in statements:
         if statement.role is not None and statement.role not in board.rules.roles:
             raise SayError(_WRONG_ROLE)

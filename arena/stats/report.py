@@ -96,7 +96,8 @@ class Profile(_Part):
     challenges: Rates = Field(
         title="challenges",
         description="made: of the claims that it was asked about; of_lies, of_truths: of the lies and the truths among "
-        "them; right: of its challenges, those of a lie. Challenges that another player's preceded are included",
+        "them; right: of its challenges, those of a lie. Includes challenges that didn't count because another "
+        "player's did",
     )
     visible_at_table: Rates = Field(
         title="challenges and blocks that counted",
@@ -106,7 +107,7 @@ class Profile(_Part):
     blocks: Rates = Field(
         title="blocks",
         description="made: of the actions that it was asked about; as_target: of those that were aimed at it; bluffed: "
-        "of its blocks, those without the role. Blocks that another player's preceded are included",
+        "of its blocks, those without the role. Includes blocks that didn't count because another player's did",
     )
     attack_targets: Rates = Field(
         title="attacked bots", description="of its coups, assassinations and steals at tables with that bot"

@@ -167,6 +167,7 @@ def test_an_earlier_version_is_a_opponent() -> None:
 def test_the_folder_has_the_program_and_what_belongs_to_a_new_bot() -> None:
     packed = call(trial.pack_folder, source=STARTER, name="mybot")
     with ZipFile(io.BytesIO(b64decode(packed["zip"]))) as archive:
-        files = {name.removeprefix("mybot/"): archive.read(name).decode() for name in archive.namelist()}
-    assert files.keys() == {"bot.py", "bot.toml", "coup_kit.py", "README.md"}
-    assert "test_bot.py" not in files["README.md"]
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert files.keys() == {f"mybot/{name}" for name in ("bot.py", "bot.toml", "coup_kit.py", "README.md")}
+    assert (packed["file"], files["mybot/bot.py"]) == ("mybot.zip", STARTER)
+    assert "test_bot.py" not in files["mybot/README.md"]

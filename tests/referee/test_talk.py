@@ -303,7 +303,8 @@ def test_a_statement_cannot_name_a_seat_that_is_out() -> None:
 
     heard = TalkMatch(say_nothing, say_nothing, attacks_the_dead)
     (fault,) = heard.record.games[0].faults
-    assert (fault.bot, fault.code, fault.detail) == (2, "bad_say", "target must be another seat that is in the game")
+    assert (fault.bot, fault.code) == (2, "bad_say")
+    assert fault.detail == "a statement's target must be another seat that is in the game"
     assert heard.said() == []
 
 
@@ -360,8 +361,8 @@ def test_a_record_without_its_statements_is_a_different_game() -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (StatementMade(0, StatementKind.SPARE, target=0), "target must be another seat"),
-        (StatementMade(0, StatementKind.HOLD, Role.INQUISITOR), "role must be a role"),
+        (StatementMade(0, StatementKind.SPARE, target=0), "a statement's target must be another seat"),
+        (StatementMade(0, StatementKind.HOLD, Role.INQUISITOR), "a statement's role must be a role"),
         (StatementMade(0, StatementKind.TEXT, text="\x1b[2J"), "no control characters"),
     ],
 )

@@ -1,7 +1,7 @@
 // The tab in which a visitor plays at a table of bots: the table's page, with the worker in place of a server.
 
 import { h, plain, read, refill, say } from "./dom.js";
-import { remember, remembered } from "./memory.js";
+import { remember, remembered, rememberedValue } from "./memory.js";
 import { call, listen, restart } from "./python.js";
 
 const PRESETS = read("presets"); // {name, about, counts} of each, in order
@@ -21,7 +21,7 @@ let failed = false; // the worker was ended, and a match with one's own bot
 
 /** Fill the tab, and open the table of the last visit. */
 export function fill(panel) {
-  const last = JSON.parse(remembered("table"));
+  const last = rememberedValue("table");
   if (last && fits(last)) settings = last;
   panel.append(frame, wait);
   document.getElementById("new-table").onclick = choose;

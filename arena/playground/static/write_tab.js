@@ -2,7 +2,7 @@
 
 import { drawn, h, read, refill, say } from "./dom.js";
 import { makeEditor } from "./editor.js";
-import { remember, remembered } from "./memory.js";
+import { remember, remembered, rememberedValue } from "./memory.js";
 import { call, listen, restart } from "./python.js";
 
 const SAMPLES = read("samples"); // {name, about}
@@ -12,12 +12,11 @@ const MAX_VERSIONS = 20;
 const NAME = "mybot";
 const SEED = 1; // the same deals for all versions
 
-const stored = (name) => JSON.parse(remembered(name));
 const store = (name, value) => remember(name, JSON.stringify(value));
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
 let editor;
-let versions = stored("versions") ?? []; // {number, text, results: {opponents: worth}}, the newest last
+let versions = rememberedValue("versions") ?? []; // {number, text, results: {opponents: worth}}, the newest last
 let trial = null; // that is played: {match, line, beatAt, reason, result}; the line is the one that the guard saw last
 let latest = null; // the last finished result: {progress, before, source}
 
@@ -64,7 +63,7 @@ export async function fill(panel) {
     event.preventDefault(); // a button with the focus isn't pressed, too
     run(200);
   });
-  editor.open(remembered("program") ?? read("first-bot"), stored("history"));
+  editor.open(remembered("program") ?? read("first-bot"), rememberedValue("history"));
   addEventListener("pagehide", () => store("history", editor.history()));
   editor.onChange(() => (remember("program", editor.text()), editor.mark([])));
   showVersions();
@@ -297,7 +296,7 @@ function describe({ number, results }) {
 function showVersions() {
   const option = (value, text = value) => h("option", { value }, text);
   const newest = versions.toReversed();
-  const names = stored("opponents") ?? FIRST_OPPONENTS;
+  const names = rememberedValue("opponents") ?? FIRST_OPPONENTS;
   for (const [place, select] of opponents.entries()) {
     refill(select, SAMPLES.map(({ name, about }) => h("option", { value: name, title: about }, name)), newest.map(({ number }) => option(`version ${number}`)), place && option("", "no bot"));
     select.value = names[place] ?? "";

@@ -8,6 +8,15 @@ export function remembered(key) {
   }
 }
 
+/** Return a stored value, null if there is none or its text isn't JSON. */
+export function rememberedValue(key) {
+  try {
+    return JSON.parse(remembered(key));
+  } catch {
+    return null;
+  }
+}
+
 export function remember(key, value) {
   try {
     localStorage.setItem(`coup-${key}`, value);
