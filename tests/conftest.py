@@ -69,8 +69,8 @@ LONG = re.compile(
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|completion|feed|play|review|submit)\.py|review/test_review\.py"
     r"|test_(docs_run|site)\.py|run/test_(looking|work_item)\.py|ladder/tables/test_server\.py"
-    r"|ladder/service/test_(check|final|operation|privacy|readme|releases|similar|talk|teams|term)\.py|ladder/test_likeness\.py"
-    r"|ladder/web/test_(admin|openid|passwords|similar|site|submit|tables)\.py"
+    r"|ladder/service/test_(check|readme|similar|talk|term)\.py|ladder/test_likeness\.py"
+    r"|ladder/web/test_(similar|site|submit|tables)\.py"
     # Bots of the benchmarks play, and a search finds what beats samples.
     r"|bench/test_bench\.py"
 )
@@ -82,6 +82,8 @@ LONG_ALONE = re.compile(
     r"|sandbox/test_spawning\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
     r"|replay/test_as_object\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
     r"|checks/test_check\.py::test_waiting_for_a_core"
+    r"|ladder/service/test_final\.py::test_a_final_by_commands|ladder/service/test_releases\.py::test_another_processor"
+    r"|ladder/service/test_operation\.py::test_a_(?:runner|second)|ladder/web/test_openid\.py::test_an_old_response"
     r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_collusion_is_found"
     r"|oracle/test_side_by_side\.py::.*\[[0-5]\]|local/test_local\.py::test_a_sweep_pairs"
     r"|exploit/test_exploit\.py::test_a_bluff|playground/test_trial\.py::test_a_version_is_compared"
