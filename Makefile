@@ -25,7 +25,7 @@ QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 COMPILED := $(wildcard .compiled)
 COMPILED_MODULES := $(wildcard *.so arena/*/*.so arena/*/*/*.so protocol/*.so protocol/*/*.so)
 
-.PHONY: run play ladder serve quick test test-all test-compiled attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
+.PHONY: run play ladder serve quick test test-all test-compiled mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
 
 # $(call tests,SELECTION) runs tests in several processes. Exit status 5 means that none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
@@ -84,6 +84,10 @@ test-compiled: $(VENV)/.dev wheel
 	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
 	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
 	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/local tests/run tests/env $(ARGS)
+
+# Changes 60 small things, one at a time, and prints those that no test of `make test` notices; ARGS="--seed 7 --module clock".
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 # Runs all known attacks in the sandboxes that work here, or in one (BOX=docker), and prints the results: about ten minutes.
 attack: $(VENV)/.dev
