@@ -53,7 +53,7 @@ TOGETHER = (
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.
-    re.compile(r"ladder/pool/test_cluster\.py::test_(?:calls_run|equal|the_scheduler|cancelling|shutdown)()"),
+    re.compile(r"ladder/pool/test_cluster\.py::test_(?:calls_run|equal|the_scheduler)()"),
     # They stop and kill an engine of their own.
     re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
 )
@@ -63,7 +63,7 @@ LONG = re.compile(
     # Runners, workers, servers, clusters and disks fail at random moments.
     r"ladder/service/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
     r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
-    r"|ladder/pool/test_cluster\.py|run/test_(crashes|work_items_on_dask|full_disk|sweep)\.py"
+    r"|ladder/pool/test_cluster\.py|run/test_(crashes|full_disk|sweep)\.py"
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.

@@ -1,7 +1,7 @@
 """Tests of the executor on a Dask cluster. Source: the docstring of ladder/pool/cluster.py.
 
 The scheduler and the workers are the real programs, as separate processes. Calls are functions of the standard
-library. tests/run/test_work_items_on_dask.py plays matches on a cluster.
+library. tests/ladder/service/test_kills_on_dask.py plays matches on a cluster.
 """
 
 import importlib.util
@@ -12,14 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ladder.pool import ExecutorLostError, WorkerCall, WorkerDiedError, WorkerRejectedError
+from ladder.pool import ExecutorLostError, WorkerDiedError, WorkerRejectedError
 from ladder.pool.cluster import DaskExecutor, Tls
 from tests.dask import Cluster
 
@@ -97,27 +97,6 @@ def test_the_scheduler_imports_nothing_of_ours(shared: Cluster) -> None:
     assert [name for name in names if name.split(".")[0] in ("ladder", "arena")] == []
 
 
-def test_cancelling_a_call_wakes_its_waiters(shared: Cluster) -> None:
-    with executor_on(shared) as executor:
-        until(executor.width)
-        future = executor.submit(time.sleep, 0.5)
-        assert future.cancel()
-        assert wait([future], timeout=LIMIT_S).done == {future}
-        assert outcome_of(executor.submit(operator.add, 1, 1)) == 2
-
-
-def test_shutdown_waits_for_submitted_calls(shared: Cluster) -> None:
-    with executor_on(shared) as executor:
-        futures = [executor.submit(operator.add, n, n) for n in range(6)]
-    assert [future.result(timeout=0) for future in futures] == [0, 2, 4, 6, 8, 10]
-    with pytest.raises(RuntimeError, match="shut down"):
-        executor.submit(os.getpid)
-    executor = executor_on(shared)
-    future = executor.submit(time.sleep, 2)
-    executor.shutdown(cancel_futures=True)
-    assert future.cancelled()
-
-
 def test_a_worker_that_refuses_gets_no_calls(cluster: Cluster, tmp_path: Path) -> None:
     (tmp_path / "good").mkdir()
     cluster.start_scheduler()
@@ -146,52 +125,6 @@ def check_listed(name: str) -> None:
     """Raise where the working folder has no folder of this name."""
     if not os.path.isdir(name):
         raise WorkerRejectedError(f"there is no folder {name}")
-
-
-def test_the_calls_of_a_killed_worker_run_again(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.start_scheduler()
-    victim = cluster.start_worker()
-    with executor_on(cluster) as executor:
-        until(lambda: executor.width() == 1)
-        pid = outcome_of(executor.submit(os.getpid))
-        began = tmp_path / "began"
-        call = executor.submit(exec, f"import os, time\nopen({str(began)!r}, 'x').close()\ntime.sleep(60)")
-        until(began.exists)
-        victim.kill()
-        until(lambda: not os.path.exists(f"/proc/{pid}"))
-        until(lambda: executor.width() == 0)
-        cluster.start_worker()
-        assert isinstance(outcome_of(call), FileExistsError), "it ran a second time"
-        until(lambda: executor.width() == 1)
-
-
-def test_progress_of_a_call_arrives_before_its_end_and_again_when_it_reruns(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.start_scheduler()
-    with executor_on(cluster) as executor, executor_on(cluster) as other:
-        for turn in range(2):
-            gate = tmp_path / f"gate {turn}"
-            program = (
-                "import pathlib, time\nfrom ladder.pool import report_progress as say\nsay(('step', 1))\nsay(b'2')\n"
-            )
-            program += f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"
-            victim = cluster.start_worker()
-            until(lambda: executor.width() == other.width() == 1)
-            call, silent = executor.submit(exec, program), other.submit(operator.add, 1, 1)
-            assert isinstance(call, WorkerCall)
-            assert isinstance(silent, WorkerCall)
-            heard: list[object] = []
-            until(lambda call=call, heard=heard: heard.extend(call.take_messages()) or len(heard) == 2)
-            victim.kill()
-            until(lambda: executor.width() == 0)
-            cluster.start_worker()
-            until(lambda call=call, heard=heard: heard.extend(call.take_messages()) or len(heard) == 4)
-            assert heard == [("step", 1), b"2"] * 2
-            gate.touch()
-            assert (outcome_of(call), outcome_of(silent), silent.take_messages()) == (None, 2, [])
-            if turn == 0:
-                cluster.kill_scheduler()
-                until(executor.last_error)
-                cluster.start_scheduler()
 
 
 def test_a_call_that_kills_its_workers_ends(cluster: Cluster) -> None:
@@ -223,42 +156,6 @@ def test_a_worker_that_gets_sigterm_ends_its_call_at_once(cluster: Cluster, tmp_
         assert cleaned.exists()
         cluster.start_worker()
         assert outcome_of(call) is None
-
-
-def test_calls_fail_with_their_scheduler_and_run_on_the_next_one(cluster: Cluster) -> None:
-    scheduler = cluster.start_scheduler()
-    worker = cluster.start_worker()
-    with executor_on(cluster) as executor:
-        until(executor.width)
-        calls = [executor.submit(time.sleep, 60) for _ in range(2)]
-        scheduler.kill()
-        for call in calls:
-            assert isinstance(outcome_of(call), ExecutorLostError)
-        assert isinstance(outcome_of(executor.submit(os.getpid)), ExecutorLostError)
-        until(lambda: executor.width() == 0)
-        assert executor.last_error() == f"no Dask scheduler answers at {cluster.address}"
-        worker.wait(LIMIT_S)
-        cluster.start_scheduler()
-        cluster.start_worker()
-        until(lambda: executor.width() == 1)
-        assert executor.last_error() is None
-        assert outcome_of(executor.submit(operator.add, 1, 1)) == 2
-        changes = executor.changes()
-        assert [there for _, there in changes[:2]] == [True, False]
-        assert changes[1][0] == f"no Dask scheduler answers at {cluster.address}"
-        assert sum(there for _, there in changes) == 3, "a scheduler and two workers"
-        assert executor.changes() == []
-
-
-def test_waiting_for_a_scheduler_times_out(cluster: Cluster) -> None:
-    with pytest.raises(ExecutorLostError, match=f"no Dask scheduler answers at {cluster.address}"):
-        executor_on(cluster)
-    scheduler = cluster.start_scheduler()
-    with executor_on(cluster, patience_s=0.5) as executor:
-        until(lambda: executor.last_error() == f"no worker has joined the scheduler at {cluster.address}")
-        scheduler.kill()
-        with pytest.raises(ExecutorLostError, match=r"answers at .* for 0 s"):
-            until(lambda: executor.width() < 0)
 
 
 def test_a_cluster_with_tls_refuses_clients_without_a_certificate(cluster: Cluster, tmp_path: Path) -> None:

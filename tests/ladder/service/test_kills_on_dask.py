@@ -1,9 +1,7 @@
 """Tests that kill workers and scheduler of a Dask cluster under a ladder: no result is lost, none counts twice."""
 
 import importlib.util
-import random
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -13,7 +11,7 @@ import pytest
 from ladder.service import open_ladder, submit_bot
 from tests.cli_workspace import Place
 from tests.dask import Cluster
-from tests.ladder.service.invariants import problems, require_sound
+from tests.ladder.service.invariants import require_sound
 from tests.ladder.service.ladders import BUILDING, Waiting, cache, has_more, ladder_in
 
 pytestmark = [
@@ -38,28 +36,6 @@ def require_nothing_left(place: Place, cluster: Cluster) -> None:
     """Assert that nothing is left. Call it after the end of the cluster, whose workers keep their processes."""
     cluster.close()
     place.wait(lambda: not place.processes())
-
-
-def test_workers_of_a_cluster_are_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:
-    """Other workers play their matches, and new ones are found."""
-    folder = ladder_in(place)
-    workers = [start_worker(place, cluster) for _ in range(2)]
-    chance = random.Random(3201)
-    process = place.start("ladder", "run", folder, "--scheduler", cluster.address)
-    with closing(open_ladder(folder)) as ladder:
-        place.wait(has_more(ladder), process=process)
-        time.sleep(chance.uniform(0, 0.5))
-        dead = workers.pop(chance.randrange(2))
-        dead.kill()
-        dead.wait(60)
-        workers.append(start_worker(place, cluster))
-        with ladder.database.read() as connection:
-            assert list(problems(connection)) == []
-        place.wait(has_more(ladder, 4), process=process)
-        process.terminate()
-        assert place.end(process).code == 0
-        require_sound(ladder)
-    require_nothing_left(place, cluster)
 
 
 def test_the_scheduler_of_a_cluster_is_killed_while_a_ladder_plays(place: Place, cluster: Cluster) -> None:

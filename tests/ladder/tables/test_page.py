@@ -372,16 +372,6 @@ def test_chat_is_written_by_keys_that_answer_no_question(
         there.on(lambda: there.table.end("the test is over"))
 
 
-def test_a_table_without_chat_shows_none(window: Callable[..., Any]) -> None:
-    with serve_tables("bot", "person") as there:
-        page = window(there, "secret1")
-        page.locator(".felt").wait_for()
-        assert not page.locator(".chat").is_visible()
-        page.keyboard.press("/")
-        assert page.evaluate("document.activeElement.tagName") == "BODY"
-        there.on(lambda: there.table.end("the test is over"))
-
-
 def test_rules_fit_a_phone_as_a_page_and_as_a_dialog(
     window: Callable[..., Any], axe: Callable[[Any], list[str]]
 ) -> None:

@@ -35,13 +35,6 @@ def test_an_account_page_shows_only_its_users_data(web: Pages) -> None:
     )
 
 
-def test_every_page_leads_a_participant_to_their_bots(web: Pages) -> None:
-    for login, leads in (("bob", True), ("staff", False)):
-        assert ('<a href="/">My bots</a>' in web.visitor(login).get("/standings").text) == leads
-    assert '<a href="/" aria-current="page">My bots</a>' in web.visitor("bob").get("/").text
-    assert "My bots" not in web.visitor("anonymous").get("/sign-in").text
-
-
 def test_a_token_is_shown_once_on_an_uncached_page(web: Pages) -> None:
     ada = web.visitor("ada")
     made = ada.post("/account/tokens", data={"scope": "read", "days": "365"})

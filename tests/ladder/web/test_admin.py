@@ -1,6 +1,5 @@
 """Tests of staff's pages: each form does the same as its command, and explains refusals."""
 
-import base64
 import csv
 import io
 import re
@@ -109,19 +108,6 @@ def test_users_are_found_by_what_they_have_not_done(web: Pages, staff: TestClien
     assert {row["user"]["login"]: row["points"] for row in staff.get("/api/admin/users").json()["items"]}["ada"] == 30
 
 
-def test_a_canvas_roster_is_imported_completely_or_not_at_all(web: Pages, staff: TestClient) -> None:
-    canvas = "Student,ID,SIS User ID,SIS Login ID,Section\nPoints Possible,,,,\nKay,7,u7,kay,B\nLee,8,u8,lee,B\n"
-    assert "2 users added, 0 changed" in import_roster(staff, "canvas.csv", canvas)
-    assert person(web.ladder, "kay").user.section == "B"
-    wrong = {"roster": ("wrong.csv", "login,email\nmoe,moe@example.org\nned,nowhere\n")}
-    name, text = wrong["roster"]
-    assert "Line 3: &#34;nowhere&#34; isn&#39;t a valid email" in post(staff, "/admin/users/import", 200, files=wrong)
-    complete = {"name": name, "data": base64.b64encode(text.encode()).decode()}
-    assert "line 3: &#34;nowhere" in post(staff, "/admin/users/import/confirm", 400, **complete)
-    assert "moe" not in staff.get("/admin/users").text
-    assert "1 user added" in import_roster(staff, name, text)
-
-
 def test_a_preview_lists_the_changes_of_an_import_and_makes_none(web: Pages, staff: TestClient) -> None:
     roster = "login,name,section,staff\nada,Ada <L>,B,\nkay,Kay,B,yes\n"
     text = post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", roster)})
@@ -133,28 +119,6 @@ def test_a_preview_lists_the_changes_of_an_import_and_makes_none(web: Pages, sta
     assert person(web.ladder, "ada").user.name == "Ada"
     assert staff.get("/admin/users/kay").status_code == 404
     assert "isn&#39;t complete" in post(staff, "/admin/users/import/confirm", 400, name="b.csv", data="a")
-
-
-def test_a_user_is_added_and_updated(web: Pages, staff: TestClient) -> None:
-    odd = "k/ay?#%"
-    post(staff, "/admin/users", 200, login=odd, name="Kay", section="B")
-    post(staff, "/admin/users", 200, login=odd, name="", email="kay@example.org")
-    owner = person(web.ladder, odd).user
-    assert (owner.name, owner.section, owner.email) == ("Kay", "B", "kay@example.org")
-    links = re.findall(r'href="(/admin/users/k[^"]*)"', staff.get("/admin/users").text)
-    assert "<h1>k/ay?#%" in staff.get(links[0]).text
-    assert "The login is empty" in post(staff, "/admin/users", 400, login=" ").replace("the login", "The login")
-
-
-def test_two_owners_are_merged_and_the_old_login_leads_on(web: Pages, staff: TestClient) -> None:
-    post(staff, "/admin/users", 200, login="bob2", email="bob@example.org")
-    assert "the ladder has no user" in post(staff, "/admin/users/bob2/merge", 400, reason="one person", into="bobby")
-    assert post(staff, "/admin/users/bob2/merge", reason="one person", into=" bob ") == "/admin/users/bob"
-    assert "already" in post(staff, "/admin/users/bob2/merge", 409, reason="one person", into="bob")
-    assert person(web.ladder, "bob2").user.login == "bob"
-    assert person(web.ladder, "bob").user.email == "bob@example.org"
-    assert "<h1>bob</h1>" in staff.get("/admin/users/bob2").text
-    assert "bob2 is bob: one person" in staff.get("/admin/users/bob").text
 
 
 def _list_texts(ladder: Ladder) -> set[str]:
@@ -205,16 +169,6 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     assert "pseudonym of ada" in staff.get("/finals/last/projector").text
     assert 'class="number">30</td>' in staff.get("/admin/grades?release=grades").text
     assert "was erased" in post(staff, f"{page}/leave", 400, withdrawn="false", reason="back")
-
-
-def test_a_link_for_one_user_signs_in_once(web: Pages, staff: TestClient) -> None:
-    output = staff.post("/admin/users/links", data={"login": "ada", "days": 2})
-    assert output.headers["cache-control"] == "no-store"
-    [secret] = re.findall(r"/sign-in\?link=([\w-]+)<", output.text)
-    visitor = web.visitor("anonymous")
-    assert visitor.post("/sign-in", data={"link": secret}).status_code == 303
-    assert visitor.get("/bots").status_code == 200
-    assert secret not in staff.get("/admin/users/ada").text
 
 
 def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestClient) -> None:
@@ -308,19 +262,6 @@ def test_participants_are_shown_no_form_by_which_staff_decides(web: Pages, staff
 # --- in one look ------------------------------------------------------------------------------------------------------
 
 
-def test_the_dashboard_agrees_with_the_commands(web: Pages, staff: TestClient, own: Term) -> None:
-    found = staff.get("/api/admin").json()
-    assert (found["users"], found["bots"], found["active_bots"], found["findings"]) == (3, 4, 3, None)
-    assert [owner["login"] for owner in found["suspended"]] == ["eve"]
-    assert found["matches"]["played"] == len(own.json("matches", "--last", 1000)["items"])
-    checked = staff.get("/api/admin?check=yes").json()["findings"]
-    output = own.json("doctor")["items"]
-    assert [each["check"] for each in checked] == [each["check"] for each in output]
-    assert "no runner is running" in staff.get("/admin?check=yes").text
-    assert "No runner is active" in staff.get("/queue").text
-    assert "No runner is active" not in web.visitor("ada").get("/queue").text
-
-
 def test_the_dashboard_first_says_what_to_do_or_that_all_is_well(web: Pages, staff: TestClient, own: Term) -> None:
     def paths() -> list[str | None]:
         return [each["path"] for each in staff.get("/api/admin").json()["problems"]]
@@ -365,18 +306,6 @@ def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, 
     levels = re.findall(r'<li class="(fail|warn|note|ok)">', staff.get("/admin?check=yes").text)
     assert levels == sorted(levels, key=("fail", "warn", "note", "ok").index)
     assert len(set(levels)) > 1
-
-
-def test_decisions_go_on_before_the_last_that_was_shown(web: Pages, staff: TestClient) -> None:
-    for _ in range(30):
-        post(staff, "/admin/freeze", reason="on")
-        post(staff, "/admin/freeze", reason="off", frozen="false")
-    first = staff.get("/api/admin/audit-log").json()
-    rest = staff.get(f"/api/admin/audit-log?after={first['next_cursor']}").json()
-    ids = [row["id"] for row in first["items"] + rest["items"]]
-    assert (len(first["items"]), ids == sorted(ids, reverse=True), rest["next_cursor"]) == (50, True, None)
-    with web.ladder.reading(STAFF_VIEWER) as context:
-        assert len(ids) == len(views.list_audit_log(context, limit=1000).items)
 
 
 def test_settings_are_shown_without_the_database_url(web: Pages, staff: TestClient, own: Term) -> None:

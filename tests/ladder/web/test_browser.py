@@ -247,17 +247,6 @@ def test_a_password_field_can_show_its_text_and_is_sent_as_a_password(browser: R
     assert field.get_attribute("type") == "password"
 
 
-def test_a_rejected_form_stays_filled_in_and_shows_the_reason(browser: Reader, server: LadderServer) -> None:
-    page = browser.browser.new_context().new_page()
-    page.goto(f"{server.url}/sign-in")
-    page.get_by_label("Login").fill("unknown")
-    page.get_by_label("Password").fill("a few words in a row")
-    page.get_by_label("Password").press("Enter")
-    page.get_by_role("alert").filter(has_text="password").wait_for()
-    assert page.get_by_label("Login").input_value() == "unknown"
-    assert page.url == f"{server.url}/sign-in"
-
-
 def test_without_javascript_a_match_is_shown_as_text(browser: Reader, server: LadderServer) -> None:
     page, _ = window(browser, server, "ada", java_script_enabled=False)
     with closing(open_ladder(server.folder)) as ladder:

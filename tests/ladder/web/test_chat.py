@@ -1,22 +1,14 @@
 """Tests of the pages of the lobby's chat, of players and of rules, of the staff's banner, and of chat over sockets."""
 
-import asyncio
-import json
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
 
 from ladder.permissions import STAFF_VIEWER
-from ladder.service import OpenTableRequest, close_session, open_ladder, open_session
+from ladder.service import OpenTableRequest, close_session, open_session
 from ladder.store.database import save_session_match
-from tests.cli_workspace import Place
-from tests.ladder.service.ladders import ladder_in
 from tests.ladder.service.term import Term
-from tests.ladder.web.players import WAIT_S, at_once, serve_tables
 from tests.ladder.web.visitors import Pages, pages
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
@@ -54,13 +46,6 @@ def test_users_write_in_the_lobby_as_text(web: Pages) -> None:
     assert 'id="chat"' in web.visitor("ada").get("/tables").text
 
 
-def test_a_ladder_without_chat_shows_none(web: Pages, own: Term) -> None:
-    configure(own.path, 'chat = "always"', 'chat = "off"')
-    assert write(web, "ada", "hello") == 400
-    assert web.visitor("ada").get("/tables/chat").status_code == 404
-    assert 'id="chat"' not in web.visitor("ada").get("/tables").text
-
-
 def test_staff_deletes_lines_and_mutes_with_a_reason(web: Pages) -> None:
     write(web, "ada", "spam")
     staff, line = web.visitor("staff"), web.visitor("ada").get("/api/tables/chat").json()["items"][0]["id"]
@@ -93,13 +78,6 @@ def test_players_are_ranked_by_wins_in_ended_matches(web: Pages) -> None:
     assert "8.5 of 20" in web.visitor("bob").get("/tables/players").text
 
 
-def test_rules_have_a_page_for_each_preset(web: Pages) -> None:
-    page = web.visitor("ada").get("/rules/treason-site")
-    assert page.status_code == 200
-    assert "A random seat starts." in page.text
-    assert web.visitor("ada").get("/rules/nonsense").status_code == 400
-
-
 def test_the_banner_is_text_on_all_pages(web: Pages, own: Term) -> None:
     first = web.visitor("ada").get("/standings")
     configure(own.path, 'banner = ""', 'banner = "<b>Maintenance</b> at noon"')
@@ -107,55 +85,3 @@ def test_the_banner_is_text_on_all_pages(web: Pages, own: Term) -> None:
     assert again.status_code == 200, "the banner is a part of the ETag"
     for path in ("/standings", "/sign-in", "/tables/new"):
         assert "&lt;b&gt;Maintenance&lt;/b&gt; at noon" in web.visitor("ada").get(path).text, path
-
-
-def test_chat_at_a_served_table(tmp_path: Path) -> None:
-    """A spectator who signed in writes too; staff's deletion reaches open pages; a program gets no line."""
-    place = Place(tmp_path)
-    folder = ladder_in(place, bots=("ada", "bob", "cleo"), fit=True)
-    at_once(folder)
-    configure(folder, 'chat = "off"', 'chat = "always"')
-    with serve_tables(place, folder) as site:
-        opened = site.open("ada", me=True, programs=1, people=1, chat="always")
-        id = opened["id"]
-        gus = site.sit_as_guest("Gus", opened["invitation"])
-        address = f"{site.url.replace('http', 'ws')}/tables/{id}"
-
-        async def next_chat(socket: Any) -> Any:
-            async with asyncio.timeout(WAIT_S):
-                while "chat" not in (message := json.loads(await socket.recv())):
-                    pass
-            return message
-
-        def socket(cookie: str) -> Any:
-            return connect(f"{address}/socket", additional_headers={"Cookie": cookie}, origin=site.url)
-
-        async def talk() -> None:
-            token = {"Authorization": f"Bearer {opened['programs'][0]['token']}"}
-            async with (
-                socket(f"session={site.session('ada')}") as ada,
-                socket(f"session={site.session('cleo')}") as cleo,
-                socket(gus) as guest,
-                connect(f"{address}/program", additional_headers=token) as program,
-            ):
-                for each in (ada, cleo, guest):
-                    assert (await next_chat(each))["writes"]
-                await program.send(json.dumps({"chat": "I am a bot"}))
-                for each, text in ((guest, "hi"), (cleo, "hello"), (ada, "good luck")):
-                    await each.send(json.dumps({"chat": text}))
-                    (line,) = (await next_chat(ada))["chat"]
-                    names = {"hi": "Gus (guest)", "hello": "pseudonym of cleo", "good luck": "pseudonym of ada"}
-                    assert (line["name"], line["text"]) == (names[text], text)
-                site.post(f"/tables/chat/{line['id']}", site.session("staff"), action="delete_line", reason="spam")
-                while "deleted" not in (message := await next_chat(guest)):
-                    pass
-                assert message["deleted"] == [line["id"]]
-                first = json.loads(await program.recv())
-                assert first["type"] == "hello"
-
-        asyncio.run(talk())
-        with closing(open_ladder(folder)) as ladder:
-            close_session(ladder, id, STAFF_VIEWER)
-        site.table_server.terminate()
-        assert place.end(site.table_server).code == 0
-    place.close()

@@ -17,7 +17,6 @@ from starlette.testclient import TestClient
 
 import arena
 from arena.bots import LANGUAGES, new_bot, read_submission
-from ladder.views import SORTS
 from ladder.web import list_document_files, make_app
 from tests.cases import each
 from tests.ladder.service.term import Term
@@ -63,11 +62,6 @@ def test_every_link_of_the_documents_leads_to_a_page_or_a_file_and_its_section(w
 @each("path", ["../pyproject.toml", "docs/../../pyproject.toml", "docs", "arena/__init__.py", "%2fetc%2fpasswd"])
 def test_other_files_are_not_found(web: Pages, path: str) -> None:
     assert web.visitor("anonymous").get(f"/docs/{path}").status_code == 404
-
-
-def test_standings_are_sorted_by_each_column(web: Pages) -> None:
-    for sort in SORTS:
-        assert web.visitor("ada").get(f"/standings?sort={sort}").status_code == 200, sort
 
 
 def test_commands_on_pages_have_the_configured_address_of_the_ladder(web: Pages, own: Term) -> None:

@@ -54,12 +54,3 @@ def test_a_lost_game_links_to_the_moment_of_elimination_in_the_own_seat(web: Pag
     assert "late loses the " in game.cause
     with web.ladder.reading(Viewer("bob")) as context:
         assert list_lost_games(context, bot, 1) == ()
-
-
-def test_the_home_page_offers_a_password_until_there_is_one(web: Pages) -> None:
-    ada = web.visitor("ada")
-    assert "Set a password" in ada.get("/").text
-    set_ = ada.post("/account/password", data={"new": "correct horse battery", "then": "/"})
-    assert (set_.status_code, set_.headers["location"]) == (303, "/")
-    assert "Set a password" not in ada.get("/").text
-    assert ada.get("/").headers["cache-control"] == "no-store"

@@ -65,14 +65,6 @@ def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: T
     assert visitor.cookies["session"].encode() not in held
 
 
-def test_staff_refuses_an_account_on_its_page(web: Pages) -> None:
-    staff, visitor = web.visitor("staff"), web.visitor("anonymous")
-    post(visitor, "/join", link=made_link(staff, ask="true"), **FORM)
-    assert post(staff, "/admin/users/cyd/refuse", reason="who are you?") == "/admin"
-    assert staff.get("/admin/users/cyd").status_code == 404
-    assert visitor.get("/api/account").status_code == 401
-
-
 def test_a_link_that_is_revoked_or_unknown_shows_no_form(web: Pages, own: Term) -> None:
     issued, visitor = issue_secret(web.ladder, "staff", "join", "staff"), web.visitor("anonymous")
     own.arena("access revoke", issued.id, "--reason", "it is everywhere")

@@ -47,35 +47,6 @@ def test_a_form_that_is_sent_twice_takes_effect_once(web: Pages) -> None:
     assert bob.post("/account/tokens", data=form).text != first.text
 
 
-def test_a_challenge_is_queued_and_shown(web: Pages) -> None:
-    ada = web.visitor("ada")
-    asked = ada.post("/bots/late/challenges", data={"opponents": " late@1 ", "count": "2"})
-    assert asked.status_code == 303
-    match = ada.get("/api" + asked.headers["location"]).json()
-    assert (match["kind"], [seat["version_ref"] for seat in match["players"]]) == ("challenge", ["late@2", "late@1"])
-    for sent, why in (
-        (("one,two",), "a table has 2 seats"),
-        (("unknown",), "the ladder has no bot"),
-        (("one", "11"), ""),
-    ):
-        refused = ada.post("/bots/late/challenges", data=dict(zip(("opponents", "count"), sent, strict=False)))
-        assert (refused.status_code, why in refused.text) == (400, True), sent
-    assert "belongs to another user" in web.visitor("bob").post("/bots/late/challenges", data={"opponents": "one"}).text
-    assert web.visitor("reading token").post("/bots/late/challenges", data={"opponents": "one"}).status_code == 403
-
-
-def test_the_page_of_a_rejected_bot_offers_a_new_version_and_no_challenge(web: Pages) -> None:
-    """No version of it plays, so a challenge would be refused."""
-    offers = {"again": 'href="/submit">Submit a new version</a>', "challenge": 'action="/bots/{}/challenges"'}
-
-    def offered(login: str, bot: str) -> list[str]:
-        page = web.visitor(login).get(f"/bots/{bot}").text
-        return [name for name, words in offers.items() if words.format(bot) in page]
-
-    assert (offered("bob", "broken"), offered("staff", "broken")) == (["again"], [])
-    assert (offered("ada", "late"), offered("bob", "late")) == (["challenge"], [])
-
-
 def test_only_an_owner_activates_an_earlier_version(web: Pages, own: Term) -> None:
     assert playing(web) == [2]
     refused = web.visitor("bob").post("/bots/late/active-version", data={"version": "1"})

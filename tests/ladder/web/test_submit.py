@@ -68,58 +68,6 @@ def test_an_upload_becomes_a_version(web: Pages, what: str) -> None:
     assert visitor.get(f"/api/bots/{name}/1").json()["versions"][0]["status"] == "queued"
 
 
-def test_an_owner_sees_the_bots_output_as_lines_of_text(web: Pages, own: Term) -> None:
-    """A traceback in one line, or as byte values, helps no author."""
-    page = web.visitor("ada").get("/bots/late").text
-    assert "<pre>no json \\x1b[31m</pre>" in page
-    assert "---\noh \\x1b[31mno" in page
-
-
-def test_a_match_states_whose_cards_its_reader_sees(web: Pages) -> None:
-    """An owner sees those of their bots, or none; staff see all."""
-    ada = web.visitor("ada")
-    matches = ada.get("/api/matches").json()["items"]
-    hers = next(match["id"] for match in matches if match["players"][0]["version_ref"].startswith("late@"))
-    others = next(
-        match["id"] for match in matches if "late@1" not in [seat["version_ref"] for seat in match["players"]]
-    )
-    output = {
-        "ada": {hers: "Survivors' cards are never shown, except those of your own bots.", others: "never shown.</p>"},
-        "bob": {hers: "Survivors' cards are never shown.</p>"},
-        "staff": {hers: "You see all cards.</p>"},
-    }
-    for login, words in output.items():
-        for match, said in words.items():
-            assert said in web.visitor(login).get(f"/matches/{match}").text, (login, match)
-    assert ada.get(f"/api/matches/{hers}").json()["cards"] == ["late@1"]
-
-
-def test_a_form_leads_to_the_check_which_is_asked_for_again_until_it_has_ended(web: Pages, own: Term) -> None:
-    visitor = web.visitor("ada")
-    sent = send(visitor, [("x.py", QUICK_BOT)], "late", "/submit")
-    assert (sent.status_code, sent.headers["location"]) == (303, "/bots/late/2#checks")
-    waits = visitor.get("/bots/late/2")
-    assert 'hx-trigger="every 2s"' in waits.text
-    assert "This version is queued for its check" in waits.text
-    assert "every 2s" not in web.visitor("bob").get("/bots/late/2").text
-    own.run()
-    ended = visitor.get("/bots/late/2", headers={"If-None-Match": waits.headers["etag"]})
-    assert "every 2s" not in ended.text
-    assert "qualifying match" in ended.text
-
-
-def test_the_page_shows_the_remaining_quota_and_the_bots(web: Pages) -> None:
-    visitor = web.visitor("ada")
-    before = visitor.get("/submit").text
-    assert "9 of 10" in before
-    assert '<option value="late">' in before
-    send(visitor, [("x.py", QUICK_BOT)], "late")
-    assert "8 of 10" in visitor.get("/submit").text
-    assert 'name="owner" list="owners"' in web.visitor("staff").get("/submit").text
-    assert 'name="owner"' not in web.visitor("ada").get("/submit").text
-    assert "/submit" not in web.visitor("anonymous").get("/sign-in").text
-
-
 REFUSED: dict[str, tuple[Files, str, int, str]] = {
     "no file": ([], "x", 400, "The form contains no file"),
     "a path that leaves": ([("../bot.py", "x"), ("b.py", "x")], "", 400, "outside of its folder"),

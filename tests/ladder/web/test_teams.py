@@ -50,32 +50,6 @@ def test_staff_changes_a_team_membership_with_a_reason(staff: TestClient) -> Non
     assert (line["team"], line["left_at"] is None) == ("Red <b>", False)
 
 
-def test_teams_are_imported_from_a_file(staff: TestClient) -> None:
-    def send(text: str, **fields: str) -> tuple[int, str]:
-        answered = staff.post("/admin/users/teams", data=fields, files={"teams": ("groups.csv", text)})
-        return answered.status_code, answered.text
-
-    assert send("login,team\nada,Red\nbob,Red\n")[0] == 303
-    assert "ada is in the team Red" in send("login,team\nada,Blue\n")[1]
-    assert send("login,team\nada,Blue\n", move="true")[0] == 303
-
-
-def test_an_account_shows_the_team_and_its_bots(web: Pages) -> None:
-    bob = web.visitor("bob")
-    assert "Team" not in bob.get("/account").text
-    join_teams(web.ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
-    text = bob.get("/account").text
-    assert "<h2>Team Red</h2>" in text
-    assert '<b>Ada</b> <span class="muted">ada, joined' in text
-    assert ">of Ada, version 1 plays<" in bob.get("/").text
-    shown = bob.get("/api/account").json()
-    assert [(bot["bot"], bot["owner"]) for bot in shown["bots"]] == [("broken", None), ("late", "Ada")]
-    assert [(line["team"], line["login"]) for line in shown["team"]] == [("Red", "ada"), ("Red", "bob")]
-    assert "pseudonym of ada" not in text
-    for visitor in (web.visitor("anonymous"), web.visitor("ada")):
-        assert "teacher" not in visitor.get("/account").text
-
-
 def test_a_teammate_manages_a_bot_like_its_owner(web: Pages) -> None:
     """Others can't; neither can a former member whose browser still shows the page."""
     bob = web.visitor("bob")
