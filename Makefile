@@ -25,7 +25,11 @@ QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 COMPILED := $(wildcard .compiled)
 COMPILED_MODULES := $(wildcard *.so arena/*/*.so arena/*/*/*.so protocol/*.so protocol/*/*.so)
 
-.PHONY: run play ladder serve quick test test-all test-compiled mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
+# A run whose results are compared. It uses the packages in the folder PYTHONPATH.
+COMPARED_RUN = $(abspath $(BIN))/python -c 'from arena.cli import main; main()' run --seed 1 --games 96 \
+  sample:honest sample:opportunist sample:turtle --out
+
+.PHONY: run play ladder serve quick test test-all test-compiled mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean test-rest
 
 # $(call tests,SELECTION) runs tests in several processes. Exit status 5 means that none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
@@ -63,27 +67,34 @@ serve: $(VENV)/.web $(COMPILED)
 	$(BIN)/arena ladder serve $(LADDER) $(ARGS)
 
 # Tests rules, protocol, schedule, rating, documents and packages in half a minute on two cores.
-quick: $(VENV)/.dev
+quick: $(VENV)/.test
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
 
 # Tests every package with Python and node alone, in three minutes on two cores.
 test: $(VENV)/.dev
 	$(call tests,not boxes and not long and not clock)
 
-# Runs all other tests: compilers, browsers, PostgreSQL, Dask, boxes, kills, clocks, and the compiled referee.
-test-all: $(VENV)/.dev test-compiled
+# Runs all other tests: those of test-rest, and of the compiled referee.
+test-all: test-compiled test-rest
+
+# Runs the tests of compilers, browsers, PostgreSQL, Dask, boxes, kills and clocks.
+test-rest: $(VENV)/.dev
 	$(call tests,(boxes or long) and not clock)
 	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
 
-# Tries the compiled wheel in a fresh environment, then tests engine and referee in a copy of the tree with its modules.
-test-compiled: $(VENV)/.dev wheel
+# Tries the compiled wheel in a fresh environment, then tests the compiled modules in a copy of the tree that has them, and
+# compares the results of a run with those of the uncompiled arena.
+test-compiled: $(VENV)/.dev dist/.wheel
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	$(PYTHON) -m venv "$$folder/venv" && "$$folder/venv/bin/pip" -q install -c constraints.txt "$$(ls -t dist/*-cp*.whl | head -1)" && \
 	PATH="$$folder/venv/bin:$$PATH" .ci/use && \
 	$(BIN)/python -m zipfile -e "$$(ls -t dist/*-cp*.whl | head -1)" "$$folder" && \
 	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
 	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
-	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/local tests/run tests/env $(ARGS)
+	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/env $(ARGS) && \
+	PYTHONPATH="$$folder" $(COMPARED_RUN) "$$folder/compiled" && \
+	cd $(CURDIR) && PYTHONPATH=$(CURDIR) $(COMPARED_RUN) "$$folder/pure" && \
+	cmp "$$folder/compiled/results.jsonl" "$$folder/pure/results.jsonl"
 
 # Changes 60 small things, one at a time, and prints those that no test of `make test` notices; ARGS="--seed 7 --module clock".
 mutants: $(VENV)/.dev
@@ -108,8 +119,11 @@ package:
 	PYTHON=$(PYTHON) .ci/wheel
 
 # Builds a wheel in dist/ for this Python and platform, whose compiled referee takes two thirds of the CPU. Needs a C compiler.
-wheel: $(VENV)/.run
+wheel: dist/.wheel
+
+dist/.wheel: hatch_build.py pyproject.toml $(shell git ls-files '*.py' ':!tests' 2>/dev/null) | $(VENV)/.run
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) wheel --no-deps --wheel-dir dist .
+	@touch $@
 
 # Compiles the same modules in this clone, next to the sources; `make clean` removes them.
 compiled: .compiled
@@ -181,6 +195,11 @@ $(VENV)/.web: $(VENV)/.run
 
 $(VENV)/.docs: $(VENV)/.run
 	$(PIP) install -c constraints.txt -e '.[docs]'
+	@touch $@
+
+# What `make quick` needs, if not all of .dev is installed.
+$(VENV)/.test: $(VENV)/.run
+	test -f $(VENV)/.dev || $(PIP) install -c constraints.txt -e '.[test]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run

@@ -108,10 +108,23 @@ gc.disable()
 
 RUNNING = pytest.StashKey[pytest.Item]()
 
+# A file of the ids of tests that passed in earlier runs, which aren't run again. This run adds its own.
+LEDGER = os.environ.get("ARENA_PASSED")
+PASSED = set(Path(LEDGER).read_text("utf-8").splitlines()) if LEDGER and Path(LEDGER).exists() else set()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add a passed test to the ledger. With pytest-xdist the process that collects all reports does so."""
+    if LEDGER and report.when == "call" and report.passed and "PYTEST_XDIST_WORKER" not in os.environ:
+        with open(LEDGER, "a", encoding="utf-8") as file:
+            file.write(f"{report.nodeid}\n")
+
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark long tests, those with a parameter for an isolating sandbox, and those of bots in JavaScript."""
+    if PASSED:
+        items[:] = [item for item in items if item.nodeid not in PASSED]
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}

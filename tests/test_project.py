@@ -34,8 +34,11 @@ def test_the_workflow_runs_ci_run_and_its_targets() -> None:
     targets = {*matrix["target"], *(row["target"] for row in matrix["include"])}
     ran = ran - {"make ${{ matrix.target }}"} | {f"make {target}" for target in targets}
     ours = {f"make {target}" for target in MAKE.findall((ROOT / ".ci/run").read_text("utf-8"))}
-    assert ran == {"make lint", "make quick", "make test", "make package", ".ci/run"}
-    assert ran - {".ci/run"} <= ours
+    assert ran == {"make lint", "make quick", "make test", "make package", ".ci/run ${{ matrix.group }}"}
+    assert ran - {".ci/run ${{ matrix.group }}"} <= ours
+    # The job `python` has the newer Pythons.
+    groups = re.search(r"groups=\" \$\{\*:-(.*)\} \"", (ROOT / ".ci/run").read_text("utf-8"))[1].split()
+    assert [*jobs()["groups"]["strategy"]["matrix"]["group"], "pythons"] == groups
 
 
 def test_the_targets_of_a_release_run_in_ci_run() -> None:
