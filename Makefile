@@ -29,7 +29,7 @@ COMPILED_MODULES := $(wildcard *.so arena/*/*.so arena/*/*/*.so protocol/*.so pr
 COMPARED_RUN = $(abspath $(BIN))/python -c 'from arena.cli import main; main()' run --seed 1 --games 96 \
   sample:honest sample:opportunist sample:turtle --out
 
-.PHONY: run play ladder serve quick test test-all test-compiled mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean test-rest
+.PHONY: run play ladder serve quick test test-all test-compiled mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean test-rest test-python
 
 # $(call tests,SELECTION) runs tests in several processes. Exit status 5 means that none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
@@ -67,8 +67,12 @@ serve: $(VENV)/.web $(COMPILED)
 	$(BIN)/arena ladder serve $(LADDER) $(ARGS)
 
 # Tests rules, protocol, schedule, rating, documents and packages in half a minute on two cores.
-quick: $(VENV)/.test
+quick: $(VENV)/.dev
 	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(QUICK) $(ARGS)
+
+# Tests what differs first on another Python, with pytest and few packages: PYTHON=python3.14 VENV=/tmp/python3.14.
+test-python: $(VENV)/.test
+	$(PYTEST) $(PARALLEL) -m "not boxes and not clock" $(filter-out %.py,$(QUICK)) tests/referee tests/bots tests/local $(ARGS)
 
 # Tests every package with Python and node alone, in three minutes on two cores.
 test: $(VENV)/.dev
@@ -197,9 +201,8 @@ $(VENV)/.docs: $(VENV)/.run
 	$(PIP) install -c constraints.txt -e '.[docs]'
 	@touch $@
 
-# What `make quick` needs, if not all of .dev is installed.
 $(VENV)/.test: $(VENV)/.run
-	test -f $(VENV)/.dev || $(PIP) install -c constraints.txt -e '.[test]'
+	$(PIP) install -c constraints.txt -e '.[test]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
