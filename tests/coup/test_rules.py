@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, GameEnding, KeyedRng, Over, Role, format_move, list_legal_moves, pick_default_move
+from arena.coup import GameEnding, KeyedRng, Over, Role, format_move, list_legal_moves, pick_default_move
 
 Scene = Any  # the class in conftest.py
 
@@ -135,19 +135,3 @@ def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
     for number in range(2):
         drawn.append(format_move(pick_default_move(played.sees(1), lambda below, number=number: number)))
     assert drawn == ["lose:assassin", "lose:contessa"]
-
-
-def test_the_action_table_is_the_rulebooks() -> None:
-    table = [
-        (row.action, row.cost, row.gain, row.targeted, row.claim, row.blocked_by, row.block_roles)
-        for row in COUP.actions
-    ]
-    assert table == [
-        ("income", 0, 1, False, None, "nobody", ()),
-        ("foreign_aid", 0, 2, False, None, "anyone", ("duke",)),
-        ("coup", 7, 0, True, None, "nobody", ()),
-        ("tax", 0, 3, False, "duke", "nobody", ()),
-        ("assassinate", 3, 0, True, "assassin", "target", ("contessa",)),
-        ("steal", 0, 2, True, "captain", "target", ("ambassador", "captain")),
-        ("exchange", 0, 0, False, "ambassador", "nobody", ()),
-    ]

@@ -1,7 +1,6 @@
 """Tests of the schema of records against records of every game. Source: docs/reference/records.md."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,8 +14,6 @@ from pydantic import ValidationError
 from arena.coup import PRESETS
 from arena.referee import UNTIMED_MS, Fault, Record, Timing, read_record, verify_record, write_record
 from arena.replay import list_steps
-from arena.run import record_results
-from ladder.store import RunFolder
 from protocol.records import LINE, schema_text
 from tests.cases import each
 from tests.replay.games import random_game
@@ -127,12 +124,3 @@ def claimed(word: str) -> str | None:
     actions = {"tax": "duke", "assassinate": "assassin", "steal": "captain", "exchange": "ambassador"}
     verb, _, what = word.partition(":")
     return what if verb == "block" else actions.get(verb)
-
-
-def test_the_folder_of_a_run_is_private(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        RunFolder(tmp_path / "run", record_results).create({})
-    finally:
-        os.umask(before)
-    assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700

@@ -16,7 +16,6 @@ from protocol import Malformed, MalformedCode, ParsedReply, decode, parse_hello,
 from protocol.messages import BotHello, FaultCode, Reply, parse_to_bot, schema
 from protocol.payloads import (
     Allegiance,
-    AnyMove,
     CoinReason,
     Event,
     LossReason,
@@ -108,15 +107,6 @@ def test_every_event_row_has_a_good_example() -> None:
         assert event.event == name
 
 
-def test_every_move_in_the_text_is_a_move() -> None:
-    keys = r'\{"(?:action|pass|challenge|block|show|decline|lose|keep|keep_shown|pick|side|reveal|examined)":.*\}'
-    moves = [code for code in CODE if re.fullmatch(keys, code)]
-    assert {next(iter(json.loads(move))) for move in moves} == set(re.findall(r"[a-z_]+", keys))
-    for move in moves:
-        if move != '{"keep":["captain","duke"]}':
-            TypeAdapter(AnyMove).validate_json(move)
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -166,44 +156,6 @@ def test_the_presets_are_those_of_the_engine() -> None:
         few, many = rules.min_seats, rules.max_seats
         made[name] = (str(few) if few == many else f"{few}-{many}", differs)
     assert output == made
-
-
-def test_examples_of_the_basic_game_have_no_fields_of_variants() -> None:
-    """SPEC, What later versions may change: promised. It applies to the examples outside the page of variants."""
-    basic = SPEC[: SPEC.index("\n# Rule variants")] + SPEC[SPEC.index("\n# The clock") :]
-    lines = re.findall(r"^\{.*\}$", basic, re.MULTILINE)
-    new = {"reserve", "allegiance", "discards", "seen", "replaced", "keep_shown", "pick", "side", "reveal", "examined"}
-    for line in lines:
-        if '"type":"hello"' not in line:
-            assert not new & set(re.findall(r'"(\w+)":', line)), line
-            assert not {"inquisitor", "not_duke", "examine", "convert", "embezzle"} & set(re.findall(r"\w+", line)), (
-                line
-            )
-
-
-def test_the_first_legal_move_of_every_example_is_the_quiet_one() -> None:
-    """SPEC, The first legal move: sample bots rely on it."""
-    quiet = {
-        "turn": {"action": "income"},
-        "challenge": {"pass": True},
-        "block": {"pass": True},
-        "keep_shown": {"keep_shown": False},
-        "examine_decide": {"examined": "hand_back"},
-    }
-    section = SPEC.split("### The first legal move\n")[1].split("\n## ")[0]
-    for kind in _constants("kind"):
-        assert f"`{kind}`" in section
-    for request in map(json.loads, LINES):
-        if "kind" in request and request["kind"] in quiet:
-            assert request["legal"][0] == quiet[request["kind"]]
-        elif request.get("kind") == "exchange":
-            hand = {"keep": request["you"]["cards"]}
-            assert request["legal"][0] == hand or len(request["legal"]) == 1
-            assert request["legal"][1:] == sorted(request["legal"][1:], key=json.dumps)
-        elif "kind" in request and request["kind"] != "prove":
-            assert request["legal"] == sorted(request["legal"], key=json.dumps)
-        elif "kind" in request:
-            assert "show" in request["legal"][0] or request["legal"] == [{"decline": True}]
 
 
 def test_every_fault_has_its_row() -> None:

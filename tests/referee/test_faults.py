@@ -286,47 +286,8 @@ def fails_at(kind: str, plan: dict[str, dict[str, Any]]) -> Answer:
     return answer
 
 
-TAX, AID = {"turn": {"action": "tax"}}, {"turn": {"action": "foreign_aid"}}
+TAX = {"turn": {"action": "tax"}}
 CHALLENGE = {"challenge": {"challenge": True}}
-SHOWN = next(role for role in CLAIMS if Role(role) in hand(KEY))  # what `claim(truthful=True)` claims
-DEFAULTS = {
-    "turn": ("turn", {}, {}, "income"),
-    "challenge": ("challenge", {}, TAX, "-"),
-    "block": ("block", {}, AID, "-"),
-    "prove with the card": ("prove", {"turn": claim(truthful=True)}, CHALLENGE, "show:" + SHOWN),
-    "prove without it": ("prove", {"turn": claim(truthful=False)}, CHALLENGE, "decline"),
-    "exchange": ("exchange", {"turn": CLAIMS["ambassador"]}, {}, "keep:" + "+".join(hand(KEY))),
-}
-
-
-@pytest.mark.parametrize("name", DEFAULTS)
-def test_the_default_move_is_the_quiet_one(name: str) -> None:
-    """Source: docs/reference/protocol/requests.md, last column of the table of kinds."""
-    kind, plan, opponent, expected = DEFAULTS[name]
-    seen: list[bytes] = []
-    played = play(bot(fails_at(kind, plan), seen), bot(follow(opponent)))
-    fault = played.faults()[0]
-    assert (fault.code, fault.used) == ("bad_json", expected)
-    assert fault.step is not None
-    assert played.words()[fault.step] == expected
-    (error,) = errors(seen)
-    assert error.used is not None
-    (asked,) = [json.loads(line) for line in seen if json.loads(line).get("id") == error.id and b'"request"' in line]
-    assert asked["kind"] == kind
-    assert error.used.model_dump(mode="json", by_alias=True, exclude_unset=True) in asked["legal"]
-
-
-def test_with_ten_coins_the_default_is_a_coup_of_the_next_living_seat_clockwise() -> None:
-    """Source: docs/reference/protocol/requests.md; seat 1 has left the game, so seat 2 is the target."""
-
-    def answer(peer: ScriptPeer, request: Request) -> bytes:
-        if request["kind"] == "turn" and request["state"]["players"][0]["coins"] >= 10:
-            return GARBAGE
-        return follow(TAX)(peer, request)
-
-    played = play(bot(answer), bot(dies), bot(first))
-    fault = next(fault for fault in played.faults() if fault.code == "bad_json")
-    assert (fault.bot, fault.used) == (0, "coup:2")
 
 
 def test_the_card_that_is_lost_by_default_is_drawn_from_the_match_key() -> None:
