@@ -4,7 +4,7 @@ The executor here runs a call when the test asks for it, as a slow machine does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import pytest
@@ -257,30 +257,6 @@ def test_the_runner_does_not_pause_after_a_dead_worker() -> None:
     assert start_times(make_play(a=[WorkerDiedError("x")]), "ab", 1, (2.0,)) == [("a", 0), ("a", 0), ("b", 0)]
 
 
-def test_slots_are_filled_after_a_pause_while_another_match_is_played() -> None:
-    """The runner checks the time even if no match ends: here b ends only when the void match a has started again."""
-    clock = Clock()
-    with ThreadPoolExecutor(2) as threads:
-        gate: Future[str] = Future()
-        voids = [HostError("x")]
-
-        def play(job: Job) -> str:
-            if job.name == "b":
-                return gate.result(60)
-            if voids:
-                raise voids.pop()
-            gate.set_result("B")
-            return "A"
-
-        jobs = [Job("a"), Job("b")]
-        output = []
-        for event in drive_jobs(RetryingJobs(jobs, (2.0,), clock), play, threads, lambda: 2, (HostError,), clock.sleep):
-            output.append(type(event).__name__)
-            clock.now += 1 if isinstance(event, Idle) else 0
-        assert output.count("JobCompleted") == 2
-        assert output.count("Idle") >= 2
-
-
 def test_a_defect_ends_the_run() -> None:
     """An exception that is neither a host failure nor a death is a defect of the arena, and isn't hidden."""
     with pytest.raises(ZeroDivisionError):
@@ -297,19 +273,3 @@ def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
     assert first.result == "A"
     events.close()  # type: ignore[attr-defined]
     assert stage.submitted == list("ab"), "the next is under way while the consumer stores the first"
-
-
-def test_idle_moments_are_reported() -> None:
-    """A live display updates, and Ctrl-C works, during a long match."""
-    with ThreadPoolExecutor(1) as threads:
-        gate: Future[str] = Future()
-        for event in drive_jobs(
-            RetryingJobs([Job("a")]), lambda job: gate.result(60), threads, lambda: 1, (HostError,)
-        ):
-            if isinstance(event, Idle):
-                if not gate.done():
-                    gate.set_result("done")
-            else:
-                assert isinstance(event, JobCompleted)
-                assert event.result == "done"
-        assert gate.done()

@@ -116,26 +116,6 @@ def test_killed_workers_cost_only_attempts(place: Place) -> None:
     require_whole(place, folder)
 
 
-def test_steps_of_a_check_are_void_once_its_worker_is_killed(place: Place) -> None:
-    folder = ladder_in(place, fit=True)
-    slow = Waiting(place)
-    with opened(folder) as ladder:
-        submit_bot(ladder, slow.folder, "ada")
-        process = start_runner(place, folder)
-        place.wait(lambda: slow.steps(ladder) == BUILDING, process=process)
-        with ladder.database.read() as connection:
-            assert list(problems(connection)) == []
-        for worker in workers(process.pid):
-            os.kill(worker, signal.SIGKILL)
-        place.wait(lambda: slow.state(ladder) == "queued", process=process)
-        assert slow.steps(ladder) == []
-        process.terminate()
-        assert place.end(process).code == 0
-        require_sound(ladder)
-    slow.gate.touch()
-    place.wait(lambda: not place.processes())
-
-
 def test_the_next_check_replaces_the_steps_of_a_killed_runner(place: Place, url: str | None) -> None:
     """In the end each step is there once. With a server all its processes are killed."""
     folder = ladder_in(place, url, fit=True)

@@ -11,16 +11,14 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, select
-from starlette.testclient import TestClient
 
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.results import GameResult
-from ladder.service import Ladder, StandingsUpdater, create_ladder, open_ladder
+from ladder.service import Ladder, StandingsUpdater, create_ladder
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import METADATA, User, find_latest_snapshot, queue_matches, save_match, save_users
 from ladder.views import view_standings_page
-from ladder.web import make_app
 from tests.ladder.service.term import PLAY, Term
 from tests.ladder.store.databases import add_bot
 from tests.ladder.version_refs import version_ids_by_ref
@@ -80,17 +78,6 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
     assert fold.table.verdict is not None
     assert fold.table.verdict.leader == "a@1"
     assert "the leader, a@1, is within 2 points of the best (100%)" in Term(ladder.path).arena("standings").out
-
-
-def test_standings_without_intervals_state_the_reason_and_omit_the_column(ladder: Ladder) -> None:
-    term, client = Term(ladder.path), TestClient(make_app(ladder, "http://127.0.0.1:8000", True))
-    for times, known in ((1, False), (20, True)):
-        play_all_pairs(ladder, times, {"ab": 4})
-        folded(ladder)
-        page = client.get("/standings").text
-        assert ("95 % interval of the win rate" in page) == known
-        for output in (page, term.arena("standings").out):
-            assert ("There are too few matches for intervals." in output) != known
 
 
 def test_findings_are_computed_again_only_after_enough_games(ladder: Ladder) -> None:
@@ -228,13 +215,3 @@ def test_collusion_is_found_from_results_alone(ladder: Ladder) -> None:
     assert table is not None
     assert table.collusion is not None
     assert [(each.owners, each.one_way) for each in table.collusion.suspects] == [(("owner-of-d", "owner-of-c"), True)]
-
-
-def test_a_ladder_without_results_prints_advice(tmp_path: Path) -> None:
-    create_ladder(tmp_path / "new", PLAY, None).close()
-    term = Term(tmp_path / "new")
-    assert "play some: arena ladder run" in term.arena("standings").err
-    assert term.json("standings")["items"] == []
-    with closing(open_ladder(tmp_path / "new")) as ladder:
-        assert folded(ladder).table is not None
-    assert term.json("standings")["items"] == []

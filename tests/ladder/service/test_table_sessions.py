@@ -21,7 +21,6 @@ from ladder.service import (
     find_program_access,
     find_table_access,
     find_table_server,
-    get_rules,
     join_table,
     list_table_bots,
     open_ladder,
@@ -281,13 +280,6 @@ def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) ->
         close_session(ladder, mine[0], BOB)
     assert close_session(ladder, mine[0], ADA)
     opened(ladder)
-
-
-def test_rules_are_the_ladders_own_or_a_preset(ladder: Ladder) -> None:
-    assert get_rules(ladder, None) == ladder.play.settings.rules
-    assert get_rules(ladder, "treason-site").name == "treason-site"
-    with pytest.raises(LadderError, match="The presets are"):
-        get_rules(ladder, "chess")
 
 
 def test_each_match_remembers_its_players(ladder: Ladder) -> None:

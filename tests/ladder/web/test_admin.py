@@ -24,7 +24,6 @@ from ladder.store.database import (
     queue_matches,
     register_runner,
 )
-from ladder.views import GRADEBOOK_FORMATS
 from tests.ladder.service.classes import add_settings
 from tests.ladder.service.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
@@ -254,11 +253,6 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     assert shown not in staff.get(page).text
 
 
-def test_participants_are_shown_no_form_by_which_staff_decides(web: Pages, staff: TestClient) -> None:
-    assert "<h2>Actions</h2>" in staff.get("/bots/late").text
-    assert "<h2>Actions</h2>" not in web.visitor("ada").get("/bots/late").text
-
-
 # --- in one look ------------------------------------------------------------------------------------------------------
 
 
@@ -455,23 +449,6 @@ name = "plays"
 points = 30
 min_games = 1
 """
-
-
-def test_grades_are_those_of_the_command_and_fill_gradebooks(web: Pages, staff: TestClient, own: Term) -> None:
-    assert "No baselines are configured" in staff.get("/admin/grades").text
-    assert "No baselines are configured" in staff.get("/admin/grades.csv").text
-    add_settings(web.ladder, BASELINES)
-    for words, query in (((), {}), (("--deadline", "first"), {"deadline": "first"})):
-        page = staff.get("/admin/grades", params=query).text
-        assert '<th class="number">Points of 30</th>' in page
-        assert ">Deadline first</a>" in page
-        for form in GRADEBOOK_FORMATS:
-            got = staff.get("/admin/grades.csv", params={"format": form, **query})
-            assert got.text == own.arena("grades show", "--format", form, *words).out
-            assert got.headers["cache-control"] == "no-store"
-            assert f"format={form}" in page
-    assert staff.get("/admin/grades.csv?format=canvas-api").headers["content-type"] == "application/json"
-    assert staff.get("/admin/grades?deadline=none").status_code == 400
 
 
 def test_a_participant_sees_only_their_grade(web: Pages, own: Term) -> None:
