@@ -20,6 +20,7 @@ from arena.samples import sample_names
 from arena.sandbox import (
     SANDBOX_NAMES,
     HostProblem,
+    HostProblemError,
     Sandbox,
     SandboxChoice,
     find_strongest,
@@ -169,7 +170,10 @@ def choose_sandbox(
         choice = SandboxChoice(sandbox, runtime, image, tuple(pass_env))
         require_sandbox(choice)
         return choice, {}
-    name, reasons = find_strongest()
+    try:
+        name, reasons = find_strongest()
+    except HostProblemError as problem:
+        usage_error(f"{problem}\nReport it. To play without isolation, add --sandbox process.")
     return SandboxChoice(name), reasons
 
 

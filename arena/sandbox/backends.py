@@ -4,17 +4,17 @@ A sandbox is a module or package arena.sandbox.NAME with a `BACKEND`, which has 
 create and clean up its boxes. It is imported at its first use, so a run in plain processes needs no Docker client.
 
 `auto` tries ISOLATING_SANDBOXES in its order and takes the first that works; `process`, which isolates no program, is
-the last resort. A sandbox that the user names is never replaced by another: the error explains how to make it
-available. Must not know how a sandbox isolates."""
+the last resort, and only for known problems of the host. A sandbox that the user names is never replaced by another:
+the error explains how to make it available. Must not know how a sandbox isolates."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import Sandbox
-from arena.sandbox.host_problems import HostProblem
+from arena.sandbox.host_problems import HostProblem, HostProblemError
 from arena.sandbox.linux import cgroup
 from arena.sandbox.program_files import Programs
 
@@ -79,12 +79,20 @@ def unavailable_reason(name: str, choice: SandboxChoice | None = None) -> HostPr
 
 
 def find_strongest() -> tuple[str, dict[str, HostProblem]]:
-    """Return the name of the strongest sandbox that works on this host, and each stronger one's problem by name."""
+    """Return the name of the strongest sandbox that works on this host, and each stronger one's problem by name.
+
+    Raises HostProblemError for a problem that isn't known: it may be the arena's own error, and isolation isn't given
+    up for that.
+    """
     reasons: dict[str, HostProblem] = {}
     for name in ISOLATING_SANDBOXES:
         reason = unavailable_reason(name)
         if reason is None:
             return name, reasons
+        if not reason.known:
+            raise HostProblemError(
+                replace(reason, message=f"the sandbox {name} fails for no known reason: {reason.message}")
+            )
         reasons[name] = reason
     return "process", reasons
 

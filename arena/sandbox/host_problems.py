@@ -98,13 +98,15 @@ class HostProblem:
     """A problem of the host, and how to fix it.
 
     remedy: None if no command fixes it. arguments: replace {} in the remedy's command. hint: replaces the remedy's
-    advice. str() returns all of it in one line.
+    advice. str() returns all of it in one line. known: False if nothing found on the host explains it, so that it may
+    be the arena's own error: `auto` then selects no weaker sandbox.
     """
 
     message: str
     remedy: Remedy | None = None
     arguments: tuple[str, ...] = ()
     hint: str = ""
+    known: bool = True
 
     @property
     def fix_command(self) -> str | None:
@@ -135,8 +137,8 @@ class HostProblemError(SandboxError):
 
 
 def host_problem_of(error: Exception, remedy: Remedy) -> HostProblem:
-    """Return the problem of a HostProblemError; for any other error, its message with this remedy."""
-    return error.problem if isinstance(error, HostProblemError) else HostProblem(str(error), remedy)
+    """Return the problem of a HostProblemError; for any other error, its message with this remedy, as not known."""
+    return error.problem if isinstance(error, HostProblemError) else HostProblem(str(error), remedy, known=False)
 
 
 POLL_S = 0.001  # between two checks whether it has ended

@@ -34,6 +34,12 @@ def lock_folder(path: Path) -> int | None:
     return None
 
 
+def make_readable_folder(path: Path) -> None:
+    """Create a folder that every user can read, whatever the umask is. Raises OSError."""
+    path.mkdir()
+    path.chmod(0o755)
+
+
 _SCRATCH = "arena-run-"  # prefix of the names of scratch folders, and of no other folder
 
 

@@ -45,7 +45,9 @@ def test_an_error_keeps_its_command_when_pickled() -> None:
     assert isinstance(sent, SandboxError)
     assert str(sent) == str(BWRAP_MISSING)
     assert host_problem_of(sent, Remedy.ASK_DOCKER) == BWRAP_MISSING
-    assert host_problem_of(SandboxError("other"), Remedy.ASK_DOCKER) == HostProblem("other", Remedy.ASK_DOCKER)
+    assert host_problem_of(SandboxError("other"), Remedy.ASK_DOCKER) == HostProblem(
+        "other", Remedy.ASK_DOCKER, known=False
+    )
 
 
 # --- which one --------------------------------------------------------------------------------------------------------
@@ -119,9 +121,17 @@ def test_the_remedy_of_a_failing_box_depends_on_the_kernel(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    problem = add_remedy("bwrap: no", tmp_path)
+    problem = add_remedy("bwrap: no", True, tmp_path)
     assert problem.message.startswith("bwrap: no")
     assert problem.remedy is remedy
+    assert problem.known
+
+
+def test_a_container_is_not_blamed_for_a_box_that_fails_where_bwrap_works(tmp_path: Path) -> None:
+    (tmp_path / ".dockerenv").touch()
+    problem = add_remedy("bwrap: Can't find source path", False, tmp_path)
+    assert not problem.known
+    assert "container" not in problem.message
 
 
 def test_the_diagnostic_command_of_bwrap_works_where_boxes_do(bubblewrap: None) -> None:

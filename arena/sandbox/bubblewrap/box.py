@@ -19,6 +19,7 @@ import errno
 import functools
 import os
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -30,7 +31,7 @@ from arena.sandbox.backends import Backend
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError, with_cause
 from arena.sandbox.bubblewrap import command as options
 from arena.sandbox.bubblewrap import rootfs
-from arena.sandbox.bubblewrap.bwrap_process import BwrapProcess, PipeHolderCheck, start_bwrap
+from arena.sandbox.bubblewrap.bwrap_process import BwrapProcess, PipeHolderCheck, get_bwrap_path, start_bwrap
 from arena.sandbox.bubblewrap.command import check_format, command_inside, require_few_arguments
 from arena.sandbox.bubblewrap.rootfs import CopiedRootfs, MountedRootfs
 from arena.sandbox.child_process import PROGRAM_ERRNOS, ChildBox, ChildSandbox, reap_late
@@ -95,7 +96,8 @@ class BubblewrapSandbox(ChildSandbox):
             words += ["--chdir", program_files.cwd_inside(program)]
             argv = [command, *program_files.argv_inside(program)[1:]]
             forks = limits.processes + BWRAP_PROCESSES if group is None else None  # a lease's user runs bwrap too
-            calls = root.calls() + _rlimit_calls(limits, group is None, None if lease is None else forks)
+            calls = [PreexecCall("umask", "umask", (0o022,)), *root.calls()]  # the same for programs of all hosts
+            calls += _rlimit_calls(limits, group is None, None if lease is None else forks)
             bwrap = start_bwrap(words, argv, calls)
             undo.callback(bwrap.end_unstarted)
             root.settle()
@@ -218,12 +220,36 @@ def unavailable_reason() -> HostProblem | None:
     except HostProblemError as problem:  # bwrap is missing
         return problem.problem
     except (SandboxError, ProgramError, OSError) as problem:
-        return add_remedy(str(problem))
+        cause = problem.__cause__
+        forbids = isinstance(cause, OSError) and cause.errno in (errno.EPERM, errno.ENOSYS)  # root's mounts
+        return add_remedy(str(problem), forbids or not _plain_bwrap_works())
     return None
 
 
-def add_remedy(problem: str, root: Path = Path("/")) -> HostProblem:
-    """Return the problem of a box that doesn't start, with the likely fix by the kernel settings below `root`."""
+def _plain_bwrap_works() -> bool:
+    """Return whether bwrap makes all namespaces and mounts for an unprivileged user, without any file of the arena."""
+    words = ["--unshare-user", "--unshare-all", "--disable-userns", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    user, groups = (int(options.NOBODY), ()) if os.geteuid() == 0 else (None, None)
+    try:
+        tried = subprocess.run(
+            [get_bwrap_path(), *words],
+            capture_output=True,
+            timeout=10,
+            check=False,
+            user=user,
+            group=user,
+            extra_groups=groups,
+        )
+    except (OSError, SandboxError, subprocess.SubprocessError):
+        return False
+    return tried.returncode == 0
+
+
+def add_remedy(problem: str, forbids: bool, root: Path = Path("/")) -> HostProblem:
+    """Return the problem of a box that doesn't start, with the likely fix by the kernel settings below `root`.
+
+    forbids: whether the host forbids what any box needs, not only what this one does; else its cause isn't known.
+    """
     if "nknown option" in problem:  # --disable-userns and --size came with 0.8
         return HostProblem(f"bubblewrap is too old: 0.8 or newer is required ({problem})", Remedy.UPGRADE_BWRAP)
     if _sysctl(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
@@ -232,6 +258,8 @@ def add_remedy(problem: str, root: Path = Path("/")) -> HostProblem:
         return HostProblem(f"{problem}: user namespaces are disabled", Remedy.SWITCH_NAMESPACES_ON)
     if _sysctl(root, "user/max_user_namespaces") == "0":
         return HostProblem(f"{problem}: user namespaces are disabled", Remedy.ALLOW_NAMESPACES)
+    if not forbids:
+        return HostProblem(f"{problem}, although bwrap itself works", Remedy.TRY_BWRAP, known=False)
     if any((root / mark).exists() for mark in CONTAINER_MARKS):
         return HostProblem(f"{problem}: the surrounding container forbids namespaces", Remedy.LOOSER_CONTAINER)
     return HostProblem(problem, Remedy.TRY_BWRAP)

@@ -25,6 +25,7 @@ from arena.sandbox.bubblewrap import rootfs
 from arena.sandbox.bubblewrap.rootfs import CopiedRootfs, MountedRootfs
 from arena.sandbox.child_process import PROGRAM_ERRNOS
 from arena.sandbox.linux import launch
+from arena.sandbox.scratch import make_readable_folder
 
 MAX_ARGUMENTS = 8000  # bwrap accepts 9,000, and its options need some hundreds
 
@@ -124,9 +125,10 @@ DEVICE_LINKS = {"random": "urandom", "fd": "/proc/self/fd", "stdin": "fd/0", "st
 
 def write_box_files(folder: Path, limits: Limits) -> None:
     """Write the small files that a box needs, and the empty file and folder that mask others, into `folder`."""
-    os.mkdir(f"{folder}/empty")
+    make_readable_folder(folder / "empty")
     for name, text in _box_files(limits.memory_mb).items():
         descriptor = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        os.fchmod(descriptor, 0o644)  # whatever the umask is
         os.write(descriptor, text)
         os.close(descriptor)
 

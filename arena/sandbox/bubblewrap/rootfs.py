@@ -23,7 +23,7 @@ from pathlib import Path
 
 from arena.sandbox.linux import PreexecCall, launch
 from arena.sandbox.program_files import BLOCK
-from arena.sandbox.scratch import remove_tree
+from arena.sandbox.scratch import make_readable_folder, remove_tree
 
 OWN_MB = 16  # for the small files of `write_box_files`, in addition to the program's copy
 MOUNT_POINT = "/tmp"  # every Linux has it; trees below it are copied before it is covered
@@ -90,10 +90,10 @@ class MountedRootfs:
         self.path = Path(f"/proc/self/fd/{self._mount}")
         self.seen = MOUNT_POINT
         try:
-            (self.path / "trees").mkdir()
+            make_readable_folder(self.path / "trees")
             for number, tree in enumerate(trees):
                 place = self.path / "trees" / str(number)
-                place.mkdir() if tree.is_dir() else place.touch()
+                make_readable_folder(place) if tree.is_dir() else place.touch()
                 self._trees[tree] = _syscall(OPEN_TREE, AT_FDCWD, os.fsencode(tree), CLONE | RECURSIVE | os.O_CLOEXEC)
         except OSError:
             self.settle()

@@ -122,6 +122,20 @@ def test_the_environment_is_what_the_sandbox_sets(
     assert report["init"] == []
 
 
+@pytest.mark.parametrize("mask", [0o000, 0o027, 0o077])
+def test_boxes_are_the_same_under_any_umask(sandbox: BubblewrapSandbox, files: Path, mask: int) -> None:
+    """An organiser's umask neither keeps a box from its files nor reaches the program."""
+    (files / "inner").mkdir()
+    (files / "inner/data").write_text("here")
+    code = "import os\nprint(open('/bot/inner/data').read(), oct(os.umask(0)), oct(os.stat('/bot/inner').st_mode))"
+    before = os.umask(mask)
+    try:
+        with running(sandbox, python(code, files)) as box:
+            assert read_to_end(box.stdout) == b"here 0o22 0o40555\n"
+    finally:
+        os.umask(before)
+
+
 def test_nothing_of_the_host_is_in_sight(sandbox: BubblewrapSandbox, files: Path) -> None:
     """Rows 46, 67, 68: fixed names and numbers, own processes, none of the host's paths."""
     (files / "bot.py").write_text("")
