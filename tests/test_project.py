@@ -35,7 +35,8 @@ def test_the_workflow_runs_ci_run_and_its_targets() -> None:
     ran = ran - {"make ${{ matrix.target }}"} | {f"make {target}" for target in targets}
     ours = {f"make {target}" for target in MAKE.findall((ROOT / ".ci/run").read_text("utf-8"))}
     assert ran == {"make lint", "make quick", "make test", "make package", ".ci/run ${{ matrix.group }}"}
-    assert ran - {".ci/run ${{ matrix.group }}"} <= ours
+    # All tests of `make quick` are also in `make test` or `make test-rest`.
+    assert ran - {".ci/run ${{ matrix.group }}", "make quick"} <= ours
     # The job `python` has the newer Pythons.
     groups = re.search(r"groups=\" \$\{\*:-(.*)\} \"", (ROOT / ".ci/run").read_text("utf-8"))[1].split()
     assert [*jobs()["groups"]["strategy"]["matrix"]["group"], "pythons"] == groups
