@@ -17,6 +17,7 @@ from ladder.web.public_pages import bots_router, home_router, matches_router, qu
 from ladder.web.rendering import HTTPS_HEADERS, SECURITY_HEADERS, render_form
 from ladder.web.request_context import (
     AppState,
+    AuthorizedRoute,
     HTTPError,
     RequestContext,
     SignInRequiredError,
@@ -64,7 +65,7 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     """Return the application that serves an open ladder at the public URL `url`.
 
     public: whether its pages are public, None to follow ladder.toml.
-    Raises ValueError if the routes differ from ROUTES.
+    Raises ValueError if the routes differ from ROUTES, or if a route with a body isn't an AuthorizedRoute.
     """
     app = FastAPI(
         title=f"The ladder {ladder.name}",
@@ -78,6 +79,14 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     app.state.shared = AppState(ladder, url.rstrip("/"), public)
     routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
+    unguarded = sorted(
+        str(getattr(route, "path", route))
+        for router in ROUTERS
+        for route in router.routes
+        if not isinstance(route, AuthorizedRoute) and set(getattr(route, "methods", None) or ()) - {"GET", "HEAD"}
+    )
+    if unguarded:
+        raise ValueError(f"these routes must be of AuthorizedRoute: {', '.join(unguarded)}")
     names |= {f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute)}
     if names != set(ROUTES):
         raise ValueError(f"routes and ROUTES differ: {sorted(names ^ set(ROUTES))}")

@@ -15,9 +15,9 @@ from markdown_it.token import Token
 from arena.bots import LANGUAGES
 from ladder.web.downloads import build_starter_zip, build_wheel, list_document_files, wheel_name
 from ladder.web.rendering import render_form
-from ladder.web.request_context import CurrentContext, HTTPError, authorize
+from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError, authorize
 
-router = APIRouter()
+router = APIRouter(route_class=AuthorizedRoute)
 
 INDEX_DOCUMENT = "docs/index.md"
 _MEDIA_TYPES = {".png": "image/png"}  # other files are text

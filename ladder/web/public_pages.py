@@ -32,9 +32,9 @@ from ladder.views import (
     view_match_replay,
 )
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document, static_files
-from ladder.web.request_context import CurrentContext, HTTPError, RowId, authorize
+from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError, RowId, authorize
 
-standings_router = APIRouter()
+standings_router = APIRouter(route_class=AuthorizedRoute)
 
 Sort = Literal["rank", "win_rate", "games", "faults", "name", "age", "trend"]
 First = Annotated[int, Query(ge=1)]
@@ -92,7 +92,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
     return Response(out.getvalue(), media_type="text/csv; charset=utf-8")
 
 
-bots_router = APIRouter()
+bots_router = APIRouter(route_class=AuthorizedRoute)
 
 
 @page_and_json(bots_router, "/bots", "bots.html")
@@ -123,7 +123,7 @@ def build_log(request: CurrentContext, name: str, number: RowId) -> Response:
     return Response(log.text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "private, no-cache"})
 
 
-matches_router = APIRouter()
+matches_router = APIRouter(route_class=AuthorizedRoute)
 
 MATCHES_PER_PAGE = 50
 
@@ -163,7 +163,7 @@ def _replay_html(context: ViewContext, id: int) -> str | None:
     return None if view is None or view.replay is None else replay_page([view.replay], f"Match {id}")
 
 
-queue_router = APIRouter()
+queue_router = APIRouter(route_class=AuthorizedRoute)
 
 
 @page_and_json(queue_router, "/queue", "queue.html", shared=True, fresh_s=5)
@@ -172,7 +172,7 @@ def queue(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> Q
     return views.view_queue(context, after, 50)
 
 
-home_router = APIRouter()
+home_router = APIRouter(route_class=AuthorizedRoute)
 
 PLAYGROUND_TYPES = {
     "html": "text/html", "js": "text/javascript", "mjs": "text/javascript", "css": "text/css", "svg": "image/svg+xml",

@@ -61,6 +61,7 @@ class AppState:
     uploads: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(64, of_one=3))
     people: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=30))  # by user
     addresses: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=300))
+    bodies: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(400, of_one=100))  # by address
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
 
     @property
@@ -176,7 +177,10 @@ class SignInRequiredError(Exception):
 
 
 class AuthorizedRoute(APIRoute):
-    """A route whose form is read and parsed only after authorization and rate limiting."""
+    """A route whose body is read only after authorization and rate limiting, and with a deadline.
+
+    A route without a form of FastAPI's reads its body itself, within `hold_body`, as uploads do.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of requests."""
@@ -222,14 +226,24 @@ async def _deduplicate(request: RequestContext, form: bytes, answer: Coroutine[A
 async def _read_body(http: Request, request: RequestContext) -> bytes:
     """Return the body of a form; uploads are read elsewhere. Raises HTTPError if it is cut off or too slow."""
     try:
-        async with asyncio.timeout(FORM_TIMEOUT_S):
-            return await http.body()
+        with hold_body(request):
+            async with asyncio.timeout(FORM_TIMEOUT_S):
+                return await http.body()
     except ClientDisconnect:
         raise HTTPError(400, "The form is incomplete. Send it again.", request) from None
     except TimeoutError:
         raise HTTPError(
             408, f"The form took more than {FORM_TIMEOUT_S:.0f} s to arrive. Send it again.", request
         ) from None
+
+
+@contextmanager
+def hold_body(request: RequestContext) -> Iterator[None]:
+    """Count a body that is being received. Raises HTTPError if its address, or all, have too many unfinished ones."""
+    with request.state.bodies.held(client_network(request.http)) as free:
+        if not free:
+            raise HTTPError(429, "Too many unfinished requests from this address. Try again in 5 s.", request, 5)
+        yield
 
 
 def authorize(http: Request) -> RequestContext:

@@ -248,7 +248,7 @@ def revoke(request: CurrentContext, id: RowId) -> Response:
     return RedirectResponse("/account", 303)
 
 
-openid_router = APIRouter(include_in_schema=False)
+openid_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
 
 MAX_SIGN_IN_S = 600
 PROVIDER_TIMEOUT_S = 5.0  # for each answer of the provider

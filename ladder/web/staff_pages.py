@@ -101,7 +101,7 @@ from ladder.web.request_context import (
     redirect_after,
 )
 
-admin_router = APIRouter()
+admin_router = APIRouter(route_class=AuthorizedRoute)
 
 CHECKUP_FRESH_S = 60.0  # for which a checkup is reused: on a large ladder it takes seconds
 

@@ -31,7 +31,14 @@ from ladder.service import (
 )
 from ladder.views import RemainingQuota, ViewContext
 from ladder.web.rendering import page_and_json
-from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError, RequestContext, redirect_after
+from ladder.web.request_context import (
+    AuthorizedRoute,
+    CurrentContext,
+    HTTPError,
+    RequestContext,
+    hold_body,
+    redirect_after,
+)
 from ladder.web.sign_in import count_try
 
 my_bots_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
@@ -99,7 +106,7 @@ async def receive_submission(request: RequestContext) -> AcceptedSubmission:
         return await _receive_and_submit(request, stream)
     except (HTTPError, OSError) as error:
         if request.http.headers.get("expect") is None:  # a program that sends it waits for permission to upload
-            await _drain(stream)
+            await _drain(request, stream)
         if not isinstance(error, OSError) or error.errno not in DISK_FULL_ERRNOS:
             raise
         raise HTTPError(503, "The ladder's disk is full. Report it to the staff.", request, 60) from None
@@ -138,12 +145,13 @@ async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], f
             raise large
         folder.mkdir()
         with closing(_UploadedForm(words[b"boundary"], folder, request)) as form:
-            async with asyncio.timeout(UPLOAD_TIMEOUT_S):
-                async for piece in stream:
-                    most -= len(piece)
-                    if most < 0:
-                        raise large
-                    await run_in_threadpool(form.write, piece)
+            with hold_body(request):
+                async with asyncio.timeout(UPLOAD_TIMEOUT_S):
+                    async for piece in stream:
+                        most -= len(piece)
+                        if most < 0:
+                            raise large
+                        await run_in_threadpool(form.write, piece)
             form.check()
             return form
     except FormParserError:
@@ -154,9 +162,9 @@ async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], f
         raise HTTPError(408, f"The upload took more than {UPLOAD_TIMEOUT_S:.0f} s.", request) from None
 
 
-async def _drain(stream: AsyncIterator[bytes]) -> None:
+async def _drain(request: RequestContext, stream: AsyncIterator[bytes]) -> None:
     """Read and discard the rest of a request, for at most DRAIN_TIMEOUT_S."""
-    with suppress(TimeoutError, ClientDisconnect):
+    with suppress(TimeoutError, ClientDisconnect, HTTPError), hold_body(request):
         async with asyncio.timeout(DRAIN_TIMEOUT_S):
             async for _ in stream:
                 pass

@@ -338,7 +338,7 @@ def _make_invitation(request: RequestContext, session: TableSession) -> dict[str
     return {"link": link, "code": segno.make(link, micro=False).svg_data_uri(border=4, omitsize=True, light="#fff")}
 
 
-change_stream_router = APIRouter(include_in_schema=False)
+change_stream_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
 
 CHANGE_POLL_S = 1.0  # between two polls of the ladder, for all listeners together
 MIN_MESSAGE_INTERVAL_S = 5.0  # between two messages to one page
@@ -433,7 +433,7 @@ async def _change_messages(watch: ChangePoller, beats: int) -> AsyncIterator[str
                 yield ":\n\n"  # keeps proxies from closing the stream, and detects browsers that have left
 
 
-sockets_router = APIRouter()
+sockets_router = APIRouter(route_class=AuthorizedRoute)
 
 WATCH = 1012  # close code: the page connects again, as a spectator
 WITHDRAWN = 4003  # close code: the session, link or token was revoked

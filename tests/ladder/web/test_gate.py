@@ -1,16 +1,20 @@
 """Tests of authorization: every route, for every kind of visitor, by the access tables."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from inspect import iscoroutinefunction
+from itertools import count
 from typing import Any
 
 import pytest
+from fastapi import APIRouter
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
 from ladder.permissions import PERMISSIONS, ROUTES, AccessLevel
 from ladder.service import OpenTableRequest, issue_secret, open_session, set_suspended
+from ladder.web import app as application
 from ladder.web import make_app
 from tests.cases import each
 from tests.ladder.service.term import Term
@@ -313,6 +317,100 @@ def test_no_body_is_read_before_the_gate(web: Pages) -> None:
                 for prefix in ("", "/api")
             }
             assert codes - {404, 405} == {401}, name
+
+
+class RawRequest:
+    """A request whose body doesn't arrive. code: of the answer, once it begins. asked: for a part of the body."""
+
+    def __init__(self, web: Pages, method: str, path: str, body: bytes | None = None) -> None:
+        headers = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/x-www-form-urlencoded")]
+        self.scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": b"",
+            "headers": headers,
+            "client": ("192.0.2.1", 1),
+            "server": ("127.0.0.1", 8000),
+        }
+        self.app, self.body, self.code = web.client.app, body, 0
+        self.asked, self.begun = asyncio.Event(), asyncio.Event()
+
+    async def receive(self) -> dict[str, Any]:
+        self.asked.set()
+        if self.body is None:
+            await asyncio.Event().wait()
+        body, self.body = self.body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.code = message["status"]
+            self.begun.set()
+
+    async def run(self) -> int:
+        await self.app(self.scope, self.receive, self.send)  # type: ignore[arg-type]
+        return self.code
+
+
+async def open_all(requests: list[RawRequest], event: str) -> list["asyncio.Task[int]"]:
+    tasks = [asyncio.create_task(each.run()) for each in requests]
+    for request in requests:
+        await asyncio.wait_for(getattr(request, event).wait(), 60)
+    return tasks
+
+
+async def end_all(tasks: list["asyncio.Task[int]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_the_settings_refuse_a_visitor_without_waiting_for_the_form(web: Pages) -> None:
+    async def refused() -> int:
+        return await asyncio.wait_for(RawRequest(web, "POST", "/admin/settings").run(), 20)
+
+    assert web.client.portal is not None
+    assert web.client.portal.call(refused) == 401
+
+
+def test_150_students_with_open_streams_behind_one_address_stay_served(web: Pages, own: Term) -> None:
+    """Unfinished bodies of their address are limited, and leave room for the others' forms."""
+    stop_clock(web)
+    limits = web.client.app.state.shared.limits  # type: ignore[attr-defined]
+    clock = count(step=1000)
+    limits._clock = lambda: float(next(clock))  # each form comes long after the one before
+
+    async def crowd() -> list[int]:
+        tasks = await open_all([RawRequest(web, "GET", "/changes") for _ in range(150)], "begun")
+        tasks += await open_all([RawRequest(web, "POST", "/sign-in") for _ in range(99)], "asked")
+        codes = [await RawRequest(web, "POST", "/sign-in", b"link=x").run() for _ in range(150)]
+        tasks += await open_all([RawRequest(web, "POST", "/sign-in")], "asked")
+        codes.append(await RawRequest(web, "POST", "/sign-in", b"link=x").run())
+        codes.append(await RawRequest(web, "GET", "/standings").run())
+        await end_all(tasks)
+        codes.append(await RawRequest(web, "POST", "/sign-in", b"link=x").run())
+        return codes
+
+    assert web.client.portal is not None
+    with public(own):
+        codes = web.client.portal.call(crowd)
+    assert (set(codes[:150]), codes[150:]) == ({403}, [429, 200, 403])
+
+
+def test_an_application_with_a_form_on_another_kind_of_route_isnt_built(
+    web: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = APIRouter()
+    plain.post("/sign-in")(lambda: None)
+    monkeypatch.setattr(application, "ROUTERS", (*application.ROUTERS, plain))
+    with pytest.raises(ValueError, match="AuthorizedRoute: /sign-in"):
+        make_app(web.ladder, URL)
 
 
 def test_only_routes_that_read_a_stream_run_on_the_event_loop(web: Pages) -> None:
