@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.red_team import Stage
-from tests.red_team import stage as stages
+from tests.red_team.stage import Stage, missing
 
 Needs = Callable[[str, str | None], None]
 
@@ -27,7 +26,7 @@ def stage_of(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator
 
     def get(tier: str) -> Stage:
         if tier not in made:
-            needs(tier, stages.missing(tier))
+            needs(tier, missing(tier))
             made[tier] = Stage(tier, tmp_path_factory.mktemp(f"red-team-{tier}"))
         return made[tier]
 

@@ -60,14 +60,6 @@ class Result:
     unproven: tuple[str, ...] = ()
 
 
-def expected_results(tiers: Sequence[str], rows: Iterable[int] = ROWS) -> int:
-    """Return how many results `attack` yields if each tier works."""
-    kinds = [kind for number in rows for kind in ROWS[number].kinds]
-    programs = sum(isinstance(kind, Probes | Match | Together) for kind in kinds)
-    names = sum(len(kind.names) for kind in kinds if isinstance(kind, Channel))
-    return len(tiers) * (1 + programs + names)  # 1: the honest match
-
-
 def attack(tiers: Sequence[str], scratch: Path, rows: Iterable[int] = ROWS) -> Generator[Result, None, None]:
     """Attack the boxes of these tiers; `scratch` is a folder for their files. Yields results as they come.
 

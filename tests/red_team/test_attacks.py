@@ -5,39 +5,17 @@ The probes of a tier run in one box, the bots in a match each; IDs are "ROW-TIER
 
 import json
 import os
-import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from arena.sandbox import SandboxError
-from tests.red_team import (
-    ATTACKS,
-    HONEST,
-    PYTHON,
-    ROWS,
-    TIERS,
-    Kind,
-    Match,
-    Probes,
-    Result,
-    Row,
-    Stage,
-    Talk,
-    Together,
-    failures,
-    judge_probes,
-    not_run,
-    play,
-    probe,
-    stage,
-    suite,
-    survivors,
-    table,
-)
+from tests.red_team import stage, suite
+from tests.red_team.catalog import ROWS, TIERS, Kind, Match, Probes, Row, Together
+from tests.red_team.stage import ATTACKS, PYTHON, Stage, Talk, survivors
+from tests.red_team.suite import HONEST, Result, failures, judge_probes, not_run, play, probe, table
 
 Needs = Callable[[str, str | None], None]
 StageOf = Callable[[str], Stage]
@@ -232,17 +210,6 @@ def test_a_block_without_a_control_is_marked() -> None:
     assert "61.x32" in table([some])
 
 
-def test_the_table_marks_and_counts_unexpected_results() -> None:
-    """`make attack` prints it and derives its exit code from it."""
-    good = Result(46, "reads the referee", "docker", "blocked", "blocked: ENOENT", True)
-    bad = Result(46, "reads the referee", "bubblewrap", "blocked", "OPEN", False, "46.victim-mem: OPEN")
-    text = table([good, bad])
-    assert "! OPEN" in text
-    assert "46.victim-mem: OPEN" in text
-    assert "2 attacks, 1 not as expected" in text
-    assert failures([good, bad]) == 1
-
-
 @pytest.mark.needs("root", None if os.getuid() == 0 else "it makes a folder for another user")
 def test_a_folder_of_another_user_or_a_link_is_never_removed(tmp_path: Path) -> None:
     """/var/tmp is shared: similar names may belong to other users."""
@@ -263,30 +230,15 @@ def test_a_folder_of_another_user_or_a_link_is_never_removed(tmp_path: Path) -> 
         theirs.rmdir()
 
 
-def test_an_interrupted_attack_prints_its_results_and_leaves_nothing(tmp_path: Path, needs: Needs) -> None:
-    """`make attack` and Ctrl-C: it ends after the current attack, with exit code 130."""
-    needs("process", stage.missing("process"))
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.red_team", "--box", "process", "--json"],
-        env={**os.environ, "PYTHONPATH": str(ATTACKS.parents[2]), "TMPDIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as running:
-        try:
-            assert running.stderr is not None
-            while not running.stderr.readline().startswith("1 of "):
-                assert running.poll() is None
-            os.killpg(running.pid, signal.SIGINT)
-            out, output = running.communicate(timeout=60)
-        finally:
-            running.kill()
-    assert running.returncode == 130
-    assert output.endswith("interrupted: the others weren't made\n")
-    assert json.loads(out)[0]["title"] == "an honest match (honest)"
-    assert list(tmp_path.iterdir()) == []
-    assert list(stage.PUBLIC.glob(f"{stage.REACHABLE}{running.pid}-*")) == []
+def test_the_table_marks_and_counts_unexpected_results() -> None:
+    """`make attack` prints it and derives its exit code from it."""
+    good = Result(46, "reads the referee", "docker", "blocked", "blocked: ENOENT", True)
+    bad = Result(46, "reads the referee", "bubblewrap", "blocked", "OPEN", False, "46.victim-mem: OPEN")
+    text = table([good, bad])
+    assert "! OPEN" in text
+    assert "46.victim-mem: OPEN" in text
+    assert "2 attacks, 1 not as expected" in text
+    assert failures([good, bad]) == 1
 
 
 def test_attack_yields_a_result_for_each_program_of_the_chosen_rows(stage_of: StageOf, scratch: Path) -> None:

@@ -5,7 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.red_team import CHANNELS, ROWS, TIERS, ChannelResult, Stage, judge_channel, share_of_errors, try_channels
+from tests.red_team.catalog import ROWS, TIERS
+from tests.red_team.channels import CHANNELS, ChannelResult, share_of_errors, try_channels
+from tests.red_team.stage import Stage
+from tests.red_team.suite import judge_channel
 
 NOISY = 4  # times that a control is tried again: other tests disturb what all processes share
 StageOf = Callable[[str], Stage]
