@@ -67,12 +67,6 @@ def test_the_commit_before_is_the_last_that_differs(tmp_path: Path) -> None:
         assert (before / "arena" / "file").read_text() == expected
 
 
-def test_a_row_of_pairs_has_the_ratio_first() -> None:
-    assert pairs.row("a figure", [10.0, 20.0, 30.0], [10.0, 22.0, 30.0], [5.0, 10.0, 24.0]).split() == [
-        *("x0.500", "0.50-0.65", "x1.000", "1.00-1.05", "20.00", "10.00", "a", "figure")
-    ]
-
-
 def test_pairs_report_whether_the_texts_of_both_trees_are_the_same() -> None:
     assert pairs.differs([{"text": "a", "us": 1.0}], [{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}])
     old = [{"text": "a", "more": "b"}]
