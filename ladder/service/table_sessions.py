@@ -263,13 +263,16 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
 
 
 def _guest_name(connection: Connection, session: TableSession, name: str) -> str:
-    """Return a guest's name as others see it. Raises LadderError for a user's name or one of the table."""
+    """Return a guest's name as others see it. Raises LadderError for a user's pseudonym or a name of the table.
+
+    A login isn't refused: guests would learn which logins exist.
+    """
     try:
         called = normal_name(name)
     except ValueError as error:
         raise LadderError(f"{error}.\nChoose another name.") from None
     shown = f"{called} (guest)"
-    names = {word.casefold() for user in all_users(connection) for word in (user.login, user.pseudonym)}
+    names = {user.pseudonym.casefold() for user in all_users(connection)}
     if called.casefold() in names or shown.casefold() in {(slot.name or "").casefold() for slot in session.slots}:
         raise LadderError("another player has this name.\nChoose another name.")
     return shown

@@ -194,7 +194,7 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
         join_table(ladder, id, code, None, "Gus")
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
-    for name in ("", "\x1b[31mred", "a" * 200, "../x", "BOB", "Pseudonym of Bob"):
+    for name in ("", "\x1b[31mred", "a" * 200, "../x", "PSEUDONYM OF BOB", "Pseudonym of Bob"):
         with pytest.raises(LadderError, match="another name"):
             join_table(ladder, id, code, None, name)
     own = join_table(ladder, id, code, None, "Gus")
@@ -203,6 +203,14 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
     assert seat.slot == 2
     assert seat.session.slots[2].name == "Gus (guest)"
     assert own not in str(seat.session)
+
+
+def test_a_guests_name_doesnt_show_which_logins_exist(ladder: Ladder) -> None:
+    id, _ = opened(ladder, people=2)
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
+    for name in ("bob", "no-login"):
+        assert join_table(ladder, id, ladder.invitation_code(id), None, name)
 
 
 def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
