@@ -44,11 +44,11 @@ TESTS = {
     "knowledge": "coup referee/test_{view,examples}.py",
     "permissions": "ladder/views ladder/service/test_{people,grades,teams,privacy,chat}.py ladder/web/test_gate.py",
     "grades": "ladder/service/test_{grades,lateness,one_number,deadlines,releases,roster}.py ladder/web/test_grades.py",
-    "finals": "ladder/service/test_{final,deadlines,lateness,rounds,service}.py ladder/web/test_projector.py",
+    "finals": "ladder/service/test_{final,grades,deadlines,lateness,rounds,service}.py ladder/web/test_projector.py",
     "submissions": "ladder/service/test_{submit,quotas,attempts,people,deadlines,service,teams}.py",
-    "accounts": "ladder/service/test_{accounts,sign_up,people,privacy,teams}.py ladder/web/test_{account,join}.py",
+    "accounts": "ladder/service/test_{accounts,sign_up,people,teams}.py ladder/web/test_{account,join,passwords}.py",
     "chat": "ladder/service/test_chat.py ladder/tables/test_{chat,table}.py ladder/web/test_chat.py",
-    "settings": "ladder/service/test_{create,operation,service,grades,deadlines}.py ladder/web/test_course.py",
+    "settings": "ladder/service/test_{create,operation,grades,deadlines}.py ladder/web/test_{course,admin,openid}.py",
 }
 SWAPS = {"<": "<=", ">": ">=", "==": "!=", "is": "is not", "in": "not in", "and": "or", "+": "-", "True": "False"}
 SWAPS |= {after: before for before, after in SWAPS.items()}

@@ -19,6 +19,7 @@ from ladder.service import (
     restore_backup,
     revoke_credential,
     sign_in_by_link,
+    sign_out,
 )
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.term import Term, hand_in, write
@@ -45,6 +46,18 @@ def test_the_code_of_a_link_signs_in_however_it_is_typed(own: Term) -> None:
             assert sign_in_by_link(ladder, typed(code)).login == "ada"
             with pytest.raises(AuthenticationError):
                 sign_in_by_link(ladder, code)
+
+
+def test_signing_out_ends_that_session_and_no_other_secret(own: Term) -> None:
+    with closing(open_ladder(own.path)) as ladder:
+        session, other = (sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "t").secret) for _ in range(2))
+        token = issue_secret(ladder, "ada", "token", "ada")
+        for secret in (session.secret, token.secret, "unknown"):
+            sign_out(ladder, secret)
+        with pytest.raises(AuthenticationError):
+            authenticate_secret(ladder, session.secret, "session")
+        assert authenticate_secret(ladder, other.secret, "session") == Viewer("ada")
+        assert authenticate_secret(ladder, token.secret, "token").login == "ada"
 
 
 def test_a_link_is_changed_into_a_session_once(own: Term) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import (
     Ladder,
+    LadderError,
     activate_version,
     choose_version,
     create_final,
@@ -20,6 +21,7 @@ from ladder.service import (
     get_grades,
     get_remaining_quota,
     join_teams,
+    read_settings,
     set_suspended,
     submit_bot,
 )
@@ -187,6 +189,20 @@ def test_only_decisive_checks_are_awaited(ladder: Ladder) -> None:
     queue_step(-2)(ladder)
     ladder.clock = Clock(DUE + DAY)
     assert get_grades(ladder, "t", deadline="first").unchecked == ("a@3",)
+
+
+def test_a_deadline_closes_at_the_end_of_its_grace_which_may_be_none(ladder: Ladder) -> None:
+    add_settings(ladder, deadline("strict", DUE))
+    assert {each.name: each.closes - DUE for each in read_settings(ladder.path).deadlines} == {
+        "first": 900,
+        "strict": 0,
+    }
+
+
+def test_only_versions_that_exist_are_activated(ladder: Ladder) -> None:
+    submit_step(-5)(ladder)
+    with pytest.raises(LadderError, match="no version 2"):
+        activate_version(ladder, "a", 2, "t", "they asked")
 
 
 def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: Ladder) -> None:

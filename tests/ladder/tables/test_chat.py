@@ -59,6 +59,22 @@ def follow(chat: TableChat, client: str, got: list[Any]) -> asyncio.Task[None]:
     return asyncio.create_task(listen())
 
 
+def test_lines_beyond_those_that_wait_for_a_client_fail_nothing() -> None:
+    def store(slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
+        for number in range(150):
+            then({"id": number, "name": "ada", "text": text, "at": 5.0})
+
+    async def scenario() -> None:
+        chat = TableChat("always", store)
+        stalled = chat.follow("stalled", True)
+        await anext(stalled)
+        chat.write("stalled", 1, None, "hello", False, None)
+        assert [(await anext(stalled))["chat"][0]["id"] for _ in range(100)] == list(range(100))
+        await stalled.aclose()
+
+    asyncio.run(scenario())
+
+
 def test_refusals_reach_only_the_writer_and_deleted_lines_vanish() -> None:
     async def whole() -> None:
         chat = TableChat("between", store_at_once)
