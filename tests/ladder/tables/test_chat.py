@@ -70,7 +70,6 @@ def test_lines_beyond_those_that_wait_for_a_client_fail_nothing() -> None:
         await anext(stalled)
         chat.write("stalled", 1, None, "hello", False, None)
         assert [(await anext(stalled))["chat"][0]["id"] for _ in range(100)] == list(range(100))
-        await stalled.aclose()
 
     asyncio.run(scenario())
 
