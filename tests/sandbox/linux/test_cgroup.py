@@ -411,14 +411,6 @@ def test_settings_of_v2_groups() -> None:
     assert cgroup.settings("cpu", False, Limits(cores=4), 4) == []
 
 
-def test_a_host_without_a_v2_tree_gets_the_command_to_mount_one(tmp_path: Path) -> None:
-    found, why = cgroup.detect(fake_proc(tmp_path, "1:memory:/\n", "30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n"))
-    assert found is None
-    assert why is not None
-    assert "mount -t cgroup2" in str(why)
-    assert "\n" not in str(why)
-
-
 def test_a_host_without_groups_gets_the_remedy(tmp_path: Path) -> None:
     proc = fake_proc(tmp_path, "0::/\n", f"30 20 0:26 / {tmp_path}/none rw - cgroup2 cgroup2 rw\n")
     for folder in (proc, tmp_path / "no-proc"):
