@@ -364,3 +364,7 @@ def test_shown_bytes_are_printable_and_short(data: bytes, limit: int) -> None:
     text = escape_bytes(data, limit)
     assert text.isprintable()
     assert len(text.split("… (")[0]) <= limit or "…".encode() in data
+
+
+def test_the_limits_are_those_of_the_specification() -> None:
+    assert (LINE_LIMIT, DEPTH_LIMIT, INT_DIGITS, NAME_LIMIT) == (65_536, 32, 20, 64)

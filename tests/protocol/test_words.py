@@ -1,5 +1,8 @@
 """Tests of the texts for events and moves: everything that the wire can express has a text."""
 
+import json
+import re
+
 import pytest
 
 from arena.coup import PRESETS, GameEnding, list_legal_moves, view_from_seat
@@ -78,3 +81,10 @@ def test_unknown_events_and_moves_have_no_text() -> None:
     assert describe_event({"event": "earthquake", "seat": 0}, NAMES) == ""
     assert describe_move({"dance": True}, NAMES) == ""
     assert describe_move({}, NAMES) == ""
+
+
+def test_every_text_has_only_fields_that_its_event_or_move_may_have() -> None:
+    """A misspelt field would become None."""
+    fields = {"seat", "target", "claimant", "role", "roles", "cards", "count", "delta", "action", "sides", "allegiance"}
+    fields |= {"block", "show", "lose", "keep", "pick", "side", "reveal", "text"}
+    assert set(re.findall(r"{(\w+)}", json.dumps(EVENT_TEXTS))) <= fields

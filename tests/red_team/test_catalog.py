@@ -100,3 +100,8 @@ def test_an_attack_needs_the_standard_library_alone(path: Path) -> None:
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         for name in names:
             assert name.split(".")[0] in sys.stdlib_module_names | local, name
+
+
+def test_a_row_without_a_program_has_a_reason() -> None:
+    reasons = [kind.reason for row in ROWS.values() for kind in row.kinds if isinstance(kind, NotTestable)]
+    assert [reason for reason in reasons if len(reason) < 30 or "PENDING" in reason] == []

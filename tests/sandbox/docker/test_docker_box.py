@@ -785,3 +785,9 @@ def test_an_engine_is_asked_by_one_connection_a_process() -> None:
         with contextlib.suppress(SandboxError):
             here.call(here.api.inspect_container, f"no-such-container-{number}")
     assert sockets() <= before + SOCKETS
+
+
+def test_a_program_has_no_network_and_learns_nothing_of_the_hosts(seen: dict[str, Any]) -> None:
+    """Source: attack list 51 to 53 and 68: only the loopback, and no name server's address."""
+    assert seen["interfaces"] == ["lo"]
+    assert "nameserver" not in seen["resolv"]
