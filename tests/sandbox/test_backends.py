@@ -10,7 +10,6 @@ from arena.sandbox import (
     HostProblem,
     HostProblemError,
     SandboxChoice,
-    backends,
     find_strongest,
     get_backend,
     programs_of,
@@ -40,7 +39,7 @@ def test_options_of_other_sandboxes_are_refused() -> None:
 def test_auto_gives_up_isolation_only_for_a_known_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that nothing on the host explains stops the run: it may be the arena's own."""
     problems = {name: HostProblem("it isn't installed") for name in ISOLATING_SANDBOXES}
-    monkeypatch.setattr(backends, "unavailable_reason", problems.__getitem__)
+    monkeypatch.setattr("arena.sandbox.backends.unavailable_reason", problems.__getitem__)
     assert find_strongest() == ("process", problems)
     for name in ISOLATING_SANDBOXES:
         monkeypatch.setitem(problems, name, HostProblem("who knows", known=False))
