@@ -14,8 +14,7 @@ from starlette.testclient import TestClient, WebSocketDenialResponse
 
 from ladder.permissions import PERMISSIONS, ROUTES, AccessLevel
 from ladder.service import OpenTableRequest, issue_secret, open_session, set_suspended
-from ladder.web import app as application
-from ladder.web import make_app
+from ladder.web import ROUTERS, make_app
 from tests.cases import each
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
@@ -408,7 +407,7 @@ def test_an_application_with_a_form_on_another_kind_of_route_isnt_built(
 ) -> None:
     plain = APIRouter()
     plain.post("/sign-in")(lambda: None)
-    monkeypatch.setattr(application, "ROUTERS", (*application.ROUTERS, plain))
+    monkeypatch.setattr("ladder.web.app.ROUTERS", (*ROUTERS, plain))
     with pytest.raises(ValueError, match="AuthorizedRoute: /sign-in"):
         make_app(web.ladder, URL)
 
