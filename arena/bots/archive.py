@@ -167,6 +167,8 @@ def unzip(data: bytes, folder: Path, max_bytes: int, max_files: int) -> None:
                 left -= entry.file_size
                 if left < 0:
                     raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB, unpacked")
+                if getattr(entries, "metadata_encoding", None) is None:  # which typeshed lacks
+                    _require_readable_name(_name_of(entry))
                 content = _read_entry(entries, entry)
                 header = _tar_header(entry, content)
                 target.add(header, io.BytesIO(content) if header.isreg() else None)
@@ -212,10 +214,20 @@ def _read_entry(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     return content
 
 
-def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
+def _name_of(entry: zipfile.ZipInfo) -> str:
     name = entry.orig_filename  # `filename` is cut off at a NUL character
-    if entry.create_system == _WINDOWS:  # PowerShell 5 separates folders by \
-        name = name.replace("\\", "/")
+    # PowerShell 5 separates folders by \.
+    return name.replace("\\", "/") if entry.create_system == _WINDOWS else name
+
+
+def _require_readable_name(name: str) -> None:
+    """Raise ArchiveError if a name of an unknown encoding, read as cp437, can't be that of a file."""
+    if not name.isascii() and ("\\" in name or not name.isprintable()):
+        raise ArchiveError(f"the name {escape_control(name)} isn't UTF-8\nRename the file with ASCII letters.")
+
+
+def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
+    name = _name_of(entry)
     header = tarfile.TarInfo(name)
     mode = entry.external_attr >> 16 if entry.create_system in (3, 19) else 0  # macOS and Unix store modes
     kind = stat.S_IFMT(mode)
@@ -264,7 +276,8 @@ class _Target:
                     _require_inside(entry.linkname, len(parts) - 1, path)
                 self._symbolic.append((entry.linkname, path))
         except (FileExistsError, NotADirectoryError):
-            raise ArchiveError(f"{escape_control(path.name)} is in the archive twice, with different types") from None
+            kinds = ", with different types" if path.is_dir() or entry.isdir() or not path.exists() else ""
+            raise ArchiveError(f"{escape_control(path.name)} is in the archive twice{kinds}") from None
 
     def _make_folder(self, folder: Path, counted: bool = False) -> None:
         """Create a folder and its parents. `counted`: whether the folder's own entry was already counted."""

@@ -79,11 +79,12 @@ _MIN_FREE_BYTES = 4096  # with less, a disk is full
 _READ_BYTES = 1 << 20  # read from a pipe at once
 _TICK_MS = 100  # between two checks for the end of a build whose child keeps the output open
 
+# A build may leave files that not even their owner may read.
 # The copy has no write bits. The build gets neither the standard input nor the standard output of the script.
 _SCRIPT = (
     "export npm_config_fetch_retries=0 PIP_RETRIES=0 CARGO_NET_RETRY=0; "  # without a network, retries only take time
     "mkdir /tmp/build && cp -r /bot/. /tmp/build && chmod -R u+w /tmp/build && cd /tmp/build || exit 1; "
-    '"$@" </dev/null >&2 || exit $?; exec tar -cf - .'
+    '"$@" </dev/null >&2 || exit $?; chmod -R u+rwX . >&2; exec tar -cf - .'
 )
 
 

@@ -100,7 +100,7 @@ def token_file(file: Path | None) -> Path:
 def read_token(file: Path, url: str) -> str:
     """Return the token in a file, and warn if others can read it. Exits with 2 if the file contains none."""
     try:
-        token = file.read_text(encoding="ascii").strip()
+        token = file.read_text(encoding="utf-8-sig").strip()
         mode = file.stat().st_mode
     except OSError as problem:
         usage_error(
@@ -109,7 +109,7 @@ def read_token(file: Path, url: str) -> str:
         )
     except UnicodeDecodeError:
         token = ""
-    if not token or not token.isprintable() or " " in token:
+    if not token.isascii() or not token or not token.isprintable() or " " in token:
         usage_error(f"{file} doesn't contain a token: one line of letters and digits")
     if mode & (stat.S_IRGRP | stat.S_IROTH):
         print_note(f"other users of this machine can read your token: chmod 600 {file}")

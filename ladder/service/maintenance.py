@@ -127,7 +127,7 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
                     clone_from_file(Path(scratch, _DATABASE).absolute(), target)
             for name in commitments:
                 Path(scratch, name).replace(folder / name)
-            settings = with_database(Path(scratch, SETTINGS_FILE).read_text(encoding="utf-8"), url)
+            settings = with_database(Path(scratch, SETTINGS_FILE).read_text(encoding="utf-8-sig"), url)
             (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")  # last: without it the folder is no ladder
             (folder / SETTINGS_FILE).chmod(0o600)
     except BaseException:

@@ -184,7 +184,7 @@ class OpenIDSettings(_Table):
         if self.client_secret is not None:
             return self.client_secret.get_secret_value()
         try:
-            return (folder / str(self.client_secret_file)).read_text(encoding="utf-8").strip()
+            return (folder / str(self.client_secret_file)).read_text(encoding="utf-8-sig").strip()
         except (OSError, UnicodeDecodeError):
             raise LadderError(
                 f"{SETTINGS_FILE}: sign_in.client_secret_file can't be read.\nCheck its path and permissions."
@@ -304,7 +304,7 @@ def read_settings(folder: Path) -> LadderSettings:
     """Return the content of the ladder.toml in a ladder's folder. Raises LadderError."""
     path = folder / SETTINGS_FILE
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # -sig: Windows editors write a byte order mark
     except (FileNotFoundError, NotADirectoryError):
         raise LadderError(
             f"{folder} isn't a ladder: it has no {SETTINGS_FILE}.\nCreate a ladder: arena ladder init {folder}"

@@ -92,7 +92,7 @@ def change_settings(
     if hash_settings(ladder.path) != sha256:
         raise LadderError(f"{SETTINGS_FILE} was changed meanwhile.\nLoad the page again, and repeat your change.")
     read_settings(ladder.path)  # what is wrong already is a person's to correct
-    document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
+    document: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
     rows = document.setdefault(table, tomlkit.aot() if is_list else tomlkit.table())
     if index is not None and not 0 <= index < len(rows):
         raise LadderError("this item doesn't exist.\nLoad the page again.")

@@ -131,6 +131,14 @@ def test_a_build_makes_a_complete_folder_and_leaves_the_source_unchanged(builder
     assert (builder.logs / "build-00-b.log").read_text() == "all well\n"
 
 
+def test_a_build_may_leave_files_that_its_owner_cannot_read(bubblewrap_builder: Builder) -> None:
+    """Package managers do; the modes are the box's own, and the packed files get others."""
+    hidden = "mkdir -p deps/a; echo x > deps/a/file; chmod 000 deps/a/file deps/a; chmod 600 deps"
+    built = bubblewrap_builder.build(bubblewrap_builder.bot(f"{GOOD}; {hidden}"))[0]
+    assert (built.path / "deps/a/file").read_text() == "x\n"
+    assert os.access(built.path / "bot", os.X_OK)
+
+
 def test_a_build_may_edit_its_copy_of_the_files(builder: Builder) -> None:
     bot = builder.bot(f"echo two >> list; echo '# edited' >> build.sh; rm old/gone; {GOOD}")
     (bot.path / "list").write_text("one\n")

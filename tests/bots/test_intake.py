@@ -126,6 +126,21 @@ def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None
     assert unpack(bundle, tmp_path) == {**GOOD, "data/book": b"\0" * 100_000}
 
 
+@pytest.mark.parametrize("name", [b"\x83\x5cX.txt", b"\xff.txt"], ids=["Shift JIS with 5C", "cp1251"])
+def test_a_name_that_is_not_utf_8_is_named_as_such(tmp_path: Path, name: bytes) -> None:
+    """Explorer writes the names of its country; what they mean isn't in the archive."""
+    place = b"z" * len(name)
+    data = zipped({**GOOD, place.decode(): b"x"}).replace(place, name)
+    with pytest.raises(BotError, match=r"isn't UTF-8\.\nRename the file with ASCII letters"):
+        submit(tmp_path, data)
+
+
+def test_names_that_differ_only_by_a_backslash_are_one_name_in_a_zip_of_windows(tmp_path: Path) -> None:
+    data = zipped({**GOOD, "a/b": b"1", "a|b": b"2"}, system=0).replace(b"a|b", b"a\\b")
+    with pytest.raises(BotError, match=r"b is in the archive twice\.\n"):
+        submit(tmp_path, data)
+
+
 def test_a_zip_of_windows_may_have_backslashes_between_folders(tmp_path: Path) -> None:
     """Compress-Archive of PowerShell 5 writes them; paths out of the folder are refused."""
     slashes = zipped({**GOOD, "lib/": b"", "lib/util.py": b"1"}, system=0)

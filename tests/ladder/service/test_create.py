@@ -82,3 +82,13 @@ def test_a_runner_reports_the_reason_for_no_matches(place: Place) -> None:
         output = LadderRunner(ladder, workers()).summary()
         assert "no matches: " in output
         assert "1 more is needed" in output
+
+
+def test_settings_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """Editors of Windows write one."""
+    with closing(create_ladder(tmp_path / "l", PLAY, None)) as made:
+        wanted = made.settings
+    file = tmp_path / "l/ladder.toml"
+    file.write_text(file.read_text("utf-8"), "utf-8-sig")
+    with closing(open_ladder(tmp_path / "l")) as ladder:
+        assert ladder.settings == wanted
