@@ -211,6 +211,10 @@ def test_a_page_reloads_at_most_once_in_half_a_minute(browser: Reader, server: L
                 pass
         with page.expect_response("**/changes"):
             page.clock.run_for(1000 * spent_s)
+        for _ in range(60):  # a page that has just reloaded begins its half minute later on a busy machine
+            if len(asked) >= count:
+                break
+            page.clock.run_for(500)
         assert len(asked) == count, (spent_s, asked)
     assert wrong == []
 
