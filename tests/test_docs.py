@@ -1,5 +1,6 @@
 """The documents agree with the code: commands, options, faults, packages and sample bots."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -212,3 +213,47 @@ def test_no_line_of_the_documents_and_pages_installs_the_arena_from_an_index() -
     pages = [*ROOT.glob("ladder/web/templates/*"), *ROOT.glob("arena/**/*.py"), *ROOT.glob("ladder/**/*.py")]
     for text in (*DOCUMENTS, *pages):
         assert not re.search(r"install '?coup-arena", text.read_text()), text
+
+
+# Commands, parts of libraries and names of examples.
+FOREIGN = {"sha256sum", "DictWriter", "Condition", "update_grades", "secretn"}
+CITED = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`|\b(\w+\.py)\b|(?<![\w./-])(_[a-z]\w+)")
+
+
+def explanations(text: str) -> tuple[list[tuple[int, str]], str]:
+    """Return docstrings, comments and messages of assertions with their lines, and the rest of a module."""
+    found, lines = [], text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        first = next(iter(getattr(node, "body", ())), None) if documented else None
+        part = first.value if isinstance(first, ast.Expr) else node.msg if isinstance(node, ast.Assert) else None
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            found.append((part.lineno, part.value))
+            for number in range(part.lineno - 1, part.end_lineno or 0):
+                lines[number] = "" if first else lines[number].replace(part.value, "")
+    for number, line in enumerate(lines, 1):
+        lines[number - 1], mark, comment = re.split(r"((?:^|\s)# |$)", line, maxsplit=1)
+        found += [(number, comment)] if mark else []
+    return found, "\n".join(lines)
+
+
+def test_explanations_in_code_name_only_what_exists() -> None:
+    """Names in backticks, private names, and files of Python."""
+    names, files, read = set(FOREIGN), set(), {}
+    for path in tracked():
+        files.add(path.name)
+        names.update(re.findall(r"\w+", str(path.relative_to(ROOT))))
+        if path.suffix in {".py", ".js", ".html", ".toml", ".json", ".sh"}:
+            text = path.read_text(encoding="utf-8")
+            if path.suffix == ".py":
+                read[path], text = explanations(text)
+            names.update(re.findall(r"\w+", text))
+            files.update(re.findall(r"\w+\.py\b", text))
+    lost = [
+        f"{path.relative_to(ROOT)}:{line}: {name or file or private}"
+        for path, found in read.items()
+        for line, words in found
+        for name, file, private in CITED.findall(words)
+        if (file and file not in files) or not names.issuperset(re.findall(r"\w+", name or private))
+    ]
+    assert lost == []

@@ -150,7 +150,7 @@ def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) ->
     with ladder.reading(viewer) as context:
         _get_final(context.connection, name)
         state = find_final_state(ladder, context, name)
-    assert state is not None, "_demand found it"
+    assert state is not None, "_get_final found it"
     return state
 
 

@@ -121,7 +121,7 @@ def test_the_time_of_a_child_is_its_bots_time(play: Callable[..., Record]) -> No
     """A child takes 60 ms for each answer, of 40 that are free; 1 ms less on a busy machine, and some answers 5."""
     record = play(bot(think="os.waitpid(child(0.06), 0)"), bot(), limit_ms=40, bank_ms=60_000)
     assert codes(record) == []
-    # A wait after the answer before may be taken off, up to the first reading: meter.py.
+    # A wait after the answer before may be taken off, up to the first reading: clock.py.
     assert median(times_of(record, seat=0)) > 59_000
 
 

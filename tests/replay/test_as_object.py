@@ -80,7 +80,7 @@ def test_a_claimants_cards_are_shown_only_where_all_cards_are_known() -> None:
 
 @each(("name", "seats"), TABLES)
 def test_the_draws_of_a_record_are_the_cards_that_hands_got(name: str, seats: int) -> None:
-    """Source: draws.py. Hands follow from the start, the moves and the draws, in their order."""
+    """Hands follow from the start, the moves and the draws, in their order."""
     record = random_game(PRESETS[name], seats, seed=11)
     game = record.games[0]
     hands = [Counter(hand) for hand in game.start["hands"]]

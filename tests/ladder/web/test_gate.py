@@ -59,7 +59,7 @@ def test_each_route_is_authorized_by_the_table(web: Pages, kind: str) -> None:
     for name, (act, scope) in ROUTES.items():
         method, path = name.split()
         if path == "/changes" or method == "WS":
-            continue  # an answer without an end: see test_changes.py, and below
+            continue  # an answer without an end: see below
         let_in = LEVELS[kind] >= PERMISSIONS[act]
         if kind.endswith("token"):
             let_in = let_in and scope in ("read", *(["submit"] if kind != "reading token" else []))

@@ -510,7 +510,7 @@ def test_forged_ends_do_not_block_the_referee(sandbox: DockerSandbox, folder: Pa
 
 
 def test_a_link_of_a_program_reveals_no_file_of_this_machine(tmp_path: Path, folder: Path) -> None:
-    """Source: bundle.py: outside of /bot a link leads to the box's own file, or nowhere; no pipe is read."""
+    """Outside of /bot a link leads to the box's own file, or nowhere; no pipe is read."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "script").write_text("#!/usr/bin/python3 secret\n")
