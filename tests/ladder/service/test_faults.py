@@ -210,6 +210,7 @@ def test_a_clock_that_is_set_back_during_a_run_is_reported(place: Place) -> None
     assert output == [pytest.approx(86_400, abs=100)]
 
 
+@pytest.mark.clock
 def test_a_runner_that_is_often_killed_updates_ratings(place: Place) -> None:
     """One that was killed every ten seconds played, and its standings never changed."""
     folder = ladder_in(place, fit=True)

@@ -30,6 +30,7 @@ def test_an_outage_and_its_end_are_reported_once(postgres_server: Postgres) -> N
     assert len(heard) == 4
 
 
+@pytest.mark.clock
 def test_an_outage_has_one_deadline() -> None:
     """A caller that continues, for example to leave, doesn't wait again: a runner took 240 s instead of 120."""
     heard: list[str | None] = []

@@ -30,13 +30,13 @@ class LadderServer:
         with closing(open_ladder(self.folder)) as ladder:
             link = issue_secret(ladder, login, "link", "staff").secret
         parts = urlsplit(self.url)
-        with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=20)) as connection:
+        with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=60)) as connection:
             headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.url}
             connection.request("POST", "/sign-in", urlencode({"link": link}), headers)
             cookie = connection.getresponse().headers["set-cookie"]
         return re.findall(r"session=([^;]+);", cookie)[0]
 
-    def get(self, path: str, session: str, timeout: float = 20) -> str:
+    def get(self, path: str, session: str, timeout: float = 60) -> str:
         """Return the text of a page for a signed-in user. Raises HTTPError."""
         request = urllib.request.Request(self.url + path, headers={"Cookie": f"session={session}"})
         with urllib.request.urlopen(request, timeout=timeout) as answered:

@@ -46,13 +46,13 @@ def provided(*options: str) -> Iterator[str]:
         yield f"http://localhost:{port}"
     finally:
         process.kill()
-        process.wait(20)
+        process.wait(60)
 
 
 def answers(url: str) -> bool:
     try:
         return requests.get(f"{url}/.well-known/openid-configuration", timeout=5).ok
-    except requests.ConnectionError:
+    except requests.RequestException:
         return False
 
 
@@ -87,8 +87,8 @@ def sent(web: Pages, then: str = "/") -> tuple[TestClient, str]:
 
 def back(to: str, sub: str) -> str:
     """Choose a person on the provider's page, and return the path to which it redirects the browser."""
-    assert "<form" in requests.get(to, timeout=10).text
-    answered = requests.post(to, data={"sub": sub}, timeout=10, allow_redirects=False)
+    assert "<form" in requests.get(to, timeout=60).text
+    answered = requests.post(to, data={"sub": sub}, timeout=60, allow_redirects=False)
     assert answered.headers["location"].startswith(URL), answered.text
     return answered.headers["location"].removeprefix(URL)
 
