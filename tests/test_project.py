@@ -3,8 +3,10 @@
 Source: .ci/run, pyproject.toml, and GitHub's syntax of issue forms.
 """
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +94,72 @@ def test_the_citation_agrees_with_the_package() -> None:
     for key in ("authors", "license", "keywords"):
         assert cited[key] == PROJECT[key]
     assert "version" not in cited
+
+
+# How often a test's own process may patch or sleep, by file. docs/dev/testing.md says what for. The numbers only fall.
+PATCHES = {
+    "bots/test_archive.py": 1,
+    "bots/test_bots.py": 2,
+    "bots/test_building.py": 1,
+    "bots/test_intake.py": 3,
+    "checks/test_check.py": 1,
+    "cli/test_replay.py": 2,
+    "ladder/conftest.py": 1,
+    "ladder/rating/test_many.py": 1,
+    "ladder/service/test_chat.py": 2,
+    "ladder/service/test_check.py": 1,
+    "ladder/service/test_faults.py": 2,
+    "ladder/service/test_lost_answers.py": 2,
+    "ladder/service/test_similar.py": 2,
+    "ladder/service/test_table_sessions.py": 1,
+    "ladder/tables/test_table.py": 3,
+    "ladder/web/test_gate.py": 1,
+    "ladder/web/test_playground.py": 1,
+    "local/test_local.py": 2,
+    "playground/test_person_table.py": 4,
+    "playground/test_trial.py": 1,
+    "replay/test_page.py": 1,
+    "review/test_review.py": 1,
+    "run/test_worker.py": 1,
+    "sandbox/bubblewrap/test_bubblewrap_box.py": 3,
+    "sandbox/docker/test_docker_box.py": 1,
+    "sandbox/test_backends.py": 1,
+    "sandbox/test_trees.py": 1,
+}
+SLEEPS = {
+    "checks/test_check.py": 4,
+    "cli_workspace.py": 1,
+    "dask.py": 1,
+    "ladder/pool/test_cluster.py": 1,
+    "ladder/pool/test_executors.py": 1,
+    "ladder/service/test_faults.py": 1,
+    "ladder/service/test_kills.py": 3,
+    "ladder/store/test_runners.py": 1,
+    "ladder/tables/test_chat.py": 6,
+    "ladder/tables/test_socket.py": 1,
+    "ladder/tables/test_table.py": 4,
+    "ladder/web/ladder_server.py": 1,
+    "ladder/web/test_course.py": 1,
+    "red_team/stage.py": 1,
+    "red_team/suite.py": 2,
+    "referee/test_bad_bots.py": 1,
+    "referee/test_clock.py": 1,
+    "run/test_crashes.py": 3,
+    "run/test_daemon.py": 1,
+    "semester.py": 1,
+}
+PROGRAMS = {"attacks", "bad_bots", "bench", "mistakes"}  # they run in a process of their own
+
+
+def test_tests_patch_and_sleep_only_where_it_is_listed() -> None:
+    patches, sleeps = Counter[str](), Counter[str]()
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        if PROGRAMS & set(path.parts):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                counted = {"setattr": patches, "sleep": sleeps}.get(node.func.attr)
+                if counted is not None:
+                    counted[str(path.relative_to(ROOT / "tests"))] += 1
+    assert patches <= Counter(PATCHES)
+    assert sleeps <= Counter(SLEEPS)
