@@ -237,16 +237,59 @@ def test_a_teammate_reads_all_of_a_bot_but_the_reason_of_its_owners_suspension(o
     assert (grade, kept[0]) == ([False, True], 0)
 
 
-@each("act", sorted(PERMISSIONS))
+# Written out, so that a change in the program's table is noticed.
+ACTS = {
+    AccessLevel.ANYBODY: "agreed_name:view site:view table:join table:view",
+    AccessLevel.PERSON: "account:read account:write bot:manage bot:upload chat:write ladder:read table:manage"
+    " table:open",
+    AccessLevel.MATE: "bot:challenge bot:choose_version bot:submit build_log:read cards:view files:read log:read",
+    AccessLevel.OWNER: "grades:read player_cards:view table:close user_decisions:read",
+    AccessLevel.STAFF: "bot:activate bot:disable chat:moderate credentials:issue final:create final:preview"
+    " ladder:freeze ladder:manage match:void record:read user:suspend users:read",
+}
+NEEDED_LEVELS = {act: level for level, acts in ACTS.items() for act in acts.split()}
+# Types and their fields that not all may read, as written out; a type alone stands for all of its fields.
+PRIVATE_FIELDS = {
+    AccessLevel.MATE: "BotPage: checks fault_reports lost_games costly_decisions opponents audit_log deadlines;"
+    " BotStyle: hidden; BotVersion: received_at faults digest reason checked_at blocked_reason submitted_by;"
+    " BuildLog; CheckStepView; CostlyDecision; DeadlineSummary: counting unchecked; DecisionSummary: actor;"
+    " EventSummary: decision; FaultReport; HiddenNumber: name count total; LostGame; Membership: team login name"
+    " joined_at; OwnBotSummary; ProcessLog; UserSummary: login name; VersionCheckView",
+    AccessLevel.OWNER: "AccountPage; BaselineResult; CredentialSummary; DeadlineSummary: extension_reason; Grade;"
+    " GradeChange; Membership: left_at; RemainingQuota: bots suggested_name can_add_bot remaining limit resets_at"
+    " max_upload_mb deadlines; TablePage: manages; TableSlot: bot; UserSummary: email student_id section"
+    " suspension_reason canvas_id moodle_id withdrawal_reason awaiting_approval shows_name",
+    AccessLevel.STAFF: "AuditEntrySummary; AuditLog; BotPage: owner; BotSummary: owner; ChatLineSummary: muted;"
+    " CollusionReport: suspects; CollusionSuspects; Dashboard; DashboardProblem; EventSummary: details;"
+    " FailedAttempt: reason; FieldStyle: hidden; Finding; HiddenNumber: field_mean; MatchPage: reason; MatchSummary:"
+    " reason; QueuePage: runners; ReleaseSummary: created_by reason; RemainingQuota: owners; RunnerSummary;"
+    " SimilarityPair; SimilarityReport; StandingsPage: sections; StandingsRow: owner; UserAdminList; UserAdminPage;"
+    " UserAdminSummary",
+}
+
+
+def test_each_permission_has_the_level_that_is_written_here() -> None:
+    assert PERMISSIONS == NEEDED_LEVELS
+
+
+@each("level", PRIVATE_FIELDS)
+def test_each_private_field_has_the_level_that_is_written_here(level: AccessLevel) -> None:
+    written = {
+        name: fields.split() for name, _, fields in (row.partition(": ") for row in PRIVATE_FIELDS[level].split("; "))
+    }
+    for name, row in FIELD_LEVELS.items():
+        found = [field for field, needed in row.items() if needed is level]
+        assert sorted(found) == sorted(written.get(name, ()) or (row if name in written else ())), name
+
+
+@each("act", sorted(NEEDED_LEVELS))
 def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
     assert STAFF_VIEWER.can(act, "ada")
-    assert PUBLIC_VIEWER.can(act, None) == (
-        act in ("site:view", "table:view", "table:join", "agreed_name:view")
-    )  # for guests, by their secrets
-    assert Viewer("ada").can(act, "ada") is (PERMISSIONS[act] <= AccessLevel.OWNER)
-    assert Viewer("ada").can(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
-    assert MATE.can(act, "ada") is (PERMISSIONS[act] <= AccessLevel.MATE)
-    assert MATE.can(act, "bob") is (PERMISSIONS[act] <= AccessLevel.PERSON)
+    assert PUBLIC_VIEWER.can(act, None) == (NEEDED_LEVELS[act] is AccessLevel.ANYBODY)  # for guests, by their secrets
+    assert Viewer("ada").can(act, "ada") is (NEEDED_LEVELS[act] <= AccessLevel.OWNER)
+    assert Viewer("ada").can(act, "bob") is (NEEDED_LEVELS[act] <= AccessLevel.PERSON)
+    assert MATE.can(act, "ada") is (NEEDED_LEVELS[act] <= AccessLevel.MATE)
+    assert MATE.can(act, "bob") is (NEEDED_LEVELS[act] <= AccessLevel.PERSON)
 
 
 def test_a_type_missing_in_the_table_is_hidden_from_all() -> None:
