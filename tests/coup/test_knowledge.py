@@ -279,6 +279,32 @@ def test_certain_knowledge_is_true_in_every_game(game: Game) -> None:
             ]
 
 
+# Cards of the deck that seats know, at all requests of a game: neither fewer, nor those that follow from the rest.
+IN_DECK: list[tuple[Game, int]] = [
+    (("coup", 4, 0, 0.0), 72),
+    (("random 9", 2, 9, 0.0), 13),
+    (("random 12", 5, 12, 0.0), 78),
+    (("random 109", 2, 109, 0.0), 52),
+]
+
+
+@each("game, count", IN_DECK)
+def test_seats_know_the_cards_of_the_deck_that_do_not_follow_from_the_rest(game: Game, count: int) -> None:
+    steps = played(*game)
+    kinds = concerning(steps[0].before.board.rules)
+    minds: dict[int, Knowledge] = {}
+    news: list[list[Event]] = [[] for _ in range(game[1])]
+    known = 0
+    for step in steps:
+        for seat in step.before.board.phase.asked:
+            view = view_from_seat(step.before, seat)
+            known += len(minds.setdefault(seat, Knowledge(view)).known(view, news[seat]).deck)
+            news[seat] = []
+        for seat, heard in enumerate(news):
+            heard += [event_for_seat(event, seat) for event in step.events if type(event) in kinds]
+    assert known == count
+
+
 def test_a_player_that_draws_no_card_still_lacks_a_role(scene: Scene) -> None:
     """I hold an ambassador and return two; B exchanges; C still lacks it, at ten seats, too."""
     for others in ("captain duke / duke duke", "captain duke / duke duke" + " / assassin contessa" * 2):

@@ -795,6 +795,45 @@ def test_living_bots_are_frozen_while_another_is_restarted() -> None:
     assert starts == [False, True, True]
 
 
+def test_living_bots_are_frozen_while_the_process_of_one_that_forfeits_ends() -> None:
+    """An end may take seconds. The last to answer in a window isn't frozen before."""
+    calls: list[str] = []
+    ends: list[bool] = []
+    wrong_was_read = threading.Event()
+
+    class Watched(FreezeLog):
+        def freeze(self) -> None:
+            super().freeze()
+            if self._number == 1 and asked == ["challenge"]:
+                wrong_was_read.set()
+
+        def close(self) -> Exit:
+            if self._number == 1:
+                ends.append(frozen(calls, 2))
+            return super().close()
+
+    asked: list[str] = []
+
+    def wrong(peer: ScriptPeer, request: Request) -> bytes:
+        asked.append(request["kind"])
+        return b"no JSON\n"
+
+    def last(peer: ScriptPeer, request: Request) -> bytes:
+        assert request["id"] > 1 or wrong_was_read.wait(WAIT_S)
+        return reply(request)
+
+    play(
+        bot(always_tax),
+        bot(wrong),
+        bot(last),
+        clock=time.monotonic,
+        freezes=True,
+        lives=1,
+        wrap=lambda number, box: Watched(box, calls, number),
+    )
+    assert ends == [True]
+
+
 def test_no_bot_is_frozen_where_pondering_is_allowed() -> None:
     """Source: docs/reference/protocol/process.md, between requests."""
     calls: list[str] = []
