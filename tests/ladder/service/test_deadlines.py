@@ -150,6 +150,10 @@ TWO = [submit_step(-5), submit_step(-4)]
         ([*TWO, activate_step(-3, 1), staff(1, None), staff(2, 2)], "a@2"),
         ([*TWO, is_auto_disabled], "a@2"),  # this spares others its forfeits, and decides nothing about the owner
         ([*TWO, is_auto_disabled, activate_step(-3, 1)], "a@1"),
+        ([*TWO, submit_step(0.25)], "a@3"),  # the very end of the grace
+        ([*TWO, submit_step(0.25 + 1 / HOUR)], "a@2"),
+        ([submit_step(0.25 + 7 * 24)], "a@1"),  # the very end of the days that are accepted
+        ([submit_step(0.25 + 7 * 24 + 1 / HOUR)], None),
         ([*TWO, activate_step(-3, 1), suspended(True)], None),
         ([*TWO, activate_step(-3, 1), suspended(True), suspended(False)], "a@1"),
         ([submit_step(1), submit_step(2), activate_step(3, 2)], "a@1"),  # late: the first counts

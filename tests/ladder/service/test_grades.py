@@ -14,7 +14,17 @@ from sqlalchemy import Connection
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.rating import Estimate
 from ladder.results import GameResult
-from ladder.service import Ladder, LadderError, create_final, disable_bot, get_grades, read_settings, rebuild_standings
+from ladder.service import (
+    Ladder,
+    LadderError,
+    create_final,
+    disable_bot,
+    get_grades,
+    join_teams,
+    read_settings,
+    rebuild_standings,
+    set_suspended,
+)
 from ladder.standings import Standings
 from ladder.store import PlayedMatch
 from ladder.store.database import (
@@ -249,6 +259,25 @@ def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
     assert semi.baselines[1].value is not None
     assert semi.baselines[1].value > 0
     assert last.baselines[1].value == 0
+
+
+def test_a_suspended_teammates_version_counts_for_no_member_of_the_team(ladder: Ladder) -> None:
+    """It played in the final before. A suspended user has no grade for the version of a teammate, either."""
+    join_teams(ladder, {"ada": "Red", "cleo": "Red"}, "t", "they asked")
+    create_final(ladder, "last", None, 20, "t")
+    store_final(ladder, "last", ())
+    ladder.clock = Clock(2e6)
+
+    def versions() -> list[str | None]:
+        grades = {each.user.login: each.version for each in get_grades(ladder, "t", final="last").grades}
+        return [grades[login] for login in ("ada", "cleo")]
+
+    assert versions() == ["a@1", "a@1"]
+    set_suspended(ladder, "ada", True, "t", "a doubt")
+    assert versions() == [None, None]
+    set_suspended(ladder, "ada", False, "t", "none")
+    set_suspended(ladder, "cleo", True, "t", "a doubt")
+    assert versions() == ["a@1", None]
 
 
 def store_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:

@@ -177,6 +177,13 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
     assert (len(output), output[-1]) == (4, "first, no extension: she wasn't")
 
 
+def test_no_extension_ends_before_a_deadline_that_was_moved_later(ladder: Ladder) -> None:
+    extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace(deadline("first", DUE, 15), deadline("first", DUE + 3 * DAY, 15)))
+    assert [grade_of(ladder, login).deadline_at for login in ("ada", "bob")] == [DUE + 3 * DAY] * 2
+
+
 @each(
     "login, name, until, days, late_days, output",
     [

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.service import (
@@ -18,7 +19,16 @@ from ladder.service import (
     submit_bot,
     submit_folder,
 )
-from ladder.store.database import all_users, extensions_in_force, list_audit_entries
+from ladder.store.database import (
+    MAX_ATTEMPTS,
+    all_users,
+    claim_check,
+    extensions_in_force,
+    list_audit_entries,
+    register_runner,
+    release_check,
+    unchecked_versions,
+)
 from ladder.views import view_bot
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, add_settings, deadline, make_ladder
@@ -67,6 +77,31 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     assert submit_folder(ladder, top, NOW, "prof").rejected["ada"].startswith("the user has several bots")
     with pytest.raises(LadderError, match="has no subfolder"):
         submit_folder(ladder, top / "ada", EARLIER, "prof")
+
+
+def test_files_whose_check_was_abandoned_are_submitted_as_a_new_version(ladder: Ladder) -> None:
+    """The cause was the host, so the same files may pass now."""
+
+    def give_up(connection: Connection) -> None:
+        [version] = unchecked_versions(connection, NOW)
+        for number in range(MAX_ATTEMPTS):
+            at = NOW + 3600 * number
+            runner = register_runner(connection, 1, at)
+            assert claim_check(connection, runner, [], at) is not None
+            release_check(connection, version.id, runner, "no space", at)
+
+    assert [sent(ladder, 1)[0] for _ in range(2)] == [1, 1]
+    ladder.database.write(give_up)
+    assert [sent(ladder, 1)[0] for _ in range(2)] == [2, 2]
+
+
+def test_the_case_of_a_bots_name_makes_no_other_bot(ladder: Ladder, tmp_path: Path) -> None:
+    path = tmp_path / "bot.py"
+    for number, (login, name) in enumerate((("ada", "Straße"), ("ada", "STRASSE"), ("ada", "straße")), 1):
+        path.write_text(f"{PY}{number}")
+        assert submit_bot(ladder, path, login, name).version_ref == f"Straße@{number}"
+    with pytest.raises(LadderError, match="belongs to another user"):
+        submit_bot(ladder, path, "bob", "STRAßE")
 
 
 def test_a_time_in_the_future_is_refused(ladder: Ladder) -> None:
