@@ -96,6 +96,17 @@ def test_a_session_ends_a_week_after_its_last_use_and_after_a_month(own: Term) -
             authenticate_secret(ladder, used.secret, "session")
 
 
+def test_a_token_without_an_end_of_its_own_ends_after_180_days(own: Term) -> None:
+    with closing(open_ladder(own.path)) as ladder:
+        clock = Clock(ladder)
+        token = issue_secret(ladder, "ada", "token", "ada")
+        clock.now += 180 * DAY_S - 1
+        assert authenticate_secret(ladder, token.secret, "token").login == "ada"
+        clock.now += 2
+        with pytest.raises(AuthenticationError):
+            authenticate_secret(ladder, token.secret, "token")
+
+
 def test_credentials_work_in_a_restored_ladder(own: Term, tmp_path: Path) -> None:
     """This includes a session that an earlier link was exchanged for."""
     with closing(open_ladder(own.path)) as ladder:

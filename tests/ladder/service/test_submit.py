@@ -104,6 +104,15 @@ def test_the_case_of_a_bots_name_makes_no_other_bot(ladder: Ladder, tmp_path: Pa
         submit_bot(ladder, path, "bob", "STRAßE")
 
 
+@pytest.mark.parametrize("name", [" ", "one\ntwo", "\u202etwo", "one@1", "=one", "n" * 200])
+def test_a_name_that_results_or_spreadsheets_cannot_contain_is_refused(
+    ladder: Ladder, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "bot.py").write_text(PY)
+    with pytest.raises(LadderError):
+        submit_bot(ladder, tmp_path / "bot.py", "ada", name)
+
+
 def test_a_time_in_the_future_is_refused(ladder: Ladder) -> None:
     with pytest.raises(LadderError, match="in the future"):
         sent(ladder, 1, NOW + 1)

@@ -17,6 +17,7 @@ import pytest
 import requests
 from starlette.testclient import TestClient
 
+from ladder.service import LadderError, OpenIDSettings
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages
 from tests.ports import free_port
@@ -265,3 +266,12 @@ def test_a_provider_is_encrypted_and_has_one_secret(own: Term, words: str) -> No
     toml = own.path / "ladder.toml"
     toml.write_text(f"{toml.read_text()}\n[sign_in]\n{words}\n")
     assert "sign_in" in own.arena("standings", code=2).err
+
+
+def test_a_secret_file_holds_the_secret_of_the_client(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("\ufeffnot for you\n")
+    settings = OpenIDSettings(issuer="https://id.example.org", client_id="c", client_secret_file="secret")
+    assert settings.secret(tmp_path) == "not for you"
+    (tmp_path / "secret").unlink()
+    with pytest.raises(LadderError, match="can't be read"):
+        settings.secret(tmp_path)
