@@ -25,10 +25,12 @@ from ladder.store.database import (
     Membership,
     User,
     all_bots,
+    all_credentials,
     all_users,
     cancel_queued_matches,
     cancel_unplayable,
     erase_user_rows,
+    expire_credential,
     find_user,
     has_unfinished_tasks,
     join_team,
@@ -98,7 +100,8 @@ class UserImport:
     """The numbers of added users, of changed users, and of users that the roster lacks, which stay.
 
     skipped: lines that weren't imported, with reasons. remarks: further notices for staff, by line. changes: of each
-    user that was added or changed.
+    user that was added or changed. signed_up: logins of skipped lines whose accounts their users made by a sign-up
+    link; `take_over` imports them.
     """
 
     added: int
@@ -107,6 +110,7 @@ class UserImport:
     skipped: tuple[RosterRemark, ...] = ()
     remarks: tuple[RosterRemark, ...] = ()
     changes: tuple[UserChange, ...] = ()
+    signed_up: tuple[str, ...] = ()
 
 
 ImportCallback = Callable[[Connection, UserImport], object]
@@ -119,20 +123,25 @@ def import_users(
     source: str,
     then: ImportCallback = lambda connection, taken: None,
     partial: bool = False,
+    take_over: Collection[str] = (),
 ) -> UserImport:
     """Add users, and update known ones with the given values; these keep their logins and pseudonyms.
 
-    All changes, the audit entry, which names `source`, and the writes of `then` are one transaction. For a merged user,
-    a roster only fills in missing values. Raises LadderError with all entries that can't be imported, or, if `partial`,
-    skips these: the line is invalid, the user is ambiguous, the pseudonym is taken, or a known user's staff status
-    would change. An entry that isn't from a roster must match the user by login.
+    All changes, the audit entries, which name `source`, and the writes of `then` are one transaction. For a merged
+    user, a roster only fills in missing values. An entry that isn't from a roster must match the user by login.
+
+    Raises LadderError with all entries that can't be imported, or, if `partial`, skips these: the line is invalid, the
+    user is ambiguous, the pseudonym is taken, a known user's staff status would change, or the account was made by a
+    sign-up link and its login isn't in `take_over`. An account that is taken over loses all its links, sessions,
+    tokens, passwords and provider accounts.
     """
     roster = people if isinstance(people, Roster) else None
     persons = people.people if isinstance(people, Roster) else tuple(people)
     key = ladder.pseudonym_key()
 
     def act(connection: Connection) -> UserImport:
-        intake = _UserImporter(all_users(connection, merged=True), persons, key, by_login=roster is None)
+        owners = all_users(connection, merged=True)
+        intake = _UserImporter(owners, persons, key, roster is None, list_signed_up(connection, owners), take_over)
         wrong = list(roster.wrong) if roster else []
         for person in sorted(persons, key=intake.directory.was_merged):
             try:
@@ -142,6 +151,11 @@ def import_users(
         left_out = tuple(sorted(wrong, key=_line_number))
         if left_out and not partial:
             raise _make_import_error(left_out, source if roster else None)
+        for user in intake.taken_over:
+            for credential in all_credentials(connection, user.login):
+                expire_credential(connection, credential.id)
+            why = f"{user.login}{TAKEN_OVER} {source}"
+            log_action(connection, AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
         added, changed = save_users(connection, intake.wanted.values(), ladder.clock())
         if added or changed:
             one = next(iter(intake.wanted.values())).login if len(persons) == 1 else None
@@ -152,7 +166,8 @@ def import_users(
                 connection, AuditEntry(who, "import", why, ladder.clock(), user_id=None if about is None else about.id)
             )
         remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line_number))
-        taken = UserImport(added, changed, intake.absent(), left_out, remarks, intake.list_changes())
+        signed_up = tuple(intake.signed_up)
+        taken = UserImport(added, changed, intake.absent(), left_out, remarks, intake.list_changes(), signed_up)
         then(connection, taken)
         return taken
 
@@ -179,10 +194,22 @@ def preview_import(ladder: Ladder, people: Roster, source: str) -> UserImport:
 class _UserImporter:
     """Matches entries with users, one by one, and collects the users to save and remarks on lines."""
 
-    def __init__(self, owners: Sequence[User], people: Sequence[RosterEntry], key: bytes, by_login: bool) -> None:
+    def __init__(
+        self,
+        owners: Sequence[User],
+        people: Sequence[RosterEntry],
+        key: bytes,
+        by_login: bool,
+        signed_up_ids: Collection[int],
+        take_over: Collection[str],
+    ) -> None:
         self.directory = UserMatcher(owners)
         self.wanted: dict[int, User] = {}
         self.remarks: list[RosterRemark] = []
+        self.signed_up: list[str] = []  # logins of lines that weren't imported
+        self.taken_over: list[User] = []
+        self._signed_up_ids = signed_up_ids
+        self._take_over = {login.casefold() for login in take_over}
         self._before = {user.id: user for user in owners}
         self._current_ids = {
             user.id
@@ -209,6 +236,14 @@ class _UserImporter:
         if line is not None:
             self.remarks.append(RosterRemark(person.line, f"skipped: merged with {name} of line {line}"))
             return
+        if user.id in self._signed_up_ids:
+            if user.login.casefold() not in self._take_over:
+                self.signed_up.append(user.login)
+                raise ValueError(
+                    f"{name} signed up by a link, so this may be another person. Taking the account over ends all its "
+                    f"sign-ins: --take-over {name}"
+                )
+            self.taken_over.append(user)
         if user.withdrawn:
             self.remarks.append(
                 RosterRemark(person.line, f"{name} left the course; the import doesn't readmit the user")
@@ -257,6 +292,21 @@ class _UserImporter:
         user = User(person.login, person.name or person.login, pseudonym, id=-person.line)
         self.directory.add(user)
         return user
+
+
+TAKEN_OVER = ", who had signed up, is taken over:"  # follows a login in an entry of the audit log
+
+
+def list_signed_up(connection: Connection, owners: Sequence[User]) -> set[int]:
+    """Return the ids of users that made their accounts by a sign-up link, but for those that were taken over."""
+    logins, found = {user.id: user.login for user in owners}, set()
+    for entry in list_audit_entries(connection, actions=("import",)):
+        login = logins.get(entry.user_id or 0)
+        if login is not None and entry.reason.startswith(f"{login}{TAKEN_OVER}"):
+            found.discard(entry.user_id)
+        elif login is not None and entry.reason.startswith(f"{login} signed up"):
+            found.add(entry.user_id)
+    return {id for id in found if id is not None}
 
 
 def _line_number(remark: RosterRemark) -> int:

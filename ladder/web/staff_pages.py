@@ -258,13 +258,17 @@ def import_roster(
     name: Annotated[str, Form(max_length=200)],
     data: Annotated[str, Form()],
     partial: Annotated[bool, Form()] = False,
+    take_over: Annotated[tuple[str, ...], Form()] = (),
 ) -> Response:
-    """Import a roster (in base64) after its preview; if a line is wrong, nothing, or with `partial` the others."""
+    """Import a roster (in base64) after its preview; if a line is wrong, nothing, or with `partial` the others.
+
+    take_over: logins of accounts that were made by a sign-up link, which a line of the roster takes over.
+    """
     try:
         people = parse_roster(base64.b64decode(data, validate=True), name)
     except ValueError:
         raise LadderError("The roster isn't complete.\nUpload it again.") from None
-    taken = import_users(request.ladder, people, request.actor, name, partial=partial)
+    taken = import_users(request.ladder, people, request.actor, name, partial=partial, take_over=take_over)
     return _render_import_result(request, taken, name, "/admin/users#links")
 
 

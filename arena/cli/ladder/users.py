@@ -39,6 +39,14 @@ def users() -> None:
     """List, import, approve, merge and withdraw users."""
 
 
+TAKE_OVER_OPTION = option(
+    "--take-over",
+    metavar="LOGIN",
+    multiple=True,
+    help="Also change this account, which was made by a sign-up link, and end all its sign-ins. Repeatable.",
+)
+
+
 @users.command("list")
 @FOLDER_ARGUMENT
 @json_option(views.UserList)
@@ -56,6 +64,7 @@ def list_users(folder: Path, as_json: bool) -> None:
 @option("--email", metavar="EMAIL", help="The user's email.")
 @option("--section", metavar="NAME", help="The user's section of the class.")
 @option("--pseudonym", metavar="NAME", help="The user's name in the standings.  [two random words]")
+@TAKE_OVER_OPTION
 @ACTOR_OPTION
 @json_option(UserImport)
 def add_user(
@@ -65,12 +74,14 @@ def add_user(
     email: str | None,
     section: str | None,
     pseudonym: str | None,
+    take_over: tuple[str, ...],
     actor: str,
     as_json: bool,
 ) -> None:
     """Add or update a user."""
     with open_ladder_or_exit(folder) as ladder:
-        taken = import_users(ladder, [make_roster_entry(login, name, email, section, pseudonym)], actor, "one user")
+        entry = make_roster_entry(login, name, email, section, pseudonym)
+        taken = import_users(ladder, [entry], actor, "one user", take_over=take_over)
     if as_json:
         print_json(taken)
     else:
@@ -81,9 +92,12 @@ def add_user(
 @FOLDER_ARGUMENT
 @click.argument("roster", metavar="ROSTER", type=click.Path(path_type=Path))
 @option("--partial", is_flag=True, help="Skip lines with errors, and import the others.")
+@TAKE_OVER_OPTION
 @ACTOR_OPTION
 @json_option(UserImport)
-def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json: bool) -> None:
+def import_roster(
+    folder: Path, roster: Path, partial: bool, take_over: tuple[str, ...], actor: str, as_json: bool
+) -> None:
     """Import a roster in CSV, and update users that exist.
 
     The header names the columns: login, email or student_id, and optionally name (or first and last name), section,
@@ -95,7 +109,8 @@ def import_roster(folder: Path, roster: Path, partial: bool, actor: str, as_json
             data = roster.read_bytes()
         except OSError as problem:
             console.usage_error(f"{roster} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
-        taken = import_users(ladder, parse_roster(data, roster.name), actor, roster.name, partial=partial)
+        people = parse_roster(data, roster.name)
+        taken = import_users(ladder, people, actor, roster.name, partial=partial, take_over=take_over)
     if as_json:
         print_json(taken)
         return

@@ -283,7 +283,7 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
     ]  # fmt: skip
     left_out = [{"line": 3, "text": 'the login "ada" is also in line 2'}]
     assert term.json("users import", roster, "--partial") == {
-        "added": 0, "changed": 0, "absent": 1, "skipped": left_out, "remarks": [], "changes": [],
+        "added": 0, "changed": 0, "absent": 1, "skipped": left_out, "remarks": [], "changes": [], "signed_up": [],
     }  # fmt: skip
 
 

@@ -24,10 +24,14 @@ from ladder.service import (
     join_teams,
     merge_users,
     parse_roster,
+    preview_import,
     queue_challenges,
     refuse_applicant,
+    set_password,
     set_suspended,
     set_withdrawn,
+    sign_in_by_link,
+    sign_in_by_password,
     sign_in_by_provider,
     submit_bot,
 )
@@ -94,6 +98,41 @@ def test_a_pending_account_can_do_nothing(ladder: Ladder, what: str) -> None:
     with pytest.raises(LadderError, match="waits for approval"):
         DONE[what](ladder)
     assert refuse_applicant(ladder, "cyd", "staff", "unknown")
+
+
+@pytest.mark.parametrize("ask", [False, True])
+def test_a_roster_takes_an_account_that_was_made_by_a_link_over_only_if_staff_says_so(
+    ladder: Ladder, ask: bool
+) -> None:
+    """Its maker, who may have taken another person's login, then has no way in: no session, password, token or link."""
+    session = create_account(ladder, link(ladder, ask), "cyd", "Mallory", "m@x.edu").secret
+    if ask:
+        approve_applicant(ladder, "cyd", "staff")
+    set_password(ladder, authenticate_secret(ladder, session, "session"), "a long pass phrase")
+    token, own = (issue_secret(ladder, "cyd", kind, "cyd").secret for kind in ("token", "link"))
+    roster = parse_roster(b"login,name\ncyd,Cyd\nbob,Bob\n", "r.csv")
+    assert preview_import(ladder, roster, "r.csv").signed_up == ("cyd",)
+    for people in (roster, [RosterEntry(1, "CYD", "Cyd")]):
+        with pytest.raises(LadderError, match="cyd signed up by a link"):
+            import_users(ladder, people, "staff", "r.csv")
+    assert import_users(ladder, roster, "staff", "r.csv", partial=True).signed_up == ("cyd",)
+    assert found(ladder, "cyd").name == "Mallory"
+    assert authenticate_secret(ladder, token, "token").login == "cyd"
+
+    assert import_users(ladder, roster, "staff", "r.csv", take_over=["cyd"]).signed_up == ()
+    assert found(ladder, "cyd").name == "Cyd"
+    tries = (
+        lambda: authenticate_secret(ladder, session, "session"),
+        lambda: authenticate_secret(ladder, token, "token"),
+        lambda: sign_in_by_link(ladder, own),
+        lambda: sign_in_by_password(ladder, "cyd", "a long pass phrase"),
+    )
+    for sign_in in tries:
+        with pytest.raises(AuthenticationError):
+            sign_in()
+    later = sign_in_by_link(ladder, issue_secret(ladder, "cyd", "link", "staff").secret).secret
+    assert import_users(ladder, roster, "staff", "r.csv").changed == 0  # the roster's from now on
+    assert authenticate_secret(ladder, later, "session").login == "cyd"
 
 
 def test_an_account_that_waits_sees_that_it_waits_until_it_is_approved(ladder: Ladder) -> None:

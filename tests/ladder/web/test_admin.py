@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from ladder import views
 from ladder.permissions import STAFF_VIEWER
-from ladder.service import Ladder, extend_deadline
+from ladder.service import Ladder, create_account, extend_deadline, issue_secret
 from ladder.store.database import (
     CHALLENGE,
     METADATA,
@@ -118,6 +118,18 @@ def test_a_preview_lists_the_changes_of_an_import_and_makes_none(web: Pages, sta
     assert person(web.ladder, "ada").user.name == "Ada"
     assert staff.get("/admin/users/kay").status_code == 404
     assert "isn&#39;t complete" in post(staff, "/admin/users/import/confirm", 400, name="b.csv", data="a")
+
+
+def test_a_preview_offers_to_take_accounts_over(web: Pages, staff: TestClient) -> None:
+    link = issue_secret(web.ladder, "staff", "join", "staff", "join").secret
+    create_account(web.ladder, link, "kay", "Mallory", "")
+    text = post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", "login,name\nkay,Kay\n")})
+    assert '<input type="checkbox" name="take_over" value="kay"> Take over kay' in text
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text))
+    post(staff, "/admin/users/import/confirm", 200, **fields)
+    assert person(web.ladder, "kay").user.name == "Mallory"
+    post(staff, "/admin/users/import/confirm", 200, **fields, take_over="kay")
+    assert person(web.ladder, "kay").user.name == "Kay"
 
 
 def _list_texts(ladder: Ladder) -> set[str]:
