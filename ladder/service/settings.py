@@ -75,6 +75,15 @@ class _Table(BaseModel):
                 raise ValueError(f'unknown key "{key}"; the keys are {", ".join(cls.model_fields)}')
         return values
 
+    @field_validator("*")
+    @classmethod
+    def _is_printable(cls, value: Any) -> Any:
+        """Reject control and bidirectional characters: texts reach pages, logs and spreadsheets."""
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if isinstance(text, str | Path) and not str(text).isprintable():
+            raise ValueError("a text must be printable, and on one line")
+        return value
+
 
 class CourseSettings(_Table):
     """How the ladder's pages name the course."""
@@ -84,20 +93,25 @@ class CourseSettings(_Table):
 
     @field_validator("title", "logo")
     @classmethod
-    def _is_printable(cls, text: str) -> str:
-        if not text.isprintable() or text != text.strip():
-            raise ValueError("a text must be printable, without spaces at its ends")
+    def _has_no_spaces_at_its_ends(cls, text: str) -> str:
+        if text != text.strip():
+            raise ValueError("a text has no spaces at its ends")
         return text
 
 
 class QuotaSettings(_Table):
     """Daily limits for each user or team. A day ends at midnight UTC."""
 
-    max_bots_per_user: Annotated[int, Field(ge=1, description="Bots of a user or team.")] = 1
-    max_submissions_per_day: Annotated[int, Field(ge=1, description="Submissions of a user or team each day.")] = 10
-    max_challenges_per_day: Annotated[int, Field(ge=0, description="Challenges of a user or team each day.")] = 10
+    max_bots_per_user: Annotated[int, Field(ge=1, le=1000, description="Bots of a user or team.")] = 1
+    max_submissions_per_day: Annotated[
+        int, Field(ge=1, le=10_000, description="Submissions of a user or team each day.")
+    ] = 10
+    max_challenges_per_day: Annotated[
+        int, Field(ge=0, le=10_000, description="Challenges of a user or team each day.")
+    ] = 10
     max_team_members: Annotated[
-        int, Field(ge=0, description="Members of a team that users form themselves; 0: only staff forms teams.")
+        int,
+        Field(ge=0, le=1000, description="Members of a team that users form themselves; 0: only staff forms teams."),
     ] = 0
     max_upload_mb: Annotated[int, Field(ge=1, le=512, description="Size of an upload, in MB.")] = 16
 
@@ -105,7 +119,9 @@ class QuotaSettings(_Table):
 class AutoDisableSettings(_Table):
     """When the ladder disables a version that keeps forfeiting."""
 
-    after_matches: Annotated[int, Field(ge=1, description="Consecutive matches in which it forfeited a game.")] = 5
+    after_matches: Annotated[
+        int, Field(ge=1, le=1_000_000, description="Consecutive matches in which it forfeited a game.")
+    ] = 5
 
 
 class SubmissionCheckSettings(_Table):
@@ -125,10 +141,12 @@ class ChatMode(StrEnum):
 class RetentionSettings(_Table):
     """How long files are kept. Results and the records of finals are kept forever."""
 
-    records_days: Annotated[int, Field(ge=1, description="Days for records, and the bots' statistics in them.")] = 400
-    logs_days: Annotated[int, Field(ge=1, description="Days for the bots' standard error.")] = 60
-    events_days: Annotated[int, Field(ge=1, description="Days for the event log.")] = 30
-    chat_days: Annotated[int, Field(ge=1, description="Days for lines of chat.")] = 30
+    records_days: Annotated[
+        int, Field(ge=1, le=36_500, description="Days for records, and the bots' statistics in them.")
+    ] = 400
+    logs_days: Annotated[int, Field(ge=1, le=36_500, description="Days for the bots' standard error.")] = 60
+    events_days: Annotated[int, Field(ge=1, le=36_500, description="Days for the event log.")] = 30
+    chat_days: Annotated[int, Field(ge=1, le=36_500, description="Days for lines of chat.")] = 30
 
 
 class UserTableSettings(_Table):
@@ -138,8 +156,8 @@ class UserTableSettings(_Table):
     chat: Annotated[
         ChatMode, Field(description="Chat in the lobby and, at most, at tables: `off`, `between` games, or `always`.")
     ] = ChatMode.OFF
-    max_per_user: Annotated[int, Field(ge=1, description="Open tables of a user.")] = 2
-    max_total: Annotated[int, Field(ge=0, description="Open tables in all; 0 turns live tables off.")] = 20
+    max_per_user: Annotated[int, Field(ge=1, le=1000, description="Open tables of a user.")] = 2
+    max_total: Annotated[int, Field(ge=0, le=10_000, description="Open tables in all; 0 turns live tables off.")] = 20
     pace: Annotated[
         Literal["slow", "normal", "fast", "instant"],
         Field(description="How long events are shown to people who don't choose a pace themselves."),
@@ -196,9 +214,10 @@ class Deadline(_Table):
 
     name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,40}$", description="Its name in commands and pages.")]
     at: Annotated[AwareDatetime, Field(description="Its end, with a zone: 2026-12-01T23:59:00+01:00.")]
-    grace_minutes: Annotated[int, Field(ge=0, description="Minutes of grace, by default those of lateness.")] | None = (
-        None
-    )
+    grace_minutes: (
+        Annotated[int, Field(ge=0, le=366 * 24 * 60, description="Minutes of grace, by default those of lateness.")]
+        | None
+    ) = None
 
     @property
     def closes(self) -> float:
@@ -209,7 +228,9 @@ class Deadline(_Table):
 class LatePolicy(_Table):
     """Which submissions count after a deadline, and what they cost."""
 
-    grace_minutes: Annotated[int, Field(ge=0, description="Minutes of grace: marked as late, without a penalty.")] = 0
+    grace_minutes: Annotated[
+        int, Field(ge=0, le=366 * 24 * 60, description="Minutes of grace: marked as late, without a penalty.")
+    ] = 0
     accept_late_days: Annotated[
         int, Field(ge=0, le=366, description="Days after the grace in which a user's first version counts.")
     ] = 0
@@ -217,16 +238,18 @@ class LatePolicy(_Table):
         float, Field(ge=0, le=100, description="Percent of the points reached, for each day begun after the grace.")
     ] = 0.0
     max_penalty_percent: Annotated[float, Field(ge=0, le=100, description="Largest penalty, in percent.")] = 100.0
-    late_days: Annotated[int, Field(ge=0, description="Free late days of each user, over all deadlines.")] = 0
+    late_days: Annotated[int, Field(ge=0, le=366, description="Free late days of each user, over all deadlines.")] = 0
 
 
 class Baseline(_Table):
     """A requirement that earns points. It has a bot to beat, a number of games or a win rate, exactly one of them."""
 
     name: Annotated[str, Field(min_length=1, max_length=60, description="Its name in grades.")]
-    points: Annotated[float, Field(ge=0, allow_inf_nan=False, description="Points for passing it.")]
+    points: Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False, description="Points for passing it.")]
     beats: str | None = Field(None, description="The bot to beat: its win rate must be lower, with 95 % confidence.")
-    min_games: Annotated[int, Field(ge=1, description="Least number of rated games of the bot.")] | None = None
+    min_games: (
+        Annotated[int, Field(ge=1, le=1_000_000_000, description="Least number of rated games of the bot.")] | None
+    ) = None
     max_fault_percent: (
         Annotated[float, Field(gt=0, le=100, description="Percentage of its games with a fault: it must be lower.")]
         | None
@@ -246,8 +269,6 @@ class Baseline(_Table):
             raise ValueError("a baseline needs exactly one of beats, min_games and min_win_rate_percent")
         if self.max_fault_percent is not None and self.min_games is None:
             raise ValueError("max_fault_percent requires min_games")
-        if not self.name.isprintable():
-            raise ValueError("a name must be printable")
         return self
 
 
@@ -266,8 +287,8 @@ class GradingSettings(_Table):
     @field_validator("gradebook_column")
     @classmethod
     def _is_a_title_that_canvas_takes(cls, title: str) -> str:
-        if title != title.strip() or not title.isprintable():
-            raise ValueError("a title must be printable, without spaces at its ends")
+        if title != title.strip():
+            raise ValueError("a title has no spaces at its ends")
         found = _CANVAS_OWN.search(title)
         if found:
             raise ValueError(f'Canvas ignores a column with "{found.group(0)}" in its title')
