@@ -72,7 +72,8 @@ def create_final(
 
     Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: at most,
     in `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match is queued. A final
-    doesn't wait for users with an extension, whom the audit log lists. Raises LadderError.
+    doesn't wait for users with an extension, and leaves out bots of a user or team that has too many; the audit log
+    lists these. Raises LadderError.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(
@@ -86,8 +87,11 @@ def create_final(
         require_checks_finished(connection, settings, due, now, ladder.path)
         versions = deadline_versions(connection, settings, due)
         open_to = describe_extended_users(connection, settings, due, now)
+    versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
     final = replace(_draft_final(name, versions, games, due, now), is_open=is_open, max_extra_rounds=extra_rounds)
     why = f"a final of {len(versions)} versions, {games} games each"
+    if left_out:
+        why = f"{why}; {_describe_left_out(left_out)}"
     return _queue(ladder, final, versions, who, f"{why}; extended for {open_to}" if open_to else why)
 
 
@@ -129,12 +133,15 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
             problem = str(error)
         interval_s = find_match_interval(connection)
     matches = 0
+    versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
     try:
         matches = len(_plan_tables(ladder, _draft_final("preview", versions, games, due, now), versions)[1])
     except LadderError as error:
         problem = problem or str(error)
     bots = {version.name for version in versions}
     warnings = [f"The final doesn't wait for extensions: {open_to}."] if open_to else []
+    if left_out:
+        warnings.append(f"Bots of one owner or team never meet: {_describe_left_out(left_out)}.")
     for each in settings.baselines:
         if each.beats is not None and each.beats not in bots:
             warnings.append(f"The baseline \"{each.name}\" can't be met: {each.beats} doesn't play in this final.")
@@ -349,6 +356,32 @@ def _draft_final(name: str, versions: Sequence[Version], games: int, due: Deadli
         created_at=now,
         owner_groups=tuple(number_owners(versions)),
     )
+
+
+def _leave_out_surplus(
+    ladder: Ladder, versions: Sequence[Version], games: int, due: Deadline | None, now: float
+) -> tuple[list[Version], list[Version]]:
+    """Return the versions that can play a final, and those that are left out, so that no team can prevent it.
+
+    While tables can't be filled with bots of different owners, the owner or team with most bots loses its newest one.
+    """
+    playing, left_out = list(versions), list[Version]()
+    while True:
+        try:
+            _plan_of(ladder, _draft_final("draft", playing, games, due, now), playing).plan()
+            return playing, left_out
+        except ValueError:
+            numbers = number_owners(playing)
+            counts = Counter(numbers)
+            if max(counts.values(), default=0) < 2:
+                return list(versions), []  # _plan_tables says why these can't play
+            largest = max(counts, key=lambda number: counts[number])
+            surplus = max((version.bot, at) for at, version in enumerate(playing) if numbers[at] == largest)[1]
+            left_out.append(playing.pop(surplus))
+
+
+def _describe_left_out(versions: Sequence[Version]) -> str:
+    return f"left out: {', '.join(escape_control(version.version_ref) for version in versions)}"
 
 
 def _plan_tables(ladder: Ladder, final: Final, versions: Sequence[Version]) -> tuple[FinalPlan, list[Sequence[int]]]:

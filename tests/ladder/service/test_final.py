@@ -27,6 +27,8 @@ from ladder.service import (
     extend_finals,
     get_commitment_file,
     get_final_state,
+    join_teams,
+    preview_final,
     retry_final,
     reveal_final_results,
     set_frozen,
@@ -170,6 +172,22 @@ def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
         assert not get_commitment_file(ladder, "last").exists()
         with pytest.raises(LadderError, match='no final "last"'):
             get_final_state(ladder, "last")
+
+
+def test_a_final_leaves_out_the_newest_bots_of_a_team_that_has_too_many(tmp_path: Path) -> None:
+    """Otherwise a team could prevent a final."""
+    with closing(make_ladder(tmp_path / "spring", "ada bob cyd", references="one")) as ladder:
+        for login, bot in (("ada", "a"), ("bob", "b"), ("cyd", "c")):
+            hand_in(ladder, login, bot)
+        join_teams(ladder, dict.fromkeys(("ada", "bob", "cyd"), "Red"), "teacher", "they asked")
+        preview = preview_final(ladder, "", 4)
+        assert (preview.problem, preview.versions) == (None, ("a@1", "one@1"))
+        assert preview.warnings == ("Bots of one owner or team never meet: left out: c@1, b@1.",)
+        create_final(ladder, "last", None, 4, "teacher")
+        with ladder.database.read() as connection:
+            (entry,) = list_audit_entries(connection, actions=("final",))
+            assert len(find_final(connection, "last").versions) == 2
+        assert entry.reason.endswith("left out: c@1, b@1")
 
 
 def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: Ladder) -> None:
