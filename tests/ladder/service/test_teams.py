@@ -338,7 +338,7 @@ def test_a_final_keeps_its_plan(ladder: Ladder) -> None:
     assert version_refs
     assert not any(set(pair) == set(table) for table in version_refs)
     join_team(ladder, "Red", *PEOPLE.split(), move=True)
-    create_final(ladder, "third", None, 6, "teacher")  # without those that the tables have no room for
+    create_final(ladder, "third", None, 6, "teacher")  # without surplus bots of the team
     version_refs = ladder.database.read_with_retry(lambda connection: tables(connection, 3))
     assert version_refs
     assert not any(all(ref.startswith("bot-") for ref in table) for table in version_refs)
