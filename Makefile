@@ -29,7 +29,7 @@ COMPILED_MODULES := $(wildcard *.so arena/*/*.so arena/*/*/*.so protocol/*.so pr
 COMPARED_RUN = $(abspath $(BIN))/python -c 'from arena.cli import main; main()' run --seed 1 --games 96 \
   sample:honest sample:opportunist sample:turtle --out
 
-.PHONY: run play ladder serve quick test test-all test-compiled mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean test-rest test-python
+.PHONY: run play ladder serve quick test test-all test-rest test-python test-compiled mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
 
 # $(call tests,SELECTION) runs tests in several processes. Exit status 5 means that none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]

@@ -150,7 +150,7 @@ def import_users(
                 wrong.append(RosterRemark(person.line, str(error)))
         left_out = tuple(sorted(wrong, key=_line_number))
         if left_out and not partial:
-            raise _make_import_error(left_out, source if roster else None)
+            raise _make_import_error(left_out, source if roster else None, intake.signed_up)
         for user in intake.taken_over:
             for credential in all_credentials(connection, user.login):
                 expire_credential(connection, credential.id)
@@ -239,10 +239,7 @@ class _UserImporter:
         if user.id in self._signed_up_ids:
             if user.login.casefold() not in self._take_over:
                 self.signed_up.append(user.login)
-                raise ValueError(
-                    f"{name} signed up by a link, so this may be another person. Taking the account over ends all its "
-                    f"sign-ins: --take-over {name}"
-                )
+                raise ValueError(f"{name} signed up by a link, so this may be another person")
             self.taken_over.append(user)
         if user.withdrawn:
             self.remarks.append(
@@ -326,17 +323,19 @@ def _fill_missing(user: User, person: RosterEntry) -> User:
     return replace(user, **values, moodle_id=person.moodle_id or user.moodle_id)
 
 
-def _make_import_error(wrong: Sequence[RosterRemark], source: str | None) -> LadderError:
+def _make_import_error(wrong: Sequence[RosterRemark], source: str | None, signed_up: Sequence[str]) -> LadderError:
+    options = " ".join(f"--take-over {escape_control(login)}" for login in signed_up[:MAX_LISTED_REMARKS])
+    remedy = f" To take accounts over, which ends all their sign-ins: {options}" if signed_up else ""
     if source is None:
-        return LadderError(f"{wrong[0].text}.\nNothing was changed.")
+        return LadderError(f"{wrong[0].text}.\nNothing was changed.{remedy}")
     lines = [f"line {each.line}: {each.text}" for each in wrong[:MAX_LISTED_REMARKS]]
     if len(wrong) == 1:
         lines = [f"{source}, {lines[0]}."]
     else:
         more = [f"and {len(wrong) - MAX_LISTED_REMARKS} more lines"] if len(wrong) > MAX_LISTED_REMARKS else []
         lines = [f"{source}: {len(wrong)} lines can't be imported.", *lines, *more]
-    remedy = "No line was imported. Correct the lines, or skip them: --partial"
-    return LadderError("\n".join([*lines, remedy]))
+    lines.append(f"No line was imported. Correct the lines, or skip them: --partial{'.' if remedy else ''}{remedy}")
+    return LadderError("\n".join(lines))
 
 
 def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
