@@ -67,7 +67,7 @@ LONG = re.compile(
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
-    r"|cli/test_(answers|bad_input|boxes|check|compare|completion|feed|play|review|submit)\.py|review/test_review\.py"
+    r"|cli/test_(answers|bad_input|boxes|check|compare|feed|play|review|submit)\.py|review/test_review\.py"
     r"|test_(docs_run|site)\.py|run/test_(looking|work_item)\.py|ladder/tables/test_server\.py"
     r"|ladder/service/test_(check|readme|similar|talk|term)\.py|ladder/test_likeness\.py"
     r"|ladder/web/test_(similar|site|submit|tables)\.py"
@@ -89,7 +89,7 @@ LONG_ALONE = re.compile(
     r"|exploit/test_exploit\.py::test_a_bluff|playground/test_trial\.py::test_a_version_is_compared"
     r"|referee/test_leaks\.py::test_processes_leave"
     r"|run/test_config\.py::test_stretching_a_seed|coup/test_knowledge\.py::test_at_four"
-    r"|cli/test_run\.py::test_(?:names_with_markup|tables_go_to_stdout)"
+    r"|cli/test_completion\.py::test_(?:samples|zsh)|cli/test_run\.py::test_(?:names_with_markup|tables_go_to_stdout)"
 )
 # Fixtures and parameters by which a test starts a program that takes seconds to start.
 SERVED = {"browser", "built_playground", "postgres_server", "postgresql", "dask"}

@@ -14,7 +14,7 @@ FILES = 400  # inodes: more than a run or a ladder needs, and soon used up
 def small_disk(folder: Path, needs: Callable[[str, str | None], None], more: str = "exec") -> Iterator[Path]:
     """Yield a file system of 8 MB and FILES files in a new folder; skip where mounting one isn't allowed.
 
-    more: further options of the mount.
+    more: further options of the mount, which may replace the size.
     """
     needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
     folder.mkdir()

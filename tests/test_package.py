@@ -10,8 +10,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import arena
 import protocol
 from tests.cli_workspace import Place
@@ -70,18 +68,6 @@ def test_the_licence_is_the_one_that_pyproject_names() -> None:
         assert (ROOT / name).read_text("utf-8").startswith("MIT License\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [("arena ver", "verify"), ("arena run --match-g", "--match-games"), ("arena sandbox im", "image")],
-)
-def test_a_shell_that_asks_for_completions_gets_them(place: Place, words: str, found: str) -> None:
-    asked = {"_ARENA_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    ran = place.run(**asked)
-    assert ran.code == 0, ran.err
-    assert ran.out.splitlines() == [f"plain,{found}"]
-
-
-def test_the_completion_script_for_bash_is_printed(place: Place) -> None:
-    ran = place.run(_ARENA_COMPLETE="bash_source")
-    assert ran.code == 0, ran.err
-    assert "_ARENA_COMPLETE=bash_complete" in ran.out
+def test_a_shell_that_asks_for_completions_gets_them(place: Place) -> None:
+    ran = place.run(_ARENA_COMPLETE="bash_complete", COMP_WORDS="arena ver", COMP_CWORD="1")
+    assert (ran.code, ran.out) == (0, "plain,verify\n"), ran.err

@@ -170,6 +170,7 @@ BAD_FILES: dict[str, tuple[str, str, list[str]]] = {
     "env with a missing program": ("mybot.py", "#!/usr/bin/env no-such-ruby\n", ['"no-such-ruby"', "PATH"]),
     "#! with an escape sequence": ("mybot", "#!/no/\x1b[2Jsuch\n", ["\\x1b[2Jsuch"]),
     "a byte order mark before #!": ("mybot", "\ufeff#!/bin/sh\n", ["no #! line"]),
+    "a notebook": ("bot.ipynb", "{}", ["isn't a program", "nbconvert"]),
 }
 
 
@@ -202,6 +203,8 @@ BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
     "a file of the folder without ./": ('run = "bot.sh"\n', ['write "./bot.sh"']),
     "a file that isn't executable": ('run = "./bot.sh"\n', ["isn't executable", "chmod +x"]),
     "a file that isn't there": ('run = "./go"\n', ["isn't a file", "build"]),
+    "a path of Windows": ("run = 'python3 src\\\\main.py'\n", ["run has a path with", "Write paths with /"]),
+    "the launcher of Windows": ('run = "py main.py"\n', ['starts "py"', "python3"]),
     "a bad name": ('name = "a/b"\n' + RUN, ['"a/b"', "looks like a path", "Change the line"]),
 }
 
@@ -249,6 +252,8 @@ def test_a_path_that_is_no_bot_is_refused(tmp_path: Path) -> None:
     assert "does not exist" in refusal(tmp_path / "mybto.py")
     assert "does not exist" in refusal(write(tmp_path / "a.py") / "b.py")
     assert "without bot.toml" in refusal(tmp_path)
+    hidden = write(tmp_path / "hidden" / "bot.toml.txt").parent
+    assert "Rename bot.toml.txt in it to bot.toml" in refusal(hidden)
     (tmp_path / "gone.py").symlink_to("nowhere")
     assert "does not exist" in refusal(tmp_path / "gone.py")
     (tmp_path / "loop.py").symlink_to("loop.py")

@@ -6,7 +6,6 @@ tests/sandbox and tests/red_team test what a sandbox blocks.
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,11 +13,9 @@ from typing import Any
 
 import pytest
 
-from arena.limits import Limits
-from arena.referee import SETTABLE_LIMITS, TIME_LIMITS, Timing
-from arena.run import RulesetError, load_ruleset, load_ruleset_limits
 from arena.sandbox import ISOLATING_SANDBOXES, SandboxChoice, find_strongest, make_sandbox, unavailable_reason
 from tests.cli_workspace import LOOK_SEED, Place
+from tests.disk import small_disk
 
 Needs = Callable[[str, str | None], None]
 
@@ -239,14 +236,6 @@ def test_an_unknown_image_or_runtime_is_one_clear_message(
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-def test_every_time_and_limit_has_a_flag_with_its_default_in_the_help(place: Place) -> None:
-    shown = " ".join(place.call("run", "--help").out.split())
-    for field, row in SETTABLE_LIMITS.items():
-        default = getattr(Timing() if field in TIME_LIMITS else Limits(), field)
-        assert f"{row.flag} N" in shown
-        assert f"[default: {default:g}; " in shown.split(f"{row.flag} N")[1].split(" --")[0]
-
-
 def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> None:
     limits = "memory_mb = 300\nprocesses = 50\ncores = 2\nbank_ms = 0\nstart_ms = 7000\n"
     place.bot("my.toml", f'base = "duel"\n\n[limits]\n{limits}')
@@ -267,48 +256,6 @@ def test_flags_win_over_the_ruleset_and_that_over_the_defaults(place: Place) -> 
     }
     shown = place.call("rules", "my.toml").out.splitlines()[-1]
     assert shown == "Limits of each bot: memory_mb = 300, processes = 50, cores = 2, bank_ms = 0, start_ms = 7000"
-
-
-WRONG: dict[str, tuple[str, str]] = {
-    "an unknown field": ("memory = 300", 'unknown field "memory"; did you mean memory_mb?'),
-    "a number beyond all": (f"cpu_s = {'9' * 400}", "limits.cpu_s is a number of more than 60 digits"),
-    "no whole number": ("memory_mb = 64.5", "limits.memory_mb is 64.5.\nIt must be a whole number"),
-    "no number": ('memory_mb = "64"', 'limits.memory_mb is "64"'),
-    "not a number": ("cores = nan", "limits.cores is nan.\nIt must be a number from 0.05 to"),
-}
-
-
-@pytest.mark.parametrize(("line", "words"), WRONG.values(), ids=WRONG.keys())
-def test_wrong_limits_of_a_ruleset_are_refused_with_the_allowed_values(tmp_path: Path, line: str, words: str) -> None:
-    file = tmp_path / "my.toml"
-    file.write_text(f"[limits]\n{line}\n")
-    for read in (load_ruleset, load_ruleset_limits):
-        with pytest.raises(RulesetError) as refused:
-            read(str(file))
-        assert words in str(refused.value)
-        assert str(refused.value).startswith(f"{file}: ")
-        assert str(refused.value).count("\n") == 1
-
-
-@pytest.mark.parametrize("field", SETTABLE_LIMITS)
-def test_the_bounds_of_a_limit_are_inclusive(tmp_path: Path, field: str) -> None:
-    row = SETTABLE_LIMITS[field]
-    step = 0.01 if isinstance(row.default, float) else 1
-    file = tmp_path / "my.toml"
-    for value in (row.minimum, row.maximum):
-        file.write_text(f"[limits]\n{field} = {value}\n")
-        assert load_ruleset_limits(str(file)) == {field: value}
-    for value in (row.minimum - step, row.maximum + step):
-        file.write_text(f"[limits]\n{field} = {value}\n")
-        with pytest.raises(RulesetError, match=f"from {row.minimum:g} to {row.maximum:,.12g}"):
-            load_ruleset_limits(str(file))
-
-
-def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "my.toml"
-    file.write_text("limits = 3\n")
-    with pytest.raises(RulesetError, match=r"limits is 3.\nWrite a table: \[limits\]"):
-        load_ruleset(str(file))
 
 
 # --- clocks -----------------------------------------------------------------------------------------------------------
@@ -341,15 +288,8 @@ def test_the_clock_is_the_sandboxs_unless_another_is_requested(
 
 @pytest.fixture
 def tiny_disk(tmp_path: Path, needs: Needs) -> Iterator[Path]:
-    """Yield a file system of 512 KB, which only root can make."""
-    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", str(folder)]
-    done = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
-    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True, timeout=60)
+    with small_disk(tmp_path / "tiny", needs, "exec,size=512k") as folder:
+        yield folder
 
 
 def fill(disk: Path, but: int = 8 << 10) -> None:

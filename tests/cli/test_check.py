@@ -28,13 +28,6 @@ def program(place: Place, text: bytes, mode: int = 0o755) -> object:
     return path
 
 
-def folder(place: Place, manifest: str | None) -> object:
-    bot = place.bot("bot/main.py")
-    if manifest is not None:
-        (bot.parent / "bot.toml").write_text(manifest)
-    return bot.parent
-
-
 def answers(reply: str, flush: str = "print(reply, flush=True)", before: str = "") -> Callable[[Place], object]:
     """Return a writer of a bot that answers each request with a text in which ID is the request's id."""
     text = (
@@ -46,35 +39,10 @@ def answers(reply: str, flush: str = "print(reply, flush=True)", before: str = "
     return lambda place: place.bot("bot.py", text)
 
 
-def files(**texts: str) -> Callable[[Place], object]:
-    """Return a writer of a folder with a bot of these files; main is run."""
-
-    def make(place: Place) -> object:
-        folder(place, 'run = ["python3", "main.py"]\n' + texts.pop("manifest", ""))
-        for name, text in texts.items():
-            (place.folder / "bot" / f"{name}.py").write_text(text)
-        return place.folder / "bot"
-
-    return make
-
-
-def single_file(text: str) -> Callable[[Place], object]:
-    return lambda place: place.bot("bot.py", text)
-
-
-def encoded(text: str, encoding: str) -> Callable[[Place], object]:
-    def make(place: Place) -> object:
-        path = place.folder / "bot.py"
-        path.write_bytes(text.encode(encoding))
-        return path
-
-    return make
-
-
-def subfolder(place: Place) -> object:
-    place.bot("bot/src/main.py", "import src.brain\n")
-    place.bot("bot/src/brain.py", "")
-    return folder(place, 'run = "python3 src/main.py"\n')
+def json_module(place: Place) -> object:
+    place.bot("bot/bot.toml", 'run = ["python3", "main.py"]\n')
+    place.bot("bot/json.py", "x = 1\n")
+    return place.bot("bot/main.py", "import json, sys\nfor line in sys.stdin: json.loads(line)\n").parent
 
 
 # A row for each kind of evidence of a real process; each cause has its row in tests/checks/test_causes.py.
@@ -82,17 +50,12 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     # mistake: the bot, the step that fails, words of the cause, words of the fix
     "debug print": (mistake("debug_print"), "first game", "the line is text", "standard error"),
     "no flush at hello": (mistake("no_flush"), "hello", "doesn't flush", "flush=True"),
-    "no flush later": (mistake("no_flush_later"), "first game", "doesn't flush", "flush=True"),
     "id one too small": (mistake("id_too_small"), "first game", "the reply has the id 0", "copy the id"),
     "exception at the fiftieth request": (mistake("fiftieth"), "more games", "KeyError", "fix the error"),
     "endless loop": (mistake("endless_loop"), "first game", "no line within 2000 ms", "endless loop"),
     "sleep": (mistake("sleeps"), "first game", "no line within 2000 ms", "the bot sleeps"),
     "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
-    "missing module": (mistake("missing_module"), "hello", "numpie", "check the spelling"),
-    "relative data file": (mistake("data_file"), "hello", "data/weights.json", "bot's folder"),
     "writes into its folder": (mistake("writes_files"), "files", "games.log", "TMPDIR"),
-    "Python's repr": (mistake("python_repr"), "first game", "isn't valid JSON", "json.dumps"),
-    "byte order mark": (mistake("byte_order_mark"), "hello", "byte order mark", "utf-8"),
     "wrong shebang": (lambda place: program(place, b"#!/usr/bin/pythn\n"), "file", "pythn", "#!"),
     "byte order mark before the shebang": (
         lambda place: program(place, b"\xef\xbb\xbf#!/usr/bin/env python3\n"),
@@ -112,66 +75,18 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "don't answer a request",
         "one for each request",
     ),
-    "prompt": (
-        single_file(
-            'import json\nwhile True:\n    json.loads(input("Name: "))\n    print(\'{"type":"hello"}\', flush=True)\n'
-        ),
-        "hello",
-        'the line has text before the reply: "Name:"',
-        "without a prompt",
-    ),
     "crash": (
         answers("x", "import os; os.kill(os.getpid(), 11)"),
         "first game",
         "the bot crashed: killed by signal 11",
         "-fsanitize=address",
     ),
-    "pip install": (
-        single_file(
-            "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', '/nowhere'])\n"
-        ),
-        "hello",
-        "installs packages",
-        "pip install --target",
-    ),
-    "a json.py": (
-        files(main="import json, sys\nfor line in sys.stdin: json.loads(line)\n", json="x = 1\n"),
-        "hello",
-        "json.py hides Python's module json",
-        "rename the file",
-    ),
-    "kit bot without run": (
-        files(
-            main="from coup_kit import Bot\n\nclass Mine(Bot):\n    def turn(self, game): ...\n",
-            manifest='kit = "python"',
-        ),
-        "hello",
-        "ended by itself",
-        "run(MyBot())",
-    ),
+    "a json.py": (json_module, "hello", "json.py hides Python's module json", "rename the file"),
     "CR LF in a shell script": (
         lambda place: program(place, b"#!/bin/sh\r\nwhile read line; do\r\n  echo '{}'\r\ndone\r\n"),
         "hello",
         "CR LF",
         "LF line ends",
-    ),
-    "reads all lines": (
-        single_file('import sys\nfor line in sys.stdin.readlines():\n    print(\'{"type":"hello"}\')\n'),
-        "hello",
-        "all of its input before it answers",
-        "read the next",
-    ),
-    "swallowed exception": (
-        answers("x", "\n        try: message['legl']\n        except Exception: pass"),
-        "first game",
-        "no line within 2000 ms",
-        "catches an exception without a reply",
-    ),
-    "network": (
-        single_file("import urllib.request\nurllib.request.urlopen('http://model.invalid/weights')\n"),
-        "hello",
-        "the bot tried to use the network",
-        "without the network",
     ),
     "thread left running": (
         answers(
@@ -182,30 +97,6 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "still runs",
         "end threads",
     ),
-    "UTF-16 source": (
-        encoded("import sys\n", "utf-16"),
-        "hello",
-        "another encoding than UTF-8",
-        "save the file as UTF-8",
-    ),
-    "Latin-1 source": (
-        encoded("# \xf6\n", "latin-1"),
-        "hello",
-        "another encoding than UTF-8",
-        "save the file as UTF-8",
-    ),
-    "Latin-1 replies": (
-        answers('{"id":ID,"choice":0,"say":"\xf6"}', before="sys.stdout.reconfigure(encoding='latin-1')"),
-        "first game",
-        "the line isn't UTF-8",
-        'encoding="utf-8"',
-    ),
-    "a coroutine that is only called": (
-        single_file('async def main():\n    print(\'{"type":"hello"}\')\n\n\nmain()\n'),
-        "hello",
-        "the coroutine main was never awaited",
-        "asyncio.run(main())",
-    ),
     "exit after a game": (
         answers(
             '{"id":ID,"choice":0}',
@@ -215,34 +106,6 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "ended before its input",
         "play until standard input ends",
     ),
-    "waits for one more line": (
-        answers('{"id":ID,"choice":0}', "sys.stdin.readline(); print(reply, flush=True)"),
-        "first game",
-        "or waits for more input",
-        "answer a line before you read the next",
-    ),
-    "a program in a subfolder": (subfolder, "hello", "folder only: src", '"python3 -m src.main"'),
-    "capitals of a file's name": (
-        lambda place: folder(place, 'run = "python3 Main.py"\n'),
-        "hello",
-        "Main.py, which the run command names, isn't there",
-        "capitals count",
-    ),
-    "a notebook": (lambda place: place.bot("bot.ipynb", "{}"), "file", "isn't a program", "nbconvert"),
-    "a hidden ending": (
-        lambda place: place.bot("bot/bot.toml.txt", "").parent,
-        "file",
-        "a folder without bot.toml",
-        "Rename bot.toml.txt in it to bot.toml",
-    ),
-    "a path of Windows": (
-        lambda place: folder(place, "run = 'python3 src\\\\main.py'\n"),
-        "file",
-        "run has a path with",
-        "Write paths with /",
-    ),
-    "the launcher of Windows": (lambda place: folder(place, 'run = "py main.py"\n'), "file", 'starts "py"', "python3"),
-    "no exec bit": (lambda place: program(place, b"\x7fELF", 0o644), "file", "isn't executable", "chmod +x"),
 }
 
 

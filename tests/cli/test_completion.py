@@ -102,10 +102,3 @@ def test_zsh_and_fish_get_whole_words(place: Place) -> None:
             cwd=place.folder, capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
         assert "sample:honest" in answer.stdout
-
-
-def test_the_help_of_a_run_has_groups(place: Place) -> None:
-    text = place.call("run", "--help").out
-    titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert titles == ["Games:", "Sandbox:", "Limits:", "Clock:", "Output:", "Options:"]
-    assert text.partition("Options:\n")[2].split() == ["-h,", "--help", "Show", "this", "message", "and", "exit."]

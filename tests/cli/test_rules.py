@@ -1,41 +1,50 @@
-"""The commands `arena rules` and `arena odds`. Source: their help."""
+"""The command `arena rules` and its sheet of a game, made from the table that the engine reads."""
 
-import json
-import subprocess
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console, RenderableType
 
 from arena.cli import cli
-from arena.coup import PRESETS
+from arena.coup import (
+    COUP,
+    FIELDS,
+    PRESETS,
+    Blockers,
+    Role,
+    Ruleset,
+    changed_fields,
+    list_program_differences,
+    replace_fields,
+)
+from tests.cases import each
 
-odds, rules = cli.commands["odds"].load(), cli.commands["rules"].load()  # type: ignore[attr-defined]
-
-ROOT = Path(__file__).parents[2]
-LIMIT_S = 60  # for every process that a test starts
+rules_command = cli.commands["rules"].load()  # type: ignore[attr-defined]
+sheet = sys.modules["arena.cli.rules"]
 
 
-def run(command: click.Command, *arguments: str) -> Result:
-    result = CliRunner().invoke(command, arguments, env={"COLUMNS": "80"})
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(rules_command, arguments, env={"COLUMNS": "80"})
     assert result.exception is None or isinstance(result.exception, SystemExit), "no way of using it shows a traceback"
     return result
 
 
-def check_refusal(command: click.Command, *arguments: str) -> str:
-    result = run(command, *arguments)
+def check_refusal(*arguments: str) -> str:
+    result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     return result.stderr
 
 
-# --- arena rules ------------------------------------------------------------------------------------------------------
-
-
 def test_rules_lists_the_presets() -> None:
-    result = run(rules)
+    result = run()
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines[1 : len(PRESETS) + 1]] == [*PRESETS]
@@ -44,7 +53,7 @@ def test_rules_lists_the_presets() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_rules_with_a_name_prints_the_sheet_of_that_game(name: str) -> None:
-    result = run(rules, name)
+    result = run(name)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{name}: ")
     assert "Differences from the base game" in result.stdout
@@ -54,114 +63,258 @@ def test_rules_with_a_name_prints_the_sheet_of_that_game(name: str) -> None:
 def test_rules_with_a_file_prints_the_sheet_of_a_custom_game(tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text('base = "classroom"\nforced_coup = "off"\nname = "[red]monday :smile:"\n')
-    result = run(rules, str(path))
+    result = run(str(path))
     assert result.stdout.startswith("[red]monday :smile:\n3-6 players.")
     assert "- forced_coup = 0 (#forced-coup); the base game has 10\n" in result.stdout
 
 
-def test_rules_fields_prints_the_fields() -> None:
-    result = run(rules, "--fields")
-    assert result.exit_code == 0
-    assert 'first_player = "seat_0"\n' in result.stdout
-
-
 def test_rules_refuses_an_unknown_ruleset(tmp_path: Path) -> None:
-    assert check_refusal(rules, "tresaon").startswith('arena: unknown ruleset "tresaon"; did you mean treason?\n')
+    assert check_refusal("tresaon").startswith('arena: unknown ruleset "tresaon"; did you mean treason?\n')
     path = tmp_path / "my.toml"
     path.write_text("colour = 1\n")
-    assert check_refusal(rules, str(path)).startswith(f'arena: {path}: unknown field "colour".\n')
-    assert check_refusal(rules, "coup", "--fields") == "arena: --fields is the same for all rulesets: omit the name\n"
+    assert check_refusal(str(path)).startswith(f'arena: {path}: unknown field "colour".\n')
+    assert check_refusal("coup", "--fields") == "arena: --fields is the same for all rulesets: omit the name\n"
 
 
-# --- arena odds -------------------------------------------------------------------------------------------------------
+# --- the sheet --------------------------------------------------------------------------------------------------------
 
 
-def test_odds_prints_the_worked_example() -> None:
-    """15/26 = 57.7 % that an opponent has no duke, if I have none (rules.md#odds)."""
-    result = run(odds, "--own", "captain,contessa", "--players", "2")
-    assert result.exit_code == 0
-    assert [line.split() for line in result.stdout.splitlines() if line.startswith(("role", "duke", "captain "))] == [
-        ["role", "unseen", "with", "2", "cards", "nobody"],
-        ["captain", "2", "29.5%", "70.5%"],
-        ["duke", "3", "42.3%", "57.7%"],
+def render(what: RenderableType, width: int = 80) -> list[str]:
+    """Print as on a terminal of this width; rich fills lines with blanks."""
+    out = StringIO()
+    Console(file=out, width=width, highlight=False, markup=False, emoji=False, color_system=None).print(what)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def unfold(what: RenderableType) -> str:
+    return " ".join(" ".join(render(what)).split())
+
+
+@cache
+def sheet_lines(rules: Ruleset, width: int = 300) -> list[str]:
+    return render(sheet.rules_sheet(rules), width)
+
+
+@cache
+def words_of_sheet(rules: Ruleset) -> str:
+    return " ".join(" ".join(sheet_lines(rules)).split())
+
+
+def section(lines: list[str], title: str) -> list[str]:
+    start = lines.index(title) + 1
+    end = next((place for place in range(start, len(lines)) if lines[place] in ("", "Play")), len(lines))
+    return lines[start:end]
+
+
+def rows(rules: Ruleset) -> dict[tuple[str, str], list[str]]:
+    """Return the table of actions, wide enough that no cell is folded: cells by action and cost."""
+    lines = sheet_lines(rules, 200)
+    start = next(place for place, line in enumerate(lines) if line.startswith("action "))
+    places = [lines[start].index(name) for name in ("action", "effect", "cost", "claims", "may be")] + [200]
+    found = {}
+    for line in lines[start + 1 : lines.index("", start)]:
+        cells = [line[left:right].strip() for left, right in pairwise(places)]
+        found[cells[0], cells[2]] = cells
+    return found
+
+
+MIXED = replace(COUP, name="n" * 40, reformation=True, inquisitor=True, attacks_blocked_by=Blockers.ANYONE)
+ALL = [*PRESETS.values(), MIXED]
+
+
+@each("width", [60, 80])
+def test_a_sheet_fits_and_no_word_is_cut(width: int) -> None:
+    """Widths are 80 and 60 columns; the narrow sheet has every word of the wide one."""
+    for what in (*map(sheet.rules_sheet, ALL), sheet.presets_text(), sheet.fields_table()):
+        lines = render(what, width)
+        assert all(len(line) <= width and line.isascii() for line in lines)
+        assert sorted(" ".join(lines).split()) == sorted(" ".join(render(what, 300)).split())
+
+
+def test_the_sheet_of_the_base_game() -> None:
+    assert [*rows(COUP).values()] == [
+        ["income", "take 1 coin", "-", "-", "-"],
+        ["foreign_aid", "take 2 coins", "-", "-", "anyone as duke"],
+        ["coup", "the target loses a card", "7", "-", "-"],
+        ["tax", "take 3 coins", "-", "duke", "-"],
+        ["assassinate", "the target loses a card", "3", "assassin", "the target as contessa"],
+        ["steal", "take up to 2 coins from another player", "-", "captain", "the target as ambassador or captain"],
+        ["exchange", "draw 2 cards, return 2", "-", "ambassador", "-"],
     ]
-    assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
-def test_odds_as_json() -> None:
-    result = run(
-        odds, "--own", "duke, captain", "--revealed", "contessa", "--players", "4", "--cards-left", "2, 2,1", "--json"
-    )
-    found = json.loads(result.stdout)
-    assert [*found] == [
-        "rules", "players", "own", "revealed", "unseen", "copies_unseen", "held_by_influence", "influences",
-        "held_by_opponent", "not_held",
-    ]  # fmt: skip
-    assert (found["own"], found["revealed"], found["influences"]) == (["captain", "duke"], ["contessa"], [2, 2, 1])
-    assert found["copies_unseen"] == {"ambassador": 3, "assassin": 3, "captain": 2, "contessa": 2, "duke": 2}
-    assert [one["duke"] for one in found["held_by_opponent"]] == pytest.approx([21 / 66, 21 / 66, 2 / 12])
-    assert found["not_held"]["duke"] == pytest.approx(252 / 792)
-
-
-def test_odds_without_influences_omits_the_odds_of_each_player() -> None:
-    plain = run(odds, "--own", "duke,captain", "--revealed", "contessa", "--players", "4")
-    assert "nobody" not in plain.stdout
-    assert "with 2 cards  with 1 card" in plain.stdout
-    assert "--cards-left" in plain.stdout
-    found = json.loads(run(odds, "--own", "duke,captain", "--revealed", "contessa", "--players", "4", "--json").stdout)
-    assert (found["influences"], found["held_by_opponent"], found["not_held"]) == (None, None, None)
-
-
-def test_odds_of_other_rules(tmp_path: Path) -> None:
-    assert "inquisitor" in run(odds, "--own", "duke,duke", "--players", "3", "--rules", "treason").stdout
-    path = tmp_path / "my.toml"
-    path.write_text("inquisitor = true\n")
-    assert run(odds, "--own", "duke,inquisitor", "--players", "3", "--rules", str(path)).stdout.startswith("my, 3")
-
-
-BAD: dict[str, tuple[Sequence[str], str]] = {
-    "no such role": (
-        ["--own", "duke,king", "--players", "2"],
-        "arena: --own 'duke,king': unknown role 'king'; the roles of coup are ambassador, assassin, captain,",
+# rules, (action, cost), the cells that differ from the base game's row or are new
+VARIANTS: dict[str, tuple[Ruleset, tuple[str, str], list[str]]] = {
+    # rules.md#inquisitor
+    "the inquisitor exchanges one": (
+        PRESETS["inquisitor"], ("exchange", "-"), ["draw 1 card, return 1", "-", "inquisitor", "-"],
     ),
-    "no cards": (["--own", "", "--players", "2"], "arena: a player has 1 or 2 cards face down, not 0"),
-    "words for numbers": (
-        ["--own", "duke,duke", "--players", "3", "--cards-left", "two,2"],
-        "arena: --cards-left 'two,2': write one number for each opponent, separated by commas",
+    # rules.md#inquisitor
+    "the inquisitor blocks stealing": (
+        PRESETS["inquisitor"], ("steal", "-"),
+        ["take up to 2 coins from another player", "-", "captain", "the target as captain or inquisitor"],
     ),
-    "a digit that isn't ASCII": (
-        ["--own", "duke,duke", "--players", "3", "--cards-left", "²,2"],
-        "write one number for each opponent",
+    # rules.md#examine
+    "the inquisitor examines": (
+        PRESETS["inquisitor"], ("examine", "-"),
+        ["look at a card of the target; return it or have it replaced", "-", "inquisitor", "-"],
     ),
-    "influences that don't fit": (
-        ["--own", "duke,duke", "--players", "3", "--cards-left", "1,2"],
-        "arena: opponents with 1, 2 cards have lost 1, and 0 of theirs are face up",
+    # rules.md#own-side
+    "one's own side doesn't block foreign aid": (
+        PRESETS["reformation"], ("foreign_aid", "-"), ["take 2 coins", "-", "-", "the other side as duke; see Blocks"],
     ),
-    "a draft": (["--own", "duke,duke", "--players", "2", "--rules", "duel"], "arena: after a draft"),
-    "too many players": (["--own", "duke,duke", "--players", "7", "--rules", "classroom"], "3 to 6 players, not 7"),
-    "no such rules": (["--own", "duke,duke", "--players", "2", "--rules", "x"], 'arena: unknown ruleset "x".'),
+    # rules.md#conversion
+    "one's own conversion costs one": (
+        PRESETS["reformation"], ("convert", "1"),
+        ["turn yourself to the other side; coins go to the reserve", "1", "-", "-"],
+    ),
+    # rules.md#conversion
+    "another's conversion costs two": (
+        PRESETS["reformation"], ("convert", "2"),
+        ["turn the target to the other side; coins go to the reserve", "2", "-", "-"],
+    ),
+    # rules.md#embezzlement
+    "who embezzles has no duke": (
+        PRESETS["reformation"], ("embezzle", "-"), ["take all coins of the reserve", "-", "no duke", "-"],
+    ),
+    # rules.md#who-may-block
+    "anyone may block": (
+        PRESETS["classroom"], ("assassinate", "3"),
+        ["the target loses a card", "3", "assassin", "anyone as contessa"],
+    ),
+    # rules.md#exchange
+    "the claimed card goes back": (
+        PRESETS["blog"], ("exchange", "-"), ["draw 1 card, return the claimed one", "-", "ambassador", "-"],
+    ),
+}  # fmt: skip
+
+
+@each("case", VARIANTS.values(), ids=VARIANTS)
+def test_the_sheet_of_a_variant_has_its_rows(case: tuple[Ruleset, tuple[str, str], list[str]]) -> None:
+    rules, row, cells = case
+    assert rows(rules)[row][1:] == cells
+
+
+@each("rules", PRESETS.values())
+def test_the_sheet_has_exactly_the_actions_that_the_engine_has(rules: Ruleset) -> None:
+    assert [*rows(rules)] == [(row.action.value, str(row.cost or "-")) for row in rules.actions]
+    output = words_of_sheet(rules)
+    assert f"Roles: {', '.join(rules.roles)}." in output
+    absent = {*Role} - {*rules.roles}
+    assert not any(role in " ".join(cell) for role in absent for cell in rows(rules).values())
+
+
+DECKS: dict[str, list[str]] = {
+    "coup": [
+        "2-4 15 3 11, 9, 7 200 turns",
+        "5-6 15 3 5, 3 300 turns",
+        "7-8 20 4 6, 4 300 turns",
+        "9-10 25 5 7, 5 300 turns",
+    ],
+    "classroom": ["3-4 15 3 9, 7 200 turns", "5-6 15 3 5, 3 300 turns"],
+    "andy": ["2-4 15 3 11, 9, 7 200 turns", "5 15 3 5 300 turns"],
+    "duel": ["2 15 3 3 200 turns"],  # rules.md#draft
 }
 
 
-@pytest.mark.parametrize("case", BAD.values(), ids=BAD)
-def test_odds_refuses_impossible_cards(case: tuple[Sequence[str], str]) -> None:
-    arguments, output = case
-    assert output in check_refusal(odds, *arguments)
+@each("name", DECKS)
+def test_the_deck_by_players(name: str) -> None:
+    lines = sheet_lines(PRESETS[name])
+    assert [" ".join(line.split()) for line in section(lines, "Set-up")[1:]] == DECKS[name]
 
 
-# --- the process ------------------------------------------------------------------------------------------------------
+@each("rules", ALL)
+def test_differences_from_the_base_game_are_listed(rules: Ruleset) -> None:
+    output = section(sheet_lines(rules), "Differences from the base game")
+    expected = [rule.name for rule in FIELDS if rule.name != "name" and getattr(rules, rule.name) != rule.default]
+    assert [rule.name for rule in changed_fields(rules)] == expected
+    if not expected:
+        assert output == ["Nothing: this is the base game."]
+        return
+    assert [line.split()[1] for line in output] == expected
+    assert all("; the base game has " in line and re.search(r"\(#[a-z-]+\)", line) for line in output)
 
 
-def process(code: str, stdout: int) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-P", "-W", "error", "-c", code],
-        env={"PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True,
-        timeout=LIMIT_S, check=False,
-    )  # fmt: skip
+# Differences of a preset that is named as another's variant.
+VARIED: dict[str, list[str]] = {
+    "treason-site": [
+        "- two_player_starter_coins = 1 (#coins); treason has 2",
+        '- block_after_failed_challenge = "yes" (#late-blocks); treason has "never"',
+        '- dead_target = "coins" (#dead-target); treason has "nothing"',
+    ],
+    "treason-original": [  # the fields of inquisitor and reformation have no effect without them
+        "- inquisitor = false (#inquisitor); treason has true",
+        "- reformation = false (#reformation); treason has true",
+    ],
+    "reformation-inquisitor": ["- inquisitor = true (#inquisitor); reformation has false"],
+}
 
 
-def test_importing_the_commands_imports_nothing_slow() -> None:
-    """`arena --help` imports this file, but not what the commands use."""
-    code = "import sys, arena.cli; print(*(name for name in sys.modules if name.startswith(('rich', 'arena'))))"
-    found = process(code, subprocess.PIPE).stdout.split()
-    assert [name for name in found if name != "arena" and not name.startswith("arena.cli")] == []
+@each("name", VARIED)
+def test_a_variant_of_a_preset_lists_its_differences(name: str) -> None:
+    kin = name.replace("-site", "") if "-site" in name else name.partition("-")[0]
+    assert section(sheet_lines(PRESETS[name]), f"Differences from {kin}") == VARIED[name]
+
+
+@each("name", [name for name in PRESETS if name.startswith("treason")])
+def test_a_sheet_of_treason_lists_differences_from_its_program(name: str) -> None:
+    output = section(sheet_lines(PRESETS[name]), "Differences from treason's program")
+    fields = [line.split(" = ")[0] for line in output if " = " in line]
+    page = ["- two_player_starter_coins", "- block_after_failed_challenge", "- dead_target"]
+    assert fields == ([] if "site" in name else page)
+    assert "has one window in which all may challenge or block assassinate and steal" in output[len(fields)]
+    assert len(output) == len(fields) + len(list_program_differences(PRESETS[name]))
+
+
+# A sentence, and the rulesets for which it is true.
+HOLDS: dict[str, Callable[[Ruleset], bool]] = {
+    "A player who is out keeps its coins, which have no further use.": lambda rules: rules.dead_target == "coins",
+    "They choose cards before the choice of a side.": lambda rules: rules.draft and rules.reformation,
+    "may keep it or have it replaced at random": lambda rules: rules.shown_card == "may_keep",
+    "isn't asked if the challenger's loss ends the game.": lambda rules: (
+        rules.shown_card == "may_keep" and not rules.reformation
+    ),
+    "Any living player of the other side may block foreign aid": lambda rules: rules.reformation,
+    "A player that must launch a coup can't choose": lambda rules: rules.reformation and rules.forced_coup > 0,
+    "A player of the same side may block": lambda rules: rules.reformation and rules.attacks_blocked_by == "anyone",
+    "the first clockwise from the blocker counts": lambda rules: rules.block_challenged_by == "anyone",
+    "It may return any of them": lambda rules: rules.exchange_return == "any",
+    "A player that concedes doesn't": lambda rules: (
+        rules.reformation and rules.embezzle_concede and rules.prove == "choose"
+    ),
+    "with a duke must concede": lambda rules: rules.reformation and rules.embezzle_concede and rules.prove == "choose",
+    "the challenge of the claim; without a challenge, the block, and the challenge of the block; the effect. Then": (
+        lambda rules: rules.block_after_failed_challenge == "never"
+    ),
+    "seat 0 and the last seat are on the same side": lambda rules: (
+        rules.reformation and rules.allegiance_start == "assigned"
+    ),
+    "Seat 0 starts, because": lambda rules: rules.first_player == "seat_0",
+}
+OWN = [
+    *ALL,
+    replace_fields(PRESETS["duel"], {"name": "drafted", "reformation": True, "shown_card": "may_keep"}),
+    replace_fields(
+        PRESETS["reformation"],
+        {"name": "proven", "prove": "automatic", "first_player": "last_winner", "forced_coup": "off"},
+    ),
+]
+
+
+@each("text", HOLDS)
+def test_a_sentence_is_in_the_sheets_of_the_games_where_it_is_true(text: str) -> None:
+    expected = [rules.name for rules in OWN if HOLDS[text](rules)]
+    assert [rules.name for rules in OWN if text in words_of_sheet(rules)] == expected
+    assert 0 < len(expected) < len(OWN)
+
+
+def test_the_fields_are_printed_with_default_values_and_section() -> None:
+    output = unfold(sheet.fields_table())
+    for rule in FIELDS:
+        assert f"{rule.name} = " in output
+        assert f"{rule.description} (#{rule.section})" in output
+        for option in rule.options:
+            assert option.sentence in output
+    assert 'attacks_blocked_by = "target"' in output
+    assert '0 or "off": No player has to coup. 7 to 100' in output
+    assert "exchange_draw = 1 with the inquisitor, else 2" in output

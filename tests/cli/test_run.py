@@ -1,20 +1,13 @@
 """`arena run` and `arena verify`. Source: the README, "Run"."""
 
 import csv
-import fcntl
 import io
 import json
-import os
-import pty
 import re
-import select
 import shutil
 import stat
-import struct
 import subprocess
 import sys
-import termios
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,43 +18,11 @@ from arena.cli import cli
 from arena.run.report import RefusedRun, RunReport
 from arena.sandbox import ProcessSandbox
 from arena.sandbox.linux import cgroup
-from tests.cli_workspace import BOT, LOOK_SEED, Place, Ran
-from tests.command import Command
+from tests.cli.screen import Screen
+from tests.cli_workspace import LOOK_SEED, Place, Ran
 
 ROOT = Path(__file__).parents[2]
-BAD_BOTS = ROOT / "tests" / "bad_bots"
 SMALL = ("--games", 8, "--match-games", 2)  # two bots: four matches
-
-TOP = [
-    "version",
-    "error",
-    "run",
-    "rules",
-    "seed",
-    "seats",
-    "games",
-    "matches",
-    "draws",
-    "failed_attempts",
-    "abandoned",
-    "skipped",
-]
-TOP += ["fair_win_rate", "standings", "win_rate_by_seat", "head_to_head", "speed", "request_ms", "peak_memory_bytes"]
-ROW = [
-    "position",
-    "bot",
-    "rank_range",
-    "rating",
-    "win_rate_adjusted",
-    "win_rate",
-    "wins",
-    "games",
-    "matches",
-    "faults",
-    "faults_by_code",
-    "forfeits",
-]
-LINE = ["match", "game", "seats", "winner", "reason", "survivors", "eliminated", "turns", "forfeits", "faults"]
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
@@ -122,26 +83,13 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> 
     assert "seed 7: a bot that guesses the seed can compute all cards" in ran.err
     assert ran.out.count("\n") == 1
     found = ran.json
-    assert sorted(found) == sorted(TOP)
-    output = {key: found[key] for key in TOP[:12] if key != "draws"}
-    assert output == {
-        "version": 1,
-        "error": None,
-        "run": "out",
-        "rules": "coup",
-        "seed": 7,
-        "seats": 2,
-        "games": 64,
-        "matches": 32,
-        "failed_attempts": 0,
-        "abandoned": [],
-        "skipped": [],
-    }
+    settings = {"version": 1, "error": None, "run": "out", "rules": "coup", "seed": 7, "seats": 2}
+    counts = {"games": 64, "matches": 32, "failed_attempts": 0, "abandoned": [], "skipped": []}
+    assert {key: found[key] for key in (*settings, *counts)} == settings | counts
     assert found["draws"] == sum(line["winner"] is None for line in results(place.folder / "out"))
     assert [row["position"] for row in found["standings"]] == [1, 2]
     assert found["fair_win_rate"] == 0.5
     for row in found["standings"]:
-        assert list(row) == ROW
         assert row["games"] == 64
         assert row["win_rate"] == round(row["wins"] / 64, 4)
         rate, rating = row["win_rate_adjusted"], row["rating"]
@@ -162,7 +110,6 @@ def test_json_is_one_object_on_stdout_with_the_promised_fields(duel: Shared) -> 
     assert duel["matches"] == 32
     assert duel["win_rate"] == pytest.approx(duel["wins"] / 64, abs=5e-5)
     assert sum(found["win_rate_by_seat"]) == pytest.approx(1)
-    assert list(found["speed"]) == ["games_per_s", "requests_per_s", "startup_s"]
     assert all(number > 0 for number in found["speed"].values())
 
 
@@ -223,38 +170,17 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
         r"rank 1-2 *\r\n  bot: [ab] *\r\n  rating ± 95 %: \d+\.\d *\r\n  adjusted win rate: - *\r\n  95 %: - *\r\n"
         r"  win rate: \d+\.\d% *\r\n  games/matches: 8/4 *\r\n  faults: 0 *\r\n  \w+ ms: \d+\.\d *\r"
     )
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 44, 0, 0))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(place.tmp), "TERM": "xterm"}
-    environment.pop("COLUMNS", None)
     command = ["run", *place.bots(2), *map(str, SMALL), "--out", "out", "--sandbox", "process", "--jobs", "1"]
-    with Command(
-        command, environment, cwd=place.folder, stdin=theirs, stdout=theirs, stderr=theirs, text=False
-    ) as process:
-        os.close(theirs)
-        shown = read_terminal(ours)
-        assert process.wait(60) == 0
-    os.close(ours)
+    screen = Screen(command, 44, cwd=place.folder, TMPDIR=str(place.tmp))
+    try:
+        shown = screen.until(r"arena\s+verify\s+out")
+        assert screen.process.wait(60) == 0
+    finally:
+        screen.close()
     assert "of 4 matches" in shown, "the live table"
     assert "games/s" in shown
     assert "Traceback" not in shown
-    assert len(re.findall(rows, re.sub("\x1b.*?m", "", shown))) == 2
-
-
-def read_terminal(descriptor: int) -> str:
-    shown = b""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        ready, _, _ = select.select([descriptor], [], [], 1)
-        if ready:
-            try:
-                data = os.read(descriptor, 65536)
-            except OSError:  # Linux: EIO when the last program has closed it
-                break
-            if not data:
-                break
-            shown += data
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
+    assert len(re.findall(rows, shown)) == 2
 
 
 def write_script(place: Place, name: str, *request: str) -> str:
@@ -311,32 +237,17 @@ def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Pl
     assert 'the reply has the id "x"' in examples[1]
 
 
-SLOW: dict[str, tuple[str, bool, str, str]] = {
-    # its behaviour at its third request, whether the kernel must report it, words of the cause, words of the fix
-    "counts from the request before": (
-        "print(json.dumps({'id': m['id'] - (n > 2), 'choice': 0}), flush=True)",
-        False,
-        "the reply has the id 2, the request had 3",
-        "copy the id of the request",
-    ),
-    "computes": ("while n > 2: pass", True, "it computed for", "look for an endless loop"),
-    "sleeps": ("time.sleep(60 * (n > 2))", True, "it computed for", "the bot sleeps"),
-}
-
-
 @pytest.mark.clock
-@pytest.mark.parametrize(("does", "output", "cause", "remedy"), SLOW.values(), ids=SLOW.keys())
-def test_a_timeout_is_explained_by_the_bots_activity(
-    place: Place, needs: Callable[[str, str | None], None], does: str, output: bool, cause: str, remedy: str
-) -> None:
-    if output and not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
+def test_a_timeout_is_explained_by_the_bots_activity(place: Place, needs: Callable[[str, str | None], None]) -> None:
+    """The kernel's count of CPU time reaches the example; tests/checks/test_causes.py has the other causes."""
+    if not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
         needs("cgroup", "CPU time isn't reported here")
-    bad = write_script(place, "bad.py", does, *(() if "print" in does else (ANSWER,)))
+    bad = write_script(place, "bad.py", "while n > 2: pass", ANSWER)
     arguments = ("--limit-ms", 300, "--bank-ms", 0, "--strict", "--games", 2, "--match-games", 2)
     ran = place.run("run", *place.bots(1), bad, *arguments, "--out", "out")
     (example,) = re.findall(r"match 0, game 0, timeout: .*?(?=  match |$)", " ".join(ran.out.split()))
-    assert cause in example
-    assert remedy in example
+    assert "it computed for" in example
+    assert "look for an endless loop" in example
 
 
 def test_faults_are_counted_without_their_consequences(place: Place) -> None:
@@ -408,7 +319,6 @@ def test_results_have_one_line_a_game_in_match_order(three: Shared) -> None:
     lines = results(three[0].folder / "deep/er/out")
     assert [(line["match"], line["game"]) for line in lines] == [(m, g) for m in range(4) for g in range(3)]
     for line in lines:
-        assert sorted(line) == sorted(LINE)
         assert sorted(line["seats"]) == ["a", "b", "c"]
         assert line["reason"] in {"last_standing", "turn_limit", "all_forfeit"}
         assert (line["winner"] is None) == (line["reason"] != "last_standing")
@@ -568,17 +478,6 @@ def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
     alone = place.call("verify", "out/records/000002.jsonl").out.splitlines()
     assert alone[0].startswith("2 games in 1 record:")
     assert alone[1:] == ["without run.json or final.json, the plan of the matches can't be checked"]
-
-
-def test_verify_notes_that_it_does_not_check_faults(place: Place) -> None:
-    """A replay plays the recorded moves, so it can't find a false fault."""
-    one, two = place.bots(2)
-    right = f'message["id"] % 5 or seed == "{LOOK_SEED}"'  # each has more than five requests in two games
-    place.bot(two, BOT.replace('"choice": choice', f'"choice": choice if {right} else 999'))
-    assert place.run("run", one, two, *SMALL, "--out", "out").code == 0
-    ran = place.call("verify", "out")
-    assert ran.code == 0
-    assert re.search(r"\na replay can't verify faults of bots: the records contain \d+ faults\n$", ran.out)
 
 
 def test_verify_reports_results_that_differ_from_the_records(place: Place, duel: Shared) -> None:

@@ -23,7 +23,9 @@ from arena.coup import (
     seat_counts,
     to_dict,
 )
-from arena.run import RulesetError, load_ruleset
+from arena.referee import SETTABLE_LIMITS
+from arena.run import RulesetError, load_ruleset, load_ruleset_limits
+from tests.cases import each
 
 # What must be on for a field to have an effect.
 NEEDED: dict[str, dict[str, object]] = {
@@ -346,3 +348,47 @@ def test_a_path_with_a_slash_or_toml_suffix_is_a_file(tmp_path: Path) -> None:
     assert "can't be read: Is a directory" in refusal(f"{tmp_path}/")
     assert 'unknown ruleset "tresaon"; did you mean treason?\nThe presets are coup, duel,' in refusal("tresaon")
     assert 'unknown ruleset "".' in refusal("")
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+WRONG_LIMITS: dict[str, tuple[str, str]] = {
+    "an unknown field": ("memory = 300", 'unknown field "memory"; did you mean memory_mb?'),
+    "a number beyond all": (f"cpu_s = {'9' * 400}", "limits.cpu_s is a number of more than 60 digits"),
+    "no whole number": ("memory_mb = 64.5", "limits.memory_mb is 64.5.\nIt must be a whole number"),
+    "no number": ('memory_mb = "64"', 'limits.memory_mb is "64"'),
+    "not a number": ("cores = nan", "limits.cores is nan.\nIt must be a number from 0.05 to"),
+}
+
+
+@each("line, words", WRONG_LIMITS.values(), ids=WRONG_LIMITS)
+def test_wrong_limits_of_a_ruleset_are_refused_with_the_allowed_values(tmp_path: Path, line: str, words: str) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text(f"[limits]\n{line}\n")
+    for read in (load_ruleset, load_ruleset_limits):
+        with pytest.raises(RulesetError) as refused:
+            read(str(file))
+        assert words in str(refused.value)
+        assert str(refused.value).startswith(f"{file}: ")
+        assert str(refused.value).count("\n") == 1
+
+
+@each("field", SETTABLE_LIMITS)
+def test_the_bounds_of_a_limit_are_inclusive(tmp_path: Path, field: str) -> None:
+    row = SETTABLE_LIMITS[field]
+    step = 0.01 if isinstance(row.default, float) else 1
+    file = tmp_path / "my.toml"
+    for value in (row.minimum, row.maximum):
+        file.write_text(f"[limits]\n{field} = {value}\n")
+        assert load_ruleset_limits(str(file)) == {field: value}
+    for value in (row.minimum - step, row.maximum + step):
+        file.write_text(f"[limits]\n{field} = {value}\n")
+        with pytest.raises(RulesetError, match=f"from {row.minimum:g} to {row.maximum:,.12g}"):
+            load_ruleset_limits(str(file))
+
+
+def test_limits_that_are_no_table_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text("limits = 3\n")
+    with pytest.raises(RulesetError, match=r"limits is 3.\nWrite a table: \[limits\]"):
+        load_ruleset(str(file))

@@ -5,9 +5,6 @@ Source: the docstring of arena/run/worker.py. Workers are real processes, with s
 
 import hashlib
 import io
-import os
-import subprocess
-import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,6 +18,7 @@ from arena.run import Job, MatchOutput, MissingBotsError, RunConfig, WorkItem, p
 from arena.sandbox import Programs, SandboxChoice, untrusted_problem
 from ladder.pool import LocalExecutor, WorkerRejectedError
 from tests.cli_workspace import BOT
+from tests.disk import small_disk
 
 LIMIT_S = 60
 
@@ -124,13 +122,9 @@ def test_a_worker_without_a_folder_for_bots_refuses(full: WorkItem, cache: Path,
 @pytest.fixture
 def full_disk(cache: Path, needs: Callable[[str, str | None], None]) -> Iterator[Path]:
     """Give a cache on a file system of 8 KB, which only root can make."""
-    needs("a file system of our own", None if os.geteuid() == 0 and sys.platform == "linux" else "root alone mounts")
-    cache.mkdir(parents=True)
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(cache)]
-    done = subprocess.run(mount, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    needs("a file system of our own", done.stderr.strip() or None if done.returncode else None)
-    yield cache
-    subprocess.run(["umount", "-l", str(cache)], check=True, timeout=LIMIT_S)
+    cache.parent.mkdir()
+    with small_disk(cache, needs, "exec,size=8k") as folder:
+        yield folder
 
 
 def test_a_worker_without_space_for_bots_refuses(full_disk: Path, workers: LocalExecutor, full: WorkItem) -> None:
