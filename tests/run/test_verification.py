@@ -272,6 +272,7 @@ def test_a_run_verifies_and_has_every_kind_of_fault(run: Path) -> None:
     assert (output.records, output.games, output.planned, output.differences) == (3, 9, 3, ())
     faults = {fault.code for game in read_record(record_file(run, 1).read_text()).games for fault in game.faults}
     assert {"illegal_move", "out_of_lives", "exited"} <= faults, faults
+    assert output.faults > len(faults)
 
 
 @each("change, words", CHANGES.values(), ids=CHANGES.keys())
