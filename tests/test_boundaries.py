@@ -306,6 +306,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.compare.report",
         "ladder.service.grades",  # content of a release, as JSON
         "ladder.standings",
+        "ladder.tables.websocket",  # the first line of a relay
         "ladder.views.bots",
         "arena.run.report",
         "ladder.service.settings",

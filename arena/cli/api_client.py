@@ -4,14 +4,15 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from email.message import Message
 from http.client import HTTPException
 from ipaddress import ip_address
 from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies, proxy_bypass
 
 from arena import __version__
 from arena.cli.console import os_error_reason, print_note, usage_error
@@ -42,7 +43,11 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 class LadderClient:
-    """A client of the server at `url`. Raises ValueError for an invalid address."""
+    """A client of the server at `url`. Raises ValueError for an invalid address, also of a proxy.
+
+    proxy: the address of the proxy in the environment, None for a direct connection, as to this machine. called: the
+    server in messages, with the proxy.
+    """
 
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
@@ -50,8 +55,10 @@ class LadderClient:
             raise ValueError(f"{escape_control(url)} isn't a server's address: the address must begin with https://")
         self.url = f"{parts.scheme}://{parts.netloc}"
         self.readable = parts.scheme == "http" and not _this_machine(parts.hostname)
+        self.proxy, route = _find_proxy(parts)
+        self.called = self.url + route
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"coup-arena/{__version__}"}
-        self._opener = build_opener(_NoRedirect)
+        self._opener = build_opener(_NoRedirect, ProxyHandler({parts.scheme: self.proxy} if self.proxy else {}))
 
     def ask(
         self,
@@ -64,26 +71,26 @@ class LadderClient:
         request = Request(self.url + path, body, {**self._headers, **(headers or {})})
         try:
             with self._opener.open(request, timeout=wait_s) as answered:
-                return json.loads(answered.read(_MAX_RESPONSE_BYTES))
+                return None if answered.status == 204 else json.loads(answered.read(_MAX_RESPONSE_BYTES))
         except HTTPError as problem:
             with problem:
                 raise self._refused(problem) from None
         except URLError as problem:
             why = problem.reason
             raise ServerUnreachableError(
-                f"{self.url} doesn't answer: {os_error_reason(why) if isinstance(why, OSError) else why}"
+                f"{self.called} doesn't answer: {os_error_reason(why) if isinstance(why, OSError) else why}"
             ) from None
         except (OSError, HTTPException) as problem:
             why = os_error_reason(problem) if isinstance(problem, OSError) else repr(problem)
-            raise ServerUnreachableError(f"{self.url} closed the connection: {why}") from None
-        except ValueError:
-            raise ServerRefusedError(404, f"{self.url} isn't a ladder server: the answer isn't JSON") from None
+            raise ServerUnreachableError(f"{self.called} closed the connection: {why}") from None
+        except (ValueError, RecursionError):
+            raise ServerRefusedError(404, f"{self.called} isn't a ladder server: the answer isn't JSON") from None
 
     def _refused(self, problem: HTTPError) -> ServerRefusedError:
         try:
             what = str(json.loads(problem.read(_MAX_RESPONSE_BYTES))["error"])
-        except (OSError, HTTPException, ValueError, KeyError, TypeError):
-            what = f"{self.url} isn't a ladder server, or its proxy fails: status {problem.code}"
+        except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError):
+            what = f"{self.called} isn't a ladder server, or its proxy fails: status {problem.code}"
             if 300 <= problem.code < 400:
                 what = (
                     f"{self.url} redirects to {escape_control(problem.headers.get('Location', ''))}: use that address"
@@ -114,6 +121,25 @@ def read_token(file: Path, url: str) -> str:
     if mode & (stat.S_IRGRP | stat.S_IROTH):
         print_note(f"other users of this machine can read your token: chmod 600 {file}")
     return token
+
+
+def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
+    """Return the address of the environment's proxy for a server, and its name in messages; None and "" without one.
+
+    Raises ValueError for a proxy of a kind that isn't supported.
+    """
+    proxy = None if proxy_bypass(server.netloc) else getproxies().get(server.scheme)
+    if not proxy or _this_machine(server.hostname or ""):
+        return None, ""
+    names = f"{server.scheme}_proxy", f"{server.scheme}_proxy".upper()
+    variable = next((name for name in names if os.environ.get(name)), "the system's settings")
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    with suppress(ValueError):
+        parts = urlsplit(proxy)
+        if parts.scheme in ("http", "https") and parts.hostname:
+            port = "" if parts.port is None else f":{parts.port}"
+            return proxy, f" (through the proxy {escape_control(parts.hostname)}{port} of {variable})"
+    raise ValueError(f"the proxy of {variable} isn't supported: use http://HOST:PORT, or add the server to no_proxy")
 
 
 def _this_machine(host: str) -> bool:

@@ -4,6 +4,8 @@ import asyncio
 import json
 import re
 import shutil
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import click
 from arena import with_extra
 from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
 from arena.cli.console import fail, option, print_note, print_text, treat_sigterm_as_sigint, usage_error
+
+_CLOSE_TIMEOUT_S = 5.0
 
 
 @click.command()
@@ -49,7 +53,7 @@ def connect(
     error goes to this terminal. Ctrl-C leaves the table. Exit code 0 if the match was played to its end, else 1.
     """
     try:
-        from arena.connect import ConnectError, connect_program
+        from arena.connect import ConnectError, SeatAddress, connect_program
     except ModuleNotFoundError as missing:
         usage_error(f"arena connect needs {missing.name}: {with_extra('web')}")
     if challenge is None and any(given.values()):
@@ -64,11 +68,14 @@ def connect(
         usage_error(str(problem))
     if server.readable:
         print_note(f"{server.url} isn't encrypted: others on the network can read your token")
+    unreached = None
     if challenge is not None:
-        url = server.url + _open_table(server, challenge.split(","), command, given)
+        table = _open_table(server, challenge.split(","), command, given)
+        url, unreached = server.url + table.program, partial(_close_table, server, table)
     treat_sigterm_as_sigint()
+    seat = SeatAddress(re.sub("^http", "ws", url), token, server.proxy, server.called, unreached)
     try:
-        played = asyncio.run(connect_program(re.sub("^http", "ws", url), token, command, print_note, reconnect_timeout))
+        played = asyncio.run(connect_program(seat, command, print_note, reconnect_timeout))
     except ConnectError as problem:
         (usage_error if problem.usage else fail)(str(problem))
     print_text(played.summary)
@@ -76,8 +83,17 @@ def connect(
         fail("the program didn't play the match to its end")
 
 
-def _open_table(server: LadderClient, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> str:
-    """Open a table by the server's API; return the path of the program's seat."""
+@dataclass(frozen=True, slots=True)
+class _OpenedTable:
+    """The number of a table, and the paths of its page and of the program's seat."""
+
+    id: str
+    page: str
+    program: str
+
+
+def _open_table(server: LadderClient, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> _OpenedTable:
+    """Open a table by the server's API."""
     name = given.pop("name") or Path(command[-1]).stem
     asked = {
         "bots": [bot.strip() for bot in bots],
@@ -87,8 +103,20 @@ def _open_table(server: LadderClient, bots: list[str], command: tuple[str, ...],
     body = json.dumps(asked).encode()
     headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     try:
-        table = server.ask("/api/tables", [body], headers)
+        answer = server.ask("/api/tables", [body], headers)
+        table = _OpenedTable(str(answer["id"]), str(answer["page"]), str(answer["program"]))
     except (ServerUnreachableError, ServerRefusedError) as problem:
         fail(str(problem))
-    print_note(f"table: {server.url}{table['page']}")
-    return str(table["program"])
+    except (KeyError, TypeError, ValueError):
+        fail(f"{server.called} isn't a ladder server")
+    print_note(f"table: {server.url}{table.page}")
+    return table
+
+
+def _close_table(server: LadderClient, table: _OpenedTable) -> None:
+    """Close a table that its program never reached; print where it can be closed if the server doesn't answer."""
+    try:
+        server.ask(f"/api/tables/{table.id}/close", [], {"Content-Length": "0"}, _CLOSE_TIMEOUT_S)
+        print_note(f"table {table.id} is closed, because the program didn't reach it")
+    except (ServerUnreachableError, ServerRefusedError):
+        print_note(f"the program didn't reach table {table.id}: close it on its page, {server.url}{table.page}")

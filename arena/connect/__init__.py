@@ -4,4 +4,4 @@ The program is the user's own process, without a sandbox. Must not know click, a
 to the caller as texts.
 """
 
-from arena.connect.client import ConnectError, MatchReporter, connect_program
+from arena.connect.client import ConnectError, MatchReporter, SeatAddress, connect_program

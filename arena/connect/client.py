@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -177,42 +178,48 @@ class _NoRedirectConnection(connect):
         return exc
 
 
+@dataclass(frozen=True, slots=True)
+class SeatAddress:
+    """The WebSocket address of a seat, the address of an HTTP proxy to it, if any, and the server's name in messages.
+
+    unreached: called if no socket to the seat was ever open.
+    """
+
+    url: str
+    token: str
+    proxy: str | None
+    called: str
+    unreached: Callable[[], object] | None = None
+
+
 async def connect_program(
-    url: str, token: str, command: Sequence[str], say: Callable[[str], None], reconnect_timeout_s: float | None = None
+    seat: SeatAddress, command: Sequence[str], say: Callable[[str], None], reconnect_timeout_s: float | None = None
 ) -> MatchReporter:
     """Relay a program's lines until the table closes; return the results.
 
     `say` is called with a text for each event. `reconnect_timeout_s`: how long to try to reconnect; None for as long
     as the program's clock runs. Raises ConnectError.
     """
-    connected = _ConnectedProgram(url, token, command, say, reconnect_timeout_s)
+    connected = _ConnectedProgram(seat, command, say, reconnect_timeout_s)
     try:
         await connected.run()
     finally:
         if connected.program is not None:
             await connected.program.end()
+        if not connected.met and seat.unreached is not None:
+            seat.unreached()
     return connected.reporter
 
 
 class _ConnectedProgram:
     def __init__(
-        self,
-        url: str,
-        token: str,
-        command: Sequence[str],
-        say: Callable[[str], None],
-        reconnect_timeout_s: float | None,
+        self, seat: SeatAddress, command: Sequence[str], say: Callable[[str], None], reconnect_timeout_s: float | None
     ) -> None:
         self.reporter = MatchReporter()
         self.program: LocalProgram | None = None
-        self._url, self._token, self._command, self._say, self._reconnect_timeout_s = (
-            url,
-            token,
-            command,
-            say,
-            reconnect_timeout_s,
-        )
-        self._met = False  # whether a socket was ever open
+        self._seat, self._command, self._reconnect_timeout_s = seat, command, reconnect_timeout_s
+        self._say = say
+        self.met = False  # whether a socket was ever open
         self._fresh = True  # whether no program here has begun to play
         self._count = 0  # lines received since a program began to play
         self._said: ProgramOutput = asyncio.Queue()
@@ -230,7 +237,7 @@ class _ConnectedProgram:
                 async with self._socket() as socket:
                     if lost_at is not None and not idle:
                         self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
-                    tries, lost_at, self._fresh, self._met = 0, None, False, True
+                    tries, lost_at, self._fresh, self.met = 0, None, False, True
                     await self._relay(socket)
                     continue
             except ConnectionClosed as end:
@@ -242,13 +249,13 @@ class _ConnectedProgram:
                     tries, lost_at = before
             except InvalidStatus as refusal:
                 problem = _refusal_text(refusal)
-                if refusal.response.status_code < 500 or not self._met:
+                if refusal.response.status_code < 500 or not self.met:
                     raise ConnectError(problem) from None
             except InvalidURI:
-                raise ConnectError(f"{self._url} isn't a table's address: use https://", usage=True) from None
+                raise ConnectError(f"{self._seat.url} isn't a table's address: use https://", usage=True) from None
             except (OSError, InvalidHandshake, TimeoutError) as error:
-                problem = f"{self._url} doesn't answer: {str(error) or type(error).__name__}"
-                if not self._met:
+                problem = f"{self._seat.called} doesn't answer: {str(error) or type(error).__name__}"
+                if not self.met:
                     raise ConnectError(problem) from None
             now = time.monotonic()
             most_s = (
@@ -268,8 +275,9 @@ class _ConnectedProgram:
         if self._fresh:
             self._count = 0
         return _NoRedirectConnection(
-            self._url if self._fresh else f"{self._url}?after={self._count}",
-            additional_headers={"Authorization": f"Bearer {self._token}"},
+            self._seat.url if self._fresh else f"{self._seat.url}?after={self._count}",
+            additional_headers={"Authorization": f"Bearer {self._seat.token}"},
+            proxy=self._seat.proxy,
             max_size=1 << 20,  # of a received line
             open_timeout=15.0,
             close_timeout=2.0,
@@ -314,7 +322,11 @@ class _ConnectedProgram:
             line = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
             self._count += 1
             self._last = b""
-            for text in self.reporter.take(line):
+            try:
+                texts = tuple(self.reporter.take(line))
+            except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+                raise ConnectError(f"{self._seat.called} sent a line that isn't part of the protocol") from None
+            for text in texts:
                 self._say(text)
             if '"type":"hello"' in line[:40]:
                 await self._start_program()

@@ -384,7 +384,7 @@ class TableServer:
         asked = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, asked.set)
-        server = await listen_for_relays(self._secret, self._serve_socket)
+        server = await listen_for_relays(self._secret, self._serve_socket, self._say)
         port = server.sockets[0].getsockname()[1]
         capacity, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
         write = self._ladder.database.write
@@ -463,11 +463,11 @@ class TableServer:
 
     async def _serve_socket(self, channel: StreamChannel, hello: RelayHello) -> None:
         """Serve a socket at its table: in a slot, or as a spectator."""
-        hosted = await self._find_hosted(int(hello["table"]))
+        hosted = await self._find_hosted(hello.table)
         if hosted is None:  # over, or another process has it: on reconnecting, the web server reports it
             await channel.close(UNREACHABLE, "the table server doesn't answer")
             return
-        slot, login = hello["place"], hello["login"]
+        slot, login = None if hello.place is None else str(hello.place), hello.login
         manages = login is not None and login == hosted.session.login
         if manages and not hosted.table.bots:
             with suppress(DatabaseError):  # the opener can't add bots then
@@ -476,13 +476,12 @@ class TableServer:
         if hosted.ending:
             await channel.close(UNKNOWN, "this table is closed")
             return
-        if slot is not None and hello["name"]:
-            hosted.table.take_slot(str(slot), hello["name"])
-        if hello["program"]:
-            await serve_program(channel, hosted.table, str(slot), hello["after"])
+        if slot is not None and hello.name:
+            hosted.table.take_slot(slot, hello.name)
+        if hello.program:
+            await serve_program(channel, hosted.table, str(slot), hello.after)
         else:
-            shown = None if slot is None else str(slot)
-            await serve_client(channel, hosted.table, shown, login, manages)
+            await serve_client(channel, hosted.table, slot, login, manages)
 
     async def _find_hosted(self, id: int) -> HostedSession | None:
         """Return a session, claimed on first use; None if it is over, or another process has it."""

@@ -10,11 +10,13 @@ browser a reason. Frames are JSON or protocol lines and never begin so."""
 import asyncio
 import hmac
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Protocol
 
+from pydantic import BaseModel
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from arena.play import FrameSerializer
@@ -221,7 +223,26 @@ _MAX_SHOWN_BYTES = 1 << 20  # of a frame to a browser; usual are 10,000
 _MAX_BUFFERED_BYTES = 1 << 16  # to a browser that reads too slowly
 _RELAY_SEND_TIMEOUT_S = 30.0
 
-RelayHello = dict[str, Any]
+
+class RelayHello(BaseModel, strict=True):
+    """The first line of a relay: a client's slot, None for a spectator, the name of its player, and the user's login.
+
+    `after`: see LiveTable.attach, for a program.
+    """
+
+    secret: str
+    table: int
+    place: int | None = None
+    name: str | None = None
+    login: str | None = None
+    program: bool = False
+    after: int | None = None
+
+
+def _parse_close(line: bytes) -> tuple[int, str] | None:
+    """Return the close code and the reason of a stream's last line, None if it is invalid."""
+    found = re.fullmatch(rb"!([14]\d{3})(?: (.*))?\n", line)
+    return None if found is None else (int(found[1]), (found[2] or b"").decode("utf-8", "replace"))
 
 
 class StreamChannel:
@@ -247,7 +268,7 @@ class StreamChannel:
         if not line.endswith(b"\n"):
             raise ChannelClosed
         if line.startswith(b"!"):
-            raise ChannelClosed(int(line[1:]))
+            raise ChannelClosed((_parse_close(line) or (LOST, ""))[0])
         return line[:-1].decode("utf-8", "replace")
 
     async def close(self, code: int, reason: str) -> None:
@@ -258,16 +279,22 @@ class StreamChannel:
 
 
 async def listen_for_relays(
-    secret: str, come: Callable[[StreamChannel, RelayHello], Awaitable[None]]
+    secret: str, come: Callable[[StreamChannel, RelayHello], Awaitable[None]], say: Callable[[str], object]
 ) -> asyncio.Server:
-    """Listen on a free local port; `come` gets each stream that shows the secret, with the rest of its first line."""
+    """Listen on a free local port; `come` gets each stream whose first line is valid. `say` logs a line for others."""
 
     async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        channel = StreamChannel(reader, writer)
         try:
-            with suppress(OSError, ValueError, TimeoutError, RecursionError):
-                hello = json.loads(await asyncio.wait_for(reader.readline(), _HELLO_TIMEOUT_S))
-                if hmac.compare_digest(str(hello.pop("secret")).encode(), secret.encode()):
-                    await come(StreamChannel(reader, writer), hello)
+            hello = RelayHello.model_validate_json(await asyncio.wait_for(reader.readline(), _HELLO_TIMEOUT_S))
+            if not hmac.compare_digest(hello.secret.encode(), secret.encode()):
+                raise ValueError("wrong secret")
+        except (OSError, ValueError, TimeoutError):
+            await channel.close(FLOOD, "invalid first line")
+            say("a connection to the table server's local port was closed: its first line isn't valid")
+            return
+        try:
+            await come(channel, hello)
         finally:
             writer.close()
 
@@ -299,17 +326,13 @@ async def _relay_to_browser(channel: Channel, reader: asyncio.StreamReader) -> N
         while (line := await reader.readline()).endswith(b"\n") and not line.startswith(b"!"):
             async with asyncio.timeout(_RELAY_SEND_TIMEOUT_S):
                 await channel.send(line[:-1].decode())
-    code, _, reason = line[1:].decode().strip().partition(" ")
-    if line.startswith(b"!"):
-        await channel.close(int(code), reason)
-    else:
-        await channel.close(UNREACHABLE, "the table server doesn't answer")
+    await channel.close(*(_parse_close(line) or (UNREACHABLE, "the table server doesn't answer")))
 
 
 async def _relay_from_browser(channel: Channel, writer: asyncio.StreamWriter, hello: RelayHello) -> None:
     """Relay frames from the browser; at the end send the close code of its socket to the table server."""
     with suppress(OSError):
-        writer.write(json.dumps(hello).encode() + b"\n")
+        writer.write(hello.model_dump_json().encode() + b"\n")
         try:
             while True:
                 text = (await channel.receive()).strip().replace("\n", " ")

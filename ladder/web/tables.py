@@ -45,7 +45,7 @@ from ladder.service import (
     write_lobby_line,
 )
 from ladder.store.database import CLOSED, PROGRAM, DatabaseError, RunnerRecord, TableSession
-from ladder.tables import UNKNOWN, UNREACHABLE, WebChannel, relay_frames
+from ladder.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
 from ladder.views import ChatPage, PlayerList, TableList, TablePage, TableReplay, ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document
 from ladder.web.request_context import (
@@ -146,6 +146,12 @@ def open_plain(request: CurrentContext, wanted: OpenTableRequest) -> CreatedTabl
     programs = tuple(_make_program_invites(request, opened))
     invitation = _invitation_link(request, id)
     return CreatedTable(id, page, f"{page}/program" if programs else None, invitation, programs)
+
+
+@tables_router.post("/api/tables/{id}/close", status_code=204)
+def close_plain(request: CurrentContext, id: RowId) -> None:
+    """End a table, if it is open."""
+    close_session(request.ladder, id, request.viewer)
 
 
 @page_and_json(tables_router, "/tables/players", "players.html")
@@ -491,10 +497,15 @@ async def _relay_socket(
         await channel.close(UNREACHABLE, "the table server doesn't answer")
     else:
         name = next((slot.name for slot in access.session.slots if slot.number == access.slot), None)
-        hello = {
-            "secret": runner.secret, "table": access.session.id, "place": access.slot, "name": name, "login": login,
-            "program": is_program, "after": after,
-        }  # fmt: skip
+        hello = RelayHello(
+            secret=runner.secret or "",
+            table=access.session.id,
+            place=access.slot,
+            name=name,
+            login=login,
+            program=is_program,
+            after=after,
+        )
         relaying = asyncio.create_task(relay_frames(channel, runner.port, hello))
         revoked = asyncio.create_task(_wait_until_revoked(socket, access, is_program))
         try:

@@ -12,3 +12,22 @@ def test_a_token_file_may_begin_with_a_byte_order_mark(place: Place) -> None:
     ):
         file.write_bytes(content)
         assert words in place.run("submit", "http://127.0.0.1:1", place.bots(1)[0], "--token", file).err
+
+
+def test_a_failing_proxy_of_the_environment_is_named_with_its_variable(place: Place) -> None:
+    file = place.bot("token", "abc123")
+    for variable, proxy, server, code, words in (
+        ("http_proxy", "http://127.0.0.1:9", "http://ladder.invalid", 1, "127.0.0.1:9 of http_proxy) doesn't answer: "),
+        ("http_proxy", "127.0.0.1:9", "http://ladder.invalid", 1, "127.0.0.1:9 of http_proxy) doesn't answer: "),
+        ("HTTPS_PROXY", "http://u:secret@127.0.0.1:9", "https://ladder.invalid", 1, "127.0.0.1:9 of HTTPS_PROXY) "),
+        ("http_proxy", "socks5://127.0.0.1:9", "http://ladder.invalid", 2, "the proxy of http_proxy isn't supported"),
+        ("http_proxy", "http://[bad", "http://ladder.invalid", 2, "the proxy of http_proxy isn't supported"),
+        ("http_proxy", "http://127.0.0.1:9", "http://localhost:1", 1, "http://localhost:1 doesn't answer: "),
+        ("http_proxy", "http://127.0.0.1:9", "http://[::1]:1", 1, "http://[::1]:1 doesn't answer: "),
+        ("https_proxy", "http://127.0.0.1:9", "http://ladder.invalid", 1, "http://ladder.invalid doesn't answer: "),
+    ):
+        ran = place.end(place.start("submit", server, place.bots(1)[0], "--token", file, **{variable: proxy}))
+        assert ran.code == code, ran.err
+        assert words in ran.err
+        assert "secret" not in ran.err
+        assert len(ran.messages) == 1, ran.err

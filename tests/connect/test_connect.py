@@ -1,10 +1,12 @@
 """`arena connect`: a program of this machine at a table of a real server."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -34,9 +36,11 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def begun(files: Path, url: str, *words: str, program: str = "bot.py") -> Command:
+def begun(
+    files: Path, url: str, *words: str, program: str = "bot.py", environment: Mapping[str, str] | None = None
+) -> Command:
     line = ["connect", url, "--token-file", "token", *words, "--", sys.executable, program]
-    return Command(line, cwd=files, stdout=-1, stderr=-1)
+    return Command(line, {**os.environ, **(environment or {})}, cwd=files, stdout=-1, stderr=-1)
 
 
 def wait_for_end(command: Command) -> tuple[int, str, str]:
@@ -231,3 +235,31 @@ def test_a_server_that_plays_no_tables_is_given_up_as_one_that_is_away(files: Pa
     assert code == 1
     assert "doesn't serve tables at the moment; gave up after" in err
     assert "connected again" not in err
+
+
+def test_a_table_that_its_program_never_reached_is_closed(files: Path) -> None:
+    for away in (True, False):
+        with serve_tables("bot", "program") as there:
+            there.away = away
+            url = there.url.replace("ws", "http")
+            code, _, err = wait_for_end(begun(files, url, "--challenge", "bot0", "--games", "1"))
+            assert (code, there.closed) == (int(away), away), err
+            assert ("table here is closed" in err) is away, err
+
+
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9"])
+def test_this_machine_is_reached_without_the_proxy_of_the_environment(files: Path, proxy: str) -> None:
+    environment = {f"{scheme}_proxy": proxy for scheme in ("http", "https", "all", "ws", "socks")}
+    with serve_tables("bot", "program") as there:
+        code, _, err = wait_for_end(begun(files, f"{there.url}/program", environment=environment))
+    assert code == 0, err
+
+
+@pytest.mark.parametrize("line", ["[1]", "{}", "null", '{"type":"hello","match":[]}', "[" * 100_000])
+def test_a_server_that_does_not_speak_the_protocol_is_reported(files: Path, line: str) -> None:
+    with serve(lambda socket: socket.send(line), "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.socket.getsockname()[1]}"
+        code, _, err = wait_for_end(begun(files, f"{url}/program"))
+        server.shutdown()
+    assert (code, err) == (1, f"arena: {url} sent a line that isn't part of the protocol\n")

@@ -11,7 +11,7 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.sync.client import ClientConnection, connect
@@ -48,6 +48,7 @@ class TableServer:
         self.records: dict[int, Record] = {}
         self.states: list[str] = []
         self.url = ""
+        self.closed = False  # by the API
         self.away = False  # the server answers programs with 503
         self.opener: str | None = None  # the secret of the slot of the table's opener
         self.lines: list[WebSocket] = []  # programs' sockets
@@ -148,6 +149,10 @@ def serve_tables(
         asked = await request.json()
         return JSONResponse({"id": "here", "page": "/tables/here", "program": "/program", "asked": asked}, 201)
 
+    def closed(request: Any) -> Response:
+        there.closed = True
+        return Response(status_code=204)
+
     def page(request: Any) -> HTMLResponse:
         secret = request.query_params.get("secret")
         socket = "/socket" if secret is None else f"/socket?secret={secret}"
@@ -161,6 +166,7 @@ def serve_tables(
         WebSocketRoute("/socket", person),
         WebSocketRoute("/program", program),
         Route("/api/tables", opened, methods=["POST"]),
+        Route("/api/tables/here/close", closed, methods=["POST"]),
     ]
     ready = threading.Event()
     with create_server(("127.0.0.1", 0)) as listening:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import Mock
 
+import pytest
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.client import ClientProtocol
 from websockets.exceptions import ConnectionClosed
@@ -17,7 +18,22 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
 from arena.referee import Timing, verify_record
-from ladder.tables import FLOOD, OVER, SUPERSEDED, UNKNOWN, LiveTable, OutboundBuffer, WebChannel, serve_program
+from ladder.tables import (
+    FLOOD,
+    OVER,
+    SUPERSEDED,
+    UNKNOWN,
+    Channel,
+    ChannelClosed,
+    LiveTable,
+    OutboundBuffer,
+    RelayHello,
+    StreamChannel,
+    WebChannel,
+    listen_for_relays,
+    relay_frames,
+    serve_program,
+)
 from tests.ladder.tables.table_server import WAIT_S, TableServer, asks, frames, person, play, serve_tables
 
 
@@ -268,3 +284,79 @@ def test_a_repeated_request_has_the_remaining_time() -> None:
     assert lines.since(0) == ['{"type":"hello"}', request]
     for now[0], limit_ms, bank_ms in ((3.0, 2_000, 60_000), (12.0, 0, 53_000), (90.0, 0, 0)):
         assert json.loads(lines.since(1)[0])["clock"] == {"limit_ms": limit_ms, "bank_ms": bank_ms}
+
+
+INVALID_FIRST_LINES = (
+    b"",
+    b"\n",
+    b"[1]\n",
+    b"null\n",
+    b"\xff\n",
+    b"[" * 100_000 + b"\n",
+    b'{"secret":"right"}\n',
+    b'{"secret":"wrong","table":1}\n',
+    b'{"secret":["right"],"table":1}\n',
+    b'{"secret":"right","table":1e400}\n',
+    b'{"secret":"right","table":"1"}\n',
+    b'{"secret":"right","table":1,"program":"yes"}\n',
+    b'{"secret":"right","table":1',
+    b"GET / HTTP/1.1\r\n\r\n",
+)
+
+
+def test_the_local_port_closes_with_one_line_what_begins_with_no_valid_message() -> None:
+    said: list[str] = []
+    raised: list[Any] = []
+    codes: list[int] = []
+
+    async def come(channel: StreamChannel, hello: RelayHello) -> None:
+        with pytest.raises(ChannelClosed) as closed:
+            await channel.receive()
+        codes.append(closed.value.code)
+
+    async def send(data: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(data)
+        writer.write_eof()
+        answer = b""
+        with suppress(ConnectionError):  # the port was closed before all of a long line was read
+            answer = await reader.read()
+        writer.close()
+        return answer
+
+    async def whole() -> None:
+        nonlocal port
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: raised.append(context))
+        async with await listen_for_relays("right", come, said.append) as server:
+            port = server.sockets[0].getsockname()[1]
+            for line in INVALID_FIRST_LINES:
+                assert await send(line) == b"!1008 invalid first line\n", line[:50]
+            await send(b"x" * 300_000)  # its answer may be lost
+            assert len(said) == len(INVALID_FIRST_LINES) + 1
+            for end in (b"!1001\n", b"!\n", b"!x\n", b"!" + b"9" * 5000 + b"\n", b"!-1\n", b"{", b"\xff" * 300_000):
+                await send(b'{"secret":"right","table":1}\n' + end)
+
+    port = 0
+    asyncio.run(whole())
+    assert codes == [1001] + [1006] * 6
+    assert raised == []
+    assert len(set(said)) == 1
+
+
+@pytest.mark.parametrize("answer", [b"", b"!\n", b"!x y\n", b"!99999 y\n", b"\xff\n", b"!4001 \xff\n"])
+def test_a_browser_is_told_to_reconnect_when_another_process_has_the_table_servers_port(answer: bytes) -> None:
+    async def whole() -> tuple[int, str]:
+        async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readline()
+            writer.write(answer)
+            writer.close()
+
+        channel = Mock(Channel, receive=partial(asyncio.sleep, 60))
+        async with await asyncio.start_server(stream, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            await relay_frames(channel, port, RelayHello(secret="right", table=1))
+        (closed,) = channel.close.await_args_list
+        return closed.args
+
+    code, reason = asyncio.run(whole())
+    assert (code, reason) == ((4001, "\ufffd") if b"4001" in answer else (1013, "the table server doesn't answer"))
