@@ -1,6 +1,7 @@
 """Tests of authorization: every route, for every kind of visitor, by the access tables."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,13 +13,54 @@ import pytest
 from fastapi import APIRouter
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
-from ladder.permissions import PERMISSIONS, ROUTES, AccessLevel
+from ladder.permissions import ROUTES, AccessLevel
 from ladder.service import OpenTableRequest, issue_secret, open_session, set_suspended
 from ladder.web import ROUTERS, make_app
 from tests.cases import each
 from tests.ladder.service.term import Term
+from tests.ladder.views.test_access import NEEDED_LEVELS
 from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 
+# Written out, so that a change in the program's table is noticed: scope of a token (- for none), permission, routes. A
+# route is its path with the first letter of its method: Get, Post, Websocket.
+ROUTES_TEXT = """
+- account:write: P/account/tokens P/account/password P/account/password/remove P/account/name G/account/team
+  P/account/team P/account/team/invitation P/account/credentials/{id}/revoke G/grades
+- chat:moderate: P/tables/chat/{line}
+- chat:write: P/tables/chat
+- ladder:manage: P/finals P/finals/{name}/retry P/finals/{name}/reveal G/admin G/admin/audit-log G/admin/settings
+  P/admin/settings G/admin/finals/new G/admin/grades G/admin/grades.csv G/admin/similarity P/admin/grades P/admin/freeze
+  P/bots/{name}/activate P/bots/{name}/disable P/matches/{id}/void G/admin/users P/admin/users P/admin/users/import
+  P/admin/users/import/confirm P/admin/users/teams P/admin/users/links P/admin/users/join G/admin/users/{login:path}
+  P/admin/users/{login:path}/suspend P/admin/users/{login:path}/leave P/admin/users/{login:path}/erase
+  P/admin/users/{login:path}/approve P/admin/users/{login:path}/refuse P/admin/users/{login:path}/merge
+  P/admin/users/{login:path}/extend P/admin/users/{login:path}/team P/admin/credentials/{id}/revoke
+- ladder:read: P/tables/quick
+- site:view: G/sign-in P/sign-in P/sign-in/password P/sign-out G/sign-in/openid G/sign-in/openid/callback G/join P/join
+- table:join: P/tables/{id}/join
+- table:manage: P/tables/{id}/slots/{slot}/token
+read account:read: G/account G/tables/new G/submit
+read ladder:read: G/changes G/ G/standings G/standings.csv G/head-to-head G/head-to-head.csv G/bots G/bots/{name}
+  G/bots/{name}/{number} G/matches G/matches/{id} G/bots/{name}/{number}/build-log G/matches/{id}/replay G/queue
+  G/tables G/rules/{name} G/tables/players G/tables/chat G/tables/{id} G/tables/{id}/matches/{number}/replay G/finals
+  G/finals/{name} G/finals/{name}/projector G/finals/{name}/published G/bots/{name}/{number}/files.tar
+read site:view: G/static/{tag}/{name} G/playground/{name:path} G/start G/docs G/docs/{path:path} G/downloads/{name}
+  G/openapi.json G/api-docs
+read table:view: G/tables/{id}/join G/tables/{id}/play W/tables/{id}/socket
+submit bot:manage: P/bots/{name}/challenges P/bots/{name}/active-version
+submit bot:upload: P/submit P/submissions
+submit table:join: W/tables/{id}/program
+submit table:manage: P/tables/{id}/close
+submit table:open: P/tables
+"""
+METHODS = {"G": "GET", "P": "POST", "W": "WS"}
+GRANTS = {
+    f"{METHODS[route[0]]} {route[1:]}": (act, None if scope == "-" else scope)
+    for row in re.split(r"\n(?! )", ROUTES_TEXT.strip())
+    for head, _, routes in [row.partition(": ")]
+    for scope, act in [head.split()]
+    for route in routes.split()
+}
 LEVELS = {
     "anonymous": AccessLevel.ANYBODY,
     "suspended": AccessLevel.ANYBODY,
@@ -52,15 +94,19 @@ def address(path: str) -> str:
     return path
 
 
+def test_each_route_has_the_permission_and_scope_that_are_written_here() -> None:
+    assert ROUTES == GRANTS
+
+
 @each("kind", LEVELS)
 def test_each_route_is_authorized_by_the_table(web: Pages, kind: str) -> None:
     """An authorized form without fields is invalid; others don't learn what is wrong with it."""
     visitor = web.visitor(kind)
-    for name, (act, scope) in ROUTES.items():
+    for name, (act, scope) in GRANTS.items():
         method, path = name.split()
         if path == "/changes" or method == "WS":
             continue  # an answer without an end: see below
-        let_in = LEVELS[kind] >= PERMISSIONS[act]
+        let_in = LEVELS[kind] >= NEEDED_LEVELS[act]
         if kind.endswith("token"):
             let_in = let_in and scope in ("read", *(["submit"] if kind != "reading token" else []))
         came = 0
@@ -86,7 +132,7 @@ def test_each_route_is_authorized_by_the_table(web: Pages, kind: str) -> None:
 
 def test_each_socket_is_authorized_by_the_table(own: Term) -> None:
     """A session or token that may read the ladder watches tables; a program's slot needs its own token."""
-    sockets = {name.removeprefix("WS ") for name in ROUTES if name.startswith("WS ")}
+    sockets = {name.removeprefix("WS ") for name in GRANTS if name.startswith("WS ")}
     assert sockets == {"/tables/{id}/socket", "/tables/{id}/program"}
     with pages(own) as web:
         opened = open_session(web.ladder, OpenTableRequest(bots=("one",), me=True, programs=1, people=1), "bob")
@@ -308,9 +354,9 @@ def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:
 
 def test_no_body_is_read_before_the_gate(web: Pages) -> None:
     visitor = web.visitor("anonymous")
-    for name, (act, _) in ROUTES.items():
+    for name, (act, _) in GRANTS.items():
         method, path = name.split()
-        if method == "POST" and PERMISSIONS[act] > AccessLevel.ANYBODY:
+        if method == "POST" and NEEDED_LEVELS[act] > AccessLevel.ANYBODY:
             codes = {
                 visitor.post(prefix + address(path), content=iter([b"x" * 3_000_000])).status_code
                 for prefix in ("", "/api")
