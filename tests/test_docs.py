@@ -137,15 +137,6 @@ def test_no_document_has_merge_markers() -> None:
     assert marked == []
 
 
-def test_the_entry_pages_are_short() -> None:
-    limits = {"README.md": 80, "CONTRIBUTING.md": 120, "SECURITY.md": 40, "docs/tutorials/first-bot.md": 90}
-    assert {
-        path: len(document(path).splitlines())
-        for path, limit in limits.items()
-        if len(document(path).splitlines()) > limit
-    } == {}
-
-
 def test_the_bot_toml_of_the_spec_is_valid_and_complete(tmp_path: Path) -> None:
     page = document("docs/reference/bot-toml.md")
     (tmp_path / "bot.py").touch()

@@ -50,12 +50,3 @@ def test_a_row_is_complete(field: str) -> None:
     assert row.description.endswith(".")
     assert bool(row.code) == bool(row.message) == bool(row.help)
     assert all("{}" in text for text in (row.message, row.counted) if text)
-
-
-def test_the_text_of_a_limit_has_its_value_and_unit() -> None:
-    limits = Limits(memory_mb=64, processes=20)
-    assert LIMITS["memory_mb"].exceeded(limits) == "out of memory: 64 MB"
-    assert LIMITS["memory_mb"].message_of_any == "out of memory: N MB"
-    assert LIMITS["memory_mb"].count_message(limits, 2) == "processes killed at its limit of 64 MB of memory: 2"
-    assert LIMITS["processes"].count_message(limits, 3) == "forks refused at its limit of 20: 3"
-    assert LIMITS["open_files"].flag == "--open-files"

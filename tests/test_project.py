@@ -12,12 +12,9 @@ from typing import Any
 
 import yaml
 
-from tests.cases import each
-
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT, TOOLS = SETTINGS["project"], SETTINGS["tool"]
-FORMS = sorted(path.stem for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
 MAKE = re.compile(r"\bmake (?:-s )?([a-z-]+)")
 
 
@@ -75,16 +72,6 @@ def test_the_hooks_run_the_commands_of_make_lint() -> None:
     """Versions of ruff and mypy are only in constraints.txt."""
     hooks = [hook["entry"].split()[:2] for hook in read(".pre-commit-config.yaml")["repos"][0]["hooks"]][:3]
     assert hooks == [[".venv/bin/ruff", "format"], [".venv/bin/ruff", "check"], [".venv/bin/mypy"]]
-
-
-@each("form", FORMS)
-def test_a_form_has_the_required_fields(form: str) -> None:
-    given = read(f".github/ISSUE_TEMPLATE/{form}.yml")
-    assert {"name", "description", "body"} <= given.keys()
-    parts = given["body"]
-    assert {part["type"] for part in parts} <= {"input", "textarea"}
-    for distinct in ({part["id"] for part in parts}, {part["attributes"]["label"] for part in parts}):
-        assert len(distinct) == len(parts)
 
 
 def test_the_citation_agrees_with_the_package() -> None:

@@ -313,24 +313,25 @@ def test_a_hostile_build_costs_only_its_own_bot(bubblewrap_builder: Builder, scr
         assert list((bubblewrap_builder.folder / "scratch").iterdir()) == []
 
 
-CANNOT: dict[str, str] = {
-    "see this machine's files": "test ! -e {secret}",
-    "write to its source": "! touch /bot/evil 2>/dev/null",
-    "write to the system": "! touch /usr/bin/evil 2>/dev/null",
-    "reach a network": "! python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)'",
-    "see other processes": "test $(ls /proc | grep -c '^[0-9]') -lt 10",
-    "become root": "test $(id -u) -ne 0",
-}
+# Scripts that succeed if they are blocked.
+BLOCKED = (
+    "test ! -e {secret}",
+    "! touch /bot/evil 2>/dev/null",
+    "! touch /usr/bin/evil 2>/dev/null",
+    "! python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)'",
+    "test $(ls /proc | grep -c '^[0-9]') -lt 10",
+    "test $(id -u) -ne 0",
+)
 
 
-@pytest.mark.parametrize("script", CANNOT.values(), ids=CANNOT.keys())
-def test_a_build_cannot(bubblewrap_builder: Builder, script: str) -> None:
-    """Each script fails if it can. The last step makes the bot, so that success is visible."""
+def test_a_build_cannot_reach_what_a_bot_cannot(bubblewrap_builder: Builder) -> None:
+    """It has this machine's files, its source, the system, a network, processes or root as little as a bot does."""
     secret = bubblewrap_builder.folder / "secret"
     secret.write_text("the other bots' code")
+    attempts = "; ".join(f"{{ {script}; }} || exit {number}" for number, script in enumerate(BLOCKED, start=11))
     with socket.create_server(("127.0.0.1", 0)) as server:
-        attempt = script.format(secret=secret, port=server.getsockname()[1])
-        built = bubblewrap_builder.build(bubblewrap_builder.bot(f"{attempt} || exit 7; {GOOD}"))[0]
+        attempts = attempts.replace("{secret}", str(secret)).replace("{port}", str(server.getsockname()[1]))
+        built = bubblewrap_builder.build(bubblewrap_builder.bot(f"{attempts}; {GOOD}"))[0]
     assert (built.path / "bot").exists()
 
 

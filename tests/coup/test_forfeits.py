@@ -27,7 +27,6 @@ Case = tuple[str, str, list[str], str, str, tuple[int, ...]]
 
 OUT_0 = ["0 forfeits captain+duke"]
 OUT_1 = ["1 forfeits assassin+contessa", "1 -2 exile"]
-OUT_2 = ["2 forfeits ambassador+duke", "2 -2 exile"]
 OUT_3 = ["3 forfeits captain+contessa", "3 -2 exile"]
 
 CASES: dict[str, Case] = {

@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ KITS = (
 )
 
 
-def _row(kit: Kit) -> object:
+def _row(kit: Kit) -> Any:
     missing = [program for program in kit.needs if not shutil.which(program)]
     marks = [
         pytest.mark.needs(program, f"{program} isn't installed" if program in missing else None)
@@ -50,4 +51,5 @@ def _row(kit: Kit) -> object:
     return pytest.param(kit, id=kit.language, marks=marks)
 
 
-each_kit = pytest.mark.parametrize("kit", [_row(kit) for kit in KITS])
+ROWS = [_row(kit) for kit in KITS]
+each_kit = pytest.mark.parametrize("kit", ROWS)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import BuildError, build_all, load_bots
+from arena.bots import build_all, load_bots
 from tests.cli_workspace import Place
-from tests.kits.conftest import Made, Ran
-from tests.kits.table import KITS, Kit, each_kit
+from tests.kits.conftest import Made
+from tests.kits.table import KITS, ROWS, Kit
 from tests.kits.test_kits import example
 
 # A bot that misspells `challenge`, and has a helper that it calls itself; where the kit names a method, its line.
@@ -82,40 +82,12 @@ func main() { Run(&MyBot{}) }
 """,
         ["MyBot.Challange; it calls the methods ", "MyBot.GameEnd; it calls the methods "],
     ),
-    "cpp": (
-        "bot.cpp",
-        """#include "coup_kit.hpp"
-struct MyBot : coup::Bot {
-    coup::Answer challange(coup::Game& game) override { return game.find("challenge"); }
-};
-int main() { return coup::run(MyBot{}); }
-""",
-        [],
-    ),
-    "rust": (
-        "bot.rs",
-        """mod coup_kit;
-use coup_kit::*;
-struct MyBot;
-impl Bot for MyBot {
-    fn challange(&mut self, game: &Game) -> usize { game.find("challenge").unwrap_or(0) }
-}
-fn main() { run(MyBot) }
-""",
-        [],
-    ),
 }
 
 
 def write_misspelt(kit: Kit, folder: Path) -> Path:
-    """Write a bot that misspells `challenge`, with all else that its language's starter has.
-
-    It is compiled without optimization, which takes most of the time.
-    """
+    """Write a bot that misspells `challenge`, with all else that its language's starter has."""
     shutil.copytree(kit.starter, folder)
-    for path in (folder / "Makefile", folder / "bot.toml"):
-        if path.exists():
-            path.write_text(path.read_text().replace("-O2 ", "").replace('"-O", ', ""))
     shutil.copy(kit.file, folder)
     for path in folder.glob("*test*"):
         path.unlink()
@@ -126,23 +98,14 @@ def write_misspelt(kit: Kit, folder: Path) -> Path:
     return folder
 
 
-def heard(folder: Path, logs: Path) -> Ran:
-    (bot,), _ = load_bots([str(folder)])
-    build_all([bot], logs, 240)
-    return Made(bot.argv, bot.cwd).feed(example())
-
-
-@each_kit
-def test_a_misspelt_method_is_named_at_the_start_or_refused_by_the_compiler(kit: Kit, tmp_path: Path) -> None:
-    """Methods that the bot calls, or that look different, aren't reported."""
-    folder = write_misspelt(kit, tmp_path / "bot")
+@pytest.mark.parametrize("kit", [row for row in ROWS if row.id in SOURCES])
+def test_a_misspelt_method_is_named_at_the_start(kit: Kit, tmp_path: Path) -> None:
+    """Methods that the bot calls, or that look different, aren't reported. The compilers of Rust and C++ do it."""
     named = SOURCES[kit.language][2]
-    if not named:
-        with pytest.raises(BuildError) as failed:
-            heard(folder, tmp_path / "logs")
-        assert any(b"challange" in line.lower() for line in failed.value.excerpt.lines)
-        return
-    ran = heard(folder, tmp_path / "logs")
+    folder = write_misspelt(kit, tmp_path / "bot")
+    (bot,), _ = load_bots([str(folder)])
+    build_all([bot], tmp_path / "logs", 240)
+    ran = Made(bot.argv, bot.cwd).feed(example())
     lines = [line for line in ran.err.splitlines() if "never calls" in line]
     assert len(lines) == len(named), ran.err
     for line, words in zip(sorted(lines), named, strict=True):

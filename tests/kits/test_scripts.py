@@ -233,14 +233,6 @@ def test_the_kits_page_names_every_public_member() -> None:
     assert {name for of in (Bot, game, player, player.history) for name in dir(of) if name[0] != "_"} - named == set()
 
 
-def test_a_player_is_printed_with_its_public_state() -> None:
-    game = Game({})
-    player = Player(game, 0, "A", History())
-    assert repr(player) == "Player(seat=0, handle='A')", "before the first game"
-    game.request = {"state": {"players": [{"coins": 2, "revealed": ["duke"]}]}}
-    assert repr(player) == "Player(seat=0, handle='A', coins=2, revealed=['duke'])"
-
-
 class NoInit(Bot):
     def __init__(self) -> None:
         self.asked: list[str] = []

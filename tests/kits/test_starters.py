@@ -18,12 +18,3 @@ def test_a_starters_own_test_passes_by_the_command_in_its_readme(kit: Kit, tmp_p
     *_, command = block[1].splitlines()
     ran = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-@each_kit
-def test_a_starters_readme_has_three_commands_in_a_screen(kit: Kit) -> None:
-    lines = (kit.starter / "README.md").read_text().splitlines()
-    assert len(lines) <= 12
-    commands = lines[lines.index("```sh") + 1 : lines.index("```")]
-    assert [command.split(" .")[0] for command in commands[:2]] == ["arena check", "arena run"]
-    assert len(commands) == 3

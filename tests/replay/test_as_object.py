@@ -122,11 +122,6 @@ def test_standard_error_is_shown_with_its_turn() -> None:
     assert game["stderr"] == [{"seat": 1, "turn": 2, "text": "hm\nso"}, {"seat": 1, "turn": 5, "text": "no \ufffd"}]
 
 
-def test_a_replay_is_json() -> None:
-    match = make_replay_object(random_game(PRESETS["reformation"], 4, seed=5))
-    assert json.loads(json.dumps(match)) == match
-
-
 # ---------------------------------------------------------------- what some of its bots could know
 
 

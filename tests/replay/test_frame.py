@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import arena.replay
-from arena.replay import html_page, inline_module, json_element, style_sheets
+from arena.replay import html_page, inline_module, json_element
 
 STATIC = Path(arena.replay.__file__).parent / "static"
 HOSTILE = "</script><img src=x onerror=alert(1)> & \u2028 \x1b[31m \u202e \ud800 <!--"
@@ -88,8 +88,3 @@ def test_no_part_reads_html_or_asks_the_network(path: Path) -> None:
     ):
         assert word not in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")  # a name, not an address
-
-
-def test_style_sheets_are_concatenated() -> None:
-    assert style_sheets("page").startswith(f"{style_sheets()}\n")
-    assert "--ground" in style_sheets()

@@ -1,7 +1,6 @@
 """Tests of the replay page as a file: its size, its omissions, and its text for browsers without JavaScript."""
 
 import html
-import json
 import re
 import sys
 from dataclasses import replace
@@ -44,11 +43,6 @@ def test_omitted_standard_error_is_counted() -> None:
     assert left_out
     assert len(first) - len(left_out[0]) + int(left_out[1]) == len(long)
     assert len(first) < 6000
-
-
-def test_each_distinct_event_is_stored_once() -> None:
-    carried = pack_matches([sample(games=3)])["events"]
-    assert len({json.dumps(event, sort_keys=True) for event in carried}) == len(carried)
 
 
 def test_a_draw_is_described_with_its_reason() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from arena.bots import Bot
 from arena.limits import Limits
-from arena.referee import Fault, GameRecord, MatchSettings, Record, game_results, read_record, write_record
+from arena.referee import Fault, GameRecord, Record, game_results, read_record, write_record
 from arena.referee.process import play_match
 from arena.run import RecordFileError, RunConfig, record_results, verify_all
 from arena.sandbox import InProcessSandbox, Program, ScriptPeer
@@ -160,10 +160,7 @@ def other_bots(folder: Path) -> None:
 
 CHANGES: dict[str, tuple[Change, str]] = {
     "a game removed": (games(lambda all: all[:-1]), "the record has 2 games, the plan 3"),
-    "the first game removed": (games(lambda all: all[1:]), "game 1 is in the place of game 0"),
-    "a game doubled": (games(lambda all: (*all, all[-1])), "the record has 4 games, the plan 3"),
     "a game in the place of another": (games(lambda all: (all[0], all[0], all[2])), "is in the place of game 1"),
-    "games reordered": (games(swap_values), "game 1 is in the place of game 0"),
     "games reordered and renumbered": (
         games(lambda all: tuple(replace(game, game=place) for place, game in enumerate(swap_values(all)))),
         "in the plan",
@@ -191,7 +188,6 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "another starter": (games(lambda all: (replace(all[0], starter=1), *all[1:])), "seat 1 is not the last winner's"),
     "names exchanged": (header(bots=("b", "a", "c")), "bots is"),
-    "a name changed": (header(bots=("a", "b", "winner")), "bots is"),
     "names exchanged everywhere": (
         edit_everywhere(
             lambda record: replace(record, header=replace(record.header, bots=swap_values(record.header.bots)))
@@ -231,20 +227,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         header(settings=replace(CONFIG.settings, limits=Limits(memory_mb=7))),
         "terms.limits.memory_mb is 7 in the record",
     ),
-    "rules changed": (
-        header(settings=MatchSettings(replace(CONFIG.settings.rules, forced_coup=11))),
-        "terms.rules.forced_coup is 11",
-    ),
-    "times changed": (
-        header(settings=replace(CONFIG.settings, timing=replace(CONFIG.settings.timing, limit_ms=5))),
-        "terms.timing.limit_ms is 5",
-    ),
     "times of one bot": (header(timings=(CONFIG.settings.timing,) * 3), "timings is"),
     "limits changed in run.json": (in_run(lambda run: run["terms"]["limits"].update(cores=9)), "terms.limits.cores is"),
-    "lives changed in run.json": (in_run(lambda run: run["terms"].update(lives=2)), "terms.lives is 3"),
     "the records of another run": (other_run, "key is"),
     "the records of another run with this key": (other_bots, "digests is"),
-    "another key in run.json": (in_run(lambda run: run.update(key="00" * 32)), "key is"),
     "a seed in run.json": (in_run(lambda run: run.update(seed=7)), "the key is not the one of seed 7"),
     "more games in run.json": (in_run(lambda run: run.update(match_games=6)), "the record has 3 games, the plan 6"),
     "another bot's digest in run.json": (in_run(lambda run: run["bots"][1].update(digest="e" * 64)), "digests is"),

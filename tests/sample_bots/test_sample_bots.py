@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from arena.local import sample
-from protocol.kits import coup_kit
 from tests.kits.conversations import match
 
 ROOT = Path(__file__).parents[2]
@@ -207,90 +206,7 @@ def test_a_bot_that_says_it_does_not_bluff_claims_only_what_it_holds(bot: str) -
         assert claim is None or claim in message["you"]["cards"]
 
 
-def test_honest_avoids_an_action_that_was_blocked() -> None:
-    """Without this memory one game in eleven among the sample bots ended at the turn limit (600 simulated games)."""
-    ask = request("turn", ["captain", "contessa"], turn_moves(2))
-    wall: list[Message] = [
-        {"event": "action", "seat": 0, "action": "steal", "target": 1},
-        {"event": "block", "seat": 1, "role": "captain"},
-    ]
-    assert chosen("honest", ask, *wall) == {"action": "steal", "target": 2}
-    assert chosen("honest", ask, *wall, {"event": "lost", "seat": 1, "role": "captain"}) == {
-        "action": "steal",
-        "target": 1,
-    }
-
-
-@pytest.mark.parametrize(
-    ("hand", "revealed", "influence", "chance"),
-    [
-        (["assassin", "captain"], (), 2, 1 - 15 / 26),  # rules/003: "no Duke" is 10/13 x 9/12
-        (["duke", "captain"], (), 2, 1 - 11 / 13 * 10 / 12),
-        (["assassin", "captain"], ("contessa",), 1, 3 / 12),
-        (["duke", "duke"], ("duke",), 1, 0.0),
-    ],
-)
-def test_counter_computes_the_odds_of_the_rulebook(
-    hand: list[str], revealed: tuple[str, ...], influence: int, chance: float
-) -> None:
-    """Source: the odds at the end of rule document 003, and the same sum with other cards."""
-    game = coup_kit.Game(HELLO)
-    game.request = request("challenge", hand, [], players=[seat(2), seat(2, influence, revealed), seat(2)])
-    game.players = [coup_kit.Player(game, place, handle, coup_kit.History()) for place, handle in enumerate("ABC")]
-    module = sys.modules[sample("sample:counter").__module__]
-    assert module.chance_of_role(game, 1, "duke") == pytest.approx(chance)
-
-
 LEGAL_CHALLENGES: list[Message] = [{"pass": True}, {"challenge": True}]
-LEGAL_BLOCKS: list[Message] = [{"pass": True}, {"block": "contessa"}]
-KILL: Message = {"actor": 1, "action": "assassinate", "target": 0}
-
-
-@pytest.mark.parametrize(
-    ("why", "events", "ask", "move"),
-    [
-        (
-            "a bluffed Contessa stops most assassins",
-            [],
-            request("block", ["duke", "duke"], LEGAL_BLOCKS, pending=KILL),
-            1,
-        ),
-        (
-            "a challenger is still there",
-            [{"event": "challenge", "seat": 2, "claimant": 1, "role": "duke"}],
-            request("block", ["duke", "duke"], LEGAL_BLOCKS, pending=KILL),
-            0,
-        ),
-        (
-            "with the last card there is nothing to lose",
-            [{"event": "challenge", "seat": 2, "claimant": 1, "role": "duke"}],
-            request("block", ["duke"], LEGAL_BLOCKS, pending=KILL),
-            1,
-        ),
-        (
-            "three Dukes are in sight, so the fourth is a lie",
-            [],
-            request(
-                "challenge",
-                ["duke", "duke"],
-                LEGAL_CHALLENGES,
-                claim={"seat": 1, "role": "duke"},
-                players=[seat(2), seat(2), seat(2, 1, ("duke",))],
-            ),
-            1,
-        ),
-        (
-            "two Dukes in sight prove nothing",
-            [],
-            request("challenge", ["duke", "duke"], LEGAL_CHALLENGES, claim={"seat": 1, "role": "duke"}),
-            0,
-        ),
-    ],
-)
-def test_opportunist_lies_and_challenges_only_where_it_is_cheap(
-    why: str, events: list[Message], ask: Message, move: int
-) -> None:
-    assert chosen("opportunist", ask, *events) == ask["legal"][move], why
 
 
 CALLED: list[Message] = [{"event": "challenge", "seat": 2, "claimant": 1, "role": "duke"}] * 2

@@ -70,13 +70,6 @@ LOST_CHILD = """
 import os, subprocess, sys
 subprocess.run([sys.executable, "-c", "x = []\\nwhile True: x.append(b'1' * 1_000_000)"], check=True)
 """
-SURVIVED_A_LOSS = """
-import subprocess, sys
-done = subprocess.run([sys.executable, "-c", "x = []\\nwhile True: x.append(b'1' * 1_000_000)"])
-print("the helper ended with", done.returncode, file=sys.stderr)
-for number in range(3): print("continuing", file=sys.stderr)
-{}["duke"]
-"""
 
 
 @pytest.fixture(scope="module", params=[*SANDBOX_NAMES, "process without groups"])

@@ -84,11 +84,6 @@ def test_a_comparison_has_the_times_of_both() -> None:
     assert heads == ["requests", "median", "reference", "99 % within", "reference"]
 
 
-def test_a_comparison_has_a_legend() -> None:
-    text = stats_page(one_bot(), "title")
-    assert text.count("class='legend'") == 1
-
-
 def test_each_plot_has_a_title_and_a_description() -> None:
     """They are for readers that don't see it; a bot's name is untrusted text."""
     text = stats_page(output(), HOSTILE)
@@ -134,13 +129,3 @@ def test_a_rate_without_an_interval_leaves_the_legend_of_the_others() -> None:
     assert text.count("<line class='range") == sum(lines)
     assert "A point is a rate; the line through it contains the true rate" in text
     assert "A point without a line has no interval: all cases are from one match" in text
-
-
-def test_the_denominator_of_a_rate_has_the_names_of_its_row() -> None:
-    """People see blanks, and readers of the JSON its keys."""
-    assert "_" not in "".join(about for _, about in SECTIONS.values())
-    for name, keys in (("challenges", ("of_lies", "of_truths")), ("blocks", ("as_target",))):
-        described = StatsReport.model_json_schema(mode="serialization")["$defs"]["Profile"]["properties"][name][
-            "description"
-        ]
-        assert all(key in described and key.replace("_", " ") in SECTIONS[name][1] for key in keys)
