@@ -351,7 +351,7 @@ _ROWS = (
         "the build as an attack",
         _by(
             "tests/bots/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
-            "tests/bots/test_building.py::test_a_build_cannot",
+            "tests/bots/test_building.py::test_a_build_cannot_reach_what_a_bot_cannot",
             "tests/bots/test_building.py::test_a_fork_bomb_in_a_build_is_stopped",
         ),
     ),
