@@ -11,7 +11,7 @@ from arena.compare import NAMES, NEW, OLD, Evidence, block_of, match_of, plan_bl
 from arena.coup import derive_key
 from arena.run import RunConfig
 from ladder.schedule import MatchPlan, keyed_shuffle
-from ladder.store import FolderError, Store
+from ladder.store import FolderError, ResultSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,10 @@ class CompareConfig(RunConfig):
         """Return the key of a match: both halves of a block have the same."""
         return derive_key(self.key, f"block|{block_of(match)}")
 
+    def is_decided(self, stored: ResultSource) -> bool:
+        """Return whether the stored matches lead to a verdict."""
+        return Comparison(self, stored).evidence.verdict is not None
+
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> Self:
         """Return the config from the content of run.json. Raises FolderError for another version or invalid data."""
@@ -66,7 +70,7 @@ class Comparison:
     Blocks are counted in order, so the order in which matches end doesn't matter.
     """
 
-    def __init__(self, config: CompareConfig, store: Store) -> None:
+    def __init__(self, config: CompareConfig, store: ResultSource) -> None:
         self.config = config
         self.pairs: list[GamePair] = []
         self.evidence = Evidence(config.min_effect)

@@ -18,7 +18,7 @@ from arena.coup import derive_key
 from arena.referee import MatchSettings, MatchSpec
 from arena.sandbox import SandboxChoice
 from ladder.schedule import MatchPlan, keyed_shuffle, plan_matches, seat_orders
-from ladder.store import FolderError
+from ladder.store import FolderError, ResultSource
 
 VERSION = 8  # of run.json
 
@@ -64,6 +64,10 @@ class RunConfig:
 
     def key_of(self, match: int) -> bytes:
         return derive_key(self.key, f"match|{match}")
+
+    def is_decided(self, stored: ResultSource) -> bool:
+        """Return whether the stored matches make the rest of the plan needless."""
+        return False
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -18,6 +18,7 @@ from arena.referee import MatchHeader, Record, RecordError, game_results, verify
 from arena.run.config import RunConfig, seed_key
 from arena.run.record_files import RecordFileError, find_record_files, read_record_file
 from arena.run.session import FinalPlan
+from ladder.results import GameResult
 from ladder.store import FolderError, record_file_name
 
 _MAX_SHOWN = 20  # differences
@@ -27,6 +28,9 @@ _MAX_CHARACTERS = 300  # of a difference
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
     """The numbers of replayed records and games, and the differences found.
+
+    stopped: how the folder itself says that not all planned matches were played; None if it doesn't. note: what the
+    plan leaves open; None if nothing.
 
     faults: recorded ones; a replay can't verify them. planned: the number of matches in the folder's plan, None without
     a plan. differences: texts, at most 20 and then the number of the rest. Without any, all moves are legal, and
@@ -38,6 +42,8 @@ class VerificationReport:
     faults: int
     planned: int | None
     differences: tuple[str, ...] = ()
+    stopped: str | None = None
+    note: str | None = None
 
 
 def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
@@ -59,7 +65,13 @@ def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
         count += 1
     examples += [f"and {count - _MAX_SHOWN} more"] if count > _MAX_SHOWN else []
     planned = None if folder.plan is None else len(folder.tables)
-    return VerificationReport(len(folder.files), folder.games, folder.faults, planned, tuple(examples))
+    note = None
+    if isinstance(folder.plan, FinalPlan) and folder.plan.max_extra_rounds:
+        rounds = f"{len(folder.plan.extra_rounds)} of at most {folder.plan.max_extra_rounds} extra rounds"
+        note = f"final.json has {rounds}; a replay can't verify whether a tie made more necessary"
+    return VerificationReport(
+        len(folder.files), folder.games, folder.faults, planned, tuple(examples), folder.stopped, note
+    )
 
 
 class _Folder:
@@ -70,6 +82,7 @@ class _Folder:
         self.files = find_record_files(path)
         self.games = self.faults = 0
         self.ended = 0  # the number of matches at the end of the run; 0 if it hasn't ended
+        self.abandoned: set[int] = set()
         try:
             self.plan = self._read_plan(configs) if path.is_dir() else None
             self.tables = {} if self.plan is None else {table.match: table.bots for table in self.plan.plan().tables}
@@ -77,30 +90,63 @@ class _Folder:
             raise RecordFileError(f"{path} can't be verified: {problem}") from None
         except OSError as problem:
             raise RecordFileError(f"{path} can't be verified: {problem.filename}: {problem.strerror}") from None
+        self.by_match = {int(file.stem): file for file in self.files if file.stem.isdecimal()}
+        self.missing = sorted(self.tables.keys() - self.by_match.keys())
+        self.stopped = None if self.plan is None else self._describe_stop()
 
     def _read_plan(self, configs: tuple[type[RunConfig], ...]) -> RunConfig | FinalPlan | None:
         for name in ("final.json", "run.json"):
             if (self.path / name).exists():
                 values: dict[str, Any] = json.loads((self.path / name).read_text("utf-8"))
                 self.ended = int(values.get("ended", 0))
+                self.abandoned = set(map(int, values.get("abandoned", ())))
                 if name == "final.json":
                     return FinalPlan.from_json(values)
                 commands = {config.COMMAND: config for config in configs}
                 return commands.get(values.get("command", ""), RunConfig).from_json(values)
         return None
 
+    def _describe_stop(self) -> str | None:
+        """Return how run.json or final.json says that the run stopped early; None if it doesn't, or isn't true."""
+        found = f"{len(self.tables) - len(self.missing)} of {len(self.tables)} planned matches are in the folder"
+        if isinstance(self.plan, RunConfig) and not self.ended:
+            return f"the run was stopped before its end: {found}"
+        if self.missing and self.abandoned.issuperset(self.missing):
+            return f"matches were abandoned, such as match {self.missing[0]}: {found}"
+        return None
+
+    def list_matches(self) -> list[int]:
+        """Return the matches that have a record."""
+        return [*self.by_match]
+
+    def results(self, match: int) -> tuple[GameResult, ...]:
+        """Return the results of a match that has a record. Raises RecordFileError."""
+        return tuple(game_results(read_record_file(self.by_match[match])))
+
     def differences(self) -> Iterator[str]:
         """Yield a text for each difference from the plan, the replay and results.jsonl."""
         plan = self.plan
+        published = self.path / "published.txt"
         if isinstance(plan, RunConfig) and plan.seed is not None and plan.key != seed_key(plan.seed):
             yield f"{self.path / 'run.json'}: the key is not the one of seed {plan.seed}"
         if isinstance(plan, FinalPlan):
-            published = self.path / "published.txt"
             if not published.is_file() or published.read_text("utf-8", "replace") != plan.publication():
                 yield f"{published} doesn't match the commitment in final.json: its key, terms or versions"
+        elif self.path.is_dir() and published.exists():
+            yield f"{published} is the commitment of a final, but final.json is missing"
         if len(self.files) < self.ended:
             yield f"{self.path}: {self.ended} matches were played, but {len(self.files)} are in the folder"
-        yield from self._record_differences()
+        same = True
+        for difference in self._record_differences():
+            same = False
+            yield difference
+        if not self.missing or self.stopped is not None or len(self.files) < self.ended:
+            return
+        if not (same and isinstance(plan, RunConfig) and plan.is_decided(self)):
+            yield (
+                f"{self.path}: {len(self.missing)} of {len(self.tables)} planned matches are missing, "
+                f"such as match {self.missing[0]}{self._resume_hint('plays them')}"
+            )
 
     def _record_differences(self) -> Iterator[str]:
         """Yield the differences of all records and of results.jsonl. Reads each file once."""
@@ -120,15 +166,15 @@ class _Folder:
                 found = results.read(len(lines)) if results else lines
                 same, whole = same and lines.startswith(found), whole and lines == found
             same = same and not (results and results.read(1))
-        unfinished = self.plan is not None and not self.ended  # a killed run hasn't written all results
+        unfinished = isinstance(self.plan, RunConfig) and not self.ended  # a killed run hasn't written all results
         if not same or not (whole or unfinished):
-            yield f"{listed} differs from the records{self._rewrite_hint()}"
+            yield f"{listed} differs from the records{self._resume_hint('rewrites it')}"
 
-    def _rewrite_hint(self) -> str:
-        """Describe how to write results.jsonl again; "" if that isn't possible."""
+    def _resume_hint(self, effect: str) -> str:
+        """Return the command that resumes the run, with its effect; "" if it can't be resumed."""
         if not isinstance(self.plan, RunConfig):
             return ""
-        return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} rewrites it"
+        return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} {effect}"
 
     def _differences_of(self, file: Path, record: Record) -> Iterator[str]:
         """Yield the differences of a record from the planned match of its file name, and from its replay."""

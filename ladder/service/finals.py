@@ -298,7 +298,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
 
         records/         one record for each played match of the plan
         published.txt    the commitment that was published before the final
-        final.json       its key and its plan
+        final.json       its key, its plan, and the indices of matches that were abandoned or whose record has expired
 
     Raises LadderError, OSError.
     """
@@ -313,15 +313,18 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     make_empty_folder(folder, "--out DIR")
     records = folder / "records"
     records.mkdir()
-    count = 0
+    missing = []
     with ladder.database.read() as connection, (folder / "results.jsonl").open("x", encoding="utf-8") as results:
         for match in matches:
             text = find_record(connection, match.id)
-            if text is not None:
+            if text is None:
+                missing.append(match.plan_index)
+            else:
                 (records / record_file_name(match.plan_index)).write_text(text, encoding="utf-8")
                 results.writelines(result.to_line() for result in game_results(read_record(text)))
-                count += 1
-    (folder / "final.json").write_text(json.dumps(planned.to_json() | {"ended": count}, indent=2) + "\n", "utf-8")
+    count = len(matches) - len(missing)
+    ending = {"ended": count, "abandoned": missing}
+    (folder / "final.json").write_text(json.dumps(planned.to_json() | ending, indent=2) + "\n", "utf-8")
     shutil.copyfile(get_commitment_file(ladder, name), folder / "published.txt")
     return count
 

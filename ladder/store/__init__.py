@@ -6,6 +6,7 @@ from ladder.store.run_folder import (
     FolderError,
     LogFolder,
     PlayedMatch,
+    ResultSource,
     RunFolder,
     SlotUsage,
     Store,

@@ -125,7 +125,17 @@ class FailedMatch:
     is_last: bool
 
 
-class Store(Protocol):
+class ResultSource(Protocol):
+    """The results of the stored matches of one run."""
+
+    def list_matches(self) -> Sequence[int]:
+        """Return the stored matches, in order of storing; earlier sessions come first."""
+
+    def results(self, match: int) -> tuple[GameResult, ...]:
+        """Return the results of a stored match. Raises KeyError for any other."""
+
+
+class Store(ResultSource, Protocol):
     """A store of the matches of one run."""
 
     def list_missing(self, matches: Iterable[int]) -> list[int]:
@@ -136,12 +146,6 @@ class Store(Protocol):
 
     def add_failed_attempt(self, void: FailedMatch) -> None:
         """Note a failed attempt."""
-
-    def list_matches(self) -> Sequence[int]:
-        """Return the stored matches, in order of storing; earlier sessions come first."""
-
-    def results(self, match: int) -> tuple[GameResult, ...]:
-        """Return the results of a stored match. Raises KeyError for any other."""
 
     def fault_samples(self, bot: str) -> Sequence[StoredFaultSample]:
         """Return a bot's first fault samples of each kind in all stored matches."""
@@ -310,8 +314,9 @@ class RunFolder:
             raise FolderError(f"{self.path} exists; name another --out")
 
     def end(self) -> None:
-        """Write the number of matches into run.json as `ended`. Raises OSError, FolderError."""
-        config = {**self.config(), "ended": len(self._kept)}
+        """Write the number of matches into run.json as `ended`, and the abandoned ones. Raises OSError, FolderError."""
+        abandoned = sorted({void.match for void in self._voids if void.is_last} - self._kept.keys())
+        config = {**self.config(), "ended": len(self._kept), "abandoned": abandoned}
         replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
 
     def lock(self) -> None:

@@ -54,7 +54,7 @@ def test_reports_of_commands_without_a_ladder_follow_their_schemas(place: Place)
         output = place.call(*words, "--json").json
         assert json.loads(adapter.dump_json(adapter.validate_python(output, strict=False))) == output
     assert place.call("verify", "out", "--json").json == {
-        "records": 1, "games": 2, "faults": 0, "planned": 1, "differences": [],
+        "records": 1, "games": 2, "faults": 0, "planned": 1, "differences": [], "stopped": None, "note": None,
     }  # fmt: skip
     whole, part = (place.call("replay", "out", *words, "--json").json["items"] for words in ((), SEEN_BY_ONE))
     assert [game["game"] for game in whole] == [0, 1]

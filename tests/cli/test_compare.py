@@ -105,11 +105,18 @@ def test_a_killed_comparison_resumes_and_counts_nothing_twice(bots: Place) -> No
 
 
 def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
-    shown = bots.run("compare", "sample:honest", "new.py", "--against", "sample:counter", "--json").json
+    words = ("compare", "sample:honest", "new.py", "--against", "sample:counter")
+    shown = bots.run(*words, "--json", "--out", "out").json
     assert shown["verdict"] == "worse"
     assert shown["verdict_text"].startswith("NEW is worse by ")
     assert shown["pairs"] == 2 * shown["blocks"] < 400
     assert shown["difference"]["high"] < 0
+    whole = bots.call("verify", "out")
+    assert (whole.code, "the verdict needed" in whole.out) == (0, True)
+    run = bots.folder / "out" / "run.json"
+    run.write_text(run.read_text().replace('"ended": ', '"ended": 1, "was": '))
+    (bots.folder / "out" / "records" / "000000.jsonl").unlink()
+    assert bots.call("verify", "out").code == 1
 
 
 def test_equal_contents_are_refused_under_any_name(bots: Place) -> None:

@@ -480,6 +480,20 @@ def test_verify_replays_a_run_and_a_single_record(duel: Shared) -> None:
     assert alone[1:] == ["without run.json or final.json, the plan of the matches can't be checked"]
 
 
+def test_verify_has_an_exit_code_of_its_own_for_a_run_that_was_stopped(place: Place, duel: Shared) -> None:
+    folder = copy_run(duel, place)
+    config = json.loads((folder / "run.json").read_text())
+    del config["ended"]
+    (folder / "run.json").write_text(json.dumps(config))
+    (folder / "records" / "000031.jsonl").unlink()
+    (folder / "results.jsonl").write_text("")
+    ran = place.call("verify", "out")
+    said = "the run was stopped before its end: 31 of 32 planned matches are in the folder"
+    assert (ran.code, ran.out.splitlines()[1:]) == (3, [said])
+    ran = place.call("verify", "out", "--json")
+    assert (ran.code, ran.json["stopped"]) == (3, said)
+
+
 def test_verify_reports_results_that_differ_from_the_records(place: Place, duel: Shared) -> None:
     listed = copy_run(duel, place) / "results.jsonl"
     text = listed.read_text()

@@ -21,7 +21,7 @@ from arena.referee import Fault, GameRecord, Record, game_results, read_record, 
 from arena.referee.process import play_match
 from arena.run import RecordFileError, RunConfig, record_results, verify_all
 from arena.sandbox import InProcessSandbox, Program, ScriptPeer
-from ladder.store import PlayedMatch, RunFolder
+from ladder.store import FailedMatch, PlayedMatch, RunFolder
 from tests.cases import each
 
 NAMES = ("a", "b", "c")
@@ -235,6 +235,21 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "more games in run.json": (in_run(lambda run: run.update(match_games=6)), "the record has 3 games, the plan 6"),
     "another bot's digest in run.json": (in_run(lambda run: run["bots"][1].update(digest="e" * 64)), "digests is"),
     "bots exchanged in run.json": (in_run(lambda run: run["bots"].reverse()), "bots is"),
+    "the last match removed, and fewer ended": (
+        lambda folder: (record_file(folder, 2).unlink(), in_run(lambda run: run.update(ended=2))(folder)),
+        "1 of 3 planned matches are missing, such as match 2; arena run --resume",
+    ),
+    "two matches removed, and one called abandoned": (
+        lambda folder: (
+            [record_file(folder, match).unlink() for match in (1, 2)],
+            in_run(lambda run: run.update(ended=1, abandoned=[2]))(folder),
+        ),
+        "2 of 3 planned matches are missing, such as match 1",
+    ),
+    "the commitment of a final": (
+        lambda folder: (folder / "published.txt").write_text("final last\n"),
+        "is the commitment of a final, but final.json is missing",
+    ),
 }
 OF_RESULTS: dict[str, Change] = {
     "deleted": lambda folder: (folder / "results.jsonl").unlink(),
@@ -292,13 +307,38 @@ def test_results_that_differ_from_the_records_are_reported(copies: Iterator[Path
     assert "results.jsonl differs from the records; arena run --resume" in output
 
 
-def test_a_run_that_was_interrupted_verifies_and_its_matches_are_counted(tmp_path: Path) -> None:
+def test_a_run_that_was_interrupted_verifies_and_says_that_it_was_stopped(tmp_path: Path) -> None:
     """A killed run may not have written all its results yet."""
     folder = played(CONFIG, tmp_path / "out", 2)
     for text in ((folder / "results.jsonl").read_text(), (folder / "results.jsonl").read_text()[:-9]):
         (folder / "results.jsonl").write_text(text)
         output = verify_all(folder)
         assert (output.records, output.planned, output.differences) == (2, 3, ())
+        assert output.stopped == "the run was stopped before its end: 2 of 3 planned matches are in the folder"
+
+
+def test_an_ended_run_names_its_abandoned_matches(tmp_path: Path) -> None:
+    folder = played(CONFIG, tmp_path / "out", 2)
+    store = RunFolder(folder, record_results)
+    store.load()
+    store.add_failed_attempt(FailedMatch(1, "a full disk", is_last=False))
+    store.add_failed_attempt(FailedMatch(2, "a full disk", is_last=True))
+    store.end()
+    output = verify_all(folder)
+    assert (output.differences, output.stopped) == (
+        (), "matches were abandoned, such as match 2: 2 of 3 planned matches are in the folder"
+    )  # fmt: skip
+
+
+def test_a_run_whose_end_was_deleted_is_called_stopped(copies: Iterator[Path]) -> None:
+    """All records are there; results.jsonl may then be shorter."""
+    folder = next(copies)
+    in_run(lambda run: run.pop("ended"))(folder)
+    (folder / "results.jsonl").write_text("")
+    output = verify_all(folder)
+    assert (output.differences, output.stopped) == (
+        (), "the run was stopped before its end: 3 of 3 planned matches are in the folder"
+    )  # fmt: skip
 
 
 def test_records_without_a_plan_are_replayed_alone(run: Path, tmp_path: Path) -> None:

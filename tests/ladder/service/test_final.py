@@ -265,15 +265,20 @@ def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(
 
 def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladder: Ladder) -> None:
     create_final(ladder, "last", None, 4, "teacher")
+    serve(ladder, 1)
     matches = METADATA.tables["matches"]
     ended = {"status": "ended", "outcome": "abandoned", "reason": "no space", "ended_at": 1.0}
-    ladder.database.write(lambda connection: connection.execute(update(matches).values(ended)))
+    queued = matches.c.status == "queued"
+    ladder.database.write(lambda connection: connection.execute(update(matches).where(queued).values(ended)))
     with pytest.raises(LadderError, match="--incomplete"):
         reveal_final_results(ladder, "last", "teacher")
     reveal_final_results(ladder, "last", "teacher", incomplete=True)
     assert stored(ladder, "last").revealed
     assert len(get_final_state(ladder, "last").abandoned) > 0
-    assert export_final(ladder, "last", ladder.path / "out") == 0
+    assert export_final(ladder, "last", ladder.path / "out") == 1
+    verified = verify_all(ladder.path / "out")
+    assert verified.differences == ()
+    assert str(verified.stopped).startswith("matches were abandoned, such as match 1: 1 of ")
 
 
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
@@ -308,7 +313,9 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
     assert [[tied.versions[bot] for bot in bots] for bots in final.extra_rounds] == [["a@1", "b@1"]] * 2
     reveal_final_results(ladder, "last", "teacher")
     export_final(ladder, "last", tmp_path / "last")
-    assert verify_all(tmp_path / "last").differences == ()
+    verified = verify_all(tmp_path / "last")
+    assert (verified.differences, verified.stopped) == ((), None)
+    assert str(verified.note).startswith("final.json has 2 of at most 2 extra rounds")
     _another("final.json", lambda values: values.update(extra_rounds=[[0, 1], [0, 3]]))(tmp_path / "last")
     assert verify_all(tmp_path / "last").differences != ()
 
@@ -384,6 +391,20 @@ FORGED_FINALS: dict[str, tuple[Callable[[Path], object], str]] = {
     "other terms": (
         _another("final.json", lambda final: final["terms"].update(lives=2)),
         "terms.lives is 3 in the record, but 2 in the plan",
+    ),
+    "the last matches less, and fewer ended": (
+        lambda folder: (
+            [(folder / "records" / f"{match:06d}.jsonl").unlink() for match in (18, 19)],
+            _another("final.json", lambda final: final.update(ended=18))(folder),
+        ),
+        "2 of 20 planned matches are missing, such as match 18",
+    ),
+    "fewer results and no end": (
+        lambda folder: (
+            (folder / "results.jsonl").write_text(""),
+            _another("final.json", lambda final: final.pop("ended"))(folder),
+        ),
+        "results.jsonl differs from the records",
     ),
     "nothing published": (lambda folder: (folder / "published.txt").unlink(), "doesn't match the commitment"),
 }
