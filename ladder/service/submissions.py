@@ -39,6 +39,7 @@ from ladder.service.ladder import (
     require_unsuspended,
 )
 from ladder.service.settings import LadderError, LadderSettings
+from ladder.service.users import SIGNED_UP, TAKE_OVER_FIRST, find_pseudonym, list_signed_up
 from ladder.store.database import (
     ACCEPTED,
     RATED,
@@ -149,11 +150,17 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
     subfolders, OSError.
     """
     found = BulkSubmission({}, {})
+    with ladder.database.read() as connection:
+        owners = all_users(connection)
+        ids = list_signed_up(connection, owners)
+        signed_up = {user.login for user in owners if user.id in ids}
     for each in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
         held = [path for path in each.iterdir() if not path.name.startswith(".")]
         try:
             if any(path.is_symlink() for path in (each, *held)):
                 raise LadderError("the folder is or contains a symbolic link.\nCopy the files there.")
+            if each.name in signed_up:
+                raise LadderError(f"{escape_control(each.name)} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
             with ladder.database.read() as connection:
                 name = _get_only_bot_name(connection, each.name)
             path = held[0] if len(held) == 1 else each
@@ -189,6 +196,8 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     if known is not None and not viewer.can("bot:submit", known.login):
         raise LadderError(f'the bot "{escape_control(new.name)}" belongs to another user.\n{_NAMING}')
     if known is None:
+        if find_pseudonym(connection, new.name, party):
+            raise LadderError(f'"{escape_control(new.name)}" is the pseudonym of another user.\n{_NAMING}')
         _check_bots(connection, party, settings)
     else:
         require_unsuspended(connection, known)
@@ -382,7 +391,11 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     with ladder.database.read() as connection:
         playing = active_versions(connection)
         stored = list_archived_digests(connection)
-        known = (each for each in (*accepted_versions(connection), *playing) if each.digest in stored)
+        known = (
+            each
+            for each in (*accepted_versions(connection), *playing)
+            if (each.digest, each.single_file_name or "") in stored
+        )
         newest = {each.bot: each for each in known if not each.is_reference}
         versions = sorted(newest.values(), key=lambda version: version.version_ref)
         if not compare:

@@ -10,7 +10,7 @@ from arena.escaping import escape_control
 from ladder.service.accounts import IssuedSecret, hash_secret, issue_secret
 from ladder.service.ladder import Ladder, get_acting_user
 from ladder.service.settings import LadderError
-from ladder.service.users import add_members, current_memberships
+from ladder.service.users import FORMED, INVITED, add_members, current_memberships
 from ladder.store.database import TEAM, Membership, User, find_credential, list_memberships
 
 
@@ -23,7 +23,7 @@ def form_team(ladder: Ladder, login: str, name: str) -> None:
         others = {each.team.casefold() for each in list_memberships(connection) if own is None or each.team != own.team}
         if name.strip().casefold() in others:
             raise LadderError(f'the team "{escape_control(name.strip())}" exists.\nAsk a member for an invitation.')
-        _join(ladder, connection, login, name, "formed it")
+        _join(ladder, connection, login, name, FORMED)
 
     ladder.database.write(act)
 
@@ -52,7 +52,7 @@ def accept_invitation(ladder: Ladder, login: str, secret: str) -> None:
         inviter = _get_inviter(ladder, connection, secret)
         if sum(each.team == inviter.team for each in current_memberships(connection).values()) >= most:
             raise LadderError(f"the team {escape_control(inviter.team)} is full: it has {most} members.\nForm another.")
-        _join(ladder, connection, login, inviter.team, f"invited by {inviter.login}")
+        _join(ladder, connection, login, inviter.team, f"{INVITED} {inviter.login}")
 
     ladder.database.write(act)
 

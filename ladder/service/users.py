@@ -40,6 +40,7 @@ from ladder.store.database import (
     log_action,
     merge_user_rows,
     save_users,
+    set_user_shows_name,
     set_user_suspended,
     set_user_withdrawn,
     versions_of,
@@ -80,6 +81,12 @@ def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
         if name.lower() not in taken:
             return name
     raise AssertionError("counting doesn't end")
+
+
+def find_pseudonym(connection: Connection, name: str, own: Collection[int] = ()) -> bool:
+    """Return whether a name is a user's pseudonym, except for the users with the ids `own`; "-" and "_" are spaces."""
+    words = name.casefold().replace("-", " ").replace("_", " ").split()
+    return any(user.pseudonym.casefold().split() == words for user in all_users(connection) if user.id not in own)
 
 
 _IMPORTED_FIELDS = ("name", "email", "student_id", "section", "canvas_id", "moodle_id")
@@ -133,7 +140,7 @@ def import_users(
     Raises LadderError with all entries that can't be imported, or, if `partial`, skips these: the line is invalid, the
     user is ambiguous, the pseudonym is taken, a known user's staff status would change, or the account was made by a
     sign-up link and its login isn't in `take_over`. An account that is taken over loses all its links, sessions,
-    tokens, passwords and provider accounts.
+    tokens, passwords and provider accounts, its team, and the agreement to show its name.
     """
     roster = people if isinstance(people, Roster) else None
     persons = people.people if isinstance(people, Roster) else tuple(people)
@@ -154,7 +161,9 @@ def import_users(
         for user in intake.taken_over:
             for credential in all_credentials(connection, user.login):
                 expire_credential(connection, credential.id)
+            set_user_shows_name(connection, user.login, False, ladder.clock())
             why = f"{user.login}{TAKEN_OVER} {source}"
+            _leave_team(connection, user, who, why, ladder.clock())
             log_action(connection, AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
         added, changed = save_users(connection, intake.wanted.values(), ladder.clock())
         if added or changed:
@@ -239,7 +248,7 @@ class _UserImporter:
         if user.id in self._signed_up_ids:
             if user.login.casefold() not in self._take_over:
                 self.signed_up.append(user.login)
-                raise ValueError(f"{name} signed up by a link, so this may be another person")
+                raise ValueError(f"{name} {SIGNED_UP}")
             self.taken_over.append(user)
         if user.withdrawn:
             self.remarks.append(
@@ -291,6 +300,8 @@ class _UserImporter:
         return user
 
 
+SIGNED_UP = "signed up by a link, so this may be another person"  # follows a login
+TAKE_OVER_FIRST = "take the account over by a roster first, or name the login in a command for one user"
 TAKEN_OVER = ", who had signed up, is taken over:"  # follows a login in an entry of the audit log
 
 
@@ -327,7 +338,8 @@ def _make_import_error(wrong: Sequence[RosterRemark], source: str | None, signed
     options = " ".join(f"--take-over {escape_control(login)}" for login in signed_up[:MAX_LISTED_REMARKS])
     remedy = f" To take accounts over, which ends all their sign-ins: {options}" if signed_up else ""
     if source is None:
-        return LadderError(f"{wrong[0].text}.\nNothing was changed.{remedy}")
+        other = ", or import a roster on the page Users" if signed_up else ""
+        return LadderError(f"{wrong[0].text}.\nNothing was changed.{remedy}{other}")
     lines = [f"line {each.line}: {each.text}" for each in wrong[:MAX_LISTED_REMARKS]]
     if len(wrong) == 1:
         lines = [f"{source}, {lines[0]}."]
@@ -346,7 +358,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
     its links, sessions, tokens and password are revoked.
 
     Raises LadderError for an unknown login, the login "staff", equal logins, or if only one of both is staff, if only
-    one is suspended, or if only `new` is withdrawn.
+    one is suspended, if only `new` is withdrawn, or if only `new` was made by a sign-up link.
     """
 
     def act(connection: Connection) -> bool:
@@ -361,7 +373,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
                 f"{escape_control(became.login)} instead."
             )
         before = get_participant(connection, old)
-        _check(before, into)
+        _check(before, into, list_signed_up(connection, [before, into]))
         now = ladder.clock()
         log_action(connection, AuditEntry(who, "merge", f"{before.login} is {into.login}: {why}", now, user_id=into.id))
         leave_team(connection, before.id, now)  # the remaining user keeps their own
@@ -372,8 +384,12 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
     return ladder.database.write(act)
 
 
-def _check(old: User, new: User) -> None:
-    """Raise LadderError for two users that can't be merged unless another decision is made first."""
+def _check(old: User, new: User, signed_up: Collection[int]) -> None:
+    """Raise LadderError for two users that can't be merged unless another decision is made first.
+
+    signed_up: the ids of those that made their accounts by a sign-up link. Such an account keeps its sign-ins if it
+    remains, so it can't get what belongs to an account of a roster.
+    """
     names = f"{escape_control(old.login)} and {escape_control(new.login)}"
     if old.id == new.id:
         raise LadderError(f"{names} are the same user.\nName the login to merge, then the login that stays.")
@@ -381,6 +397,8 @@ def _check(old: User, new: User) -> None:
         raise LadderError(f"one of {names} is staff.\nStaff can only be merged with staff.")
     if old.suspended != new.suspended:
         raise LadderError(f"one of {names} is suspended.\nSuspend both or neither first: arena ladder suspend")
+    if new.id in signed_up and old.id not in signed_up:
+        raise LadderError(f"{escape_control(new.login)} {SIGNED_UP}.\nMerge it into {escape_control(old.login)}.")
     if new.withdrawn and not old.withdrawn:
         raise LadderError(
             f"{escape_control(new.login)} left the course.\nReadmit the user first: arena ladder users withdraw --undo"
@@ -425,6 +443,7 @@ def join_teams(
 
     def act(connection: Connection) -> TeamChanges:
         people = [(get_user(connection, login), team) for login, team in wanted.items()]
+        _require_known_teams(connection, people)
         return add_members(connection, people, who, why, move, ladder.clock(), since)
 
     require_past(ladder, since)
@@ -437,13 +456,18 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
     def act(connection: Connection) -> TeamChanges:
         now, left, teams = ladder.clock(), 0, current_memberships(connection)
         for user in [get_user(connection, login) for login in dict.fromkeys(logins)]:
-            if (old := teams.pop(user.login, None)) is not None:
-                leave_team(connection, user.id, now)
-                log_action(connection, AuditEntry(who, "team", f"left {old.team}: {why}", now, user_id=user.id))
-                left += 1
+            left += teams.pop(user.login, None) is not None
+            _leave_team(connection, user, who, why, now)
         return TeamChanges(0, left, 0)
 
     return ladder.database.write(act)
+
+
+def _leave_team(connection: Connection, user: User, who: str, why: str, now: float) -> None:
+    """Remove a user from the current team, if any."""
+    if (old := current_memberships(connection).get(user.login)) is not None:
+        leave_team(connection, user.id, now)
+        log_action(connection, AuditEntry(who, "team", f"left {old.team}: {why}", now, user_id=user.id))
 
 
 def import_teams(
@@ -456,7 +480,8 @@ def import_teams(
     rows = _rows(data, file)
 
     def act(connection: Connection) -> TeamChanges:
-        directory = UserMatcher(all_users(connection, merged=True))
+        owners = all_users(connection, merged=True)
+        directory, signed_up = UserMatcher(owners), list_signed_up(connection, owners)
         people, problems = dict[int, tuple[User, str]](), []
         for person, team in rows:
             try:
@@ -467,6 +492,8 @@ def import_teams(
             if user is None:
                 text = " ".join(filter(None, (person.student_id, person.email, person.login)))
                 problems.append(f'line {person.line}: no user has the identifier "{escape_control(text)}"')
+            elif user.id in signed_up:
+                problems.append(f"line {person.line}: {escape_control(user.login)} {SIGNED_UP}: {TAKE_OVER_FIRST}")
             elif people.setdefault(user.id, (user, team))[1] != team:
                 problems.append(f'line {person.line}: "{escape_control(user.login)}" is in two teams')
         if problems:
@@ -474,6 +501,7 @@ def import_teams(
             raise LadderError(
                 f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
             )
+        _require_known_teams(connection, list(people.values()))
         return add_members(connection, list(people.values()), who, file, move, ladder.clock(), since)
 
     require_past(ladder, since)
@@ -523,6 +551,34 @@ def add_members(
         before[user.login] = Membership(team, user.login, user.name, at, None)
         joined, left = joined + 1, left + (was not in (None, team))
     return TeamChanges(joined, left, cancel_unplayable(connection, now) if joined else 0)
+
+
+FORMED, INVITED = "formed it", "invited by"  # why users joined by themselves, in the audit log
+
+
+def _require_known_teams(connection: Connection, people: Sequence[tuple[User, str]]) -> None:
+    """Raise LadderError for a team that staff may not mean: no member was added by staff, and not all are in `people`.
+
+    Otherwise a user could form a team under another group's name, and see the bots of users that staff adds to it.
+    """
+    logins = {user.id: user.login for user in all_users(connection) if not user.withdrawn}
+    reasons = {entry.user_id: entry.reason for entry in list_audit_entries(connection, actions=("team",))}
+    joined = {logins[id]: reason for id, reason in reasons.items() if id in logins}
+    named = {user.login for user, _ in people}
+    for wanted in {_check_team(team).casefold() for _, team in people}:
+        current = [each for each in current_memberships(connection).values() if each.team.casefold() == wanted]
+        current = [each for each in current if each.login in joined]
+        own = [
+            each
+            for each in current
+            if joined[each.login].startswith(tuple(f"joined {each.team}: {word}" for word in (FORMED, INVITED)))
+        ]
+        if current and own == current and not {each.login for each in own} <= named:
+            members = ", ".join(escape_control(each.login) for each in own)
+            raise LadderError(
+                f"the team {escape_control(own[0].team)} was formed by its members: {members}.\nNo user joined. "
+                "Name them as well in arena ladder teams join, or use another name for the team."
+            )
 
 
 def current_memberships(connection: Connection) -> dict[str, Membership]:

@@ -28,14 +28,16 @@ from ladder.service import (
     queue_challenges,
     refuse_applicant,
     set_password,
+    set_shows_name,
     set_suspended,
     set_withdrawn,
     sign_in_by_link,
     sign_in_by_password,
     sign_in_by_provider,
     submit_bot,
+    submit_folder,
 )
-from ladder.store.database import User, all_users, find_user, save_users
+from ladder.store.database import User, all_users, find_user, get_party, save_users
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, add_settings, hand_in, make_ladder
@@ -133,6 +135,32 @@ def test_a_roster_takes_an_account_that_was_made_by_a_link_over_only_if_staff_sa
     later = sign_in_by_link(ladder, issue_secret(ladder, "cyd", "link", "staff").secret).secret
     assert import_users(ladder, roster, "staff", "r.csv").changed == 0  # the roster's from now on
     assert authenticate_secret(ladder, later, "session").login == "cyd"
+
+
+def test_an_account_that_is_taken_over_leaves_its_team_and_hides_its_name(ladder: Ladder) -> None:
+    """A second account of its maker, in the same team, would see the bots of the login's owner."""
+    for login in ("cyd", "mal"):
+        create_account(ladder, link(ladder), login, login, "")
+    join_teams(ladder, {"cyd": "Red", "mal": "Red"}, "staff", "they asked")
+    set_shows_name(ladder, "cyd", True)
+    import_users(ladder, parse_roster(b"login\ncyd\n", "r.csv"), "staff", "r.csv", take_over=["cyd"])
+    with ladder.database.read() as connection:
+        owner = find_user(connection, "cyd")
+        assert owner is not None
+        assert (get_party(connection, owner), owner.shows_name) == ({owner.id: "cyd"}, False)
+
+
+def test_nothing_of_others_is_given_to_a_self_made_account(ladder: Ladder, tmp_path: Path) -> None:
+    """Staff may name it in a command for one user. Its maker may be another person than the file's."""
+    create_account(ladder, link(ladder), "cyd", "Mallory", "")
+    with pytest.raises(LadderError, match=r"line 3: cyd signed up by a link"):
+        import_teams(ladder, b"login,team\nada,Red\ncyd,Red\n", "teams.csv", "staff")
+    (tmp_path / "all" / "cyd").mkdir(parents=True)
+    (tmp_path / "all" / "cyd" / "bot.py").write_text(QUICK_BOT)
+    assert "cyd signed up by a link" in submit_folder(ladder, tmp_path / "all", None, "staff").rejected["cyd"]
+    with pytest.raises(LadderError, match="Merge it into ada"):
+        merge_users(ladder, "ada", "cyd", "staff", "the same person")
+    assert merge_users(ladder, "cyd", "ada", "staff", "the same person")
 
 
 def test_an_account_that_waits_sees_that_it_waits_until_it_is_approved(ladder: Ladder) -> None:

@@ -44,6 +44,18 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
+def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder, tmp_path: Path) -> None:
+    """Otherwise the other user's first bot couldn't get its usual name."""
+    path = tmp_path / "bot.py"
+    path.write_text(PY)
+    with ladder.database.read() as connection:
+        names = {each.login: each.pseudonym.lower() for each in all_users(connection)}
+    for separator in " -_":
+        with pytest.raises(LadderError, match="is the pseudonym of another user"):
+            submit_bot(ladder, path, "ada", names["bob"].replace(" ", separator))
+    assert submit_bot(ladder, path, "ada", names["ada"].replace(" ", "-")).number == 1
+
+
 def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, tmp_path: Path) -> None:
     """A first bot has the pseudonym as its name. Later files are its next version."""
     top = tmp_path / "all"

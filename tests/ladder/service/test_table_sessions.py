@@ -205,6 +205,12 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
     assert own not in str(seat.session)
 
 
+def test_a_remote_bot_has_no_pseudonym_of_another_user(ladder: Ladder) -> None:
+    with pytest.raises(LadderError, match="another name"):
+        opened(ladder, program="pseudonym-of bob")
+    assert opened(ladder, program="pseudonym of ada")
+
+
 def test_a_guests_name_doesnt_show_which_logins_exist(ladder: Ladder) -> None:
     id, _ = opened(ladder, people=2)
     toml = ladder.path / "ladder.toml"

@@ -22,11 +22,14 @@ from ladder.service import (
     LadderError,
     RoundScheduler,
     TeamChanges,
+    accept_invitation,
     authenticate_secret,
     choose_version,
     create_final,
+    form_team,
     get_remaining_quota,
     import_teams,
+    invite_to_team,
     issue_secret,
     join_teams,
     leave_teams,
@@ -246,6 +249,20 @@ def test_an_invalid_table_of_teams_changes_nothing(ladder: Ladder, text: str | b
 
 
 # --- never at one table -----------------------------------------------------------------------------------------------
+
+
+def test_staff_adds_users_to_a_team_that_users_formed_only_with_its_members(ladder: Ladder) -> None:
+    """A user could form a team under another group's name, and see the bots of those whom staff adds to it."""
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 4"))
+    form_team(ladder, "dan", "Red")
+    accept_invitation(ladder, "cleo", invite_to_team(ladder, "dan").secret)
+    with pytest.raises(LadderError, match=r"the team Red was formed by its members: dan, cleo\."):
+        import_teams(ladder, b"login,team\nada,red\ndan,red\n", "teams.csv", "teacher")
+    with pytest.raises(LadderError, match="formed by its members"):
+        join_team(ladder, "RED", "ada")
+    assert join_team(ladder, "Red", "ada", "cleo", "dan").joined == 1
+    assert join_team(ladder, "Red", "bob").joined == 1
 
 
 def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
