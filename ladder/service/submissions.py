@@ -63,7 +63,7 @@ from ladder.store.database import (
     get_party,
     get_version_by_id,
     insert_archive,
-    list_archived_digests,
+    list_archives,
     list_audit_entries,
     log_action,
     set_active_version,
@@ -390,7 +390,7 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     """
     with ladder.database.read() as connection:
         playing = active_versions(connection)
-        stored = list_archived_digests(connection)
+        stored = list_archives(connection)
         known = (
             each
             for each in (*accepted_versions(connection), *playing)

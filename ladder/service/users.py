@@ -13,13 +13,13 @@ from sqlalchemy import Connection
 
 from arena.coup import derive_key
 from arena.escaping import escape_control, escape_csv_cell
+from arena.referee import read_record, write_record
 from ladder.service.deadlines import format_local_time, require_past
 from ladder.service.ladder import STAFF_USER, Ladder, get_user
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, UserMatcher, normalize_heading, read_rows
 from ladder.service.settings import LadderError
 from ladder.store.database import (
     CHALLENGE,
-    ERASED,
     RATED,
     AuditEntry,
     Membership,
@@ -677,12 +677,23 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
                 f"a bot of {escape_control(login)} is being checked, or still plays, perhaps in a final.\n"
                 "Nothing was erased. Wait until this has ended."
             )
-        erase_user_rows(connection, user.id, now)
+        erased = erase_user_rows(connection, user.id, now, _rename_player)
         for action in ("leave", "erase"):
             log_action(connection, AuditEntry(who, action, why, now, user_id=user.id))
-        return f"{ERASED}-{user.id}"
+        return erased
 
     return ladder.database.write(act)
+
+
+def _rename_player(text: str, player: int, name: str) -> str:
+    """Return a record's text with another name of a player. With open names, the handle is the name, too."""
+    record = read_record(text)
+    header = record.header
+    bots, handles = (
+        tuple(name if each == header.bots[player] else each for each in names)
+        for names in (header.bots, header.handles)
+    )
+    return write_record(replace(record, header=replace(header, bots=bots, handles=handles)))
 
 
 def get_participant(connection: Connection, login: str) -> User:

@@ -26,7 +26,13 @@ from ladder.store.database.connection import (
     insert_settings,
     prepare_schema,
 )
-from ladder.store.database.erasure import ERASED, erase_user_rows, has_unfinished_tasks
+from ladder.store.database.erasure import (
+    ERASED,
+    PERSONAL_COLUMNS,
+    STAYING_COLUMNS,
+    erase_user_rows,
+    has_unfinished_tasks,
+)
 from ladder.store.database.events import (
     CHECK_STEP,
     SIGN_IN_FAILED,
@@ -245,7 +251,7 @@ from ladder.store.database.versions import (
     get_versions_by_id,
     insert_archive,
     is_newest_version,
-    list_archived_digests,
+    list_archives,
     release_check,
     save_check_steps,
     set_active_version,

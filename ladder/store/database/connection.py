@@ -234,6 +234,7 @@ def _configure_sqlite(connection: sqlite3.Connection, writes: bool = True) -> sq
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # erased text doesn't stay in unused pages
         connection.execute("PRAGMA cache_size = -65536")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()

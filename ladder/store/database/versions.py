@@ -321,9 +321,11 @@ def get_archive(connection: Connection, digest: str, single_file_name: str | Non
     return zlib.decompress(data)
 
 
-def list_archived_digests(connection: Connection) -> set[str]:
-    """Return the digests of the stored archives; those of erased users are missing."""
-    return set(connection.scalars(select(archives.c.digest)))
+def list_archives(connection: Connection) -> set[tuple[str, str]]:
+    """Return (digest, file name or "") of the stored archives; those of erased users are missing."""
+    return {
+        (digest, file) for digest, file in connection.execute(select(archives.c.digest, archives.c.single_file_name))
+    }
 
 
 # --- checks -----------------------------------------------------------------------------------------------------------
