@@ -3,7 +3,15 @@
 A resolved bot has a command (argv) and a working folder. Must not know the protocol, matches, or sandboxes' isolation.
 """
 
-from arena.bots.archive import ArchiveError, MissingProgramError, PortableBot, make_portable, pack, unpack
+from arena.bots.archive import (
+    PROGRAM_STARTS,
+    ArchiveError,
+    MissingProgramError,
+    PortableBot,
+    make_portable,
+    pack,
+    unpack,
+)
 from arena.bots.bot import Bot, BotError, relocate_bot
 from arena.bots.build import (
     BuildError,

@@ -45,7 +45,7 @@ _REJECTED_TYPES = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tar
 _LOCAL_HEADER = struct.Struct("<26x2H")  # header of a zip entry; ends with the lengths of its name and extra field
 _ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
 _WINDOWS = 0
-_PROGRAM_STARTS = (b"#!", b"\x7fELF")  # beginnings of programs, used without modes
+PROGRAM_STARTS = (b"#!", b"\xef\xbb\xbf#!", b"\x7fELF")  # beginnings of programs, used without modes
 
 
 class ArchiveError(Exception):
@@ -236,7 +236,7 @@ def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
     elif kind == stat.S_IFLNK:
         header.type, header.linkname = tarfile.SYMTYPE, os.fsdecode(content)
     elif kind in (0, stat.S_IFREG):
-        program = is_program(mode) if mode else content.startswith(_PROGRAM_STARTS)
+        program = is_program(mode) if mode else content.startswith(PROGRAM_STARTS)
         header.mode, header.size = 0o755 if program else 0o644, len(content)
     else:
         raise ArchiveError(f"{escape_control(entry.filename)} isn't a file, a folder or a link")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from arena.bots import (
+    IN_BOXES,
     MAX_UNPACKED_BYTES,
     Bot,
     BotError,
@@ -39,7 +40,7 @@ from arena.checks.host import Finding, Severity
 from arena.checks.scripted_table import ScriptedTable, Timeouts, request_kinds
 from arena.coup import PRESETS, Ruleset
 from arena.escaping import escape_control
-from arena.referee import MatchSettings, MatchSpec, Timing
+from arena.referee import FAULTS, MatchSettings, MatchSpec, Timing
 from arena.sandbox import ProgramError, Sandbox, SandboxChoice, programs_of
 from protocol import Malformed, decode, encode, escape_bytes
 
@@ -302,7 +303,7 @@ class BotCheck:
             failed = self.make_step(Severity.FAIL, problem.what, self.build_advice(problem.help, log))
             raise _FailedError(self.build_step(failed, problem.excerpt, log)) from None
         except BotError as problem:
-            raise _FailedError(_error_step(self.step, problem)) from None
+            raise _FailedError(self.start_error_step(problem, self.bot.build)) from None
         self.siblings = _siblings(self.bot)
         warned = excerpt_warnings(log)
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
@@ -311,11 +312,11 @@ class BotCheck:
 
     def build_advice(self, help: str, log: Path) -> str:
         """Return the advice of the first rule that matches the build's log, or else a general one, and `help`."""
-        bot, sandbox = replace(self.bot, argv=self.bot.build or ()), self.settings.choice.name
-        seen = FaultContext("exited", sandbox=sandbox, argv=bot.argv, source=_read_source(bot))
+        seen = self.make_context("exited", None, self.bot.build or ())
         found = diagnose_fault(replace(seen, stderr=log.read_bytes())).advice
         usual = found == diagnose_fault(FaultContext("exited")).advice
-        return "\n".join({"correct the first error that the build printed" if usual else found: 0, help: 0})
+        general = {"correct the first error that the build printed": 0, help: 0}
+        return "\n".join(general if usual else {found: 0, help: 0} if help != IN_BOXES else [found])
 
     # -- processes
 
@@ -328,7 +329,7 @@ class BotCheck:
             with settings.lock:
                 box = settings.sandbox.start(settings.bytecode.program(bot, settings.choice, settings.sandbox), limits)
         except ProgramError as problem:
-            raise _FailedError(CheckStep(self.step, Severity.FAIL, str(problem))) from None
+            raise _FailedError(self.start_error_step(problem)) from None
         try:
             connection = BotConnection(box, limits, settings.clock, settings.quoted, settings.idle_s)
             try:
@@ -523,23 +524,33 @@ class BotCheck:
         stderr = () if connection is None else _excerpt(connection.stderr())
         return CheckStep(self.step, level, detail, advice=help, stderr=stderr)
 
+    def make_context(self, code: str, detail: str | None, argv: tuple[str, ...] | None = None) -> FaultContext:
+        """Return what the bot's files show about a fault of its program, or of the command `argv`."""
+        bot = self.bot if argv is None else replace(self.bot, argv=argv)
+        return FaultContext(
+            code,
+            detail,
+            sandbox=self.settings.choice.name,
+            argv=bot.argv,
+            is_single_file=bot.path.is_file(),
+            source=_read_source(bot),
+            siblings=self.siblings,
+        )
+
+    def start_error_step(self, problem: Exception, argv: tuple[str, ...] | None = None) -> CheckStep:
+        """Return the current step, failed because the bot's program, or the command `argv`, can't be started."""
+        what, _, help = str(problem).partition("\n")
+        hint = diagnose_fault(self.make_context("start_failed", what, argv))
+        what, help = (what, help) if hint.advice == FAULTS["start_failed"].help else hint
+        return CheckStep(self.step, Severity.FAIL, what, advice=help)
+
     def fault_step(self, broken: ConnectionBrokenError, connection: BotConnection) -> CheckStep:
         """Return the current step, failed by a fault, with its diagnosis."""
-        stderr, bot = connection.stderr(), self.bot
-        seen = FaultContext(
-            broken.code,
-            broken.detail,
-            broken.sent,
-            broken.got,
-            b"\n".join(stderr),
-            self.settings.choice.name,
-            bot.argv,
-            bot.path.is_file(),
-            broken.facts,
-            _read_source(bot),
-            self.siblings,
+        stderr = connection.stderr()
+        seen = self.make_context(broken.code, broken.detail)
+        hint = diagnose_fault(
+            replace(seen, sent=broken.sent, received=broken.got, stderr=b"\n".join(stderr), facts=broken.facts)
         )
-        hint = diagnose_fault(seen)
         text, sent = self.game + hint.message, broken.sent or None
         return CheckStep(
             self.step, Severity.FAIL, text, advice=hint.advice, sent=sent, received=broken.got, stderr=_excerpt(stderr)

@@ -215,9 +215,13 @@ def _own_module(seen: FaultContext) -> object:
 
 
 def _has_windows_marks(seen: FaultContext) -> object:
-    shell = seen.ended and "".join(seen.argv[:1]).endswith(("sh", "env"))
-    marked = shell and (seen.source.startswith(b"\xef\xbb\xbf#!") or b"\r\n" in seen.source)
-    return marked or _stderr_has("Non-UTF-8 code | null bytes")(seen)
+    program, first = os.path.basename("".join(seen.argv[:1])), seen.source.partition(b"\n")[0]
+    shell = seen.ended and program.endswith(("sh", "env"))
+    by_first_line = seen.ended and program in seen.siblings and not _last_error(seen)
+    crlf = (shell and b"\r\n" in seen.source) or (by_first_line and first.startswith(b"#!") and first.endswith(b"\r"))
+    marked = (shell or by_first_line) and first.startswith(b"\xef\xbb\xbf#!")
+    missing = seen.ended and str(_missing_program(seen)).endswith("\\r")
+    return crlf or marked or missing or _stderr_has("Non-UTF-8 code | null bytes")(seen)
 
 
 def _missing_program(seen: FaultContext) -> object:

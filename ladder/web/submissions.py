@@ -18,6 +18,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
+from arena.bots import PROGRAM_STARTS
 from arena.sandbox import DISK_FULL_ERRNOS, scratch_folder
 from ladder import views
 from ladder.service import (
@@ -88,7 +89,6 @@ _MAX_FILES = 2_000  # as many as an archive may hold
 _KNOWN_FIELDS = (b"name", b"owner", b"at")
 _MAX_FOLDER_DEPTH = 50
 _MAX_PATH_PART_BYTES = 255
-_EXECUTABLE_MAGIC = (b"#!", b"\x7fELF")  # forms don't transmit file modes
 
 NO_FILE = "The form contains no file.\nSend a file, the files of a folder, or an archive as multipart/form-data."
 STAFF_HAS_NO_BOTS = "Staff can't own bots.\nGive the owner's login in the field owner."
@@ -214,7 +214,7 @@ class _UploadedForm:
             raise HTTPError(400, NO_FILE, self._visit)
         for path in self._files:
             with path.open("rb") as file:
-                path.chmod(0o755 if file.read(4).startswith(_EXECUTABLE_MAGIC) else 0o644)
+                path.chmod(0o755 if file.read(5).startswith(PROGRAM_STARTS) else 0o644)
 
     @property
     def path(self) -> Path:

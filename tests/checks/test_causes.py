@@ -55,6 +55,7 @@ STARTED = (
 BOXES_LANGUAGES = "no toolchains in home folders"
 READS_ALL = FaultContext("timeout", source=b"for x in sys.stdin.readlines():")
 CR_LF = replace(end_with("b.sh: 5: Syntax error"), argv=("/bin/sh", "b.sh"), source=b"#!/bin/sh\r\nx\r\n")
+OWN = FaultContext("start_failed", "no such file", argv=("./b.py",), siblings=frozenset({"b.py"}))
 HIDDEN = replace(end_with("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), siblings=HIDING)
 
 SEEN: list[tuple[FaultContext, str, str]] = [
@@ -115,6 +116,10 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (end_with("/usr/bin/python3: No module named pip"), "installs packages when", "pip install --target"),
     (CR_LF, "CR LF", "LF line ends"),
     (replace(CR_LF, source=b"set -e\r\n"), "CR LF", "LF line ends"),
+    (replace(OWN, source=b"#!/usr/bin/python3\r\n"), "CR LF", "LF line ends"),
+    (replace(OWN, source=b"\xef\xbb\xbf#!/usr/bin/python3\n"), "byte order mark", "LF line ends"),
+    (end_with("/usr/bin/env: \u2018python3\r\u2019: No such file or directory"), "CR LF", "LF line ends"),
+    (replace(OWN, source=b"#!/bin/x\r\n", stderr=b"ValueError: y"), "an error: ValueError: y", "fix the error"),
     (end_with("SyntaxError: Non-UTF-8 code starting with '\\xff' in file /bot/b.py"), "another encoding", "as UTF-8"),
     (end_with("SyntaxError: source code cannot contain null bytes"), "another encoding", "as UTF-8"),
     (end_with("RuntimeWarning: coroutine 'Mine.turn' was never awaited"), "Mine.turn was never awaited", "with await"),

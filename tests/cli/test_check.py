@@ -21,8 +21,8 @@ def mistake(name: str) -> Callable[[Place], object]:
     return lambda place: place.bot(f"{name}.py", (MISTAKES / f"{name}.py").read_text())
 
 
-def program(place: Place, text: bytes, mode: int = 0o755) -> object:
-    path = place.folder / "bot"
+def program(place: Place, text: bytes, mode: int = 0o755, name: str = "bot") -> Path:
+    path = place.folder / name
     path.write_bytes(text)
     path.chmod(mode)
     return path
@@ -37,6 +37,17 @@ def answers(reply: str, flush: str = "print(reply, flush=True)", before: str = "
         f"        reply = {reply!r}.replace('ID', str(message['id']))\n        {flush}\n"
     )
     return lambda place: place.bot("bot.py", text)
+
+
+def folder_run_by_shebang(place: Place) -> object:
+    place.bot("bot/bot.toml", 'run = ["./bot.py"]\n')
+    return program(place, b"#!/usr/bin/env python3\r\nprint()\r\n", name="bot/bot.py").parent
+
+
+def folder_built_by_shebang(place: Place) -> object:
+    place.bot("bot/bot.toml", 'run = "python3 bot.py"\nbuild = "./build.sh"\n')
+    place.bot("bot/bot.py", "")
+    return program(place, b"#!/bin/sh\r\n", name="bot/build.sh").parent
 
 
 def json_module(place: Place) -> object:
@@ -60,9 +71,11 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "byte order mark before the shebang": (
         lambda place: program(place, b"\xef\xbb\xbf#!/usr/bin/env python3\n"),
         "hello",
-        "not a program",
-        "is the #! line missing?",
+        "byte order mark",
+        "LF line ends",
     ),
+    "CR LF after the shebang": (folder_run_by_shebang, "hello", "CR LF", "LF line ends"),
+    "CR LF in a build script": (folder_built_by_shebang, "build", "CR LF", "LF line ends"),
     "no end of line": (
         answers('{"id":ID,"choice":0}', "print(reply, end='', flush=True)"),
         "first game",
