@@ -113,6 +113,8 @@ _IN_PERSON = {
 # A page and its JSON under /api share an entry. Every route must have an entry.
 READ_SCOPE, SUBMIT_SCOPE = "read", "submit"
 ROUTES: dict[str, tuple[str, str | None]] = {
+    "GET /healthz": ("site:view", READ_SCOPE),
+    "GET /readyz": ("site:view", READ_SCOPE),
     "GET /static/{tag}/{name}": ("site:view", READ_SCOPE),
     "GET /playground/{name:path}": ("site:view", READ_SCOPE),
     "GET /start": ("site:view", READ_SCOPE),

@@ -43,6 +43,12 @@ class Postgres:
         """Stop the server: immediately, as a crash would."""
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", mode, "stop")
 
+    def processes(self) -> list[int]:
+        """Return the ids of the server's processes."""
+        main = (self.folder / "data" / "postmaster.pid").read_text().splitlines()[0]
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        return [int(main), *map(int, children)]
+
     def create(self, name: str) -> str:
         self._run("createdb", "-h", str(self.folder), "-U", USER, name)
         return self.url(name)

@@ -55,6 +55,7 @@ from ladder.service.grades import (
     release_grades,
     reproduce_release,
 )
+from ladder.service.health import HealthMonitor, LadderHealth, LadderMetrics, parse_address, serve_metrics
 from ladder.service.ladder import (
     STAFF_USER,
     ActionResult,
@@ -85,7 +86,7 @@ from ladder.service.maintenance import (
     write_csv,
 )
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster
-from ladder.service.runner import LadderRunner, RunnerMetrics, parse_address, serve_metrics
+from ladder.service.runner import LadderRunner, RunnerMetrics
 from ladder.service.settings import (
     ChatMode,
     Deadline,

@@ -229,16 +229,19 @@ def create_ladder(
 
 
 def open_ladder(
-    path: Path, patience_s: float = RETRY_TIMEOUT_S, hear: Callable[[str | None], None] = lambda why: None
+    path: Path,
+    patience_s: float = RETRY_TIMEOUT_S,
+    hear: Callable[[str | None], None] = lambda why: None,
+    application: str = "arena",
 ) -> Ladder:
     """Open the ladder in a folder. While its database is unreachable, wait for it, and call `hear` with the reason.
 
-    Raises LadderError, DatabaseUnavailableError.
+    application: PostgreSQL's name of the connections. Raises LadderError, DatabaseUnavailableError.
     """
     settings = read_settings(path)
     try:
         url = resolve_database_url(settings.database, path)
-        database = Database(url, patience_s, hear=hear)
+        database = Database(url, patience_s, hear=hear, application=application)
         if database.sqlite is not None and not database.sqlite.exists():
             raise LadderError(
                 f"the ladder's database {database.sqlite} is missing.\n"

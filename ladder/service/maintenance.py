@@ -423,7 +423,7 @@ def _runners(ladder: Ladder) -> Iterator[Finding]:
                 advice="check on that machine that it is running",
             )
         else:
-            yield Finding("runner", Severity.OK, f"{text} of {runner.capacity}")
+            yield Finding("runner", Severity.OK, f"{text}; it runs {runner.capacity} at a time")
 
 
 def _queue(ladder: Ladder) -> Finding:

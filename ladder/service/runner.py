@@ -1,18 +1,13 @@
 """Run a ladder: check submissions, play matches, disable bots that forfeit repeatedly, rate, and serve metrics.
 
 All state is in the database, so the process can be killed at any moment: its leases return to the queue, and its
-finished matches are stored. Several runners can serve one ladder.
-
-Prometheus metrics are numbers of the whole ladder, from its database, and of this runner. They are collected on request
-and contain no text of a bot or a user.
-"""
+finished matches are stored. Several runners can serve one ladder."""
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, replace
 
-from prometheus_client.core import Metric
 from sqlalchemy import Connection
 
 from arena.checks import CheckStep, Severity
@@ -20,6 +15,7 @@ from arena.escaping import escape_control
 from arena.run import MatchOutput
 from ladder.pool import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
 from ladder.service.finals import extend_finals
+from ladder.service.health import HealthMonitor, LadderMetrics
 from ladder.service.ladder import Ladder, prune_expired
 from ladder.service.settings import LadderError
 from ladder.service.standings import StandingsUpdater
@@ -49,9 +45,7 @@ from ladder.store.database import (
     DatabaseError,
     LivenessCheck,
     cancel_queued_matches,
-    count_ladder,
     count_queued_checks,
-    count_session_states,
     deactivate_bot,
     end_runner,
     finish_check,
@@ -335,9 +329,6 @@ def _add_usage(played: MatchOutput) -> PlayedMatch:
     return replace(played.match, spent=spent)
 
 
-DEFAULT_HOST = "127.0.0.1"
-
-
 class RunnerMetrics:
     """The Prometheus metrics of one runner and its ladder. Call `count` with each of the runner's events."""
 
@@ -345,10 +336,9 @@ class RunnerMetrics:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics
 
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type here
-        self._ladder = service.ladder
         self._last = time.monotonic()
         self.registry = registry = CollectorRegistry(auto_describe=False)
-        registry.register(self)
+        registry.register(LadderMetrics(HealthMonitor(service.ladder)))
         self._commits = Summary("coup_commit_seconds", "Time to store a match.", registry=registry)
         self._ratings = Summary("coup_rating_seconds", "Time to compute the standings.", registry=registry)
         self._checks = Counter("coup_runner_checks", "Checks by this runner.", ["outcome"], registry=registry)
@@ -399,67 +389,3 @@ class RunnerMetrics:
                 | ClockBehind()
             ):
                 self._events.labels(event_kind(type(event))).inc()
-
-    def collect(self) -> "Iterator[Metric]":
-        """Yield the ladder's metrics, for prometheus_client; none while the database is unreachable."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        losses = self._ladder.database.losses
-        yield CounterMetricFamily("coup_database_losses", "Losses of the connection to the database.", value=losses)
-        try:
-            counts = self._ladder.database.read_with_retry(count_ladder)
-            states, people = self._ladder.database.read_with_retry(count_session_states)
-        except (DatabaseError, LadderError):
-            return
-        ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "outcome"])
-        waiting = GaugeMetricFamily("coup_queue", "Tasks that are queued or in progress.", labels=["kind", "state"])
-        for (kind, end), count in sorted(counts.matches.items()):
-            (waiting if end in ("queued", "leased") else ended).add_metric([kind, end], count)
-        for state in ("queued", "checking"):
-            label = "leased" if state == "checking" else state
-            waiting.add_metric(["check", label], counts.versions.get(state, 0))
-        yield ended
-        yield waiting
-        versions = GaugeMetricFamily("coup_versions", "Versions by the result of their check.", labels=["state"])
-        for state in ("accepted", "rejected"):
-            versions.add_metric([state], counts.versions.get(state, 0))
-        yield versions
-        played = sum(count for (_, end), count in counts.matches.items() if end == "played")
-        games = played * self._ladder.play.match_games
-        yield CounterMetricFamily("coup_games", "Games of played matches.", value=games)
-        tables = GaugeMetricFamily("coup_tables", "User tables that are open or in a match.", labels=["state"])
-        for state, count in states.items():
-            tables.add_metric([state], count)
-        yield tables
-        yield GaugeMetricFamily("coup_table_people", "People at these tables.", value=people)
-        yield CounterMetricFamily(
-            "coup_failed_attempts", "Attempts that failed because of a machine.", value=counts.failed_attempts
-        )
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """Return the host and port of an address such as "9100" or "0.0.0.0:9100". Raises LadderError."""
-    host, colon, port = text.rpartition(":")
-    if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536 or (colon and not host):
-        raise LadderError(f"--metrics {text!r} isn't a valid address.\nGive a port, such as 9100, or ADDRESS:PORT.")
-    return host.removeprefix("[").removesuffix("]") or DEFAULT_HOST, int(port)
-
-
-@contextmanager
-def serve_metrics(metrics: RunnerMetrics, text: str) -> Iterator[str]:
-    """Serve metrics over HTTP during the context; yield the URL. text: see `parse_address`. Raises LadderError."""
-    from prometheus_client import start_http_server
-
-    host, port = parse_address(text)
-    try:
-        server, thread = start_http_server(port, host, metrics.registry)
-    except OSError as error:
-        raise LadderError(
-            f"metrics can't be served at {host}:{port}: {error.strerror}.\nGive another port: --metrics PORT"
-        ) from None
-    try:
-        yield f"http://{host}:{port}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

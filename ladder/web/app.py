@@ -10,9 +10,11 @@ from starlette.exceptions import HTTPException
 
 from arena.bots import BotError
 from ladder.permissions import ROUTES
-from ladder.service import Ladder, LadderError
+from ladder.service import HealthMonitor, Ladder, LadderError
 from ladder.store.database import DatabaseError
 from ladder.web.documents import router as documents_router
+from ladder.web.health import PagesMetrics, RequestLog
+from ladder.web.health import router as health_router
 from ladder.web.public_pages import bots_router, home_router, matches_router, queue_router, standings_router
 from ladder.web.rendering import HTTPS_HEADERS, SECURITY_HEADERS, render_form
 from ladder.web.request_context import (
@@ -30,6 +32,7 @@ from ladder.web.submissions import my_bots_router, submit_router
 from ladder.web.tables import change_stream_router, sockets_router, tables_router
 
 ROUTERS: tuple[APIRouter, ...] = (
+    health_router,
     home_router,
     documents_router,
     standings_router,
@@ -54,7 +57,7 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 DATABASE_UNREACHABLE = "The ladder's database doesn't answer. Try again in a minute."
 MALFORMED_REQUEST = "The address or the form has an invalid value."
-INTERNAL_ERROR = "An internal error occurred. Report it to the staff."
+INTERNAL_ERROR = "An internal error occurred. Report it to the staff, with the number {id}."
 
 
 MAX_FORM_BYTES = 64 << 10  # routes of rosters and submissions have their own limits
@@ -76,7 +79,7 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
         redirect_slashes=False,
         form_limits={"max_fields": MAX_FORM_FIELDS, "max_files": 1},
     )
-    app.state.shared = AppState(ladder, url.rstrip("/"), public)
+    app.state.shared = AppState(ladder, url.rstrip("/"), PagesMetrics(HealthMonitor(ladder)), public)
     routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
     unguarded = sorted(
@@ -96,13 +99,12 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     app.add_exception_handler(SignInRequiredError, _on_sign_in_required)
     app.add_exception_handler(LadderError, lambda http, problem: _error_response(http, 400, str(problem)))
     app.add_exception_handler(BotError, lambda http, problem: _error_response(http, 400, str(problem)))
-    app.add_exception_handler(
-        DatabaseError, lambda http, problem: _error_response(http, 503, DATABASE_UNREACHABLE, retry_s=60)
-    )
+    app.add_exception_handler(DatabaseError, _on_database_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
-    app.add_exception_handler(Exception, lambda http, problem: _error_response(http, 500, INTERNAL_ERROR))
+    app.add_exception_handler(Exception, _on_internal_error)
     app.add_middleware(_SecurityHeaders, secure=app.state.shared.secure)
+    app.add_middleware(RequestLog)
     return app
 
 
@@ -147,6 +149,17 @@ def _on_http_error(http: Request, problem: Exception) -> Response:
 def _on_sign_in_required(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, SignInRequiredError)
     return RedirectResponse(problem.to, 303)
+
+
+def _on_database_error(http: Request, problem: Exception) -> Response:
+    http.state.failure = str(problem)
+    return _error_response(http, 503, DATABASE_UNREACHABLE, retry_s=60)
+
+
+def _on_internal_error(http: Request, problem: Exception) -> Response:
+    response = _error_response(http, 500, INTERNAL_ERROR.format(id=http.state.request_id))
+    response.headers.update({**SECURITY_HEADERS, "X-Request-ID": http.state.request_id})  # no middleware adds them
+    return response
 
 
 def _on_validation_error(http: Request, problem: Exception) -> Response:

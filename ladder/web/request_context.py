@@ -24,6 +24,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
 from ladder.service import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, Ladder, authenticate_secret
 from ladder.store.database import DatabaseError, last_lobby_line
+from ladder.web.health import PagesMetrics
 from ladder.web.rate_limit import ConcurrencyLimiter, RateLimiter
 
 FORM_TIMEOUT_S = 30.0  # for a form to arrive
@@ -53,6 +54,7 @@ class AppState:
 
     ladder: Ladder
     url: str
+    metrics: PagesMetrics
     said_public: bool | None = None
     limits: RateLimiter = field(default_factory=RateLimiter)
     drawn: dict[Any, Any] = field(default_factory=dict)  # rendered pages that are the same for all

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,10 +15,12 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena.sandbox import cleanup_all_stale, remove_dead_scratch
-from ladder.service import Ladder, LadderError
+from ladder.service import Ladder, LadderError, serve_metrics
 from ladder.tables import MAX_FRAME_BYTES, PING_S
 from ladder.web.app import make_app
+from ladder.web.health import watch
 from ladder.web.rendering import compile_templates
+from ladder.web.request_context import AppState
 
 IDLE_CONNECTION_S = 10  # for the next complete request, from the connection or the last response on
 
@@ -47,10 +50,12 @@ class ServerAddress:
             )
 
 
-def serve_web(ladder: Ladder, address: ServerAddress, begun: Callable[[str], object]) -> None:
+def serve_web(
+    ladder: Ladder, address: ServerAddress, begun: Callable[[str], object], metrics: str | None = None
+) -> None:
     """Serve until SIGINT or SIGTERM. Raises LadderError if the address can't be used.
 
-    begun: called with the public URL once the server listens.
+    begun: called with the public URL once the server listens. metrics: the address of metrics, see `parse_address`.
     """
     with _open_socket(address) as listening:
         address = replace(address, port=listening.getsockname()[1])
@@ -74,8 +79,12 @@ def serve_web(ladder: Ladder, address: ServerAddress, begun: Callable[[str], obj
         if remove_dead_scratch():  # uploads that a killed server left
             cleanup_all_stale()
         Thread(target=_warm_up, args=(config.app,), daemon=True).start()
-        begun(address.url)
-        _StreamEndingServer(config).run(sockets=[listening])
+        server = _StreamEndingServer(config)
+        shared: AppState = config.app.state.shared  # type: ignore[union-attr]  # our application
+        Thread(target=watch, args=(shared.metrics.monitor, lambda: server.should_exit), daemon=True).start()
+        with nullcontext() if metrics is None else serve_metrics(shared.metrics.registry, metrics):
+            begun(address.url)
+            server.run(sockets=[listening])
 
 
 def _warm_up(app: Any) -> None:

@@ -8,14 +8,18 @@ terminal, and to a journal lines with time, level and ids:
     2026-11-22T12:30:06Z warning runner=5f3a91c2 version=ada@3 auto-disabled: it forfeited in its last 5 matches"""
 
 import getpass
+import logging
 import os
+import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -27,6 +31,7 @@ from arena.checks import CheckStepView
 from arena.cli.check import step_lines
 from arena.cli.console import (
     Column,
+    CommandEnd,
     fail,
     make_table,
     option,
@@ -94,27 +99,29 @@ ACTOR_OPTION = option(
 
 
 @contextmanager
-def user_friendly_errors() -> Iterator[None]:
-    """Turn errors into exit codes: 2 for errors of the input, 1 for failures of the machine."""
+def user_friendly_errors(log: "Journal | None" = None) -> Iterator[None]:
+    """Turn errors into exit codes: 2 for errors of the input, 1 for failures of the machine. `log` gets the message."""
+    misused: Callable[[str], NoReturn] = usage_error if log is None else partial(log.end, 2)
+    failed: Callable[[str], NoReturn] = fail if log is None else partial(log.end, 1)
     try:
         with require_extras():
             yield
     except (BotError, LadderError, RulesetError) as problem:
-        usage_error(str(problem))
+        misused(str(problem))
     except (DatabaseError, ExecutorLostError, SandboxError) as problem:
-        fail(str(problem))
+        failed(str(problem))
     except UnicodeEncodeError:
-        usage_error("an argument of the command isn't valid UTF-8.\nReplace its invalid bytes.")
+        misused("an argument of the command isn't valid UTF-8.\nReplace its invalid bytes.")
     except OSError as problem:
-        fail(os_error_reason(problem))
+        failed(os_error_reason(problem))
 
 
 @contextmanager
-def open_ladder_or_exit(
-    folder: Path, patience_s: float = 10.0, hear: Callable[[str | None], None] = lambda why: None
-) -> Iterator[Ladder]:
+def open_ladder_or_exit(folder: Path, patience_s: float = 10.0, log: "Journal | None" = None) -> Iterator[Ladder]:
     """Yield the ladder of a folder; see `user_friendly_errors`. Waits `patience_s` for an unreachable database."""
-    with user_friendly_errors(), closing(open_ladder(folder, patience_s, hear)) as ladder:
+    hear = log.database_state if log is not None else lambda why: None
+    command = click.get_current_context().command_path
+    with user_friendly_errors(log), closing(open_ladder(folder, patience_s, hear, command)) as ladder:
         yield ladder
 
 
@@ -273,12 +280,14 @@ def copy_version(folder: Path, given: str) -> tuple[str, str]:
     return str(where), f"{version.version_ref} of {os.path.abspath(folder)}"
 
 
-class Journal:
-    """The log of a command. plain: print only the sentences, for a terminal."""
+class Journal(logging.Handler):
+    """The log of a command, and of the libraries that it uses. On a terminal it prints only the sentences."""
 
-    def __init__(self, plain: bool) -> None:
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
         self.runner = ""
-        self._plain = plain
+        self._plain = sys.stderr.isatty()
+        logging.basicConfig(handlers=[self], level=logging.WARNING, force=True)
 
     def info(self, text: str, **ids: object) -> None:
         """Log an event."""
@@ -289,8 +298,22 @@ class Journal:
         self._say("warning", text, ids)
 
     def error(self, text: str, **ids: object) -> None:
-        """Log the error that ends the runner."""
+        """Log an error that staff has to investigate."""
         self._say("error", text, ids)
+
+    def end(self, code: int, text: str) -> NoReturn:
+        """Log the error that ends the command, and exit."""
+        if self._plain:
+            (usage_error if code == 2 else fail)(text)
+        self.error(text)
+        raise CommandEnd(code, text)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log the record of a library, with its traceback."""
+        trace = traceback.format_exception(*record.exc_info) if record.exc_info else []
+        self._say(record.levelname.lower(), record.getMessage(), getattr(record, "ids", {}))
+        for line in "".join(trace).splitlines():
+            print_note(f"  {line}")
 
     def database_state(self, problem: str | None) -> None:
         """Log that the database can't be reached, or with None that it can be again."""

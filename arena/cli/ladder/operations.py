@@ -225,9 +225,9 @@ def run(
         usage_error(
             "--executor dask requires --scheduler ADDRESS, and --executor local excludes it.\nAdd or remove it."
         )
-    log = Journal(plain=sys.stderr.isatty())
+    log = Journal()
 
-    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log.database_state) as ladder:
+    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log) as ladder:
         tls = _make_tls(scheduler, tls_ca, tls_cert, tls_key)
         if scheduler is None:
             require_sandbox(ladder)
@@ -235,7 +235,7 @@ def run(
             service = LadderRunner(ladder, pool, matches, until)
             log.runner = service.runner[:8]
             exported = RunnerMetrics(service)
-            with nullcontext() if metrics is None else serve_metrics(exported, metrics) as url:
+            with nullcontext() if metrics is None else serve_metrics(exported.registry, metrics) as url:
                 log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
                 asked = _stop_on_signal(service)
                 try:
@@ -370,9 +370,9 @@ def serve_tables(folder: Path) -> None:
     """
     with require_extras():
         from ladder.tables import server
-    log = Journal(plain=sys.stderr.isatty())
+    log = Journal()
 
-    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log.database_state) as ladder:
+    with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log) as ladder:
         require_sandbox(ladder)
         server.serve_tables(ladder, log.info)
 
@@ -392,6 +392,7 @@ MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 @option("--no-runner", is_flag=True, help="Serve only the pages, without runner and live tables.")
 @option("--no-tables", is_flag=True, help="Serve no live tables.")
 @option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
+@option("--metrics", metavar="[ADDRESS:]PORT", help="Serve Prometheus metrics of the pages, by default on 127.0.0.1.")
 def serve(
     folder: Path,
     host: str,
@@ -402,29 +403,31 @@ def serve(
     no_runner: bool,
     no_tables: bool,
     jobs: int | None,
+    metrics: str | None,
 ) -> None:
     """Serve the web pages and run the ladder.
 
     The command also starts a runner and the live tables. On a terminal it prints a sign-in link for staff; elsewhere
     use `arena ladder access add LADDER staff`. Ctrl-C or SIGTERM stops everything, the runner after the matches in
-    progress.
+    progress. /healthz and /readyz answer probes.
     """
     with require_extras():
         from ladder.web import ServerAddress, serve_web
     if (tls_cert is None) != (tls_key is None):
         usage_error("TLS requires --tls-cert and --tls-key.\nGive both.")
-    with open_ladder_or_exit(folder) as ladder:
+    log = Journal()
+    with open_ladder_or_exit(folder, log=log) as ladder:
         address = ServerAddress(host, port, tls_cert, tls_key, ladder.settings.web.base_url)
         address.check(insecure)
         if not no_runner:
             require_sandbox(ladder)
 
         def begun(url: str) -> None:
-            print_note(f"the ladder {ladder.name}: {url}")
+            log.info(f"the ladder {ladder.name}: {url}")
             if sys.stderr.isatty():
                 link = issue_secret(ladder, STAFF_USER.login, "link", "serve").secret
                 print_note(f"sign in as staff (works once, for a day): {url}/sign-in?link={link}")
-            print_note("stop it with Ctrl-C")
+                print_note("stop it with Ctrl-C")
 
         treat_sigterm_as_sigint()
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
@@ -434,15 +437,15 @@ def serve(
         )  # pages and tables have a higher priority then
         # uvicorn ends, and passes the signal on
         with (
-            _keep_running("runner", runner, gives_way),
-            _keep_running("table server", tables, _end_with_parent),
+            _keep_running("runner", runner, gives_way, log),
+            _keep_running("table server", tables, _end_with_parent, log),
             suppress(KeyboardInterrupt),
         ):
-            serve_web(ladder, address, begun)
+            serve_web(ladder, address, begun, metrics)
 
 
 @contextmanager
-def _keep_running(what: str, words: list[str], begin: Callable[[], None]) -> Iterator[None]:
+def _keep_running(what: str, words: list[str], begin: Callable[[], None], log: Journal) -> Iterator[None]:
     """Run a command of the ladder next to the pages, restart it when it ends, and stop it with the pages.
 
     After MAX_RESTARTS within an hour it isn't restarted; the staff page shows which runners are alive.
@@ -460,14 +463,13 @@ def _keep_running(what: str, words: list[str], begin: Callable[[], None]) -> Ite
             elif not ending.wait(RESTART_PAUSE_S):
                 now = time.monotonic()
                 if len(restarts) == MAX_RESTARTS and now - restarts[0] < HOUR_S:
-                    print_note(
+                    log.error(
                         f"the {what} exited with {process.returncode} for the {MAX_RESTARTS + 1}th time in an hour, "
-                        "and "
-                        "isn't restarted"
+                        "and isn't restarted"
                     )
                     return
                 restarts.append(now)
-                print_note(f"the {what} exited with {process.returncode}, and is restarted")
+                log.warn(f"the {what} exited with {process.returncode}, and is restarted")
 
     keeper = threading.Thread(target=keep, name=what)
     if words:

@@ -114,6 +114,7 @@ from ladder.store.database.queue import (
 )
 from ladder.store.database.results import (
     HistoryPoint,
+    LadderCounts,
     NamedRatingPoint,
     RatingPoint,
     SeatRow,

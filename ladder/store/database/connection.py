@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -71,7 +71,8 @@ class Database:
     """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db.
 
     hear: called with the reason when the database becomes unreachable, and with None when it is back. `losses` counts
-    these outages. patience_s: the longest tolerated outage.
+    these outages. patience_s: the longest tolerated outage. application: PostgreSQL's name of the connections. pooled:
+    False to open one for each use.
     """
 
     def __init__(
@@ -80,15 +81,18 @@ class Database:
         patience_s: float = RETRY_TIMEOUT_S,
         idle_s: float = _IDLE_S,
         hear: Callable[[str | None], None] = lambda why: None,
+        application: str = "arena",
+        pooled: bool = True,
     ) -> None:
         self._patience_s = patience_s
         self._hear = hear
+        self.application = application
         self._away_since: float | None = None
         self.losses = 0
         self._idle_ms = str(round(1000 * idle_s))
         try:
             self.url = make_url(url)
-            self.engine = _create_engine(self.url)
+            self.engine = _create_engine(self.url, application, pooled)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
             # The message doesn't contain the URL, which may contain a password.
             why = error if isinstance(error, (NoSuchModuleError, ModuleNotFoundError)) else "not a valid URL"
@@ -191,10 +195,15 @@ class Database:
         self.engine.dispose()
 
 
-def _create_engine(url: URL) -> Engine:
+def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
+    options: dict[str, Any] = {"hide_parameters": True}  # else an error's text has values, such as a password's hash
+    if not pooled:
+        options["poolclass"] = NullPool
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
-    engine = create_engine(url)
+        arguments = {"connect_timeout": 10, "application_name": application}
+        arguments = {name: value for name, value in arguments.items() if name not in url.query}
+        return create_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
+    engine = create_engine(url, **options)
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:

@@ -83,6 +83,19 @@ def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
     assert failed_findings(ladder) == []
 
 
+def test_a_runner_may_hold_more_tasks_than_it_runs_at_a_time(ladder: Ladder) -> None:
+    """It holds one more than it runs, so that no worker waits."""
+
+    def act(connection: Connection) -> None:
+        ids = queue_matches(connection, RATED, [[1, 2]] * 2, 3.0)
+        runner = register_runner(connection, 1, 4.0)
+        for held in ([], ids[:1]):
+            claim_match(connection, runner, held, 1.0)
+
+    ladder.database.write(act)
+    assert found(ladder)["runner"].message.endswith("tasks: 2; it runs 1 at a time")
+
+
 def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place) -> None:
     ladder.database.write(lambda connection: save_users(connection, [User("ada", "Ada", "Quiet Fox")], 1.0))
     submit_bot(ladder, place.bot("mine.py"), "ada")

@@ -459,12 +459,12 @@ def test_an_application_with_a_form_on_another_kind_of_route_isnt_built(
 
 
 def test_only_routes_that_read_a_stream_run_on_the_event_loop(web: Pages) -> None:
-    """All others run in a thread: a roster of 2 MB takes seconds to read."""
+    """All others run in a thread: a roster of 2 MB takes seconds to read. Probes answer while all threads are busy."""
     nouns = [each.original_router for each in web.client.app.routes if hasattr(each, "original_router")]  # type: ignore[attr-defined]
     routes = [route for noun in nouns for route in noun.routes]
     on_loop = {route.path for route in routes if iscoroutinefunction(route.endpoint)}
     sockets = {"/tables/{id}/socket", "/tables/{id}/program"}
-    assert on_loop == {"/submit", "/api/submissions", "/changes", *sockets}
+    assert on_loop == {"/submit", "/api/submissions", "/changes", "/healthz", "/readyz", *sockets}
     assert web.visitor("ada").delete("/standings").status_code == 405
 
 

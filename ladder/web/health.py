@@ -1,0 +1,128 @@
+"""Answer health probes, log requests that fail or are slow, and count requests for Prometheus.
+
+A logged request has an id, which its response has as X-Request-ID. The log has the pattern of the route, such as
+/bots/{name}, because addresses may contain secrets.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+
+from ladder.service import HealthMonitor, LadderHealth, LadderMetrics
+
+router = APIRouter()
+log = logging.getLogger(__name__)
+
+SLOW_S = 2.0  # from the last byte of a request to the first one of its response
+WATCH_S = 5.0  # between two readings of the ladder's health
+
+Required = Annotated[list[Literal["runner", "table_server"]], Query()]
+
+
+@router.get("/healthz", include_in_schema=False)
+async def healthz() -> Response:
+    """Answer as long as this process does."""
+    return PlainTextResponse("ok\n")
+
+
+@router.get("/readyz", include_in_schema=False)
+async def readyz(http: Request, require: Required = []) -> Response:  # noqa: B006  # FastAPI copies the default
+    """Return 200 if pages can be served, else 503: the database answers, and the `require`d processes are alive."""
+    health: LadderHealth = await asyncio.to_thread(http.app.state.shared.metrics.monitor.health)
+    parts = {"database": health.problem is None, "runner": health.runners, "table_server": health.table_servers}
+    ready = all(parts[name] for name in ("database", *require))
+    found = {name: "ok" if value else "unreachable" if name == "database" else "none" for name, value in parts.items()}
+    return JSONResponse({"ready": ready, **found}, 200 if ready else 503, {"Cache-Control": "no-store"})
+
+
+class PagesMetrics:
+    """The Prometheus metrics of a web server and its ladder."""
+
+    def __init__(self, monitor: HealthMonitor) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics
+
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type here
+        self.monitor = monitor
+        self.registry = registry = CollectorRegistry(auto_describe=False)
+        registry.register(LadderMetrics(monitor))
+        self.requests = Counter(
+            "coup_pages_requests", "Requests to this web server, by the class of their status.", ["status"],
+            registry=registry,
+        )  # fmt: skip
+        for first in "2345":
+            self.requests.labels(f"{first}xx")
+        self.seconds = Summary("coup_pages_response_seconds", "Time from a request to its response.", registry=registry)
+        since = Gauge(
+            "coup_pages_start_time_seconds", "Start of this web server, in seconds since 1970.", registry=registry
+        )
+        since.set_to_current_time()
+
+
+class RequestLog:
+    """Middleware that gives each request an id, counts it, and logs it if it fails or is slow."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        id = scope.setdefault("state", {})["request_id"] = secrets.token_hex(6)
+        began = time.monotonic()
+        answered = False
+
+        async def timed_receive() -> Any:
+            nonlocal began
+            message = await receive()
+            began = time.monotonic()  # a slow upload isn't a slow response
+            return message
+
+        async def counted_send(message: Any) -> None:
+            nonlocal answered
+            if message["type"] == "http.response.start":
+                answered = True
+                _count(scope, message["status"], time.monotonic() - began)
+                message = {**message, "headers": [*message["headers"], (b"x-request-id", id.encode())]}
+            await send(message)
+
+        try:
+            await self.app(scope, timed_receive, counted_send)
+        except Exception as error:
+            if not answered:  # an outer middleware sends the error page
+                scope["state"]["failure"] = type(error).__name__
+                _count(scope, 500, time.monotonic() - began)
+            raise
+
+
+def _count(scope: Any, status: int, seconds: float) -> None:
+    """Count a request; log it if it failed or was slow."""
+    metrics: PagesMetrics = scope["app"].state.shared.metrics
+    metrics.requests.labels(f"{status // 100}xx").inc()
+    metrics.seconds.observe(seconds)
+    if status < 500 and seconds < SLOW_S:
+        return
+    path = getattr(scope.get("route"), "path", "an unknown path")
+    failure = scope["state"].get("failure")
+    text = f"{scope['method']} {path}: {status} after {seconds:.1f} s{f': {failure}' if failure else ''}"
+    ids = {"request": scope["state"]["request_id"]}
+    log.log(logging.ERROR if status == 500 else logging.WARNING, text, extra={"ids": ids})
+
+
+def watch(monitor: HealthMonitor, ended: Callable[[], bool]) -> None:
+    """Log when the database becomes unreachable and when it is back, until `ended`: the loop of a thread."""
+    before = None
+    while not ended():
+        problem = monitor.health().problem
+        if problem is not None and before is None:
+            log.warning(problem)
+        elif problem is None and before is not None:
+            log.warning("the database is reachable again")
+        before = problem
+        time.sleep(WATCH_S)
