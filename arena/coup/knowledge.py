@@ -1,9 +1,9 @@
 """Derive the cards that one seat knows for certain, from its views and its copies of the events.
 
 A world is one possible assignment of hands to the opponents, face-up cards included. The worlds that are still possible
-are the bits of one integer, so that an event changes all of them by a few operations. With two to four seats all
-certain facts are found. With more than three opponents, the possible hands of each opponent are kept separately, and
-joined when three opponents are left. Until then, facts that follow from two hands together are missed.
+are the bits of one integer, so that an event changes all of them by a few operations. With two to five seats all
+certain facts are found. With more than four opponents, the possible hands of each opponent are kept separately, and
+joined when four opponents are left. Facts that follow from two hands together, both as they were before, are missed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +48,7 @@ class CertainCards(NamedTuple):
 
 
 NOTHING_KNOWN = CertainCards()
-_MAX_JOINED = 3  # most opponents whose hands are joined: the index of a world takes 12 bits for three, 16 for four
+_MAX_JOINED = 4  # most opponents whose hands are joined: worlds take 8 KB for four, and would take 128 KB for five
 _ROLES = range(5)  # roles are numbered in the order of the rules
 _HANDS = [*combinations_with_replacement(_ROLES, 2)]
 _INDEX = [[_HANDS.index((min(a, b), max(a, b))) for b in _ROLES] for a in _ROLES]
@@ -77,7 +77,7 @@ class _Table:
         whole: list[Sequence[int]] = [range(16)] * len(hands)
         self.all = _make_worlds(every)
         self.first = [_make_worlds([*whole[:at], [0], *whole[at + 1 :]]) for at in range(len(hands))]
-        self.spread = [[sum(1 << (place << 4 * at) for place in row) for row in _INDEX] for at in range(len(hands))]
+        self.spread = [sum(1 << place for place in row) for row in _INDEX]
         self.least = []
         for at, each in enumerate(hands):
             counts = [[(place, hand.count(role)) for place, hand in enumerate(each)] for role in _ROLES]
@@ -101,13 +101,33 @@ class _Table:
 
     def swapped(self, worlds: int, at: int, up: Sequence[int], backs: Iterable[int]) -> int:
         """Return the worlds after hand `at`, with `up` face up, put back a card of one of `backs` and took any card."""
-        after, step, first, spread = 0, 4 * at, self.first[at], self.spread[at]
+        after, step, first = 0, 4 * at, self.first[at]
+        rests = {}  # by the card that stays: the worlds before the draw, moved to index 0 of the hand
         for stays in up or _ROLES:
             rest = 0
             for back in backs:
                 rest |= worlds >> (_INDEX[stays][back] << step)
-            after |= (rest & first) * spread[stays]
+            rests[stays] = rest & first
+        if not at:
+            for stays, rest in rests.items():
+                after |= rest * self.spread[stays]
+        elif up:
+            for place in _INDEX[up[0]]:
+                after |= rests[up[0]] << (place << step)
+        else:
+            for place, (one, two) in enumerate(_HANDS):
+                after |= (rests[one] | rests[two]) << (place << step)
         return after
+
+    def redrawn(self, worlds: int, at: int) -> int:
+        """Return the worlds after hand `at` put back both cards and took any two; some have an impossible index."""
+        step = 4 * at
+        for places in (8, 4, 2, 1):
+            worlds |= worlds >> (places << step)
+        worlds &= self.first[at]
+        for places in (1, 2, 4, 8):
+            worlds |= worlds << (places << step)
+        return worlds
 
 
 @cache
@@ -115,7 +135,7 @@ def _table(opponents: int, draft: bool = False) -> _Table:
     return _Table(opponents, draft)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=1_000)  # of 8 KB at five seats
 def _worlds_within(table: _Table, counts: tuple[int, ...]) -> int:
     """Return the worlds that have at most `counts[role]` cards of each role."""
     worlds = table.all
@@ -329,8 +349,11 @@ class Knowledge:
         if self._worlds:
             self._changed = True
             self._reduce_located(count)
-            for _ in range(count):
-                self._worlds[self._at[seat][0]] = self._swap(seat, _ROLES, self._dealable(seat))
+            key, at = self._at[seat]
+            if count == 2:
+                self._worlds[key] = self._table.redrawn(self._worlds[key], at) & self._dealable(seat)
+            elif count:
+                self._worlds[key] = self._swap(seat, _ROLES, self._dealable(seat))
 
     def _replace_card(self, seat: int, role: int | None, draws_first: bool = False) -> None:
         """Handle that an opponent returns a card of a role (None: unknown) and draws another."""

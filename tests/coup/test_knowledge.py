@@ -305,6 +305,21 @@ def test_seats_know_the_cards_of_the_deck_that_do_not_follow_from_the_rest(game:
     assert known == count
 
 
+def test_at_five_seats_facts_about_several_hands_are_kept(scene: Scene) -> None:
+    """I have a duke; C had one when B had put one back; so D and E had none."""
+    game = scene("duke captain / duke assassin / duke contessa / contessa contessa / captain captain", actor=1)
+    mind = Knowledge(game.sees(0))
+    game.play("tax; - - ! -; show:duke; lose:captain; tax; ! - - -; show:duke; lose:contessa")
+    kinds = concerning(COUP)
+    known = mind.known(game.sees(0), [event_for_seat(event, 0) for event in game.events if type(event) in kinds])
+    assert known.players == tuple(CertainHand(seat, (), (Role.DUKE,)) for seat in (3, 4))
+
+
+@INTERPRETED
+def test_at_five_seats_nothing_certain_is_missed() -> None:
+    check(("blog", 5, 25, 0.0), 4)
+
+
 def test_a_player_that_draws_no_card_still_lacks_a_role(scene: Scene) -> None:
     """I hold an ambassador and return two; B exchanges; C still lacks it, at ten seats, too."""
     for others in ("captain duke / duke duke", "captain duke / duke duke" + " / assassin contessa" * 2):
