@@ -55,7 +55,7 @@ TOGETHER = (
     # They share a cluster of Dask.
     re.compile(r"ladder/pool/test_cluster\.py::test_(?:calls_run|equal|the_scheduler)()"),
     # They stop and kill an engine of their own.
-    re.compile(r"test_docker_box\.py::test_(a_daemon)_that"),
+    re.compile(r"docker/test_box\.py::test_(a_daemon)_that"),
 )
 
 # Files for `make test-all`.
@@ -65,11 +65,11 @@ LONG = re.compile(
     r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
     r"|ladder/pool/test_cluster\.py|run/test_(crashes|full_disk|sweep)\.py"
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
-    r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_(policy_bot|lines)\.py"
+    r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_policy_bot\.py|kits/test_coup_env\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|feed|play|review|submit)\.py|review/test_review\.py"
-    r"|test_(docs_run|site)\.py|run/test_(looking|work_item)\.py|ladder/tables/test_server\.py"
-    r"|ladder/service/test_(check|readme|similar|talk|term)\.py|ladder/test_likeness\.py"
+    r"|test_(docs_run|site)\.py|run/test_work_item\.py|ladder/tables/test_server\.py"
+    r"|ladder/service/test_(check|readme|similar|talk|term)\.py|ladder/test_similarity\.py"
     r"|ladder/web/test_(similar|site|submit|tables)\.py"
     # Bots of the benchmarks play, and a search finds what beats samples.
     r"|bench/test_bench\.py"
@@ -78,16 +78,16 @@ LONG = re.compile(
 LONG_ALONE = re.compile(
     r"ladder/rating/test_findings\.py::test_frequent_interim_tests"
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
-    r"|bots/test_intake\.py::test_a_submission_over_the_limits"
-    r"|sandbox/test_spawning\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
-    r"|replay/test_as_object\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
+    r"|bots/test_submission_archive\.py::test_a_submission_over_the_limits"
+    r"|sandbox/test_child_process\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
+    r"|replay/test_steps\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
     r"|checks/test_check\.py::test_waiting_for_a_core"
-    r"|ladder/service/test_final\.py::test_a_final_by_commands|ladder/service/test_releases\.py::test_another_processor"
+    r"|ladder/service/test_finals\.py::test_a_final_by_commands|ladder/service/test_releases\.py::test_another_processor"
     r"|ladder/service/test_operation\.py::test_a_(?:runner|second)|ladder/web/test_openid\.py::test_an_old_response"
-    r"|ladder/service/test_service\.py::test_a_cluster|ladder/service/test_standings\.py::test_collusion_is_found"
+    r"|ladder/service/test_runner\.py::test_a_cluster|ladder/service/test_standings\.py::test_collusion_is_found"
     r"|oracle/test_side_by_side\.py::.*\[[0-5]\]|local/test_local\.py::test_a_sweep_pairs"
     r"|exploit/test_exploit\.py::test_a_bluff|playground/test_trial\.py::test_a_version_is_compared"
-    r"|referee/test_leaks\.py::test_processes_leave"
+    r"|run/test_preflight\.py::test_(?:all_bots|skipped|a_run_of|a_silent|an_interrupted)|referee/test_leaks\.py::test_processes_leave"
     r"|run/test_config\.py::test_stretching_a_seed|coup/test_knowledge\.py::test_at_four"
     r"|cli/test_completion\.py::test_(?:samples|zsh)|cli/test_run\.py::test_(?:names_with_markup|tables_go_to_stdout)"
 )

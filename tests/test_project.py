@@ -87,8 +87,8 @@ def test_the_citation_agrees_with_the_package() -> None:
 PATCHES = {
     "bots/test_archive.py": 1,
     "bots/test_bots.py": 2,
-    "bots/test_building.py": 1,
-    "bots/test_intake.py": 3,
+    "bots/test_build.py": 1,
+    "bots/test_submission_archive.py": 3,
     "checks/test_check.py": 1,
     "cli/test_replay.py": 2,
     "ladder/conftest.py": 1,
@@ -108,10 +108,10 @@ PATCHES = {
     "replay/test_page.py": 1,
     "review/test_review.py": 1,
     "run/test_worker.py": 1,
-    "sandbox/bubblewrap/test_bubblewrap_box.py": 3,
-    "sandbox/docker/test_docker_box.py": 1,
+    "sandbox/bubblewrap/test_box.py": 3,
+    "sandbox/docker/test_box.py": 1,
     "sandbox/test_backends.py": 1,
-    "sandbox/test_trees.py": 1,
+    "sandbox/test_scratch.py": 1,
 }
 SLEEPS = {
     "checks/test_check.py": 4,
@@ -123,7 +123,7 @@ SLEEPS = {
     "ladder/service/test_kills.py": 3,
     "ladder/store/test_runners.py": 1,
     "ladder/tables/test_chat.py": 6,
-    "ladder/tables/test_socket.py": 1,
+    "ladder/tables/test_websocket.py": 1,
     "ladder/tables/test_table.py": 4,
     "ladder/web/ladder_server.py": 1,
     "ladder/web/test_course.py": 1,

@@ -350,9 +350,9 @@ _ROWS = (
         69,
         "the build as an attack",
         _by(
-            "tests/bots/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
-            "tests/bots/test_building.py::test_a_build_cannot_reach_what_a_bot_cannot",
-            "tests/bots/test_building.py::test_a_fork_bomb_in_a_build_is_stopped",
+            "tests/bots/test_build.py::test_a_hostile_build_costs_only_its_own_bot",
+            "tests/bots/test_build.py::test_a_build_cannot_reach_what_a_bot_cannot",
+            "tests/bots/test_build.py::test_a_fork_bomb_in_a_build_is_stopped",
         ),
     ),
     # --- protocol
@@ -405,7 +405,7 @@ _ROWS = (
     _row(
         88,
         "never flushes",
-        _by(_BAD_BOTS, "tests/sandbox/test_process_box.py::test_a_python_bot_needs_no_flush_and_writes_no_bytecode"),
+        _by(_BAD_BOTS, "tests/sandbox/test_process.py::test_a_python_bot_needs_no_flush_and_writes_no_bytecode"),
     ),
     _row(
         89,
@@ -470,7 +470,7 @@ _ROWS = (
     _row(
         105,
         "the Docker daemon hangs or restarts",
-        _by("tests/sandbox/docker/test_docker_box.py::test_a_daemon_that_dies_or_stops_voids_the_match_in_time"),
+        _by("tests/sandbox/docker/test_box.py::test_a_daemon_that_dies_or_stops_voids_the_match_in_time"),
     ),
     _row(
         106,
@@ -501,15 +501,15 @@ _ROWS = (
     _row(
         113,
         "files that play and have no digest",
-        _by("tests/sandbox/test_bundle.py::test_files_without_a_digest_are_not_copied"),
+        _by("tests/sandbox/test_program_files.py::test_files_without_a_digest_are_not_copied"),
     ),
     _row(
         114,
         "sparse files, and files without number",
         _by(
-            "tests/sandbox/test_bundle.py::test_a_sparse_file_counts_with_its_full_size",
-            "tests/sandbox/test_bundle.py::test_every_entry_is_counted_up_to_the_exact_limit",
-            "tests/bots/test_building.py::test_a_hostile_build_costs_only_its_own_bot",
+            "tests/sandbox/test_program_files.py::test_a_sparse_file_counts_with_its_full_size",
+            "tests/sandbox/test_program_files.py::test_every_entry_is_counted_up_to_the_exact_limit",
+            "tests/bots/test_build.py::test_a_hostile_build_costs_only_its_own_bot",
         ),
     ),
     _row(115, "pseudo-terminals, which no limit counts", Probes("isolation", FILES, works=("115.*",))),

@@ -32,7 +32,7 @@ from ladder.tables import (
     serve_client,
     serve_program,
 )
-from tests.play.test_sitting import dice
+from tests.play.test_live_match import dice
 
 WAIT_S = 60.0  # only a failure takes this long
 PERSON = Timing(limit_ms=60_000, bank_ms=0)

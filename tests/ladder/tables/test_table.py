@@ -29,7 +29,7 @@ from ladder.tables import (
     serve_client,
 )
 from tests.ladder.web.ladder_server import wait_for
-from tests.play.test_sitting import dice
+from tests.play.test_live_match import dice
 
 WAIT_S = 60.0  # only a failure takes this long
 GAME = {

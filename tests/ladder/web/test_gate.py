@@ -18,7 +18,7 @@ from ladder.service import OpenTableRequest, issue_secret, open_session, set_sus
 from ladder.web import ROUTERS, make_app
 from tests.cases import each
 from tests.ladder.service.term import Term
-from tests.ladder.views.test_access import NEEDED_LEVELS
+from tests.ladder.test_permissions import NEEDED_LEVELS
 from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 
 # Written out, so that a change in the program's table is noticed: scope of a token (- for none), permission, routes. A

@@ -1,6 +1,6 @@
 """Tests that the BPF program, run by a small interpreter, and the Docker profile implement the same policy.
 
-Sources: rows 54 to 62 of tests/red_team/catalog.py; the kernel's seccomp_filter.rst. test_bubblewrap_box.py tests the
+Sources: rows 54 to 62 of tests/red_team/catalog.py; the kernel's seccomp_filter.rst. bubblewrap/test_box.py tests the
 filter in the real kernel.
 """
 

@@ -1,11 +1,13 @@
-"""Tests of the folder in which a run builds bots: its owner, and its removal.
+"""Tests of the preflight of a run: the folder in which it builds bots, and bots that can't play.
 
-Source: the docstring of arena/run/preflight.py. tests/bots/test_building.py tests the builds themselves.
+Sources: the docstring of arena/run/preflight.py; the help of `arena run`, --skip-failing.
+tests/bots/test_build.py tests the builds themselves.
 """
 
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -17,6 +19,8 @@ from arena.bots import BuildError, load_bots
 from arena.run import RunBuilds, RunConfig, record_results
 from arena.sandbox import SandboxChoice, lock_folder, make_sandbox, remove_tree
 from ladder.store import FolderError, RunFolder
+from tests.cli_workspace import Place
+from tests.timing import within
 
 OTHER_USER = 65534
 CONFIG = RunConfig((), seats=2, games=2, match_games=2, key=bytes(32), sandbox=SandboxChoice("bubblewrap"))
@@ -121,3 +125,76 @@ def test_an_unreadable_folder_does_not_block_other_runs(tmp_path: Path) -> None:
     assert removes.returncode == 0, removes.stderr
     assert (shut / "bots").is_dir()
     assert not dead.exists()
+
+
+# --- what can't play --------------------------------------------------------------------------------------------------
+
+SILENT = """import json, sys
+for line in sys.stdin:
+    if json.loads(line)["type"] == "hello":
+        print('{"type":"hello"}', flush=True)
+"""
+GAMES = ("--games", 4)
+SMALL = (*GAMES, "--limit-ms", 500, "--bank-ms", 2000)
+
+
+def test_all_bots_that_cannot_play_are_listed_before_a_game_is_played(place: Place) -> None:
+    """The list has each bot's last output and advice; a silent bot is reported during the wait."""
+    silent = place.bot("silent.py", SILENT)
+    dies = place.bot("dies.py", "raise SystemExit('no weights')\n")
+    ran = place.run("run", *place.bots(2), silent, dies, *SMALL, "--out", "out")
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.count("silent sent no reply within 2 s of its hello") == 1
+    for words in ("silent can't play: ", "dies can't play: ", "| no weights", "--skip-failing", "arena check"):
+        assert words in ran.err
+    assert not (place.folder / "out").exists()
+    place.require_nothing_left()
+
+
+def test_skipped_bots_are_reported_at_the_top_at_the_end_and_in_json(place: Place) -> None:
+    """The others play as if the skipped bots had not been named, also in a resumed run."""
+    dies = place.bot("dies.py", "raise SystemExit('no weights')\n")
+    ran = place.run("run", *place.bots(2), dies, *SMALL, "--skip-failing", "--json", "--out", "out")
+    assert ran.code == 0
+    assert [row["bot"] for row in ran.json["skipped"]] == ["dies"]
+    assert sorted(row["bot"] for row in ran.json["standings"]) == ["a", "b"]
+    lines = ran.err.splitlines()
+    assert "skipped: dies" in lines
+    again = place.run("run", "--resume", "out")
+    assert again.err.splitlines()[-1].startswith("skipped: dies: ")
+
+
+def test_a_run_of_which_one_bot_is_left_is_refused(place: Place) -> None:
+    dies = place.bot("dies.py", "raise SystemExit\n")
+    ran = place.run("run", *place.bots(1), dies, "--skip-failing", "--out", "out")
+    assert ran.code == 2
+    assert "A game needs at least 2 bots, and 1 can play" in ran.err
+    assert not (place.folder / "out").exists()
+
+
+def test_a_silent_bot_in_a_run_with_long_limits_passes(place: Place) -> None:
+    """It may be thinking: the preflight waits less long than the match would."""
+    thinks = place.bot("thinks.py", SILENT)
+    process = place.start("run", *place.bots(1), thinks, *GAMES, "--limit-ms", 60_000, "--out", "out")
+    place.wait(lambda: (place.folder / "out").exists(), process=process)
+    process.terminate()
+    assert place.end(process).code == 130
+
+
+def test_an_interrupted_preflight_ends_at_once(place: Place) -> None:
+    mark = Path("said")
+    silent = place.bot("silent.py", f"open({str(place.tmp / mark)!r}, 'w').close()\n" + SILENT)
+
+    def ends() -> float:
+        process = place.start("run", *place.bots(1), silent, *GAMES, "--limit-ms", 60_000, "--out", "out")
+        place.wait(lambda: (place.tmp / mark).exists(), process=process)
+        began = time.monotonic()
+        process.terminate()
+        assert place.end(process).code == 130
+        (place.tmp / mark).unlink()
+        return time.monotonic() - began
+
+    within(3, ends)
+    if sys.platform == "linux":
+        place.require_nothing_left()

@@ -1,4 +1,7 @@
-"""Seats that leave the game: cases that tests/conformance/scenarios/forfeits.toml doesn't have.
+"""The engine: a key always gives the same game, and seats leave.
+
+Later versions replay records from their keys and moves. Cases that tests/conformance/scenarios/forfeits.toml has are
+left out.
 
 The rules of a forfeit:
 
@@ -11,11 +14,23 @@ and one of protocol/faults.md#forfeits: (e) the other answers of the same window
 In a script, `#` is a forfeit; the rest is as in test_rules.py. Only a seat that is asked can leave.
 """
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
-from arena.coup import Role
+from arena.coup import (
+    FORFEIT,
+    PRESETS,
+    KeyedRng,
+    Role,
+    apply_moves,
+    deal_game,
+    format_move,
+    list_legal_moves,
+    view_from_seat,
+)
+from tests.games import say
 
 Scene = Any  # the class in conftest.py
 
@@ -99,3 +114,32 @@ def test_a_forfeit_hides_the_other_answers_of_its_window(scene: Scene) -> None:
     """The other answers to a question that ended stay secret."""
     states = [scene(HANDS).play(f"steal:1; # {words}").state for words in ("- -", "! -", "- !", "! !")]
     assert all(state == states[0] for state in states)
+
+
+# --- the same games ---------------------------------------------------------------------------------------------------
+
+DIGEST = "0275574cd3ca56abde7e11ed50c81c0829dbe5af8f92375d123d12ca237a98a0"
+
+
+def test_keys_give_the_same_games() -> None:
+    """A new digest means that records of earlier versions can no longer be replayed.
+
+    The digest of the events so far chooses the moves, and now and then a forfeit.
+    """
+    digest = sha256()
+    for game in range(100):
+        rules = list(PRESETS.values())[game % len(PRESETS)]
+        numbers = [seats for seats in range(2, 11) if rules.problem(seats) is None]
+        seats = numbers[game // len(PRESETS) % len(numbers)]
+        chance = KeyedRng(sha256(f"{game}".encode()).digest(), game)
+        state = deal_game(rules, seats, chance)
+        while state.board.phase.asked:
+            moves = []
+            for seat in state.board.phase.asked:
+                lot = digest.digest()[seat]
+                menu = list_legal_moves(view_from_seat(state, seat))
+                moves.append(menu[lot % len(menu)] if lot else FORFEIT)
+            state, events = apply_moves(state, moves, chance)
+            cards = map("+".join, (*state.hands, state.deck))
+            digest.update("\n".join([*map(format_move, moves), *map(say, events), *cards]).encode())
+    assert digest.hexdigest() == DIGEST
