@@ -154,7 +154,13 @@ from ladder.service.tasks import (
     make_portable_bot,
     queue_challenges,
 )
-from ladder.service.team_invitations import accept_invitation, find_invitation, form_team, invite_to_team
+from ladder.service.team_invitations import (
+    accept_invitation,
+    find_invitation,
+    form_team,
+    invite_to_team,
+    list_surplus_bots,
+)
 from ladder.service.users import (
     TeamChanges,
     UserImport,

@@ -267,7 +267,7 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
     connection, login, settings = context.connection, login or context.viewer.login, ladder.last_settings
     owner = None if login is None else find_user(connection, login)
     party = {} if owner is None else get_party(connection, owner)
-    bots = _bots_of(connection, party)
+    bots = bots_of_party(connection, party)
     out = owner is None or owner.suspended or owner.withdrawn
     begins = context.now - context.now % DAY_S
     today = count_submissions_since(connection, party, begins)
@@ -354,7 +354,7 @@ def describe_party(login: str, party: Collection[int]) -> str:
 
 
 def _check_bots(connection: Connection, party: Collection[int], settings: LadderSettings) -> None:
-    names = [bot.name for bot in _bots_of(connection, party)]
+    names = [bot.name for bot in bots_of_party(connection, party)]
     most = settings.quotas.max_bots_per_user
     if len(names) >= most:
         raise LadderError(
@@ -363,7 +363,8 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
         )
 
 
-def _bots_of(connection: Connection, party: Collection[int]) -> list[BotRecord]:
+def bots_of_party(connection: Connection, party: Collection[int]) -> list[BotRecord]:
+    """Return the bots of users that count for their quota: not those of suspended or withdrawn users."""
     out = {owner.id for owner in all_users(connection) if owner.suspended or owner.withdrawn}
     return [
         bot for bot in all_bots(connection) if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
@@ -535,27 +536,26 @@ def activate_version(
 
 def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
     """Disable a bot and cancel its queued matches; return False if it is disabled already. Raises LadderError."""
+    return ladder.database.write(
+        lambda connection: disable_bot_row(connection, get_bot(connection, name), who, why, ladder.clock())
+    )
 
-    def act(connection: Connection) -> bool:
-        bot = get_bot(connection, name)
-        decided = [
-            each.action
-            for each in list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-        ]
-        if decided[-1:] == ["disable"]:
-            return False
-        now = ladder.clock()
-        if bot.active_version_id is not None:
-            stop_version(
-                connection,
-                bot.active_version_id,
-                f"{get_version_by_id(connection, bot.active_version_id).version_ref} is disabled",
-                now,
-            )
-        deactivate_bot(connection, bot.id, "disable", who, why, now)
-        return True
 
-    return ladder.database.write(act)
+def is_bot_disabled(connection: Connection, bot: BotRecord) -> bool:
+    """Return whether a bot was disabled, and no version was activated since."""
+    entries = list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    return bool(entries) and entries[-1].action == "disable"
+
+
+def disable_bot_row(connection: Connection, bot: BotRecord, who: str, why: str, now: float) -> bool:
+    """Disable a bot in an open transaction, as `disable_bot` does."""
+    if is_bot_disabled(connection, bot):
+        return False
+    if bot.active_version_id is not None:
+        version = get_version_by_id(connection, bot.active_version_id)
+        stop_version(connection, version.id, f"{version.version_ref} is disabled", now)
+    deactivate_bot(connection, bot.id, "disable", who, why, now)
+    return True
 
 
 def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:

@@ -1,17 +1,19 @@
 """Let users form teams themselves, if ladder.toml allows it: a user names a team, and its members invite others.
 
 An invitation is a credential of the member that created it. It admits users to the team in which that member is when
-it is used, until the team is full. Users can't leave a team or change it themselves.
+it is used, until the team is full. Users can't leave a team or change it themselves. The quota of bots holds when a
+user joins: the user's bots beyond it are disabled.
 """
 
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder.service.accounts import IssuedSecret, hash_secret, issue_secret
-from ladder.service.ladder import Ladder, get_acting_user
+from ladder.service.ladder import Ladder, get_acting_user, get_user
 from ladder.service.settings import LadderError
+from ladder.service.submissions import bots_of_party, disable_bot_row, is_bot_disabled
 from ladder.service.users import FORMED, INVITED, add_members, current_memberships
-from ladder.store.database import TEAM, Membership, User, find_credential, list_memberships
+from ladder.store.database import TEAM, BotRecord, Membership, User, find_credential, get_party, list_memberships
 
 
 def form_team(ladder: Ladder, login: str, name: str) -> None:
@@ -44,17 +46,45 @@ def find_invitation(ladder: Ladder, secret: str) -> Membership:
     return ladder.database.read_with_retry(lambda connection: _get_inviter(ladder, connection, secret))
 
 
+def list_surplus_bots(ladder: Ladder, login: str, secret: str) -> list[str]:
+    """Return the names of a user's bots that accepting an invitation would disable. Raises LadderError."""
+
+    def read(connection: Connection) -> list[str]:
+        inviter = _get_inviter(ladder, connection, secret)
+        return [bot.name for bot in _surplus_bots(ladder, connection, login, inviter)]
+
+    return ladder.database.read_with_retry(read)
+
+
 def accept_invitation(ladder: Ladder, login: str, secret: str) -> None:
-    """Add a user to the team of an invitation. Raises LadderError, also if the team is full."""
+    """Add a user to the team of an invitation, and disable the user's bots beyond the team's quota.
+
+    Raises LadderError, also if the team is full.
+    """
     most = _max_members(ladder)
 
     def act(connection: Connection) -> None:
         inviter = _get_inviter(ladder, connection, secret)
         if sum(each.team == inviter.team for each in current_memberships(connection).values()) >= most:
             raise LadderError(f"the team {escape_control(inviter.team)} is full: it has {most} members.\nForm another.")
+        surplus = _surplus_bots(ladder, connection, login, inviter)
         _join(ladder, connection, login, inviter.team, f"{INVITED} {inviter.login}")
+        for bot in surplus:
+            why = f"the quota of {ladder.settings.quotas.max_bots_per_user} bots is used up"
+            disable_bot_row(connection, bot, login, why, ladder.clock())
 
     ladder.database.write(act)
+
+
+def _surplus_bots(ladder: Ladder, connection: Connection, login: str, inviter: Membership) -> list[BotRecord]:
+    """Return a user's newest bots with which the inviter's team would exceed its quota, without disabled ones."""
+    user, party = get_user(connection, login), get_party(connection, get_user(connection, inviter.login))
+    theirs, own = (
+        [bot for bot in bots_of_party(connection, ids) if not is_bot_disabled(connection, bot)]
+        for ids in (party, [] if user.id in party else [user.id])
+    )
+    free = max(0, ladder.settings.quotas.max_bots_per_user - len(theirs))
+    return sorted(own, key=lambda bot: bot.id)[free:]
 
 
 def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason: str) -> None:

@@ -38,6 +38,7 @@ from ladder.service import (
     get_remaining_quota,
     invite_to_team,
     issue_secret,
+    list_surplus_bots,
     log_failed_sign_in,
     remove_password,
     revoke_credential,
@@ -210,9 +211,10 @@ def agree(request: CurrentContext, shows_name: Annotated[bool, Form()] = False) 
 
 @account_router.get("/account/team", include_in_schema=False)
 def show_invitation(request: CurrentContext, invitation: str) -> Response:
-    """Show the team of an invitation, with a button to join it."""
+    """Show the team of an invitation, and the user's bots beyond its quota, with a button to join it."""
     team = find_invitation(request.ladder, invitation).team
-    return render_form(request, "invitation.html", team=team, invitation=invitation)
+    surplus = list_surplus_bots(request.ladder, request.actor, invitation)
+    return render_form(request, "invitation.html", team=team, invitation=invitation, surplus=surplus)
 
 
 @account_router.post("/account/team", include_in_schema=False)

@@ -33,6 +33,7 @@ from ladder.service import (
     issue_secret,
     join_teams,
     leave_teams,
+    list_surplus_bots,
     merge_users,
     number_owners,
     queue_challenges,
@@ -263,6 +264,30 @@ def test_staff_adds_users_to_a_team_that_users_formed_only_with_its_members(ladd
         join_team(ladder, "RED", "ada")
     assert join_team(ladder, "Red", "ada", "cleo", "dan").joined == 1
     assert join_team(ladder, "Red", "bob").joined == 1
+
+
+def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder: Ladder) -> None:
+    """Otherwise a participant could bring more bots into a final than it has tables."""
+    toml = ladder.path / "ladder.toml"
+    text = toml.read_text().replace("max_team_members = 0", "max_team_members = 4")
+    toml.write_text(text.replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    hand_in(ladder, "dan", "more")
+    form_team(ladder, "ada", "Red")
+    secret = invite_to_team(ladder, "ada").secret
+
+    def list_playing() -> set[str]:
+        with ladder.database.read() as connection:
+            return {version.name for version in active_versions(connection) if not version.is_reference}
+
+    assert (list_surplus_bots(ladder, "bob", secret), list_surplus_bots(ladder, "dan", secret)) == ([], ["more"])
+    accept_invitation(ladder, "dan", secret)
+    assert list_playing() == {"bot-ada", "bot-bob", "bot-cleo", "bot-dan"}
+    assert (list_surplus_bots(ladder, "bob", secret), list_surplus_bots(ladder, "dan", secret)) == (["bot-bob"], [])
+    accept_invitation(ladder, "bob", secret)
+    accept_invitation(ladder, "bob", secret)
+    assert list_playing() == {"bot-ada", "bot-cleo", "bot-dan"}
+    with pytest.raises(LadderError, match="the quota of 2 bots is used up"):
+        choose_version(ladder, "more", 1, "ada")
 
 
 def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:

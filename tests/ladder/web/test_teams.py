@@ -101,13 +101,16 @@ def test_users_form_a_team_and_invite_others_up_to_the_limit(web: Pages, own: Te
     assert "only the staff forms teams" in post(ada, "/account/team", 400, name="Red")
     assert "Form a team" not in ada.get("/account").text
     toml = own.path / "ladder.toml"
-    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 2"))
+    text = toml.read_text().replace("max_team_members = 0", "max_team_members = 2")
+    toml.write_text(re.sub(r"max_bots_per_user = \d+", "max_bots_per_user = 1", text))
     assert "in no team" in post(ada, "/account/team/invitation", 400)
     assert post(ada, "/account/team", name="Red <b>") == "/account"
     assert "exists" in post(bob, "/account/team", 400, name="red <b>")
     assert "already" in post(ada, "/account/team", 400, name="Blue")
     secret = invite(ada)
-    assert "Join the team Red &lt;b&gt;" in bob.get(f"/account/team?invitation={secret}").text
+    page = bob.get(f"/account/team?invitation={secret}").text
+    assert "Join the team Red &lt;b&gt;" in page
+    assert "quota is 1 bots. When you join, broken will be disabled." in page
     assert web.visitor("anonymous").get(f"/account/team?invitation={secret}").status_code == 303
     assert "unknown or has expired" in post(bob, "/account/team", 400, invitation="x" + secret)
     assert post(bob, "/account/team", invitation=secret) == "/account"
