@@ -90,7 +90,7 @@ PERMISSIONS = {
     "match:void": AccessLevel.STAFF,
     "final:create": AccessLevel.STAFF,
     "table:open": AccessLevel.PERSON,
-    "table:manage": AccessLevel.PERSON,  # to replace tokens and close the table; only for the user that opened it
+    "table:manage": AccessLevel.PERSON,  # to replace links and tokens and close it; only for its opener
     "table:close": AccessLevel.OWNER,
     "table:view": AccessLevel.ANYBODY,  # further limited to players and spectators
     "chat:write": AccessLevel.PERSON,  # in the lobby; at a table, its players and users
@@ -170,6 +170,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "WS /tables/{id}/socket": ("table:view", READ_SCOPE),
     "WS /tables/{id}/program": ("table:join", SUBMIT_SCOPE),
     "POST /tables/{id}/slots/{slot}/token": ("table:manage", None),
+    "POST /tables/{id}/invitation": ("table:manage", None),
     "POST /tables/{id}/close": ("table:manage", SUBMIT_SCOPE),
     "GET /tables/{id}/matches/{number}/replay": ("ladder:read", READ_SCOPE),
     "GET /finals": ("ladder:read", READ_SCOPE),

@@ -152,9 +152,9 @@ class Ladder:
         """Return the key of match `number` of a table session."""
         return derive_key(self._key, f"evening|{session}|{number}")
 
-    def invitation_code(self, session: int) -> str:
-        """Return the code of the invitation link of a table session."""
-        return derive_key(self._key, f"invitation|{session}").hex()[:32]
+    def invitation_code(self, session: int, renewals: int = 0) -> str:
+        """Return the code of the invitation link of a table session that was renewed this many times."""
+        return derive_key(self._key, f"invitation|{session}{f'|{renewals}' if renewals else ''}").hex()[:32]
 
     def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
         """Return the spec of a match. For a match of a final: the final's `key`, and `place`, its index in the plan."""

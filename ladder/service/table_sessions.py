@@ -28,6 +28,8 @@ from ladder.store.database import (
     CLOSED,
     PERSON,
     PROGRAM,
+    RENEWED,
+    AuditEntry,
     RunnerRecord,
     SessionSlot,
     TableSession,
@@ -47,6 +49,7 @@ from ladder.store.database import (
     is_port_on_this_machine,
     list_live_runners,
     list_session_ids,
+    log_action,
     sessions_of_server,
     set_slot_secret,
     set_users_seen,
@@ -246,7 +249,7 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
             return secret  # the second call of a function whose commit had no answer
         if login is not None and any(slot.kind == PERSON and slot.login == login for slot in session.slots):
             return None
-        invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id).encode())
+        invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
         if not (invited or session.is_public or login == session.login):
             raise LadderError(_WRONG_LINK)
         free = next((slot for slot in session.slots if slot.is_free), None)
@@ -409,6 +412,29 @@ def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> s
 
     ladder.database.write(act)
     return secret
+
+
+def renew_invitation(ladder: Ladder, id: int, viewer: Viewer) -> None:
+    """Replace the invitation link of a table; the old one is invalid, and players stay. Raises LadderError."""
+    known: list[int] = []
+
+    def act(connection: Connection) -> None:
+        session = _kept(connection, id, viewer)
+        known.append(session.renewals)
+        if session.status == CLOSED:
+            raise LadderError(f"table {id} has ended.\nOpen another table.")
+        if session.renewals == known[0]:  # else the second call of a function whose commit had no answer
+            log_action(connection, AuditEntry(str(viewer.login), RENEWED, f"table {id}", ladder.clock()))
+
+    ladder.database.write(act)
+
+
+def is_invited(ladder: Ladder, id: int, code: str) -> bool:
+    """Return whether a code is that of a table's invitation link."""
+    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
+    if session is None:
+        return False
+    return hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
 
 
 def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:

@@ -102,6 +102,7 @@ _PAST_TENSE = {
     "mute": "muted a user or guest in the chat",
     "receive": "set the time of submission of {version}",
     "refuse": "rejected an account",
+    "renew": "replaced an invitation link",
     "release": "released grades",
     "return": "readmitted the user",
     "reveal": "revealed a final",

@@ -5,7 +5,6 @@ the ladder and periodically: a suspended user, or one whose token is revoked, is
 change stream sends only "changed"; a page then reloads itself by its ETag."""
 
 import asyncio
-import hmac
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -34,12 +33,14 @@ from ladder.service import (
     find_table_access,
     find_table_server,
     get_rules,
+    is_invited,
     join_table,
     limit_chat_mode,
     moderate_chat,
     open_session,
     quick_play,
     record_presence,
+    renew_invitation,
     renew_program_token,
     usual_seats,
     write_lobby_line,
@@ -144,7 +145,7 @@ def open_plain(request: CurrentContext, wanted: OpenTableRequest) -> CreatedTabl
     opened = open_session(request.ladder, wanted, request.actor)
     id, page = opened.session.id, f"/tables/{opened.session.id}"
     programs = tuple(_make_program_invites(request, opened))
-    invitation = _invitation_link(request, id)
+    invitation = _invitation_link(request, opened.session)
     return CreatedTable(id, page, f"{page}/program" if programs else None, invitation, programs)
 
 
@@ -228,8 +229,7 @@ def join(
 
 def _require_invitation(request: RequestContext, id: int, link: str) -> None:
     """Raise HTTPError 404 for viewers that may not read the ladder, unless they show the code of the table's link."""
-    invited = hmac.compare_digest(link.encode(), request.ladder.invitation_code(id).encode())
-    if not (invited or request.reads):
+    if not (request.reads or is_invited(request.ladder, id, link)):
         raise HTTPError(404, _NO_TABLE, request)
 
 
@@ -263,7 +263,7 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(request.ladder, access.session.rules)
     home, manages = (f"/tables/{id}", f"table {id}"), _manages(request, access.session)
-    code = request.ladder.invitation_code(id) if access.session.is_public or manages else link
+    code = _invitation_code(request, access.session) if access.session.is_public or manages else link
     join = f"/tables/{id}/join?link={quote(code)}" if code else None
     invitation = _make_invitation(request, access.session) if manages else None
     shown, socket = make_rules_object(rules), f"/tables/{id}/socket"
@@ -288,6 +288,14 @@ def replace_token(request: CurrentContext, id: RowId, slot: RowId) -> Response:
     assert access is not None
     invites = _make_program_invites(request, OpenedSession(access.session, {slot: secret}))
     return render_form(request, "program_token.html", id=id, invite=next(each for each in invites if each.token))
+
+
+@tables_router.post("/tables/{id}/invitation", include_in_schema=False)
+def replace_invitation(request: CurrentContext, id: RowId) -> Response:
+    """Replace the invitation link of a table, and redirect to the table, which shows it."""
+    count_try(request, "table")
+    renew_invitation(request.ladder, id, request.viewer)
+    return RedirectResponse(f"/tables/{id}/play", 303)
 
 
 @tables_router.post("/tables/{id}/close", include_in_schema=False)
@@ -332,15 +340,19 @@ def _may_watch(request: RequestContext, access: TableAccess) -> bool:
     return access.slot is not None or spectates or _manages(request, access.session)
 
 
-def _invitation_link(request: RequestContext, id: int) -> str:
-    return f"{request.state.url}/tables/{id}/join?link={request.ladder.invitation_code(id)}"
+def _invitation_code(request: RequestContext, session: TableSession) -> str:
+    return request.ladder.invitation_code(session.id, session.renewals)
+
+
+def _invitation_link(request: RequestContext, session: TableSession) -> str:
+    return f"{request.state.url}/tables/{session.id}/join?link={_invitation_code(request, session)}"
 
 
 def _make_invitation(request: RequestContext, session: TableSession) -> dict[str, str]:
     """Return the invitation link of a table, and its QR code as the address of an image."""
     import segno  # for one page only
 
-    link = _invitation_link(request, session.id)
+    link = _invitation_link(request, session)
     return {"link": link, "code": segno.make(link, micro=False).svg_data_uri(border=4, omitsize=True, light="#fff")}
 
 

@@ -154,6 +154,7 @@ from ladder.store.database.table_sessions import (
     PERSON,
     PLAYING,
     PROGRAM,
+    RENEWED,
     SessionMatch,
     SessionSlot,
     TableSession,

@@ -7,10 +7,11 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, String, cast, delete, func, insert, literal, select, update
 
 from ladder.store.database.events import TABLE_CHANGED, record_event
 from ladder.store.database.schema_tables import (
+    audit_log,
     bots,
     session_matches,
     session_players,
@@ -53,7 +54,7 @@ class TableSession:
     """A table session. login, pseudonym: of the user that opened it. move_time_s: people's limit; None: no limit.
 
     is_public: whether a free place needs no invitation link. starts_itself: whether a match begins once all places are
-    taken. chat: off, between (games) or always.
+    taken. chat: off, between (games) or always. renewals: how often the invitation link was replaced.
     """
 
     id: int
@@ -71,6 +72,7 @@ class TableSession:
     end_reason: str | None
     table_server: str | None
     ended_at: float | None
+    renewals: int = 0
     slots: tuple[SessionSlot, ...] = ()
 
 
@@ -86,10 +88,15 @@ class SessionMatch:
 
 
 _session, _slot = table_sessions.c, session_slots.c
+RENEWED = "renew"  # the action of the audit log with which an invitation link was replaced; its reason names the table
+_renewals = select(func.count()).where(
+    audit_log.c.action == RENEWED, audit_log.c.reason == literal("table ") + cast(_session.id, String)
+)
 _SESSION_QUERY = select(
     _session.id, users.c.login, users.c.pseudonym, _session.opened_at, _session.rules, _session.games,
     _session.move_time_s, _session.allow_spectators, _session.is_public, _session.starts_itself, _session.chat,
     _session.status, _session.end_reason, _session.table_server, _session.ended_at,
+    _renewals.correlate(table_sessions).scalar_subquery().label("renewals"),
 ).join(users, users.c.id == _session.opened_by)  # fmt: skip
 
 _of_bot = users.alias()

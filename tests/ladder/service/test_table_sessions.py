@@ -21,6 +21,7 @@ from ladder.service import (
     find_program_access,
     find_table_access,
     find_table_server,
+    is_invited,
     join_table,
     list_table_bots,
     open_ladder,
@@ -28,6 +29,7 @@ from ladder.service import (
     prune_expired,
     quick_play,
     record_presence,
+    renew_invitation,
     renew_program_token,
     restore_backup,
     set_frozen,
@@ -294,6 +296,26 @@ def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) ->
         close_session(ladder, mine[0], BOB)
     assert close_session(ladder, mine[0], ADA)
     opened(ladder)
+
+
+def test_the_opener_replaces_the_invitation_link(ladder: Ladder) -> None:
+    id, _ = opened(ladder, people=2)
+    other, _ = opened(ladder, people=2)
+    old = ladder.invitation_code(id)
+    assert join_table(ladder, id, old, "bob") is None
+    with pytest.raises(LadderError, match="didn't open table"):
+        renew_invitation(ladder, id, BOB)
+    renew_invitation(ladder, id, ADA)
+    new = ladder.invitation_code(id, get(ladder, id).renewals)
+    assert [is_invited(ladder, id, code) for code in (old, new)] == [False, True]
+    assert is_invited(ladder, other, ladder.invitation_code(other))
+    with pytest.raises(LadderError, match="invitation link"):
+        join_table(ladder, id, old, "staff")
+    assert "bob" in {slot.login for slot in get(ladder, id).slots}
+    assert join_table(ladder, id, new, "staff") is None
+    close_session(ladder, id, ADA)
+    with pytest.raises(LadderError, match="has ended"):
+        renew_invitation(ladder, id, ADA)
 
 
 def test_each_match_remembers_its_players(ladder: Ladder) -> None:

@@ -38,7 +38,7 @@ ROUTES_TEXT = """
 - ladder:read: P/tables/quick
 - site:view: G/sign-in P/sign-in P/sign-in/password P/sign-out G/sign-in/openid G/sign-in/openid/callback G/join P/join
 - table:join: P/tables/{id}/join
-- table:manage: P/tables/{id}/slots/{slot}/token
+- table:manage: P/tables/{id}/slots/{slot}/token P/tables/{id}/invitation
 read account:read: G/account G/tables/new G/submit
 read ladder:read: G/changes G/ G/standings G/standings.csv G/head-to-head G/head-to-head.csv G/bots G/bots/{name}
   G/bots/{name}/{number} G/matches G/matches/{id} G/bots/{name}/{number}/build-log G/matches/{id}/replay G/queue

@@ -201,6 +201,11 @@ def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTa
         id = max(ladder.database.read_with_retry(lambda connection: list_session_ids(connection, False)))
         link = f"{site.url}/tables/{id}/join?link={ladder.invitation_code(id)}"
     assert site.post(f"/tables/{id}/join", site.session("bob"))[0] == 400
+    assert site.post(f"/tables/{id}/invitation", site.session("bob"))[0] == 400
+    assert site.post(f"/tables/{id}/invitation", site.session("ada"))[0] == 303
+    assert site.post(f"/tables/{id}/join", site.session("bob"), link=link.rpartition("=")[2])[0] == 400
+    with closing(open_ladder(site.served.folder)) as ladder:
+        link = f"{site.url}/tables/{id}/join?link={ladder.invitation_code(id, 1)}"
     assert site.served.json("/tables", site.session("cleo"))["items"][0]["slots"][1]["is_free"]
 
     def places(frame: Any) -> list[Any]:
